@@ -8,32 +8,31 @@ import (
 	"time"
 )
 
-// Cleanup is what came of removing what a load wrote.
+// Cleanup reports the removal of the keys that a load wrote.
 type Cleanup struct {
 	Deleted int64 `json:"deleted"` // keys
-	// Revision is that up to which the history was compacted; 0: it was not.
+	// Revision is the revision up to which the history was compacted; 0 if it was not.
 	Revision int64 `json:"compacted_revision,omitempty"`
-	// Space is what the members' databases took, as far as they say it.
+	// Space holds the sizes of the members' databases, for members that report them.
 	Space []Space `json:"space,omitempty"`
-	// Failure is a sentence where keys are left, or may be, or where space was not
-	// given back.
+	// Failure is a sentence if keys are or may be left, or if space was not freed.
 	Failure string `json:"error,omitempty"`
 }
 
-// Space is one member's database, in bytes.
+// Space is the size of one member's database, in bytes.
 type Space struct {
 	Member       string `json:"member"`
 	Endpoint     string `json:"endpoint"`
-	Before       int64  `json:"bytes_before"` // with the load's keys, as they were removed
-	After        int64  `json:"bytes_after"`  // when all was done
+	Before       int64  `json:"bytes_before"` // before the load's keys were removed
+	After        int64  `json:"bytes_after"`  // after the clean-up
 	Defragmented bool   `json:"defragmented"`
 }
 
-// GivenBack is how many bytes its file system has again.
+// GivenBack returns how many bytes were returned to the file system.
 func (s *Space) GivenBack() int64 { return max(s.Before-s.After, 0) }
 
-// Err is a sentence about what failed; nil where nothing did, or nothing was asked
-// for.
+// Err returns an error if the clean-up failed, and nil if it succeeded or was not
+// requested.
 func (c *Cleanup) Err() error {
 	if c == nil || c.Failure == "" {
 		return nil
@@ -41,33 +40,33 @@ func (c *Cleanup) Err() error {
 	return fmt.Errorf("what was written may not have been removed: %s", c.Failure)
 }
 
-// Defragmented reports whether any member was.
+// Defragmented reports whether any member was defragmented.
 func (c *Cleanup) Defragmented() bool {
 	return slices.ContainsFunc(c.Space, func(s Space) bool { return s.Defragmented })
 }
 
-// CleanedUp records what came of a clean-up, also of a trial that is aborted
-// then.
+// CleanedUp records the result of a clean-up, including that of a trial aborted during the
+// clean-up.
 func (t *TrialWriter) CleanedUp(c *Cleanup) error {
 	return t.change(func(at *Trial) { at.Cleanup = c })
 }
 
-// Hashes are the hashes of their data that the members reported after the load.
+// Hashes holds the data hashes that the members reported after the load.
 type Hashes struct {
-	Seconds float64      `json:"seconds"` // how long it took to ask all
-	Members []MemberHash `json:"members"` // empty with Failure
-	// Failure is one sentence: why they could not be compared.
+	Seconds float64      `json:"seconds"` // how long it took to query all members
+	Members []MemberHash `json:"members"` // empty if Failure is set
+	// Failure is one sentence: why the hashes could not be compared.
 	Failure string `json:"failure,omitempty"`
 }
 
-// Took is how long it took to ask all, to the microsecond.
+// Took returns how long it took to query all members, to the microsecond.
 func (h *Hashes) Took() time.Duration {
 	return time.Duration(h.Seconds * 1e9).Round(time.Microsecond)
 }
 
-// MemberHash is one member's, of all keys and values up to a revision.
+// MemberHash is one member's hash of all keys and values up to a revision.
 type MemberHash struct {
-	Name      string `json:"name,omitempty"` // the member's, as everywhere in the record
+	Name      string `json:"name,omitempty"` // the member's name as elsewhere in the record
 	Endpoint  string `json:"endpoint"`
 	Hash      uint64 `json:"hash"`
 	Revision  int64  `json:"revision"`
@@ -75,11 +74,10 @@ type MemberHash struct {
 	DBSize    *int64 `json:"db_size_bytes"` // null if it is not known
 }
 
-// Member is what the record calls the member: its name, or its endpoint where
-// that is all there is.
+// Member returns the member's name, or its endpoint if it has no name.
 func (m *MemberHash) Member() string { return cmp.Or(m.Name, m.Endpoint) }
 
-// named is h with the members' names; h stays as it is.
+// named returns a copy of h with the members' names.
 func (h *Hashes) named(members []Member) *Hashes {
 	if h == nil {
 		return nil
@@ -97,8 +95,8 @@ func (h *Hashes) named(members []Member) *Hashes {
 	return &out
 }
 
-// disagreement says how the members differ; empty if they do not. Those that
-// have compacted to other revisions were not compared.
+// disagreement lists the members' hashes if they differ, and returns "" otherwise. Members
+// that compacted to another revision were not compared.
 func (h *Hashes) disagreement() string {
 	if h.Failure != "" {
 		return ""

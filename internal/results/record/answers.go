@@ -11,91 +11,92 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Answers is what came of checking a load's answers, over all of its operations
-// from the warm-up's first on and the reads of all members after it.
+// Answers reports the verification of a load's responses: all of its operations, including
+// the warm-up, and the reads of all members after the load.
 type Answers struct {
 	Operations uint64 `json:"operations"`
-	Judged     uint64 `json:"judged"` // of them, those that were held to the promises
-	Keys       uint64 `json:"keys"`   // that have operations which were checked
-	// Indefinite writes may have been done or not; Resolved is how many of them
-	// were seen to be.
+	Judged     uint64 `json:"judged"` // operations checked against the store's guarantees
+	Keys       uint64 `json:"keys"`   // keys that have checked operations
+	// Indefinite counts writes that may or may not have been executed; Resolved counts the
+	// ones of them whose effect was observed.
 	Indefinite uint64 `json:"indefinite"`
 	Resolved   uint64 `json:"resolved"`
-	// Wrong has the number of answers that break a promise, by kind; empty if none
-	// does. Violations are the first of each kind.
+	// Wrong counts the responses that violate a guarantee, by kind; it is empty if none
+	// does. Violations holds the first ones of each kind.
 	Wrong      map[string]uint64 `json:"wrong"`
 	Violations []Violation       `json:"violations,omitempty"`
-	// Consequences counts, by kind, the violations that members that disagree explain.
-	// They are not in Wrong.
+	// Consequences counts, by kind, the violations that a disagreement between members
+	// explains. Wrong does not include them.
 	Consequences map[string]uint64 `json:"consequences,omitempty"`
-	// NotPromised counts what would be wrong of a store that promised it, by promise.
+	// NotPromised counts responses that would violate a guarantee which this store does not
+	// give, by guarantee.
 	NotPromised map[string]uint64 `json:"not_promised,omitempty"`
 	Staleness   []Staleness       `json:"staleness,omitempty"`
-	Watches     *CheckedWatches   `json:"watches,omitempty"` // nil where nothing was watched
-	Leases      *CheckedLeases    `json:"leases,omitempty"`  // nil where no lease was kept alive
-	Locks       *CheckedLocks     `json:"locks,omitempty"`   // nil where none was had
-	// Undecided are sentences about what was not checked, and why.
+	Watches     *CheckedWatches   `json:"watches,omitempty"` // nil without watchers
+	Leases      *CheckedLeases    `json:"leases,omitempty"`  // nil without leases that were kept alive
+	Locks       *CheckedLocks     `json:"locks,omitempty"`   // nil if no lock was acquired
+	// Undecided holds sentences about what was not checked and why.
 	Undecided []string `json:"undecided,omitempty"`
-	// Members are those that were read whole after the load.
+	// Members are the members whose whole data was read after the load.
 	Members []ReadMember `json:"members,omitempty"`
-	Bytes   int64        `json:"history_bytes"` // of the history on disk
-	// SharesDisk says that members have their data on the disk that the history is
-	// on; DiskShare is then the history's share of what both wrote in the window, nil
-	// where that is not known, or the load writes nothing.
+	Bytes   int64        `json:"history_bytes"` // size of the history on disk
+	// SharesDisk reports whether members store their data on the disk that holds the
+	// history. DiskShare is then the history's share of the bytes that both wrote in the
+	// window; nil if it is not known or the load writes nothing.
 	SharesDisk bool     `json:"shares_disk,omitempty"`
 	DiskShare  *float64 `json:"disk_share,omitempty"`
-	Seconds    float64  `json:"seconds"` // that the check took
+	Seconds    float64  `json:"seconds"` // duration of the check
 	// Failure is one sentence: why nothing was checked.
 	Failure string `json:"failure,omitempty"`
 }
 
-// CheckedWatches is what watchers were told, all of which was held to the promises.
+// CheckedWatches counts what watchers received; all of it was checked.
 type CheckedWatches struct {
 	Watchers uint64 `json:"watchers"`
 	Events   uint64 `json:"events"`
 	Progress uint64 `json:"progress"` // notifications
-	Resumed  uint64 `json:"resumed"`  // how often one was created again where its connection had been lost
-	Ended    uint64 `json:"ended"`    // watchers that the store ended, as when what is next is compacted
+	Resumed  uint64 `json:"resumed"`  // how often a watcher was created again after its connection was lost
+	Ended    uint64 `json:"ended"`    // watchers that the store ended, for example because their next revision was compacted
 }
 
-// CheckedLeases is what became of the leases that were kept alive.
+// CheckedLeases reports on the leases that were kept alive.
 type CheckedLeases struct {
 	Leases    uint64 `json:"leases"`
-	KeptAlive uint64 `json:"kept_alive"` // how often, as the store says
-	Gone      uint64 `json:"gone"`       // leases of which the store said so
-	// Late is, of those that had been kept alive, for how long at most they outlived the
-	// time for which they were to live at least, in nanoseconds; nil where none is known to have.
+	KeptAlive uint64 `json:"kept_alive"` // renewals that the store confirmed
+	Gone      uint64 `json:"gone"`       // leases that the store reported as expired or revoked
+	// Late is the distribution, in nanoseconds, of how long renewed leases outlived their
+	// minimum lifetime, at most; nil if no lease is known to have outlived it.
 	Late *Spread `json:"late_ns,omitempty"`
 }
 
-// CheckedLocks is what became of locks.
+// CheckedLocks reports on locks.
 type CheckedLocks struct {
 	Locks   uint64 `json:"locks"`
-	Granted uint64 `json:"granted"` // how often one was had
-	// Outlived is how often one was had by another while its holder, whose lease may
-	// have ended, took it for his own.
+	Granted uint64 `json:"granted"` // acquisitions
+	// Outlived counts acquisitions by a client while an earlier holder, whose lease may
+	// have expired, still considered itself the holder.
 	Outlived uint64 `json:"outlived_leases"`
-	Waits    Spread `json:"waits_ns"` // from asking for the lock until it was had
-	Holds    Spread `json:"holds_ns"` // from then until it was about to be given back
+	Waits    Spread `json:"waits_ns"` // from the request for the lock until it was acquired
+	Holds    Spread `json:"holds_ns"` // from acquisition until just before release
 }
 
-// Violation is an answer that breaks a promise.
+// Violation is a response that contradicts one of the store's guarantees.
 type Violation struct {
 	Kind    string `json:"kind"`
 	Promise string `json:"promise"`
-	Source  string `json:"source"` // where the store's documentation makes it
-	// Key is the key's number; nil where it is no single key's: of leases, of locks,
-	// and of revisions.
+	Source  string `json:"source"` // where the store's documentation gives the guarantee
+	// Key is the key's number; nil if the violation concerns no single key, but leases,
+	// locks or revisions.
 	Key *uint64 `json:"key,omitempty"`
-	// History is the smallest that shows it, a sentence for each operation, and
-	// Why says what is wrong.
+	// History is the shortest history that shows the violation, one sentence per operation.
+	// Why explains the violation.
 	History []string `json:"history"`
 	Why     string   `json:"why"`
-	// Operations are those of History, for a picture.
+	// Operations are the operations of History, for a chart.
 	Operations []ShownOperation `json:"operations,omitempty"`
 }
 
-// Title is the violation's kind, and its key where it is a single key's.
+// Title returns the violation's kind, and its key if it concerns a single one.
 func (v *Violation) Title() string {
 	if v.Key == nil {
 		return v.Kind
@@ -103,23 +104,23 @@ func (v *Violation) Title() string {
 	return fmt.Sprintf("%s, key %d", v.Kind, *v.Key)
 }
 
-// ShownOperation is one of a violation's operations.
+// ShownOperation is an operation of a violation's history.
 type ShownOperation struct {
 	Client uint32 `json:"client"`
-	// Watcher says that Client is a watcher's number.
+	// Watcher reports whether Client is the number of a watcher.
 	Watcher bool   `json:"watcher,omitempty"`
-	Member  ID     `json:"member,omitempty"` // that answered
-	Name    string `json:"name,omitempty"`   // the member's
-	// From when it was sent until its answer was read, or it was given up:
-	// nanoseconds of the history's clock.
+	Member  ID     `json:"member,omitempty"` // the member that responded
+	Name    string `json:"name,omitempty"`   // that member's name
+	// From is when the operation was sent, To when its response was read or the client gave
+	// up, both in nanoseconds of the history's clock.
 	From int64  `json:"from_ns"`
 	To   int64  `json:"to_ns"`
-	What string `json:"what"`            // in a word or two
-	Bad  bool   `json:"wrong,omitempty"` // its answer is the wrong one
+	What string `json:"what"`            // short description
+	Bad  bool   `json:"wrong,omitempty"` // its response is the wrong one
 }
 
-// Who is the name of the member that answered, or its number; empty if none is known
-// to have.
+// Who returns the name of the member that responded, or its number if it has no name, or ""
+// if no member is known.
 func (o *ShownOperation) Who() string {
 	if o.Name == "" && o.Member != 0 {
 		return o.Member.String()
@@ -127,23 +128,23 @@ func (o *ShownOperation) Who() string {
 	return o.Name
 }
 
-// Staleness is how old the answers of one member were to reads that may be old.
+// Staleness reports how old one member's responses were to reads that may be stale.
 type Staleness struct {
 	Consistency string `json:"consistency"`
 	Member      ID     `json:"member"`
 	Name        string `json:"name,omitempty"`
 	Reads       uint64 `json:"reads"`
-	Behind      uint64 `json:"behind"` // those that returned an old version
-	// Of all reads: by how many versions they were behind, and for how long there
-	// had been a newer one, in nanoseconds.
+	Behind      uint64 `json:"behind"` // reads that returned an old version
+	// Versions and Times are distributions over all reads: how many versions the response
+	// was old, and for how many nanoseconds a newer version had existed.
 	Versions Spread `json:"versions"`
 	Times    Spread `json:"times_ns"`
 }
 
-// Who is the member's name, or its number where that is all there is.
+// Who returns the member's name, or its number if it has no name.
 func (s *Staleness) Who() string { return cmp.Or(s.Name, s.Member.String()) }
 
-// Spread is a distribution most of which is 0.
+// Spread is a distribution of values most of which are 0.
 type Spread struct {
 	P50  int64 `json:"p50"`
 	P90  int64 `json:"p90"`
@@ -152,24 +153,25 @@ type Spread struct {
 	Max  int64 `json:"max"`
 }
 
-// At returns the percentile 50, 90, 99 or 99.9 of so many; false where they do not support it.
+// At returns percentile p, which is 50, 90, 99 or 99.9; ok is false if count samples do not
+// support it.
 func (s *Spread) At(p float64, count uint64) (v int64, ok bool) {
 	return map[float64]int64{50: s.P50, 90: s.P90, 99: s.P99, 99.9: s.P999}[p], measure.Supports(p, count)
 }
 
-// ReadMember is a member that was read whole.
+// ReadMember is a member whose whole data was read.
 type ReadMember struct {
 	Name     string `json:"name,omitempty"`
 	Endpoint string `json:"endpoint"`
-	Keys     uint64 `json:"keys"` // that are there
+	Keys     uint64 `json:"keys"` // number of keys that it has
 	Failure  string `json:"failure,omitempty"`
 }
 
-// Who is the member's name, or its endpoint where that is all there is.
+// Who returns the member's name, or its endpoint if it has no name.
 func (m *ReadMember) Who() string { return cmp.Or(m.Name, m.Endpoint) }
 
-// WrongAnswers lists how many answers were wrong, by kind, and how many of them follow from
-// members that disagree. It is empty if none was wrong.
+// WrongAnswers lists the numbers of wrong responses by kind, and of those that a
+// disagreement between members explains. It is empty if no response was wrong.
 func (a *Answers) WrongAnswers() string {
 	text := listCounts(a.Wrong)
 	if len(a.Consequences) > 0 {
@@ -178,7 +180,7 @@ func (a *Answers) WrongAnswers() string {
 	return text
 }
 
-// listCounts lists kinds with their numbers, the most frequent first.
+// listCounts lists kinds with their counts, highest count first.
 func listCounts(of map[string]uint64) string {
 	kinds := slices.SortedFunc(maps.Keys(of), func(x, y string) int { return cmp.Or(cmp.Compare(of[y], of[x]), cmp.Compare(x, y)) })
 	for i, kind := range kinds {
@@ -187,9 +189,8 @@ func listCounts(of map[string]uint64) string {
 	return strings.Join(kinds, ", ")
 }
 
-// BytesEach is how much of the history on disk is one operation, or one thing that a
-// watcher was told; ok is false where
-// that is not known.
+// BytesEach returns the size on disk of one history record, which is an operation or
+// something that a watcher received. ok is false if the size is not known.
 func (a *Answers) BytesEach() (bytes float64, ok bool) {
 	n := a.Operations
 	if w := a.Watches; w != nil {
@@ -201,8 +202,8 @@ func (a *Answers) BytesEach() (bytes float64, ok bool) {
 	return float64(a.Bytes) / float64(n), true
 }
 
-// setDiskShare is of a window in which so many operations were due, and the members
-// wrote so many bytes.
+// setDiskShare sets DiskShare for a window in which due operations became due and the
+// members wrote *written bytes.
 func (a *Answers) setDiskShare(due uint64, written *int64) {
 	if a == nil || !a.SharesDisk || written == nil || *written < 0 {
 		return
@@ -213,7 +214,7 @@ func (a *Answers) setDiskShare(due uint64, written *int64) {
 	}
 }
 
-// Named is a with the members' names; a stays as it is.
+// Named returns a copy of a with the members' names.
 func (a *Answers) Named(members []Member) *Answers {
 	if a == nil {
 		return nil
@@ -254,7 +255,7 @@ func (a *Answers) Named(members []Member) *Answers {
 	return &out
 }
 
-// unread are the members that could not be read; empty if all could.
+// unread lists the members that could not be read; it is empty if all could.
 func (a *Answers) unread() string {
 	var who []string
 	for i := range a.Members {
@@ -265,7 +266,7 @@ func (a *Answers) unread() string {
 	return strings.Join(who, "; ")
 }
 
-// unjudged says how many operations were not judged; empty if all were.
+// unjudged reports how many operations were not judged; it is empty if all were.
 func (a *Answers) unjudged() string {
 	if a.Judged >= a.Operations {
 		return ""

@@ -8,89 +8,92 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// CalibrationSchema is the one that this package writes.
+// CalibrationSchema is the schema that this package writes.
 const CalibrationSchema = "quorumbench/calibration/1"
 
-// Calibration is what a machine can tell apart. The load's figures are of a null server,
-// which shares the machine with the generator: no store can be measured to be faster.
+// Calibration holds the limits of what can be measured on a machine. Its load figures are
+// measured against a null server on the generator's own machine, so no store can be
+// measured as faster.
 type Calibration struct {
 	Schema   string          `json:"schema"`
 	Measured time.Time       `json:"measured"`
 	Tool     Tool            `json:"tool"`
 	Machine  measure.Machine `json:"machine"`
-	// Outdated says in a run's record why what had been measured is not shown: what of
-	// the machine or the program is not as it was. All below is empty then.
+	// Outdated is set in a run's record if the machine or the program has changed since the
+	// calibration; it names the change. The fields below are empty then.
 	Outdated string `json:"outdated,omitempty"`
 
 	Rounds int    `json:"rounds"`
-	Store  string `json:"store"` // whose protocol the null server spoke
+	Store  string `json:"store"` // the protocol of the null server
 
 	Generator GeneratorLimits `json:"generator"`
 	Wakes     WakeError       `json:"wakes"`
-	// Disk is the folder in which fdatasync was timed; null without one.
+	// Disk is the folder in which fdatasync was measured; null without one.
 	Disk *DataDir `json:"disk"`
-	// RoundTrips are times of TCP connections: over loopback, and to each endpoint
-	// that was given.
+	// RoundTrips holds connection times of TCP, over loopback and to each endpoint that the
+	// user named.
 	RoundTrips []RoundTrip `json:"round_trips"`
 }
 
-// GeneratorLimits are the figures of loads against the null server. What the sample of
-// a round did not support is null.
+// GeneratorLimits holds figures of loads against the null server. A figure is null if the
+// samples of a round do not support it.
 type GeneratorLimits struct {
-	// Of one client in a closed loop: the shortest service time that can be measured.
+	// ServiceP50NS and ServiceP99NS are from one client in a closed loop: the shortest
+	// service time that can be measured.
 	ServiceP50NS *OfRounds `json:"service_p50_ns"`
 	ServiceP99NS *OfRounds `json:"service_p99_ns"`
-	// The same where generator and null server share one processor, so that neither
-	// waits for the other's to wake up, and where they have one each: the two modes of
-	// the times above. null where the system does not bind threads, or has no second.
+	// The next four are the same figures with generator and null server on one processor,
+	// so that neither waits for another processor to wake up, and on two. These are the two
+	// modes of the figures above. They are null if the system cannot pin threads or has
+	// only one processor.
 	OneProcessorP50NS  *OfRounds `json:"one_processor_p50_ns"`
 	OneProcessorP99NS  *OfRounds `json:"one_processor_p99_ns"`
 	TwoProcessorsP50NS *OfRounds `json:"two_processors_p50_ns"`
 	TwoProcessorsP99NS *OfRounds `json:"two_processors_p99_ns"`
-	// Of many clients in a closed loop: operations a second, and the generator's
-	// processor time for each.
+	// ClosedPerSecond and CPUPerOpNS are from many clients in a closed loop: operations per
+	// second and the generator's processor time per operation.
 	ClosedPerSecond *OfRounds `json:"closed_per_second"`
 	CPUPerOpNS      *OfRounds `json:"cpu_ns_per_operation"`
-	// Of an open loop at OpenRate operations a second, which is far below what it can
-	// do: response time, and how much later than due it sent.
+	// The next four are from an open loop at OpenRate operations per second, far below the
+	// generator's limit: response time and lateness.
 	OpenRate      float64   `json:"open_rate"`
 	ResponseP50NS *OfRounds `json:"response_p50_ns"`
 	ResponseP99NS *OfRounds `json:"response_p99_ns"`
 	LateP50NS     *OfRounds `json:"late_p50_ns"`
 	LateP99NS     *OfRounds `json:"late_p99_ns"`
-	// Of an open loop that more is due in than it can do: operations a second.
+	// OpenPerSecond is the throughput of an open loop whose rate is above the generator's
+	// limit.
 	OpenPerSecond *OfRounds `json:"open_per_second"`
 }
 
-// WakeError is how much later than asked for the generator's event loop is awake, when
-// nothing but the clock wakes it.
+// WakeError is how late the generator's event loop wakes up when only the clock wakes it.
 type WakeError struct {
 	P50NS *OfRounds `json:"p50_ns"`
 	P99NS *OfRounds `json:"p99_ns"`
-	Count int       `json:"count"` // of all rounds
+	Count int       `json:"count"` // over all rounds
 }
 
-// RoundTrip is how long TCP connections took to be accepted at an address.
+// RoundTrip is the time in which an address accepted TCP connections.
 type RoundTrip struct {
 	To       string    `json:"to"` // loopback, or HOST:PORT
 	LowestNS float64   `json:"lowest_ns"`
 	P50NS    *OfRounds `json:"p50_ns"`
-	Count    int       `json:"count"` // of all rounds
-	// Failure is why there were none; empty where there were.
+	Count    int       `json:"count"` // over all rounds
+	// Failure is the reason for having no times; empty if there are some.
 	Failure string `json:"failure,omitempty"`
 }
 
-// OfRounds is a figure of several rounds: their median, and the lowest and the highest.
-// Where the rounds are independent, the truth, as the median of ever more rounds, lies
-// between those with a chance of 1 - 2^(1-n).
+// OfRounds summarizes a figure of n rounds: median, lowest and highest. If the rounds are
+// independent, the true median is within [Lowest, Highest] with probability 1 - 2^(1-n).
 type OfRounds struct {
 	Median  float64 `json:"median"`
 	Lowest  float64 `json:"lowest"`
 	Highest float64 `json:"highest"`
 }
 
-// NewOfRounds is of the rounds' figures; nil without any, or with one that is no
-// finite number of 0 or more. The median of an even number is the mean of the middle two.
+// NewOfRounds summarizes the figures of rounds. It returns nil without any, and if one is
+// negative, infinite or NaN. The median of an even number of rounds is the mean of the
+// middle two.
 func NewOfRounds(rounds ...float64) *OfRounds {
 	n := len(rounds)
 	if n == 0 {
@@ -104,7 +107,7 @@ func NewOfRounds(rounds ...float64) *OfRounds {
 	return &OfRounds{Median: low + (high-low)/2, Lowest: sorted[0], Highest: sorted[n-1]}
 }
 
-// Reach is from the lowest round of some figures to the highest; ok is false where none is
+// Reach returns the lowest and the highest round of several figures; ok is false if none is
 // known.
 func Reach(all ...*OfRounds) (lowest, highest float64, ok bool) {
 	for _, s := range all {
@@ -119,12 +122,12 @@ func Reach(all ...*OfRounds) (lowest, highest float64, ok bool) {
 	return lowest, highest, ok
 }
 
-// sound reports whether a spread can be one.
+// sound reports whether the numbers are possible for a figure of rounds.
 func (s *OfRounds) sound() bool {
 	return s == nil || s.Lowest >= 0 && s.Lowest <= s.Median && s.Median <= s.Highest && !math.IsInf(s.Highest, 1)
 }
 
-// spreads are all that there are.
+// spreads returns all figures of the calibration; unknown ones are nil.
 func (c *Calibration) spreads() []*OfRounds {
 	g := &c.Generator
 	all := []*OfRounds{g.ServiceP50NS, g.ServiceP99NS, g.OneProcessorP50NS, g.OneProcessorP99NS, g.TwoProcessorsP50NS, g.TwoProcessorsP99NS, g.ClosedPerSecond, g.CPUPerOpNS, g.ResponseP50NS, g.ResponseP99NS,
@@ -135,7 +138,7 @@ func (c *Calibration) spreads() []*OfRounds {
 	return all
 }
 
-// of is the calibration for a trial's machine; nil where it is of another.
+// of returns the calibration if it was made on machine m, and nil otherwise.
 func (c *Calibration) of(m *measure.Machine) *Calibration {
 	if c == nil || m == nil || m.Unlike(&c.Machine) != "" || c.Outdated == "" && !c.sound() {
 		return nil

@@ -18,17 +18,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// maxCalibration is far above what a calibration takes, in bytes.
+// maxCalibration is the size limit of a calibration file in bytes, far above any real one.
 const maxCalibration = 1 << 20
 
-// CalibrationFile is where the calibration of a machine is kept below the user's cache
-// folder. Folders that several machines share have a file for each machine.
+// CalibrationFile returns the path of a machine's calibration in the user's cache folder.
+// Machines that share the folder have one file each.
 func CalibrationFile(cache string, m *measure.Machine) string {
-	sum := sha256.Sum256([]byte(m.Name)) // names that are one as a part of a file's name
+	sum := sha256.Sum256([]byte(m.Name)) // distinguishes names that have the same slug
 	return filepath.Join(cache, "quorumbench", "calibration", Slug(m.Name)+"-"+hex.EncodeToString(sum[:4])+".json")
 }
 
-// Write keeps the calibration, and makes the folders above the file.
+// Write writes the calibration and creates the folders above the file.
 func (c *Calibration) Write(path string) error {
 	b, err := encode(c)
 	if err != nil {
@@ -40,8 +40,8 @@ func (c *Calibration) Write(path string) error {
 	return opener(openFile).replace(path, b)
 }
 
-// ReadCalibration reads what Write wrote; nil where there is no file. Its error is one
-// sentence.
+// ReadCalibration reads a file that Write wrote. It returns nil if there is no file. Its
+// error is one sentence.
 func ReadCalibration(path string) (*Calibration, error) {
 	b, err := files.Read(path, maxCalibration)
 	switch {
@@ -61,8 +61,8 @@ func ReadCalibration(path string) (*Calibration, error) {
 	return nil, fmt.Errorf("the calibration in %s is not shown: %w; \"quorumbench calibrate\" writes another", path, err)
 }
 
-// ParseCalibration reads a calibration's JSON. It may be anybody's: every text in what
-// it returns is printable, and every number can be one.
+// ParseCalibration parses a calibration's JSON, which may come from an untrusted source:
+// every text in the result is printable and every number is possible.
 func ParseCalibration(b []byte) (*Calibration, error) {
 	c := &Calibration{}
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -86,10 +86,10 @@ func ParseCalibration(b []byte) (*Calibration, error) {
 	return c, nil
 }
 
-// maxRoundTrips bounds how many endpoints a calibration has.
+// maxRoundTrips limits the number of a calibration's endpoints.
 const maxRoundTrips = 10_000
 
-// sound reports whether all numbers can be what they are said to be.
+// sound reports whether all numbers are in their possible ranges.
 func (c *Calibration) sound() bool {
 	for _, s := range c.spreads() {
 		if !s.sound() {
@@ -107,8 +107,9 @@ func (c *Calibration) sound() bool {
 	return c.Rounds >= 1 && c.Wakes.Count >= 0 && len(c.RoundTrips) <= maxRoundTrips && c.Generator.OpenRate >= 0 && !math.IsInf(c.Generator.OpenRate, 1)
 }
 
-// On is the calibration as a run on a machine by a program records it: the whole where
-// all is as it was, or what is not; nil of nil.
+// On returns the calibration as a run by tool on machine m records it: c itself if machine
+// and tool have not changed, else a copy without figures whose Outdated names the change;
+// nil if c is nil.
 func (c *Calibration) On(m *measure.Machine, tool Tool) *Calibration {
 	if c == nil {
 		return nil

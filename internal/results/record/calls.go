@@ -6,32 +6,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Calls is what became of one kind of an application's calls that were due in the
-// window.
+// Calls reports on one kind of an application's calls that were due in the window.
 type Calls struct {
 	Name        string `json:"name"`        // such as "create pod"
-	Operation   string `json:"operation"`   // what it counts as among all operations
-	Consistency string `json:"consistency"` // of a read; else empty
+	Operation   string `json:"operation"`   // the operation as which it counts
+	Consistency string `json:"consistency"` // of a read; otherwise empty
 	Due         uint64 `json:"due"`
 	Operations  uint64 `json:"operations"` // of those: completed
-	Conflicts   uint64 `json:"conflicts"`  // of Operations: guards did not hold
-	Misses      uint64 `json:"misses"`     // of Operations: the object was not there
-	Errors      uint64 `json:"errors"`     // of Due: failed, or never taken up
-	// PerSecond is how many became due a second, and Share their part of all calls.
+	Conflicts   uint64 `json:"conflicts"`  // of Operations: the guard did not hold
+	Misses      uint64 `json:"misses"`     // of Operations: the object did not exist
+	Errors      uint64 `json:"errors"`     // of Due: failed, or never started
+	// PerSecond is how many became due per second, Share their share of all calls.
 	PerSecond    float64 `json:"due_per_second"`
 	Share        float64 `json:"share"`
 	ResponseTime Times   `json:"response_time_ns"`
 	ServiceTime  Times   `json:"service_time_ns"`
-	// BoundNS is within what response time the application needs an answer; 0: it does
-	// not say. Late is how many of Due had none by then.
+	// BoundNS is the response time that the application needs; 0 if it has none. Late
+	// counts calls of Due without a response by then.
 	BoundNS int64  `json:"bound_ns,omitempty"`
 	Late    uint64 `json:"late,omitempty"`
-	// Span says that it is no kind of calls, but a span of time that several make, such as
-	// how long nobody led: it has no Operation and no Share.
+	// Span marks a span of time made of several calls, such as the time without a leader.
+	// It has no Operation and no Share.
 	Span bool `json:"span,omitempty"`
-	// Spanned is how many of Operations belong to such spans, where there are any.
+	// Spanned counts the Operations that belong to such spans, if there are any.
 	Spanned uint64 `json:"spanned,omitempty"`
-	// SpannedByFailovers is likewise how many belong to spans that begin with a death.
+	// SpannedByFailovers counts the Operations that belong to spans of failovers.
 	SpannedByFailovers uint64 `json:"spanned_by_failovers,omitempty"`
 }
 
@@ -65,7 +64,7 @@ func callsOf(m *measure.Totals) (all []Calls) {
 	return all
 }
 
-// callFigures are those of an application that says within what time it needs answers.
+// callFigures returns the figures of applications that need responses within a given time.
 func callFigures() []Figure {
 	bounded := &Whole{Of: func(t *Trial) (due uint64) {
 		for i := range t.ByCall {

@@ -2,48 +2,49 @@ package record
 
 import "slices"
 
-// Capacity is what a search for the highest rate at which an objective holds has
-// found, as far as it came.
+// Capacity is the result, so far, of a search for the highest rate at which an objective
+// holds.
 type Capacity struct {
 	Objective string `json:"objective"` // as written
-	// UntilNS is how long the search may take.
+	// UntilNS is the time limit of the search.
 	UntilNS int64 `json:"until_ns"`
-	// Width is how wide an interval is narrow enough, as a share of it, and Level how
-	// sure it is to hold the capacity.
+	// Width is the width, relative to the capacity, at which the interval is narrow enough;
+	// Level is its confidence.
 	Width float64 `json:"width"`
 	Level float64 `json:"level"`
 	// Parameter is the key of the application's parameter whose largest value was searched
-	// in place of the highest rate, and Lower and Upper are its values; the rates are then
-	// those of such loads. Empty, and absent: the rate was searched.
+	// instead of the highest rate. Lower and Upper are values of the parameter, and the
+	// rates are those of loads with these values. It is empty and absent if the rate was
+	// searched.
 	Parameter string   `json:"parameter,omitempty"`
 	Lower     *float64 `json:"lower,omitempty"`
 	Upper     *float64 `json:"upper,omitempty"` // absent where UpperPerSecond is null
-	// LowerPerSecond is 0 where the objective holds nowhere, or Lower is 0, and UpperPerSecond null
-	// where it holds as far as was tried.
+	// LowerPerSecond is 0 if the objective held at no rate, or if Lower is 0.
+	// UpperPerSecond is null if the objective held at every rate that was tried.
 	LowerPerSecond float64  `json:"lower_per_second"`
 	UpperPerSecond *float64 `json:"upper_per_second"`
-	// EstimatePerSecond is the rate that the trials have as the most likely one, within the
-	// interval; absent where that is open, and where the objective held at no rate that was
-	// tried. Estimate is the same as a value of the parameter.
+	// EstimatePerSecond is the most likely rate according to the trials, within the
+	// interval; absent if the interval has no upper end or the objective held at no rate.
+	// Estimate is the same as a value of the parameter.
 	EstimatePerSecond *float64 `json:"estimate_per_second,omitempty"`
 	Estimate          *float64 `json:"estimate,omitempty"`
 	Status            string   `json:"status"`
-	// Why is a sentence without its end: what ended the search. Empty while it goes on.
+	// Why is a phrase: why the search ended. It is empty while the search is running.
 	Why string `json:"why"`
-	// WarmUp is what was done before the first trial to a cluster that had been started
-	// just then; absent where nothing was.
+	// WarmUp reports the warm-up before the first trial of a newly started cluster; absent
+	// without one.
 	WarmUp *WarmUp `json:"warm_up,omitempty"`
-	// Periods are the parts of the search between which the capacity changed, the last with
-	// what it was at the end; absent where it did not change.
+	// Periods are the parts of the search between which the capacity changed, up to its
+	// end; absent if it did not change.
 	Periods []CapacityPeriod `json:"periods,omitempty"`
-	// Trials are those of the search that have ended, in their order: those of the run.
+	// Trials are the search's completed trials in the order of the run.
 	Trials []CapacityTrial `json:"trials"`
 }
 
-// CapacityPeriod is a part of a search in which the capacity was about the same. Its ends
-// and its estimate are given as those of Capacity.
+// CapacityPeriod is a part of a search in which the capacity hardly changed. Its fields are
+// like those of Capacity.
 type CapacityPeriod struct {
-	FromSeconds       float64  `json:"from_seconds"` // of the search
+	FromSeconds       float64  `json:"from_seconds"` // since the beginning of the search
 	ToSeconds         float64  `json:"to_seconds"`
 	Lower             *float64 `json:"lower,omitempty"`
 	Upper             *float64 `json:"upper,omitempty"`
@@ -53,70 +54,69 @@ type CapacityPeriod struct {
 	EstimatePerSecond *float64 `json:"estimate_per_second,omitempty"`
 }
 
-// WarmUp is a closed loop before a search: trials of it, until none is faster than the
-// ones before.
+// WarmUp reports a closed loop before a search: trials that repeat until throughput no
+// longer grows.
 type WarmUp struct {
 	AtMostNS int64 `json:"at_most_ns"`
-	// Steady says that the last trial was no faster than the ones before; false where the
-	// time was over.
+	// Steady reports that the last trial was no faster than the ones before; false if
+	// AtMostNS ended the warm-up.
 	Steady bool `json:"steady"`
 	// PerSecond is the throughput of each trial.
 	PerSecond []float64 `json:"operations_per_second"`
-	// Reason is why the store is not at once what it is later, as a phrase; empty where
-	// none is known.
+	// Reason is a phrase: why the store's speed changes after its start; empty if no reason
+	// is known.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Ends are the throughputs of the first trial and of the last, of which there is one at
-// least.
+// Ends returns the throughputs of the first and the last trial. There must be at least one.
 func (w *WarmUp) Ends() (first, last float64) {
 	return w.PerSecond[0], w.PerSecond[len(w.PerSecond)-1]
 }
 
-// CapacityOver is a search for each value of a parameter.
+// CapacityOver reports one search for each value of a parameter.
 type CapacityOver struct {
 	Parameter string `json:"parameter"` // its key in scenario files
-	// UntilNS is how long all searches may take together.
+	// UntilNS is the time limit of all searches together.
 	UntilNS  int64            `json:"until_ns"`
 	Searches []CapacitySearch `json:"searches"` // in the order in which they ran
 }
 
-// CapacitySearch is the search for one value.
+// CapacitySearch is the search for one value of the parameter.
 type CapacitySearch struct {
 	Value string `json:"value"` // as written
 	Capacity
 }
 
-// Searches are what a run has searched: one capacity, or one for each value of a
-// parameter. The zero value is of a run that searches for none.
+// Searches holds the results of a run's searches: one capacity, or one for each value of a
+// parameter. The zero value is for a run without a search.
 type Searches struct {
 	Capacity *Capacity
 	Over     *CapacityOver
 }
 
-// CapacitySearching is the status of a search that goes on, or was cut off.
+// CapacitySearching is the status of a search that is running or was cut off.
 const CapacitySearching = "searching"
 
-// PurposeWarmUp is that of a trial whose closed loop warms a cluster up. It tells a
-// search nothing.
+// PurposeWarmUp is the purpose of a trial whose closed loop warms a cluster up. A search
+// ignores its figures.
 const PurposeWarmUp = "warm_up"
 
-// CapacityTrial is what a trial was to the search.
+// CapacityTrial describes a trial's part in a search.
 type CapacityTrial struct {
-	Rate    float64 `json:"rate_per_second"` // 0 of one that warms up
+	Rate    float64 `json:"rate_per_second"` // 0 for a warm-up
 	Value   float64 `json:"value,omitempty"` // of the parameter that is searched
 	Purpose string  `json:"purpose"`
 	Holds   bool    `json:"holds"`
-	// Overloaded says that more was due than was done.
+	// Overloaded reports whether more operations were due than completed.
 	Overloaded bool `json:"overloaded"`
-	// Bad has, for each part of the objective, the share of operations that were slower
-	// than its bound, or failed; null where none was due.
+	// Bad holds, for each part of the objective, the share of operations that failed or
+	// exceeded its bound; null if none was due.
 	Bad []*float64 `json:"bad_shares"`
-	// Void says why the trial tells nothing of the store; empty for one that does.
+	// Void is why the trial reveals nothing about the store; empty if it is usable.
 	Void string `json:"void,omitempty"`
 }
 
-// SetCapacity records how far the searches have come.
+// SetCapacity records the searches' current state.
 func (w *Writer) SetCapacity(found Searches) error {
 	var one *Capacity
 	var over *CapacityOver
@@ -135,7 +135,7 @@ func (w *Writer) SetCapacity(found Searches) error {
 	return w.update(func(r *Run) { r.Capacity, r.CapacityOver = one, over })
 }
 
-// copied shares nothing with the capacity that goes on to change.
+// copied returns a deep copy.
 func (c *Capacity) copied() Capacity {
 	out := *c
 	out.Trials = append([]CapacityTrial{}, c.Trials...)
@@ -148,7 +148,7 @@ func (c *Capacity) copied() Capacity {
 	return out
 }
 
-// LastFolder is the folder of the trial that began last; empty before the first.
+// LastFolder returns the folder of the trial that began last; empty before the first.
 func (w *Writer) LastFolder() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,17 +12,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// ConditionCell is a condition as a table has it.
+// ConditionCell is a condition as a cell of a table.
 type ConditionCell struct {
 	Name, Text string
-	Word       bool // and no number
+	Word       bool // the text is a word, not a number
 }
 
-// Cells returns all conditions, each under its name in the trial's JSON object; one
-// within another has the other's name before it, as in scaled_factor. Those of the load
-// follow: the ones of loadColumns, and the other parameters, of all that there are, as
-// scenario files write them. Which cells there are does not depend on the trial. What a
-// trial does not have is empty. A tag csv gives a field another name there, or - for none.
+// Cells returns all conditions, named as in the trial's JSON object. A nested condition has
+// its parent's name as a prefix, as in scaled_factor. The load's conditions follow: those
+// of loadColumns, and then the other parameters as scenario files write them. The list of
+// cells is the same for every trial; conditions that a trial does not have are empty. A csv
+// tag renames a field in the table, and "-" omits it.
 func (c *Conditions) Cells(parameters []*scenario.Parameter) []ConditionCell {
 	cells := conditionCells(nil, "", reflect.TypeOf(*c), reflect.ValueOf(*c))
 	has := map[string]bool{"rate": true, "threads": true} // the conditions have them: rate and loops
@@ -39,15 +39,15 @@ func (c *Conditions) Cells(parameters []*scenario.Parameter) []ConditionCell {
 	return cells
 }
 
-// loadColumn is a part of a load by itself.
+// loadColumn is a part of a load that has its own column.
 type loadColumn struct {
 	name      string
-	parameter string // its key; empty for what is a part of one, or of none
+	parameter string // the parameter's key; empty for a part of a parameter, and for none
 	value     any    // nil where the load does not have it
 }
 
-// loadColumns returns the parts of a load that CSV files have in a form of their own:
-// times in seconds, and a distribution's parts by themselves.
+// loadColumns returns the parts of a load that CSV files show in their own form: times in
+// seconds, and each part of a distribution in its own column.
 func loadColumns(l *scenario.Load) []loadColumn {
 	all := []loadColumn{
 		{"mix", "mix", l.Mix}, {"target", "target", l.Target}, {"connections", "connections", l.Connections}, {"new_connection", "new-connection", l.NewConnection},
@@ -77,7 +77,8 @@ func loadColumns(l *scenario.Load) []loadColumn {
 	}...)
 }
 
-// partColumns are those of a part that the load may not have.
+// partColumns returns the columns of an optional part of the load, without values if part
+// is nil.
 func partColumns[T any](part *T, columns func(*T) []loadColumn) []loadColumn {
 	if part != nil {
 		return columns(part)
@@ -89,8 +90,8 @@ func partColumns[T any](part *T, columns func(*T) []loadColumn) []loadColumn {
 	return all
 }
 
-// conditionCells adds those of a struct, whose value is not valid where the
-// trial does not have it.
+// conditionCells appends the cells of a struct. v is invalid if the trial does not have the
+// struct.
 func conditionCells(to []ConditionCell, prefix string, of reflect.Type, v reflect.Value) []ConditionCell {
 	for i := range of.NumField() {
 		field := of.Field(i)
@@ -118,8 +119,8 @@ func conditionCells(to []ConditionCell, prefix string, of reflect.Type, v reflec
 	return to
 }
 
-// conditionText is one condition, and whether it is no number. A length of time
-// is in seconds.
+// conditionText formats a condition and reports whether it is a word. Durations are in
+// seconds.
 func conditionText(v reflect.Value) (text string, word bool) {
 	if !v.IsValid() {
 		return "", false

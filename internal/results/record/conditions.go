@@ -10,59 +10,59 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Mixed is the operation, or the consistency, of a trial that has several.
+// Mixed is the operation or consistency of a trial that has several.
 const Mixed = "mixed"
 
-// Conditions are what a trial's figures hold for. They are part of the trial's
-// JSON object, because a number without them is none.
+// Conditions describe what a trial's figures apply to. They are part of the trial's JSON
+// object because a number without its conditions is no result.
 type Conditions struct {
 	Number  int    `json:"number"` // from 1, as written in the scenario
 	Name    string `json:"name"`
 	Repeat  int    `json:"repeat"`  // from 1
-	Repeats int    `json:"repeats"` // how many there are of this trial; 0 where precision ended the repeating
+	Repeats int    `json:"repeats"` // number of repeats; 0 if repeating ended at the requested precision
 
 	Store       string `json:"store"`
 	Version     string `json:"version"`
-	Operation   string `json:"operation"` // of the load; mixed when there are several
+	Operation   string `json:"operation"` // the load's operation; mixed if there are several
 	Consistency string `json:"consistency"`
-	// ShortOf says, by consistency, how the store reads where that is less than
-	// the level's name says; absent where each is what it is called.
+	// ShortOf maps a consistency to how the store really reads, if that is weaker than the
+	// name of the level suggests; absent if each level is what it is called.
 	ShortOf map[string]string `json:"consistency_short_of,omitempty"`
 
-	// Load is what was sent, by the keys of a scenario file: "load" in JSON. What
-	// has no meaning for it is zero. Its rate is as it was asked for.
+	// Load is the load that was sent, under "load" in JSON with the keys of a scenario
+	// file. Parameters without a meaning for it are zero. Its rate is the requested one.
 	scenario.Load `json:"-"`
-	Rate          *float64 `json:"rate"`  // due a second; null in a closed loop
+	Rate          *float64 `json:"rate"`  // operations due per second; null in a closed loop
 	Loops         int      `json:"loops"` // the generator's event loops
 
 	Members   int      `json:"members"`
 	Endpoints []string `json:"endpoints"`
-	// Absent are members that did not answer before the load, which ran without them.
+	// Absent are the members that did not respond before the load, which ran without them.
 	Absent        []AbsentMember `json:"absent_members,omitempty" csv:"-"`
 	TLS           bool           `json:"tls"`
 	Authenticated bool           `json:"authenticated"`
 
-	// Label is what the scenario calls this version or build of the store, and
-	// Exec the server binary that it gave; empty when it gave none.
+	// Label is the scenario's name for this version or build of the store. Exec is the
+	// server binary that the scenario names; empty without one.
 	Label string `json:"label,omitempty"`
 	Exec  string `json:"exec,omitempty"`
 	// BaselineOf is the name of the trial that this one is the baseline of.
 	BaselineOf string `json:"baseline_of,omitempty"`
-	// Scaled is what the scenario has where it was run scaled; null when it was
-	// run as written.
+	// Scaled holds the scenario's original values if the run was scaled; null if it ran as
+	// written.
 	Scaled *Scaled `json:"scaled,omitempty"`
 
-	Cluster string `json:"cluster"` // its id in run.json
-	// Env are variables that the members got besides the usual ones.
+	Cluster string `json:"cluster"` // ID in run.json
+	// Env holds additional environment variables of the members.
 	Env        map[string]string `json:"env,omitempty"`
 	Durability *Durability       `json:"durability"`
-	Machine    *measure.Machine  `json:"machine" csv:"-"`       // the generator's; one text in tables
+	Machine    *measure.Machine  `json:"machine" csv:"-"`       // the generator's machine; a single text in tables
 	Shared     *bool             `json:"members_share_machine"` // with the generator; null if not known
 	Tool       string            `json:"tool_version"`
 	Notes      []string          `json:"notes"`
 }
 
-// AbsentMember is a member that did not answer before a load.
+// AbsentMember is a member that did not respond before a load.
 type AbsentMember struct {
 	Endpoint string `json:"endpoint"`
 	Reason   string `json:"reason"`
@@ -76,15 +76,15 @@ func (m AbsentMember) String() string {
 // Repeated reports whether the trial is, or may be, one of several repeats.
 func (c *Conditions) Repeated() bool { return c.Repeats > 1 || c.UntilPrecise() }
 
-// UntilPrecise reports whether the trial was repeated until it was precise, and
-// not so many times.
+// UntilPrecise reports whether the trial was repeated until it was precise, not a fixed
+// number of times.
 func (c *Conditions) UntilPrecise() bool { return c.Repeats == 0 && c.Repeat > 0 }
 
-// Environment is the variables of Env as one text.
+// Environment returns the variables of Env as one text.
 func (c *Conditions) Environment() string { return strings.Join(scenario.Variables(c.Env), " ") }
 
-// Scaled is what a scaled trial asked for before it was scaled; 0 where that was
-// left as it was.
+// Scaled holds what a trial asked for before it was scaled. A field is 0 if scaling did not
+// change it.
 type Scaled struct {
 	Factor          float64 `json:"factor"`
 	Total           uint64  `json:"total,omitempty"`
@@ -95,9 +95,9 @@ type Scaled struct {
 	WarmupSeconds   float64 `json:"warmup_seconds,omitempty"`
 }
 
-// FromScenario returns the conditions that a scenario's trial decides. The
-// caller adds what only the run knows: version, members, endpoints, the rate
-// when it is a share of another trial's, durability, machine.
+// FromScenario returns the conditions that a scenario's trial determines. The caller adds
+// those that only the run knows: version, members, endpoints, durability, machine, and the
+// rate if it is a share of another trial's.
 func FromScenario(t *scenario.Trial) Conditions {
 	c := Conditions{
 		Number: t.Number, Name: t.Name, Repeat: t.Repeat, Repeats: t.Repeats,
@@ -122,8 +122,8 @@ func FromScenario(t *scenario.Trial) Conditions {
 	return c
 }
 
-// nameMix names the operation and the consistency: those that all have, or
-// mixed. Writes have no consistency and do not make a mix of it.
+// nameMix sets Operation and Consistency to the one that all operations share, or to Mixed.
+// Writes have no consistency and are ignored for it.
 func (c *Conditions) nameMix() {
 	for i, op := range c.Mix {
 		kind, level := op.Kind.String(), op.Consistency.String()
@@ -145,7 +145,7 @@ func (c *Conditions) nameMix() {
 // Open reports whether operations become due by a schedule.
 func (c *Conditions) Open() bool { return c.Arrival != scenario.Closed }
 
-// has reports whether some part of the mix satisfies the condition.
+// has reports whether an operation of the mix satisfies the condition.
 func (c *Conditions) has(is func(kv.Kind) bool) bool {
 	return slices.ContainsFunc(c.Mix, func(o scenario.Operation) bool { return is(o.Kind) })
 }

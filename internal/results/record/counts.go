@@ -5,29 +5,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Counts are the operations of the measured window, and how they ended.
+// Counts holds the operations of the measurement window by outcome.
 type Counts struct {
 	Due        uint64 `json:"due"`
-	Operations uint64 `json:"operations"` // of those due: completed
-	Errors     uint64 `json:"errors"`     // of those due: failed
+	Operations uint64 `json:"operations"` // completed operations of those due
+	Errors     uint64 `json:"errors"`     // failed operations of those due
 	Conflicts  uint64 `json:"conflicts"`  // of Operations
 	Misses     uint64 `json:"misses"`     // of Operations
-	// Stale and Unverifiable are of Operations too: reads of a value that was
-	// written before the newest, and of one too short to carry a checksum.
+	// Stale and Unverifiable are part of Operations, too: reads of a value older than the
+	// newest, and reads of a value too short for a checksum.
 	Stale        uint64            `json:"stale"`
 	Unverifiable uint64            `json:"unverifiable"`
 	KeysRead     *uint64           `json:"keys_read"` // by gets, ranges and txn-gets that completed; null without any
 	WrongAnswers uint64            `json:"wrong_answers"`
 	ErrorsByKind map[string]uint64 `json:"errors_by_kind"`
 	ErrorTexts   map[string]string `json:"error_texts"`
-	Completed    uint64            `json:"completed_in_window"` // successes, whenever due
+	Completed    uint64            `json:"completed_in_window"` // successes in the window, whenever due
 	PerSecond    float64           `json:"operations_per_second"`
 	LongestGap   float64           `json:"longest_gap_seconds"`
-	LongestGapAt *float64          `json:"longest_gap_at_seconds"` // of the window; null if it is below 1 ms
+	LongestGapAt *float64          `json:"longest_gap_at_seconds"` // in seconds of the window; null if the gap is below 1 ms
 	FailedFrom   *float64          `json:"failed_from_percentile"`
 }
 
-// count sets the counts, and the window's length.
+// count sets the counts and the window's length.
 func (t *Trial) count(m *measure.Totals) {
 	t.Seconds = m.Seconds
 	t.Due, t.Completed = m.Due, m.Done
@@ -38,7 +38,7 @@ func (t *Trial) count(m *measure.Totals) {
 		t.KeysRead = new(m.Keys)
 	}
 	for o, text := range m.ErrorTexts {
-		if m.Outcomes[o] > 0 { // the first may have been in the warm-up, and the only one
+		if m.Outcomes[o] > 0 { // the first and only such error may have been in the warm-up
 			t.ErrorTexts[o.String()] = text
 		}
 	}

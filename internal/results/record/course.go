@@ -4,29 +4,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Course is what was in flight in the window, and what happened to connections, members
-// and clients.
+// Course describes what was in flight in the window, and what happened to connections,
+// members and clients.
 type Course struct {
 	CarriedIn      uint64  `json:"carried_in"`
 	CarriedInAgeNS int64   `json:"carried_in_age_ns"`
 	HighestFlight  int     `json:"max_in_flight"`
 	MeanInFlight   float64 `json:"mean_in_flight"`
 	Capped         uint64  `json:"in_flight_capped"`
-	NoRoom         uint64  `json:"waited_for_connection"` // open loop: operations that found every connection occupied
-	// ConnectionWaitNS is for how long an operation of a closed loop waited on average
-	// until its connection, which other clients' operations occupied, took it.
+	NoRoom         uint64  `json:"waited_for_connection"` // open loop: operations that found all connections full
+	// ConnectionWaitNS is how long, on average, an operation of a closed loop waited for
+	// room on its connection, which other clients' operations occupied.
 	ConnectionWaitNS float64 `json:"connection_wait_ns"`
 	measure.ConnectionCounts
 	measure.Counts
 	LostMembers []string `json:"lost_members"`
 	TermChanges int      `json:"term_changes"`
-	// Faults are those that the scenario asks for, with what became of them. Of the
-	// Errors and TermChanges, those in the time of a fault are meant (Caused).
+	// Faults are the scenario's faults and their effects. MeantErrors and MeantTermChanges
+	// are the parts of Errors and TermChanges that fall into the time of a fault (see
+	// Caused).
 	Faults           []Fault `json:"faults,omitempty"`
 	MeantErrors      uint64  `json:"errors_in_faults,omitempty"`
 	MeantTermChanges int     `json:"term_changes_in_faults,omitempty"`
-	// HeldClients is how many clients of a closed loop waited for a member from
-	// which the load had moved away, and HeldLongestNS the longest of that.
+	// HeldClients counts the clients of a closed loop that waited for a member from which
+	// the load had moved away; HeldLongestNS is the longest such wait.
 	HeldClients   int   `json:"held_clients"`
 	HeldLongestNS int64 `json:"held_longest_ns"`
 }

@@ -15,23 +15,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// column is a column of a CSV file of a run directory, and the part of a row that
-// it is written from and read into: what at points to.
+// column is a column of a run directory's CSV files. at points to the row's value, which is
+// written to and read from the column.
 type column struct {
 	name string
 	at   any
 }
 
-// unixTime is a time as seconds since 1970, to the millisecond.
+// unixTime is written in seconds since 1970, to the millisecond.
 type unixTime time.Time
 
-// counter is a count by name, which stands in a map only if it is above 0.
+// counter is a count in a map of counts. Invariant: the map has it only if it is above 0.
 type counter struct {
 	in   map[string]uint64
 	name string
 }
 
-// names are the columns' names.
+// names returns the names of columns.
 func names(columns []column) []string {
 	all := make([]string, 0, len(columns))
 	for _, c := range columns {
@@ -40,7 +40,7 @@ func names(columns []column) []string {
 	return all
 }
 
-// cells are the columns' parts of a row.
+// cells returns the texts of columns in a row.
 func cells(columns []column) []string {
 	all := make([]string, 0, len(columns))
 	for _, c := range columns {
@@ -49,7 +49,8 @@ func cells(columns []column) []string {
 	return all
 }
 
-// cell is empty for what is not known, such as a number that nobody can count.
+// cell returns the text of a value. It is empty for a value that is not known or not
+// possible.
 func (c column) cell() string {
 	switch at := c.at.(type) {
 	case *string:
@@ -88,7 +89,7 @@ func (c column) cell() string {
 	return ""
 }
 
-// writeRows writes rows of CSV in one call.
+// writeRows writes CSV rows in one call.
 func writeRows(to *lines, rows ...[]string) error {
 	var b bytes.Buffer
 	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
@@ -98,17 +99,17 @@ func writeRows(to *lines, rows ...[]string) error {
 	return err
 }
 
-// csvRow is a row of a CSV file of a run directory, which may be anybody's. It
-// keeps the first error of the fields that are read.
+// csvRow is a row of a CSV file, which may come from an untrusted source. It keeps the
+// first error of reading its fields.
 type csvRow struct {
 	column map[string]int
 	fields []string
-	words  map[string]string // texts of fields, by fields
+	words  map[string]string // cloned texts, by field
 	err    error
 }
 
-// eachCSVRow hands over the rows of a file that has a head with the given columns
-// at least, up to the first that is wrong. what is the file's name in sentences.
+// eachCSVRow calls each with every row up to the first bad one. The file's head must have
+// at least the given columns. what names the file in errors.
 func eachCSVRow(b []byte, what string, columns []string, each func(*csvRow)) error {
 	r := csv.NewReader(bytes.NewReader(b))
 	r.ReuseRecord = true
@@ -141,10 +142,11 @@ func eachCSVRow(b []byte, what string, columns []string, each func(*csvRow)) err
 	}
 }
 
-// mostRoom is for how many rows memory is taken before they are read.
+// mostRoom is the highest number of rows for which memory is allocated in advance.
 const mostRoom = 50_000
 
-// roomFor returns the first rows with room for one of each line of the file.
+// roomFor returns rows, or, before the first row, an empty list with capacity for the
+// file's lines.
 func roomFor[T any](rows []T, file []byte) []T {
 	if rows == nil {
 		return make([]T, 0, min(bytes.Count(file, []byte{'\n'}), mostRoom))
@@ -157,8 +159,8 @@ func (r *csvRow) has(name string) bool {
 	return ok
 }
 
-// word is a field as text. Rows share equal ones: a part of a field would keep the text of
-// its whole row in memory.
+// word returns a field as text. Rows share equal texts, and texts are cloned because a
+// substring would keep its whole row in memory.
 func (r *csvRow) word(name string) string {
 	field := r.field(name)
 	if field == "" {
@@ -175,7 +177,7 @@ func (r *csvRow) word(name string) string {
 	return word
 }
 
-// field is that of a column which the file has.
+// field returns the field of a column that the file has.
 func (r *csvRow) field(name string) string { return r.fields[r.column[name]] }
 
 func (r *csvRow) fail(name, want string) {
@@ -184,19 +186,19 @@ func (r *csvRow) fail(name, want string) {
 	}
 }
 
-// The most that a column can hold: more than any machine or member counts and
-// less than an int64 holds, and of times, in seconds, what time.Time and
-// time.Duration hold, with room for sums.
+// Limits of columns: mostCounted is above what any machine or member counts and below the
+// limit of an int64; maxUnix and maxSpan are times in seconds that time.Time and
+// time.Duration can hold, with room for sums.
 const (
 	mostCounted = 1 << 62
 	maxUnix     = 1 << 40
 	maxSpan     = 1 << 30
 )
 
-// possible reports whether anybody can have counted, timed or held so much.
+// possible reports whether a number is in the range of counts, times and sizes.
 func possible(x float64) bool { return x >= 0 && x < mostCounted }
 
-// below is a number from 0 to a limit; 0 where the field is empty.
+// below returns a number in [0, limit); 0 if the field is empty.
 func (r *csvRow) below(name string, limit float64) float64 {
 	text := r.field(name)
 	if text == "" {
@@ -218,8 +220,7 @@ func (r *csvRow) count(name string) uint64 {
 	return n
 }
 
-// read fills what the columns point to, of those that the file has. A number that
-// is empty there stays as it is.
+// read reads the columns that the file has. An empty number leaves the value unchanged.
 func (r *csvRow) read(columns []column) {
 	for _, c := range columns {
 		if !r.has(c.name) {
@@ -266,10 +267,10 @@ func (r *csvRow) read(columns []column) {
 	}
 }
 
-// maxList is above the processors of any machine.
+// maxList is above the processor count of any machine.
 const maxList = 4096
 
-// list are the numbers of a field.
+// list returns the numbers of a field.
 func (r *csvRow) list(name string) (all []float64) {
 	for text := range strings.FieldsSeq(r.field(name)) {
 		x, err := strconv.ParseFloat(text, 64)
@@ -282,18 +283,18 @@ func (r *csvRow) list(name string) (all []float64) {
 	return all
 }
 
-// maxBuckets is far above what a store's timers have.
+// maxBuckets is far above the number of buckets of a store's timers.
 const maxBuckets = 64
 
-// rising reports whether a bucket can stand behind others: 0 or more, above the
-// last bound, with no fewer times below it.
+// rising reports whether next can follow the buckets of all: its bound is at least 0 and
+// above the last one, and its cumulative count is not lower.
 func rising(all []store.Bucket, next store.Bucket) bool {
 	return len(all) < maxBuckets && next.Upper >= 0 && possible(next.Count) &&
 		(len(all) == 0 || next.Upper > all[len(all)-1].Upper && next.Count >= all[len(all)-1].Count)
 }
 
-// bucketsText are buckets as upper bounds, each with how many times were not above
-// it: 0.001:90 0.002:100 +Inf:100. What is no histogram is empty.
+// bucketsText formats buckets as upper bounds with cumulative counts: "0.001:90 0.002:100
+// +Inf:100". It returns "" for buckets that are no histogram.
 func bucketsText(all []store.Bucket) string {
 	parts := make([]string, 0, len(all))
 	for i, one := range all {

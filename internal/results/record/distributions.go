@@ -9,32 +9,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Distribution is one of a trial's distributions of times.
+// Distribution is a distribution of times of a trial.
 type Distribution struct {
-	Prefix  string // before the names of its figures, as in response-p99
-	Field   string // in the trial's JSON object; empty for the loop's own time, which is one of two
+	Prefix  string // precedes the names of its figures, as in response-p99
+	Field   string // in the trial's JSON object; empty for the headline, which is response or service time
 	Meaning string
 	Null    bool // the field is null in trials that do not have it
-	// Of is the times and how many of them failed.
+	// Of returns the times and the number of failures.
 	Of func(*Trial) (times Times, failed uint64)
-	// Log is where latency.hlog has them.
+	// Log returns the name of the times in latency.hlog.
 	Log      func(*Trial) Time
 	Sample   Population
 	Requires *Requirement
-	titles   []string // the figures in tables
-	Line     string   // as a figure's
+	titles   []string // names of the figures that tables show
+	Line     string   // like Figure.Line
 	AtEnd    bool
 }
 
-// Population is what a distribution is made of, for sentences.
+// Population describes a distribution's samples, for sentences.
 type Population struct {
 	Many   string // operations
-	None   string // why there is no figure at all
+	None   string // why there is no figure
 	failed string // what counts as slower than the rest
-	few    string // what lies beyond where there are too few
+	few    string // format for what is missing beyond a percentile; "" for the usual one
 }
 
-// Unknown says why a figure of so many is not known.
+// Unknown returns why a figure of count samples is not known.
 func (p Population) Unknown(v Value, count uint64) string {
 	switch {
 	case count == 0:
@@ -51,7 +51,7 @@ var (
 	ofWatchers   = Population{Many: "watchers", None: "no watcher was created"}
 )
 
-// points are the figures that a distribution's summary has, in their order.
+// points returns the figures of the distribution's summary, in order.
 func (d *Distribution) points() []Figure {
 	var all []Figure
 	for i, named := range (&Times{}).figures() {
@@ -71,18 +71,19 @@ func (d *Distribution) points() []Figure {
 	return all
 }
 
-// Points are the figures of the distribution whose names begin with a prefix.
+// Points returns the figures of the distribution that has the prefix.
 func Points(prefix string) []Figure {
 	all := distributions()
 	return all[slices.IndexFunc(all, func(d *Distribution) bool { return d.Prefix == prefix })].points()
 }
 
-// percentile is the figure of any percentile, which the result may not have.
+// percentile returns the figure of any percentile, including those that results do not
+// record.
 func (d *Distribution) percentile(name string, p float64) Figure {
 	return Figure{Name: name, Unit: measure.Nanoseconds, Better: Less, Times: d, Percentile: p, Requires: d.Requires}
 }
 
-// distributions are all of a trial's.
+// distributions returns all distributions of a trial.
 func distributions() []*Distribution {
 	always := func(time Time) func(*Trial) Time { return func(*Trial) Time { return time } }
 	failed := func(of func(*Trial) Times) func(*Trial) (Times, uint64) {

@@ -12,31 +12,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Event is one line of events.jsonl: something that happened, or several of
-// a kind and member as one.
+// Event is one line of events.jsonl: an event, or several of one kind and member combined.
 type Event struct {
-	// Time is when it was over, or when it was seen; of several, the last's.
+	// Time is when the event ended, or was observed; for several, the time of the last.
 	Time time.Time `json:"time"`
 	// Kind is such as election, slow_fsync, member_lost, fault.
 	Kind   string `json:"kind"`
 	Member string `json:"member,omitempty"` // its name
 	Text   string `json:"text"`
-	// Duration of what happened; 0 when it has none. Of several, the longest.
+	// Duration is how long it took; 0 if it has no duration. For several, the longest.
 	Duration time.Duration `json:"duration_ns"`
-	// Line is that of the member's log which reports it, cut to some hundred
-	// bytes; of several, that of the longest. Empty for what no log reports.
+	// Line is the line of the member's log that reports the event, cut to a few hundred
+	// bytes; for several, that of the longest. Empty if no log reports it.
 	Line string `json:"line,omitempty"`
-	// Count is how many there were; 0 for one. Then Total is the sum of their
-	// durations, and First the first's time.
+	// Count is the number of combined events; 0 for a single one. Total is then the sum of
+	// their durations, and First the time of the first.
 	Count uint64        `json:"count,omitempty"`
 	Total time.Duration `json:"total_ns,omitempty"`
 	First time.Time     `json:"first,omitzero"`
 }
 
-// Times is how often it happened.
+// Times returns how often the event happened.
 func (e *Event) Times() uint64 { return max(e.Count, 1) }
 
-// Took is how long it took in all; 0 when that is not known.
+// Took returns the total duration; 0 if it is not known.
 func (e *Event) Took() time.Duration {
 	if e.Count > 0 {
 		return e.Total
@@ -44,7 +43,8 @@ func (e *Event) Took() time.Duration {
 	return e.Duration
 }
 
-// Began is when it began; of several, when the first did, at the latest.
+// Began returns when the event began; for several, the latest time at which the first can
+// have begun.
 func (e *Event) Began() time.Time {
 	if e.Count > 0 {
 		return e.First
@@ -52,7 +52,7 @@ func (e *Event) Began() time.Time {
 	return e.Time.Add(-e.Duration)
 }
 
-// Event records what happened.
+// Event appends an event to the record.
 func (t *TrialWriter) Event(e Event) error {
 	e.Time, e.First = e.Time.UTC(), e.First.UTC()
 	return t.do(func() error {
@@ -65,7 +65,7 @@ func (t *TrialWriter) Event(e Event) error {
 	})
 }
 
-// readEvents makes every text printable, as Parse does.
+// readEvents parses events.jsonl. Like Parse, it makes every text printable.
 func readEvents(b []byte) ([]Event, error) {
 	var all []Event
 	for line := range bytes.Lines(b) {
@@ -79,22 +79,23 @@ func readEvents(b []byte) ([]Event, error) {
 	return all, nil
 }
 
-// Attached is what a reader has of a trial besides its result.
+// Attached holds what a reader has of a trial in addition to its result.
 type Attached struct {
-	// Dir is the run directory that the trial was read from; empty for one that was
-	// not read by Open.
+	// Dir is the run directory from which Open read the trial; empty if Open did not read
+	// it.
 	Dir string `json:"-"`
-	// Calibration is the run's, where it is of the machine that generated this load.
+	// Calibration is the run's calibration if it was made on the machine that generated
+	// this load.
 	Calibration *Calibration `json:"-"`
-	// Events, by their time, Timeline, Machines and Stores are what Run.ReadEvents read.
+	// Events (sorted by time), Timeline, Machines and Stores are read by Run.ReadEvents.
 	Events   []Event      `json:"-"`
 	Timeline []Row        `json:"-"`
 	Machines []MachineRow `json:"-"`
 	Stores   []StoreRow   `json:"-"`
 }
 
-// ReadEvents fills the Events, the Timeline, the Machines and the Stores of the
-// trials of a run that was opened from dir. What cannot be read is among the run's problems.
+// ReadEvents fills the Events, Timeline, Machines and Stores of the trials of a run that
+// was opened from dir. Read errors are added to the run's Problems.
 func (r *Run) ReadEvents(dir string) {
 	for i := range r.Trials {
 		t := &r.Trials[i]
@@ -108,7 +109,7 @@ func (r *Run) ReadEvents(dir string) {
 			readInto(&t.Stores, dir, t.Folder, storesFile, readStores),
 		}
 		var wrong [len(reads)]string
-		var reading sync.WaitGroup // a long trial's files take some tenths of a second
+		var reading sync.WaitGroup // a long trial's files take some tenths of a second to read
 		for j, read := range reads {
 			reading.Go(func() { wrong[j] = read() })
 		}
@@ -122,7 +123,8 @@ func (r *Run) ReadEvents(dir string) {
 	}
 }
 
-// readInto reads a file of a trial's folder, and says what is wrong with it.
+// readInto returns a function that reads a file of a trial's folder and returns a sentence
+// if that fails.
 func readInto[T any](to *[]T, dir, folder, name string, read func([]byte) ([]T, error)) func() string {
 	return func() string {
 		b, err := wholeLines(dir, filepath.Join(folder, name))

@@ -7,49 +7,47 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// ByClient is how evenly the clients of a closed loop were served. An open loop
-// has none: there the schedule says whose turn it is, whatever the store does.
+// ByClient reports how evenly the clients of a closed loop were served. An open loop has
+// none: its schedule decides which client is next, whatever the store does.
 type ByClient struct {
 	Evenness
-	// Tenth is how many clients a tenth of them are, rounded up, and TenthShare the
-	// part that those did who completed the fewest, of what all did; null if that
-	// is nothing.
+	// Tenth is a tenth of the number of clients, rounded up. TenthShare is the share of all
+	// operations that the slowest Tenth clients completed; null if no operation completed.
 	Tenth      int      `json:"tenth"`
 	TenthShare *float64 `json:"slowest_tenth_share"`
-	// Starved is how many completed less than a tenth of the median client's.
+	// Starved counts clients with fewer than a tenth of the median client's operations.
 	Starved int `json:"starved"`
-	// Operations are the clients' operations in ascending order: of each client,
-	// or of mostListed at even distances, the first and the last among them.
+	// Operations lists operations per client in ascending order: for each client, or for
+	// mostListed of them at even distances, including the first and the last.
 	Operations []uint64 `json:"operations"`
-	// Connections counts each connection with the mean of its clients; null where
-	// each client has its own.
+	// Connections is the evenness of connections, each counted as the mean of its clients;
+	// null if each client has its own connection.
 	Connections *Evenness `json:"connections"`
 }
 
-// Evenness is how evenly several were served: how many operations each completed,
-// of those due in the window.
+// Evenness describes how evenly clients or connections were served, by the completed
+// operations of those due in the window.
 type Evenness struct {
 	Count int `json:"count"`
-	// Fairness is FairnessOf what each completed; null if that is nothing.
+	// Fairness is the FairnessOf the completed operations; null if there are none.
 	Fairness *float64 `json:"fairness"`
 	Mean     float64  `json:"mean"`
 	Fewest   float64  `json:"fewest"`
-	Median   float64  `json:"median"` // of an even number the lower of the middle two
+	Median   float64  `json:"median"` // of an even number, the lower of the middle two
 	Most     float64  `json:"most"`
 }
 
-// mostListed is how many clients' operations are in a record.
+// mostListed is the number of clients whose operations a record lists.
 const mostListed = 21
 
-// Starved is the share of the median client's operations below which a client is
+// Starved is the share of the median client's operations below which a client counts as
 // starved.
 const Starved = 0.1
 
-// FairnessOf is Jain's fairness index (Jain, Chiu and Hawe, "A quantitative
-// measure of fairness and discrimination", 1984): the square of the sum over the
-// number times the sum of squares. It is 1 where all have the same, k/n where k of
-// n have it all between them, and does not depend on the unit. ok is false where
-// nobody has anything.
+// FairnessOf returns Jain's fairness index (Jain, Chiu and Hawe, "A quantitative measure of
+// fairness and discrimination", 1984): the square of the sum, divided by the number times
+// the sum of squares. It is 1 if all shares are equal and k/n if k of n clients share
+// everything equally. It does not depend on the unit. ok is false if all shares are 0.
 func FairnessOf(shares []float64) (index float64, ok bool) {
 	most := 0.0
 	for _, x := range shares {
@@ -60,18 +58,18 @@ func FairnessOf(shares []float64) (index float64, ok bool) {
 	}
 	sum, squares := 0.0, 0.0
 	for _, x := range shares {
-		x /= most // so that no square is beyond what there is
+		x /= most // so that no square overflows
 		sum += x
 		squares += x * x
 	}
 	return sum * sum / (float64(len(shares)) * squares), true
 }
 
-// evennessOf sorts its numbers, of which there are some.
+// evennessOf computes the evenness of at least one number. It sorts them.
 func evennessOf(each []float64) Evenness {
 	slices.Sort(each)
 	e := Evenness{Count: len(each), Fewest: each[0], Median: each[(len(each)-1)/2], Most: each[len(each)-1]}
-	sum := 0.0 // exact: of whole numbers
+	sum := 0.0 // exact, because the numbers are whole
 	for _, x := range each {
 		sum += x
 	}
@@ -82,7 +80,7 @@ func evennessOf(each []float64) Evenness {
 	return e
 }
 
-// byClient is nil without clients.
+// byClient returns nil if there are no clients.
 func byClient(all []measure.Connection) *ByClient {
 	var clients, connections []float64
 	for i := range all {
@@ -116,8 +114,7 @@ func byClient(all []measure.Connection) *ByClient {
 	return b
 }
 
-// clientsAt are the clients whose connections went to an endpoint; nil without
-// any.
+// clientsAt returns the evenness of the clients connected to an endpoint; nil without any.
 func clientsAt(all []measure.Connection, endpoint string) *Evenness {
 	var clients []float64
 	for i := range all {
@@ -140,7 +137,7 @@ func operations(completed []uint64) []float64 {
 	return all
 }
 
-// listed is what ByClient.Operations has of sorted numbers.
+// listed returns the list for ByClient.Operations from sorted numbers.
 func listed(clients []float64) []uint64 {
 	n := min(len(clients), mostListed)
 	all := make([]uint64, n)

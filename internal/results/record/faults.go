@@ -8,109 +8,108 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The kinds of the events of a fault.
+// The kinds of events of a fault.
 const (
 	FaultBegan  = "fault"
 	FaultHealed = "fault_healed"
 	FaultReady  = "fault_ready"
 	FaultUndone = "fault_not_done"
-	// FaultStep is of one member of a fault that is done to one after the other.
+	// FaultStep is a step on one member of a fault that affects several members in turn.
 	FaultStep = "fault_step"
 )
 
-// AllMembers is the Member of a fault that was done to all at once.
+// AllMembers is the Member of a fault that was injected on all members at once.
 const AllMembers = "all"
 
-// Fault is what became of one fault that a scenario asks for. Times are seconds of
-// the window; null for what did not come.
+// Fault reports one injected fault of a scenario. Times are in seconds of the window; null
+// if the event did not happen.
 type Fault struct {
-	Number int     `json:"number"` // from 1, in the order of the times asked for
+	Number int     `json:"number"` // from 1, in the order of the scheduled times
 	What   string  `json:"what"`   // such as "kill leader for 3s"
 	Asked  float64 `json:"asked_seconds"`
 	Do     string  `json:"do"`
-	// Member is the name of the one that it was done to, or AllMembers, and Role the
-	// one's role then; empty where it was not done.
+	// Member is the name of the affected member, or AllMembers; Role is that member's role
+	// then. Both are empty if the fault was not injected.
 	Member string `json:"member"`
 	Role   string `json:"role"`
-	// Began is when the signal was sent; Ended when the last of the member's
-	// processes had ended, of those that are ended; Healed when the member was
-	// started again or went on; and Ready when all members answered again and
-	// agreed on a leader, as seen by asking.
+	// Began is when the signal was sent. Ended is when the last of the member's processes
+	// had exited, if the fault ends them. Healed is when the member was started again or
+	// continued. Ready is when status requests first showed that all members responded and
+	// agreed on a leader.
 	Began  *float64 `json:"began_seconds"`
 	Ended  *float64 `json:"ended_seconds"`
 	Healed *float64 `json:"healed_seconds"`
 	Ready  *float64 `json:"ready_seconds"`
-	// LostFiles is how many files lost what was not synced, when the power went.
+	// LostFiles counts the files that lost unsynced data in a power loss.
 	LostFiles int `json:"lost_files,omitempty"`
-	// Outage is how long no operation of any kind was done: the longest time of that
-	// from the fault's begin to the next fault's, or to the window's end. It is known to
-	// a millisecond with one worker; with several it can be shorter by as much as their
-	// windows opened apart. It began at OutageFrom. Both are null where it was not
-	// longer, by more than chance makes of gaps, than LongestBefore: the longest gap
-	// from the end of the fault before, or the window's opening, until this one. That
-	// is null where nothing was done in that time to compare with.
+	// Outage is the longest time without any completed operation between the fault's
+	// beginning and the next fault, or the end of the window. OutageFrom is its beginning.
+	// With one worker it is exact to a millisecond; with several it can be too short by as
+	// much as their windows opened apart. Both are null if the gap did not exceed
+	// LongestBefore by more than chance explains. LongestBefore is the longest gap since
+	// the previous fault was over, or since the window opened; null if no operation
+	// completed in that time.
 	Outage        *float64 `json:"outage_seconds"`
 	OutageFrom    *float64 `json:"outage_from_seconds"`
 	LongestBefore *float64 `json:"longest_gap_before_seconds"`
-	// OutageLasted says that it was not over at the next fault or the window's end: it
-	// is longer than that.
+	// OutageLasted reports that the outage had not ended at the next fault or the end of
+	// the window; it is longer than Outage.
 	OutageLasted bool `json:"outage_lasted,omitempty"`
 	Recovery
-	// Failure says in a sentence what was not as asked: it was not done, was cut
-	// short, or the cluster did not become ready. Empty for nothing.
+	// Failure is a sentence: the fault was not injected, was cut short, or the cluster did
+	// not become ready. Empty if all went as requested.
 	Failure string `json:"failure,omitempty"`
 }
 
-// Done reports whether the fault was done, whatever became of it then.
+// Done reports whether the fault was injected, whatever followed.
 func (f *Fault) Done() bool { return f.Began != nil }
 
-// Recovery is how the load came through a fault, from outside. Times are seconds of
-// the window. Looked at is the time until the next fault or the window's end.
+// Recovery describes a fault's effect on the load, as clients saw it, until the next fault
+// or the end of the window. Times are in seconds of the window.
 type Recovery struct {
-	// FirstFailure is when the first operation was seen to fail, to 10 ms; null for
-	// none.
+	// FirstFailure is when the first operation failed, to 10 ms; null without any.
 	FirstFailure *float64 `json:"first_failure_seconds,omitempty"`
-	// Definite are errors of operations that did not happen, reads among them, and
-	// Indefinite of writes that may have.
+	// Definite counts errors of operations that were not executed, including reads;
+	// Indefinite counts failed writes that may have been executed.
 	Definite   uint64 `json:"errors_definite,omitempty"`
 	Indefinite uint64 `json:"errors_indefinite,omitempty"`
-	// ThroughputBack is from when on each second, of those that begin 10 ms apart, had
-	// as many successes as before: within 5 %, or as far from the mean, and half as far
-	// again, as any had been before. In an open loop they have not more either: what
-	// had to wait is worked off. It is null where that did not come, or nothing is
-	// known of a second before.
+	// ThroughputBack is the beginning of the time in which every second, at steps of 10 ms,
+	// had as many successes as before the fault: within 5 % of the earlier mean, or within
+	// 1.5 times the largest earlier deviation. In an open loop, a second must not have more
+	// successes either, because the backlog must be worked off. It is null if throughput
+	// did not recover, or if there is no second before to compare with.
 	ThroughputBack *float64 `json:"throughput_back_seconds,omitempty"`
-	// P99Back is the same of the p99 of response times, which is known by the second in
-	// which operations were due: none was above 105 % of the median second's before,
-	// nor half as far again above that as any had been.
+	// P99Back is the same for the p99 of response times, in whole seconds of due times: no
+	// later second exceeded 105 % of the median second before the fault, or 1.5 times the
+	// largest earlier excess over that median.
 	P99Back *float64 `json:"p99_back_seconds,omitempty"`
-	// Parts are the longest times without a success of each member and, where there
-	// are several, of each operation.
+	// Parts are the longest times without a success for each member and, if there are
+	// several, each operation.
 	Parts []PartOutage `json:"outages,omitempty"`
-	// Clients are the longest times without a success of the clients of a closed loop;
-	// absent in an open one, and where there were more than are kept.
+	// Clients summarizes the longest time without a success of each client of a closed
+	// loop; absent in an open loop, and if there were more waits than can be kept.
 	Clients *ClientOutages `json:"clients,omitempty"`
-	// Watch is what watchers were told, and Leases which were found to have ended; nil
-	// where no watcher was told anything in the window, and no lease ended.
+	// Watch reports on watch events and Leases on expired leases; nil if no watcher
+	// received anything in the window, and if no lease expired.
 	Watch  *WatchRecovery `json:"watch,omitempty"`
 	Leases *EndedLeases   `json:"leases,omitempty"`
 }
 
-// ClientOutages are the longest times without a success of single clients that began
-// after what a fault before had done was over, and end after this one began; of a
-// client that had none longer than any had before, or none of a tenth of a second,
-// that is 0.
+// ClientOutages summarizes, for single clients, the longest time without a success that
+// began after the effects of the previous fault were over and ended after this fault began.
+// A client counts as 0 if its longest was not longer than any client's before the fault, or
+// was below a tenth of a second.
 type ClientOutages struct {
 	Clients int     `json:"clients"`
 	Median  float64 `json:"median_seconds"` // of an even number, the slower of the middle two
 	Worst   float64 `json:"worst_seconds"`
-	// Lasted is how many had no success any more until the next fault or the window's
-	// end: theirs are longer than that.
+	// Lasted counts clients that had no success before the next fault or the end of the
+	// window; their outages are longer than recorded.
 	Lasted int `json:"lasted,omitempty"`
 }
 
-// PartOutage is the longest time in which one member answered nothing with success, or
-// one operation had none, like Fault.Outage.
+// PartOutage is the longest time without a success of one member or one operation; see
+// Fault.Outage.
 type PartOutage struct {
 	Member      string   `json:"member,omitempty"`
 	Operation   string   `json:"operation,omitempty"`
@@ -120,41 +119,42 @@ type PartOutage struct {
 	Lasted      bool     `json:"outage_lasted,omitempty"`
 }
 
-// WatchRecovery is what watchers were told from a fault's begin to the next one's, or
-// the window's end.
+// WatchRecovery reports what watchers received from the fault's beginning to the next
+// fault, or to the end of the window.
 type WatchRecovery struct {
-	// Outage is the longest time without any event, like Fault.Outage.
+	// Outage is the longest time without any event; see Fault.Outage.
 	Outage *float64 `json:"outage_seconds"`
 	From   *float64 `json:"outage_from_seconds"`
 	Lasted bool     `json:"outage_lasted,omitempty"`
-	// Latest is the longest time from when a write was sent until its event came, of the
-	// events that came, and LatestBefore that of those since what the fault before had
-	// done was over; to a millisecond. Null where none came of which it is known.
+	// Latest is the longest time from sending a write until its event arrived, over the
+	// events that arrived. LatestBefore is the same for the time since the effects of the
+	// previous fault were over. Both are exact to a millisecond, and null if no such time
+	// is known.
 	Latest       *float64 `json:"latest_event_seconds"`
 	LatestBefore *float64 `json:"latest_event_before_seconds"`
-	// Late are events that came a tenth of a second or more after their write was sent,
-	// and later than any before: by so many more doublings of a tenth of a second.
+	// Late counts events that arrived at least a tenth of a second after their write was
+	// sent and later than any event before the fault; lateness is compared in doublings of
+	// a tenth of a second.
 	Late uint64 `json:"late_events"`
-	// Lost are events that were passed over: a later one of their key came, and they did
-	// not, until the next fault or the window's end. Null where no watcher's events show
-	// it: those of ZooKeeper and Consul have no version of their key, or tell the newest
-	// alone.
+	// Lost counts skipped events: a later event of the key arrived, and they did not until
+	// the next fault or the end of the window. Null if events do not reveal it: those of
+	// ZooKeeper and Consul have no version of their key, or report only the newest.
 	Lost *uint64 `json:"lost_events"`
-	// Ended are watchers that the store ended for good, and Again how often one was
-	// created again.
+	// Ended counts watchers that the store ended permanently; Again counts how often one
+	// was created again.
 	Ended uint64 `json:"ended_watchers"`
 	Again uint64 `json:"resubscribed"`
 }
 
-// EndedLeases are the leases that the store said are gone, each once, when that was
-// first seen. Early are those that were said so before the time was over for which they
-// had been kept alive.
+// EndedLeases counts leases that the store reported as gone, each once, when that was first
+// observed. Early counts those reported before the time for which they had been renewed was
+// over.
 type EndedLeases struct {
 	Ended uint64 `json:"ended"`
 	Early uint64 `json:"ended_early"`
 }
 
-// Broke are sentences on what the faults broke, and for how long: one for each kind
+// Broke returns sentences about what the faults broke and for how long, one for each kind
 // of fault.
 func Broke(all []Fault) (out []string) {
 	byWhat := map[string][]*Fault{}
@@ -175,8 +175,8 @@ func Broke(all []Fault) (out []string) {
 	return out
 }
 
-// broke is a sentence on faults of a kind. Where several were done, it has the
-// median of them, and what is no outage counts as none.
+// broke returns a sentence about faults of one kind. For several it reports the median, and
+// a fault without an outage counts as 0.
 func broke(what string, all []*Fault) string {
 	var outages, ready []float64
 	longest, lasted := 0.0, 0
@@ -218,7 +218,8 @@ func broke(what string, all []*Fault) string {
 	return words
 }
 
-// medianAndMost is one length of time, or the median and the longest of several that are sorted.
+// medianAndMost formats a single length of time, or the median and the longest of several
+// that are sorted.
 func medianAndMost(all []float64) string {
 	if len(all) == 1 {
 		return text.Lasted(all[0])
@@ -226,32 +227,30 @@ func medianAndMost(all []float64) string {
 	return fmt.Sprintf("%s at the median and %s at most", text.Lasted(all[len(all)/2]), text.Lasted(all[len(all)-1]))
 }
 
-// spanSlack is how much before a fault began and after the cluster was seen whole
-// again something may be known that the fault did: an operation that it failed was
-// due before, and clocks of logs differ.
+// spanSlack is how long before a fault's beginning and after the cluster's recovery
+// something can still be an effect of the fault: an operation that it failed was due
+// earlier, and log clocks differ.
 const spanSlack = time.Second
 
-// Caused reports whether what was seen at a time, in seconds of the window, is
-// within a fault: from when it began until the cluster was seen whole again, and
-// without end where it never was.
+// Caused reports whether a time, in seconds of the window, is within a fault: from its
+// beginning until the cluster was seen whole again, or without an end if it never was.
 func Caused(all []Fault, at float64) bool { return CausedWithin(all, at, at) }
 
-// CausedWithin reports whether a part of the time from one moment to another is
-// within a fault likewise.
+// CausedWithin reports whether any part of the time between from and to is within a fault;
+// see Caused.
 func CausedWithin(all []Fault, from, to float64) bool {
 	return slices.ContainsFunc(all, func(f Fault) bool {
 		return f.Done() && to >= *f.Began-spanSlack.Seconds() && (f.Ready == nil || from <= *f.Ready+spanSlack.Seconds())
 	})
 }
 
-// Mended reports whether a fault that ends with a whole cluster caused what was
-// seen at a time: a member that was lost then came back.
+// Mended reports whether a time is within a fault after which the cluster was whole again:
+// a member lost then came back.
 func Mended(all []Fault, at float64) bool {
 	return slices.ContainsFunc(all, func(f Fault) bool { return f.Ready != nil && Caused([]Fault{f}, at) })
 }
 
-// doneFaults counts those that were done, and failedFaults are the sentences of
-// those that were not as asked.
+// doneFaults counts the faults that were injected.
 func doneFaults(all []Fault) (n int) {
 	for i := range all {
 		if all[i].Done() {

@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Value is a figure of one trial: a number and its unit. One that lands on a
-// failed operation has Failed; what is not known, or not supported by its
-// sample, has neither Known nor Failed.
+// Value is a figure of one trial: a number and its unit. Failed is set if the figure falls
+// on a failed operation. Neither Known nor Failed is set if the figure is not known or its
+// sample does not support it.
 type Value struct {
 	Number float64
 	Unit   measure.Unit
@@ -24,61 +24,63 @@ type Value struct {
 	Failed bool
 }
 
-// TimeValue is a figure of a summary of times.
+// TimeValue returns a figure of a summary of times as a Value.
 func TimeValue(f measure.Figure) Value {
 	return Value{Number: f.NS, Unit: measure.Nanoseconds, Known: f.Known, Failed: f.Failed}
 }
 
-// Better says in which direction a figure is better.
+// Better is the direction in which a figure improves.
 type Better uint8
 
 // The directions.
 const (
-	Neither Better = iota // it only describes
+	Neither Better = iota // the figure only describes
 	Less
 	More
 )
 
-// Figure defines a figure of a trial. Its entry in the registry (registry.go) is
-// all that thresholds, tables, CSV files, comparisons, the lines of --interval
-// and docs/reference/figures.md know about the figure.
+// Figure defines a figure of a trial. Its entry in the registry (registry.go) is the only
+// source for thresholds, tables, CSV files, comparisons, the lines of --interval and
+// docs/reference/figures.md.
 type Figure struct {
-	Name   string // as thresholds call it
-	Field  string // in the trial's JSON object, behind "watch." or another of its objects in that one; empty for none
+	Name   string // in thresholds
+	Field  string // in the trial's JSON object, after "watch." or the name of another nested object; empty for none
 	Column string // in CSV files; empty for none
-	Title  string // of its column in tables; empty for none
-	Wide   bool   // a terminal's tables have no room for that
-	// Line is what the lines of --interval call it, within an object where it has
-	// a point; empty for none. AtEnd says that the last line has it of each trial.
+	Title  string // of its table column; empty for none
+	Wide   bool   // only wide tables show the column
+	// Line is its name in the lines of --interval, where a point separates an object and
+	// its member; empty for none. AtEnd reports whether the last line has it for each
+	// trial.
 	Line   string
 	AtEnd  bool
 	Unit   measure.Unit
 	Better Better
-	// Meaning is the text of docs/reference/figures.md.
+	// Meaning is its text in docs/reference/figures.md.
 	Meaning string
-	// Missing says why there may be none.
+	// Missing is why a trial may not have the figure.
 	Missing string
-	// Below, if above 0, is what tables leave out: the figure cannot be distinguished
-	// from 0 there.
+	// Below is the bound, if above 0, under which the figure cannot be distinguished from
+	// 0, so that tables omit it.
 	Below    float64
-	Whole    *Whole       // what the figure is a part of; nil for nothing
-	Requires *Requirement // what a trial must have for it; nil for nothing
-	Members  bool         // it is the sum of all members
+	Whole    *Whole       // the whole that the figure is a part of; nil without one
+	Requires *Requirement // condition for a trial to have it; nil without one
+	Members  bool         // the figure is the sum over all members
 
-	of func(*Trial) Value // recorded(Field) unless given
-	// Of times: those, and one percentile of them or another of their figures.
+	of func(*Trial) Value // recorded(Field) unless set
+	// Times is the distribution that the figure is a statistic of: a percentile, or the one
+	// that point returns.
 	Times      *Distribution
 	Percentile float64
 	point      func(Times) measure.Figure
 }
 
-// Whole is what figures are a part of: they can be given as a share of it.
+// Whole is what a figure can be divided by, to print it as a share.
 type Whole struct {
 	Of   func(*Trial) uint64
 	None string // why there is no share
 }
 
-// Of is the trial's figure as its result has it.
+// Of returns the trial's figure from its result.
 func (f *Figure) Of(t *Trial) Value {
 	if f.Times != nil {
 		times, _ := f.Times.Of(t)
@@ -89,10 +91,9 @@ func (f *Figure) Of(t *Trial) Value {
 	return v
 }
 
-// Share is the trial's figure as a share of what it is a part of, or why there
-// is none.
+// Share returns the figure as a share of its whole, or why there is none.
 func (f *Figure) Share(t *Trial) (v Value, why string) {
-	if v = f.Of(t); !v.Known { // what it is a part of may not be known either
+	if v = f.Of(t); !v.Known { // the whole may not be known either
 		return Value{}, f.Missing
 	}
 	whole := f.Whole.Of(t)
@@ -102,15 +103,15 @@ func (f *Figure) Share(t *Trial) (v Value, why string) {
 	return Value{Number: v.Number / float64(whole), Unit: measure.Share, Known: true}, ""
 }
 
-// Summed reports whether the figure of several repeats is their sum: of a count of parts
-// of a whole.
+// Summed reports whether the figure of several repeats is their sum: it counts a part of a
+// whole.
 func (f *Figure) Summed() bool { return f.Whole != nil && f.Unit == measure.Number }
 
-// Recorded reports whether the result has the figure: percentiles that it does
-// not have come from the trial's histograms.
+// Recorded reports whether the result has the figure. Percentiles that it lacks are
+// computed from the trial's histograms.
 func (f *Figure) Recorded() bool { return f.Times == nil || f.point != nil }
 
-// Key is what JSON and CSV files call the figure where it stands alone.
+// Key returns the name of the figure in JSON and CSV files outside its object.
 func (f *Figure) Key() string {
 	if f.Times == nil || f.Column != "" {
 		return f.Column
@@ -118,7 +119,7 @@ func (f *Figure) Key() string {
 	return strings.NewReplacer("-", "_", ".", "_").Replace(f.Name) + "_ns"
 }
 
-// Cell is the trial's figure in a CSV file; empty if it is not known.
+// Cell returns the trial's figure for a CSV file; empty if it is not known.
 func (f *Figure) Cell(t *Trial) string {
 	v := f.Of(t)
 	switch {
@@ -130,8 +131,8 @@ func (f *Figure) Cell(t *Trial) string {
 	return strconv.FormatFloat(v.Number, 'f', -1, 64)
 }
 
-// Find looks up a figure by its name. Of times, every percentile below 100 with
-// three decimals at most is one.
+// Find looks up a figure by name. Distributions have a figure for every percentile below
+// 100 with up to three decimals.
 func Find(name string) (Figure, bool) {
 	all := Figures()
 	if i := slices.IndexFunc(all, func(f Figure) bool { return f.Name == name }); i >= 0 && name != "" {
@@ -154,7 +155,7 @@ func Find(name string) (Figure, bool) {
 	return Figure{}, false
 }
 
-// Registered is Find of a name that the registry has.
+// Registered returns the figure of a name that must be in the registry.
 func Registered(name string) Figure {
 	f, ok := Find(name)
 	if !ok {
@@ -163,11 +164,11 @@ func Registered(name string) Figure {
 	return f
 }
 
-// trialFields returns a trial's fields: all accessors together look them up once.
+// trialFields returns the fields of Trial. They are looked up once for all accessors.
 var trialFields = sync.OnceValue(func() []reflect.StructField { return reflect.VisibleFields(reflect.TypeFor[Trial]()) })
 
-// recorded is the accessor of a number in the trial's JSON object, or behind
-// "watch." in that one: what is null there, or not there, is not known.
+// recorded returns an accessor for a number of the trial's JSON object, or of its "watch"
+// object if field begins with "watch.". A number that is null or absent is not known.
 func recorded(field string) func(*Trial) Value {
 	of, inWatch := strings.CutPrefix(field, "watch.")
 	fields := trialFields()
@@ -194,12 +195,12 @@ func recorded(field string) func(*Trial) Value {
 	}
 }
 
-// Requirement is what a trial must have for a figure to be one of it.
+// Requirement is what a trial must have for a figure to apply.
 type Requirement struct {
-	of  string // what the figure is of
+	of  string // names the requirement in a sentence
 	Has func(*Conditions) bool
-	// lacking ends the sentence about trials that do not have it; empty for one
-	// that names them.
+	// lacking ends the sentence about trials that do not meet it; empty to name the trials
+	// instead.
 	lacking string
 }
 
@@ -207,7 +208,7 @@ var (
 	openLoop   = &Requirement{of: "an open loop", Has: (*Conditions).Open, lacking: "no such trial is one"}
 	closedLoop = &Requirement{of: "a closed loop", Has: func(c *Conditions) bool { return !c.Open() }, lacking: "no such trial is one"}
 	watchers   = &Requirement{of: "watchers", Has: func(c *Conditions) bool { return c.Watch != nil }}
-	// timedEvents are those of the load's own writes.
+	// timedEvents requires events of the load's own writes.
 	timedEvents = &Requirement{of: "events of watched writes", Has: func(c *Conditions) bool { return c.Watch != nil && len(c.Watch.Key) == 0 }}
 	writes      = &Requirement{of: "operations that write", Has: func(c *Conditions) bool { return c.has(kv.Kind.Writes) }}
 	stmWrites   = &Requirement{of: kv.STM.String() + " operations", Has: func(c *Conditions) bool { return c.STM != nil }}
@@ -218,13 +219,13 @@ var (
 	}}
 )
 
-// Applies reports whether a trial of these conditions can have the figure.
+// Applies reports whether a trial with these conditions can have the figure.
 func (f *Figure) Applies(c *Conditions) bool { return f.Requires == nil || f.Requires.Has(c) }
 
-// OfWatch reports whether the figure is of what watchers get.
+// OfWatch reports whether the figure is about what watchers receive.
 func (f *Figure) OfWatch() bool { return f.Requires == watchers || f.Requires == timedEvents }
 
-// Refused says that none of the trials named has what the figure needs.
+// Refused returns the sentence that none of the named trials has what the figure needs.
 func (f *Figure) Refused(trials []string) string {
 	why := f.Requires.lacking
 	switch {

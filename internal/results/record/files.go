@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// file is what the writers need of an *os.File; the tests have others.
+// file is the part of *os.File that the writers need, so that tests can replace it.
 type file interface {
 	io.Writer
 	Truncate(size int64) error
@@ -22,8 +22,8 @@ type file interface {
 // opener opens a file for writing; flag as in os.OpenFile.
 type opener func(path string, flag int) (file, error)
 
-// A run directory is its user's alone: it holds addresses, paths and the logs of
-// members. Who wants to share one opens it.
+// Only the user has access to a run directory, because it holds addresses, paths and
+// members' logs.
 const (
 	folderMode = 0o700
 	fileMode   = 0o600
@@ -31,9 +31,8 @@ const (
 
 func openFile(path string, flag int) (file, error) { return os.OpenFile(path, flag, fileMode) }
 
-// lines is a file of whole lines. Each Write is one call to the system, and one
-// that fails half-way is taken back, so that a crash or a full disk leaves no
-// half line.
+// lines is a file of whole lines. Each Write is one system call and undoes a partial write
+// that fails, so that neither a crash nor a full disk leaves half a line.
 type lines struct {
 	path string
 	f    file
@@ -61,7 +60,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// close makes the file last.
+// close syncs and closes the file.
 func (l *lines) close() error {
 	if err := errors.Join(l.f.Sync(), l.f.Close()); err != nil {
 		return writeError(l.path, err)
@@ -69,11 +68,11 @@ func (l *lines) close() error {
 	return nil
 }
 
-// replace writes a file as a whole: at any moment either the old contents or
-// the new are there.
+// replace replaces a file atomically: at any moment it has either the old or the new
+// contents.
 func (w opener) replace(path string, contents []byte) error {
 	temp := path + ".tmp"
-	_ = os.Remove(temp) // of a process that was killed; a link is not followed, and a pipe not waited for
+	_ = os.Remove(temp) // left by a killed process; removing it avoids following a link or blocking on a pipe
 	if err := w.write(temp, os.O_EXCL, contents); err != nil {
 		_ = os.Remove(temp)
 		return writeError(path, errors.Unwrap(err))
@@ -84,7 +83,7 @@ func (w opener) replace(path string, contents []byte) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// write writes a new file and makes it last.
+// write writes a file and syncs it.
 func (w opener) write(path string, flag int, contents []byte) error {
 	f, err := w(path, os.O_CREATE|os.O_WRONLY|flag)
 	if err != nil {
@@ -99,8 +98,8 @@ func (w opener) write(path string, flag int, contents []byte) error {
 	return nil
 }
 
-// syncFolder makes a folder's entries last. Where folders cannot be synced,
-// the system does it in its own time.
+// syncFolder syncs a folder's entries. Errors of Sync are ignored because some systems
+// cannot sync folders and write them back later.
 func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -110,7 +109,7 @@ func syncFolder(dir string) error {
 	return d.Close()
 }
 
-// pathError is a failure to write, as a sentence.
+// pathError is a failure to write. Its text is a sentence.
 type pathError struct {
 	text string
 	err  error
@@ -119,7 +118,7 @@ type pathError struct {
 func (e *pathError) Error() string { return e.text }
 func (e *pathError) Unwrap() error { return e.err }
 
-// writeError says what could not be written, why, and what to do.
+// writeError returns what could not be written, why, and what to do.
 func writeError(path string, err error) error {
 	if wrapped, ok := errors.AsType[*fs.PathError](err); ok {
 		err = wrapped.Err // its own text names the path again

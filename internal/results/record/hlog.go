@@ -15,29 +15,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Time says which of an operation's times a histogram in latency.hlog holds.
+// Time identifies which time of an operation a histogram in latency.hlog holds.
 type Time uint8
 
 // The times.
 const (
 	Response  Time = iota // done - due of successes
 	Service               // done - sent of successes
-	ErrorTime             // known - due of errors of one kind
-	Lateness              // sent - due of everything sent, open loop
+	ErrorTime             // end - due of errors of one kind
+	Lateness              // sent - due of all operations sent, open loop
 	WatchDue              // a watch event's arrival - due of its write
 	WatchSent             // a watch event's arrival - sent of its write
-	WatchMade             // until a watcher was created that had been asked for
+	WatchMade             // watcher created - watcher requested
 )
 
-// timeNames are what tags call the times; of an error, its kind follows.
+// timeNames are the names of the times in tags; for an error, the kind of error follows.
 var timeNames = [...]string{Response: "response", Service: "service", ErrorTime: "error-", Lateness: "lateness", WatchDue: "watch-due", WatchSent: "watch-sent", WatchMade: "watch-made"}
 
-// alone reports whether the time is of no operation: a tag has nothing behind it.
+// alone reports whether the tag of such a time has no operation or other fields.
 func (t Time) alone() bool { return t >= Lateness }
 
-// Tag says what an interval of latency.hlog is of. It is written as fields
-// with points between them, without a comma, a space or a character that a
-// file's name cannot have, because tools split logs by tag into files:
+// Tag identifies an interval of latency.hlog. Its text is a list of fields separated by
+// points, without commas, spaces or characters that file names cannot have, because tools
+// split logs by tag into files:
 //
 //	measured.response.get.linearizable.8e9e05c52164694d.2
 //	measured.error-timeout.put.none.0.0
@@ -46,12 +46,12 @@ func (t Time) alone() bool { return t >= Lateness }
 type Tag struct {
 	Phase measure.Phase
 	Time  Time
-	// What follows is not set for Lateness and the times of watching.
+	// Series is not set for Lateness and the times of watching.
 	measure.Series
 	Error kv.Outcome // ErrorTime only
 }
 
-// String returns the tag as the log has it.
+// String returns the tag as latency.hlog has it.
 func (t Tag) String() string {
 	name := t.Phase.String() + "." + timeNames[t.Time]
 	if t.Time.alone() {
@@ -105,8 +105,8 @@ func (t *Tag) parseSeries(f []string) (err error) {
 	return err
 }
 
-// hlogHead writes the head of a latency.hlog. Intervals' times are relative to
-// base, which is a whole second because that is what the log holds.
+// hlogHead writes the head of a latency.hlog. Intervals' times are relative to base, a
+// whole second because the log stores it so.
 func hlogHead(to io.Writer, started, base time.Time) error {
 	w := hdr.NewHistogramLogWriter(to)
 	if err := w.OutputLogFormatVersion(); err != nil {
@@ -128,8 +128,8 @@ func hlogHead(to io.Writer, started, base time.Time) error {
 	return w.OutputLegend()
 }
 
-// hlogSecond appends a second's histograms, a line each: start is in seconds
-// after the base, length in seconds.
+// hlogSecond appends a second's histograms, one line each. start is in seconds after the
+// log's base, length in seconds.
 func hlogSecond(b []byte, e *encoder, s *measure.Second, start, length float64) ([]byte, error) {
 	var err error
 	put := func(tag Tag, h *measure.Histogram) {

@@ -22,9 +22,9 @@ const (
 	plainHeader      = 40 // bytes
 )
 
-// encoder writes histograms in HdrHistogram's compressed V2 encoding, as the
-// library does, at a fraction of its cost: the log is written beside the load that
-// it describes. It is used again and again, by one goroutine.
+// encoder writes histograms in HdrHistogram's compressed V2 encoding, like the library but
+// at a fraction of its cost, because the log is written while the load runs. It is reusable
+// and not safe for concurrent use.
 type encoder struct {
 	packed bytes.Buffer
 	zip    *zlib.Writer
@@ -68,9 +68,9 @@ func (e *encoder) appendTo(b []byte, h *measure.Histogram) ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(b, out), nil
 }
 
-// appendCounts appends counts as zigzag varints; a run of zeros is one negative
-// number. (HdrHistogram's varints differ from binary's only from the ninth byte
-// on, which a count reaches at 2^55.)
+// appendCounts appends counts as zigzag varints; a run of zeros becomes one negative
+// number. (HdrHistogram's varints differ from those of encoding/binary only in the ninth
+// byte, which counts below 2^55 do not need.)
 func appendCounts(b []byte, counts []int64) []byte {
 	for i := 0; i < len(counts); {
 		if counts[i] != 0 {
@@ -91,16 +91,16 @@ func appendCounts(b []byte, counts []int64) []byte {
 	return b
 }
 
-// appendInterval appends a line of the log: times in seconds, the largest value
-// in milliseconds.
+// appendInterval appends a line of the log, with start and length in seconds and the
+// largest value in milliseconds.
 func (e *encoder) appendInterval(b []byte, tag string, start, length float64, h *measure.Histogram) ([]byte, error) {
 	b = fmt.Appendf(b, "Tag=%s,%.3f,%.3f,%.6f,", tag, start, length, float64(h.ValueAtPercentile(100))/1e6)
 	b, err := e.appendTo(b, h)
 	return append(b, '\n'), err
 }
 
-// decoder reads histograms in that encoding. It is used again and again, by one
-// goroutine.
+// decoder reads histograms in that encoding. It is reusable and not safe for concurrent
+// use.
 type decoder struct {
 	packed  []byte
 	source  bytes.Reader
@@ -108,8 +108,8 @@ type decoder struct {
 	payload bytes.Buffer
 }
 
-// read reads a histogram in base64 in a way of its own, which is many times faster than
-// the library's; that says what is wrong with one that cannot be read so.
+// read decodes a base64 histogram, many times faster than the library. If that fails, the
+// library decodes it to explain the error.
 func (d *decoder) read(text []byte, to *measure.Steps) error {
 	if d.quick(text, to) {
 		return nil
@@ -120,7 +120,7 @@ func (d *decoder) read(text []byte, to *measure.Steps) error {
 	return errors.New("the histogram has other steps, or counts more, than those of quorumbench")
 }
 
-// quick reads a histogram of quorumbench; false for anything else.
+// quick decodes a histogram of quorumbench; it returns false for anything else.
 func (d *decoder) quick(text []byte, to *measure.Steps) bool {
 	var err error
 	if d.packed, err = base64.StdEncoding.AppendDecode(d.packed[:0], text); err != nil || len(d.packed) < 8 ||
@@ -136,7 +136,8 @@ func (d *decoder) quick(text []byte, to *measure.Steps) bool {
 	if err != nil {
 		return false
 	}
-	// To its end, where the checksum is, and no more than the largest.
+	// Read to the end, which has the checksum, but not beyond the size of the largest
+	// histogram.
 	d.payload.Reset()
 	if _, err := d.payload.ReadFrom(io.LimitReader(d.zip, plainHeader+maxPayload+1)); err != nil {
 		return false
@@ -151,12 +152,11 @@ func (d *decoder) quick(text []byte, to *measure.Steps) bool {
 	return err == nil
 }
 
-// maxPayload is what the counts of a histogram take at most, with
-// nine bytes each.
+// maxPayload is the largest size of a histogram's counts, at nine bytes each.
 const maxPayload = 9 * measure.NumSteps
 
-// mostTimes is far above what an interval counts, and below what overflows where
-// many are added; a number of so many bits is the same in HdrHistogram's varints.
+// mostTimes is far above an interval's count, and low enough that sums do not overflow.
+// Numbers of this size are equal in HdrHistogram's and Go's varints.
 const mostTimes = 1 << 44
 
 var errCounts = errors.New("these are no counts of a histogram")
@@ -164,7 +164,7 @@ var errCounts = errors.New("these are no counts of a histogram")
 // readCounts is the inverse of appendCounts.
 func readCounts(to []measure.Step, b []byte) ([]measure.Step, error) {
 	for i, at := 0, 0; i < len(b); {
-		if c := b[i]; c&0x81 == 0 && at < measure.NumSteps { // as most are: a single byte, of a small count
+		if c := b[i]; c&0x81 == 0 && at < measure.NumSteps { // the usual case: a small count in a single byte
 			if c != 0 {
 				to = append(to, measure.Step{At: at, N: int64(c >> 1)})
 			}

@@ -26,12 +26,12 @@ type Interval struct {
 	measure.Steps
 }
 
-// EachInterval reads the latency.hlog of a trial's folder and hands over one
-// interval after the other, whose Steps are valid until each returns: it holds a
-// few histograms, however long the trial ran. Those whose tag keep refuses, which
-// is asked from another goroutine than each, are not decoded. Half a last line is
-// dropped, and a file that is missing has no interval: a killed trial leaves both.
-// An error of each ends it.
+// EachInterval reads the latency.hlog of a trial's folder and calls each for one interval
+// after the other. It holds only a few histograms, however long the trial ran; an
+// interval's Steps are valid until each returns. Intervals whose tag keep rejects are not
+// decoded; keep runs on another goroutine than each. Half a last line is dropped and a
+// missing file has no intervals, because a killed trial can leave both. An error of each
+// ends the reading.
 func EachInterval(dir, folder string, keep func(Tag) bool, each func(*Interval) error) error {
 	if !filepath.IsLocal(folder) {
 		return fmt.Errorf("%q is no folder in the run directory", folder)
@@ -54,14 +54,13 @@ func EachInterval(dir, folder string, keep func(Tag) bool, each func(*Interval) 
 	return nil
 }
 
-// tagPrefix begins an interval's line.
+// tagPrefix is the beginning of an interval's line.
 var tagPrefix = []byte("Tag=")
 
-// maxHlogLine is more than a histogram of this program can need: nine bytes
-// for each of its counts, in base64.
+// maxHlogLine is more than a histogram can need: nine bytes for each count, in base64.
 const maxHlogLine = 1 << 20
 
-// wholeLine is bufio.ScanLines without a last line that has no end.
+// wholeLine is bufio.ScanLines, but drops a last line without a newline.
 func wholeLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	advance, token, err = bufio.ScanLines(data, atEOF)
 	if atEOF && advance > 0 && data[advance-1] != '\n' {
@@ -70,12 +69,12 @@ func wholeLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	return advance, token, err
 }
 
-// scanHlog hands over the intervals whose tag is kept, in the order of lines. One
-// goroutine reads lines and several decode them, a batch each, because a long
-// trial's log is decoded for seconds. (The library's own reader cuts times down to
-// the millisecond below, and decodes what is not kept.)
+// scanHlog passes on the intervals whose tag is kept, in order. One goroutine reads lines
+// and several decode batches of them, because decoding a long trial's log takes seconds.
+// (The library's reader truncates times to milliseconds and decodes intervals that are not
+// kept.)
 func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(*Interval) error) error {
-	n := runtime.GOMAXPROCS(0) + 1 // one is handed over while the others are decoded
+	n := runtime.GOMAXPROCS(0) + 1 // one batch is passed on while the others are decoded
 	free, full, stop := make(chan *batch, n), make(chan *batch, n), make(chan struct{})
 	for range n {
 		free <- &batch{}
@@ -93,7 +92,7 @@ func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(*Interval) er
 			case b := <-free:
 				more = b.fill(lines, keep, &at)
 				running.Go(b.decode)
-				full <- b // it has room for all
+				full <- b // does not block: it has capacity for all batches
 			}
 		}
 	})
@@ -112,18 +111,18 @@ func scanHlog(lines *bufio.Scanner, keep func(Tag) bool, each func(*Interval) er
 	return nil
 }
 
-// position is where the reading of a log is.
+// position is the current place in a log.
 type position struct {
 	line int
-	base float64 // of the times, in seconds
+	base float64 // of the intervals' times, in seconds
 }
 
-// wrong is an error of the line.
+// wrong adds the line to an error.
 func (p *position) wrong(err error) error {
 	return fmt.Errorf("line %d of the histogram log: %w", p.line, err)
 }
 
-// comment takes the times' base from a line that is no interval.
+// comment reads the base of the times from a line that is not an interval.
 func (p *position) comment(line string) (err error) {
 	rest, ok := strings.CutPrefix(line, "#[BaseTime: ")
 	if !ok {
@@ -136,29 +135,29 @@ func (p *position) comment(line string) (err error) {
 	return nil
 }
 
-// batchSize is how many intervals are decoded together: 128 KB of steps, and in a log
-// that means harm two megabytes.
+// batchSize is the number of intervals that are decoded together: 128 KB of steps, and up
+// to two megabytes for a malicious log.
 const batchSize = 4
 
-// batch is some lines on their way to intervals. It is used again and again.
+// batch holds lines and the intervals decoded from them. It is reused.
 type batch struct {
 	decoder   decoder
 	lines     [batchSize]hlogLine
 	intervals [batchSize]Interval
-	n         int           // of lines, and then of intervals
-	err       error         // behind those
-	decoded   chan struct{} // closed when it is
+	n         int           // number of lines, then of intervals
+	err       error         // the error after those
+	decoded   chan struct{} // closed when decoding has ended
 }
 
 // hlogLine is an interval's line.
 type hlogLine struct {
 	position
 	tag  Tag
-	text []byte // behind the tag
+	text []byte // after the tag
 }
 
-// fill takes lines that are kept until the batch is full, and reports whether
-// there may be more.
+// fill adds lines with a kept tag until the batch is full, and reports whether there may be
+// more.
 func (b *batch) fill(lines *bufio.Scanner, keep func(Tag) bool, at *position) bool {
 	b.n, b.err, b.decoded = 0, nil, make(chan struct{})
 	for b.n < batchSize && b.err == nil {
@@ -186,7 +185,7 @@ func (b *batch) fill(lines *bufio.Scanner, keep func(Tag) bool, at *position) bo
 	return b.err == nil
 }
 
-// decode makes the intervals, up to the first that cannot be read.
+// decode decodes the intervals up to the first that cannot be read.
 func (b *batch) decode() {
 	defer close(b.decoded)
 	for i := range b.n {
@@ -198,10 +197,10 @@ func (b *batch) decode() {
 	}
 }
 
-// maxSeconds is far beyond any time of a run, and what a time in nanoseconds holds.
+// maxSeconds is far beyond any time of a run, and fits a time in nanoseconds.
 const maxSeconds = 9e9
 
-// decode reads "start,length,max,histogram", seconds after the base.
+// decode parses "start,length,max,histogram"; start is in seconds after the base.
 func (l *hlogLine) decode(d *decoder, to *Interval) error {
 	f := bytes.Split(l.text, []byte{','})
 	if len(f) != 4 {

@@ -9,23 +9,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Aggregate is what came out of some seconds of a trial's phase. It is used again
-// and again, because its histograms are large.
+// Aggregate sums up seconds of a trial's phase. It is reusable, because its histograms are
+// large.
 type Aggregate struct {
 	sum                        Trial
 	response, service, arrival *measure.Histogram
-	last                       measure.Second // its state at the end
+	last                       measure.Second // for the state at the end
 	watchers                   uint64
 }
 
-// NewAggregate returns an empty one.
+// NewAggregate returns an empty aggregate.
 func NewAggregate() *Aggregate {
 	a := &Aggregate{response: measure.NewHistogram(), service: measure.NewHistogram(), arrival: measure.NewHistogram()}
 	a.Begin(0)
 	return a
 }
 
-// Begin empties it, for a load with so many watchers of each watched key.
+// Begin empties the aggregate, for a load with that number of watchers of each watched key.
 func (a *Aggregate) Begin(watchers uint64) {
 	a.sum = Trial{Counts: Counts{ErrorsByKind: map[string]uint64{}}}
 	if a.watchers = watchers; watchers > 0 {
@@ -36,7 +36,7 @@ func (a *Aggregate) Begin(watchers uint64) {
 	a.arrival.Reset()
 }
 
-// Add takes a second, of which it keeps nothing.
+// Add adds a second. It keeps no reference to it.
 func (a *Aggregate) Add(s *measure.Second) {
 	t := &a.sum
 	t.Due += s.Due
@@ -56,9 +56,9 @@ func (a *Aggregate) Add(s *measure.Second) {
 	}
 }
 
-// AddTo adds the figures that lines of --interval have to an object. seconds is
-// the length of what was added; 0 if that is not known. Which watch events are
-// lost is known when the trial has ended.
+// AddTo adds the figures of a line of --interval to an object. seconds is the length of the
+// seconds that were added; 0 if it is not known. Lost watch events are missing because they
+// are only known at the end of the trial.
 func (a *Aggregate) AddTo(o *Object, seconds float64) {
 	t := &a.sum
 	if seconds > 0 {
@@ -79,8 +79,8 @@ func (a *Aggregate) AddTo(o *Object, seconds float64) {
 	o.Add("in_flight", a.last.InFlight)
 }
 
-// Object is a JSON object whose members stand in the order given: one whose
-// members are not known before the program runs, such as figures.
+// Object is a JSON object with ordered members, for member names that are only known at run
+// time, such as figures.
 type Object []ObjectMember
 
 // ObjectMember is a member of an Object.
@@ -89,10 +89,10 @@ type ObjectMember struct {
 	Value any
 }
 
-// Add adds a member at the end.
+// Add appends a member.
 func (o *Object) Add(name string, value any) { *o = append(*o, ObjectMember{Name: name, Value: value}) }
 
-// MarshalJSON writes the object.
+// MarshalJSON encodes the object.
 func (o Object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -114,8 +114,8 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// within adds a member; one whose name has a point, to the object of the name's
-// first part, which it makes at need. No name adds nothing.
+// within adds a member. A name "A.B" adds B to the nested object A, which it creates if
+// necessary. An empty name adds nothing.
 func (o *Object) within(name string, value any) {
 	of, inner, nested := strings.Cut(name, ".")
 	switch {
@@ -132,7 +132,7 @@ func (o *Object) within(name string, value any) {
 	}
 }
 
-// AddAtEnd adds the trial's figures that the last line of --interval has.
+// AddAtEnd adds the figures that the last line of --interval has of each trial.
 func (o *Object) AddAtEnd(t *Trial) {
 	o.addFigures(t, true, func(field, _ string, atEnd bool) string {
 		if !atEnd {
@@ -142,9 +142,9 @@ func (o *Object) AddAtEnd(t *Trial) {
 	})
 }
 
-// addFigures adds the registry's figures that name has a name for, by their field
-// in the trial's JSON object and what lines call them, and then the distributions.
-// A figure that is not known is null, as a rate is where rates are not.
+// addFigures adds the registry's figures and then the distributions, under the name that
+// name returns for their field in the trial's JSON object and their name in lines; "" omits
+// them. A figure that is not known is null, and so are rates unless rates is true.
 func (o *Object) addFigures(t *Trial, rates bool, name func(field, line string, atEnd bool) string) {
 	var times []*Distribution
 	for _, f := range Figures() {

@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Join makes one run of several, for reports of all their trials side by side. It
-// changes none of them: its Parts are copies with names of their own, in which the
-// trials have numbers and names that no other part's have. The error is a sentence.
+// Join combines several runs into one, for reports of all their trials side by side. It
+// changes none of them: its Parts are copies with unique names, in which the trials have
+// unique numbers and names. The error is a sentence.
 func Join(runs []*Run) (*Run, error) {
 	names, err := partNames(runs)
 	if err != nil {
@@ -28,8 +28,8 @@ func Join(runs []*Run) (*Run, error) {
 	return all, nil
 }
 
-// partNames are what the parts are called: the runs' names, where those differ,
-// else their folders' or whole paths.
+// partNames returns names for the parts: the runs' names if they are unique, otherwise the
+// names of their folders, otherwise their paths.
 func partNames(runs []*Run) ([]string, error) {
 	ways := []func(*Run) string{
 		func(r *Run) string { return r.Name },
@@ -63,7 +63,8 @@ func givenTwice(dir string) error {
 	return fmt.Errorf("the run in %s is given twice; name each run once", dir)
 }
 
-// place is a folder's own path: absolute and without links, where that is known.
+// place returns the canonical path of a folder, absolute and without links as far as
+// possible.
 func place(dir string) string {
 	if whole, err := filepath.Abs(dir); err == nil {
 		dir = whole
@@ -74,9 +75,9 @@ func place(dir string) string {
 	return filepath.Clean(dir)
 }
 
-// sharedNames are the names of trials that several runs have.
+// sharedNames returns the names of trials that occur in several runs.
 func sharedNames(runs []*Run) map[string]bool {
-	in := map[string]int{} // 1 more than the last run's index
+	in := map[string]int{} // by name: 1 + the index of the last run that has it
 	shared := map[string]bool{}
 	for i, r := range runs {
 		for j := range r.Trials {
@@ -90,8 +91,8 @@ func sharedNames(runs []*Run) map[string]bool {
 	return shared
 }
 
-// part is a copy of a run that is called so. The trials whose names are shared are
-// called "NAME of PART".
+// part returns a copy of a run under a new name. Trials whose names are shared are renamed
+// to "NAME of PART".
 func (r *Run) part(name string, shared map[string]bool) *Run {
 	p := *r
 	p.Name = name
@@ -118,8 +119,8 @@ func (r *Run) part(name string, shared map[string]bool) *Run {
 	return &p
 }
 
-// number gives a part's trials the numbers behind those before, whatever numbers
-// they had, and returns how many it gave.
+// number renumbers a part's trials after the first before numbers, and returns how many
+// numbers it used.
 func (r *Run) number(before int) int {
 	numbers := make([]int, 0, len(r.Trials))
 	for i := range r.Trials {
@@ -134,7 +135,8 @@ func (r *Run) number(before int) int {
 	return len(numbers)
 }
 
-// take adds a part. The run is begun with the first, and finished when all are.
+// take adds a part. The combined run begins with the earliest part and has finished if all
+// parts have.
 func (r *Run) take(p *Run) {
 	if len(r.Parts) == 0 {
 		r.Started, r.Finished = p.Started, p.Finished
@@ -162,7 +164,7 @@ func (r *Run) take(p *Run) {
 	r.Parts = append(r.Parts, p)
 }
 
-// Each are the parts of a run that was joined, and else the run itself.
+// Each returns the parts of a joined run, or the run itself if it was not joined.
 func (r *Run) Each() []*Run {
 	if len(r.Parts) == 0 {
 		return []*Run{r}
@@ -170,7 +172,7 @@ func (r *Run) Each() []*Run {
 	return r.Parts
 }
 
-// Of is the part that a trial is of; the run itself, where it has no parts.
+// Of returns the part that a trial belongs to, or the run itself if it has no parts.
 func (r *Run) Of(t *Trial) *Run {
 	for _, p := range r.Parts {
 		if p.Dir == t.Dir {

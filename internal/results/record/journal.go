@@ -13,24 +13,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// journalFile has what changed since run.json was written, a line each. A run of
-// thousands of trials has a run.json of many megabytes; written again for each
-// trial, it would cost more than the load.
+// journalFile holds the changes since run.json was written, one per line. A run of
+// thousands of trials has a run.json of many megabytes; rewriting it for each trial would
+// cost more than the load.
 const journalFile = "run-more.jsonl"
 
-// smallRun is the size of a run.json up to which it is written again at each
-// change. Beyond, it is where the journal has become as large: all writing of a run
-// is a few times its last run.json, and not that times its trials.
+// smallRun is the size up to which run.json is rewritten at each change. Above it, run.json
+// is rewritten when the journal has become as large. A run therefore writes a few times the
+// size of its final run.json, whatever its number of trials.
 const smallRun = 1 << 20
 
-// entry is a line of the journal: a cluster, or the trial at a place of the run's.
+// entry is a line of the journal: a cluster, or the trial at an index of the run's trials.
 type entry struct {
 	Cluster *Cluster `json:"cluster,omitempty"`
 	Index   int      `json:"index"`
 	Trial   *Trial   `json:"trial,omitempty"`
 }
 
-// note changes one thing of the run, which is returned, and records it.
+// note applies a change, which returns its journal entry, and records it.
 func (w *Writer) note(change func(*Run) entry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -44,7 +44,7 @@ func (w *Writer) note(change func(*Run) entry) error {
 	return w.keep(w.append(&e))
 }
 
-// append adds a line to the journal, and makes it last.
+// append appends a line to the journal and syncs it.
 func (w *Writer) append(e *entry) (err error) {
 	if w.journal == nil {
 		if w.journal, err = w.open.lines(filepath.Join(w.dir, journalFile)); err != nil {
@@ -67,8 +67,8 @@ func (w *Writer) append(e *entry) (err error) {
 	return nil
 }
 
-// whole writes run.json, and drops the journal: a crash between the two leaves
-// lines that say again what run.json says.
+// whole writes run.json and removes the journal. A crash between the two leaves lines that
+// repeat what run.json has.
 func (w *Writer) whole() error {
 	b, err := encode(&w.run)
 	if err != nil {
@@ -93,11 +93,11 @@ func (w *Writer) whole() error {
 	return nil
 }
 
-// maxEntry is above the line of any trial or cluster.
+// maxEntry is above the size of any entry, in bytes.
 const maxEntry = 16 << 20
 
-// readJournal adds what the journal of a run that did not finish has; half a last
-// line is dropped.
+// readJournal applies the journal of a run that did not finish; half a last line is
+// dropped.
 func (r *Run) readJournal(dir string) error {
 	f, err := files.OpenIn(dir, journalFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -125,7 +125,7 @@ func (r *Run) readJournal(dir string) error {
 	return fmt.Errorf("a line has more than %d MiB", maxEntry>>20)
 }
 
-// apply takes an entry.
+// apply applies an entry.
 func (r *Run) apply(e *entry) error {
 	if e.Cluster != nil {
 		if len(r.Clusters) >= maxTrials {

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// figures is what the verdict's rules look at. ranForLoad is Observed.RanForLoad.
+// figures returns the input for the verdict's rules. ranForLoad is Observed.RanForLoad.
 func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float64) verdict.Figures {
 	f := verdict.Figures{
 		OpenLoop: t.Open(), Interrupted: t.State == Interrupted, Seconds: t.Seconds,
@@ -74,9 +74,10 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 	return f
 }
 
-// membersWork is the share of the machine's processor time that the members used, and
-// how much of it for an operation, in nanoseconds, at most: where their processes are not
-// known, all that the generator and other programs did not use. 0 where that is not known.
+// membersWork returns the share of the machine's CPU time that the members used, and their
+// CPU time per operation in nanoseconds, both at most: if their processes are not known,
+// all CPU time counts that the generator and other programs did not use. Both are 0 if not
+// known.
 func (t *Trial) membersWork() (share, operation float64) {
 	if t.Machine == nil || t.Machine.CPUs <= 0 || t.Seconds <= 0 || t.Completed == 0 || t.BusyShare == nil {
 		return 0, 0
@@ -89,8 +90,8 @@ func (t *Trial) membersWork() (share, operation float64) {
 	return min(used/whole, 1), 1e9 * used / float64(t.Completed)
 }
 
-// halves are the two of a window's whole seconds; of an odd number the middle one
-// is in neither.
+// halves summarizes the two halves of a window's whole seconds. The middle one of an odd
+// number belongs to neither.
 func halves(a *Answered, seconds float64) (all [2]verdict.Half) {
 	if a == nil {
 		return all
@@ -115,9 +116,9 @@ func halves(a *Answered, seconds float64) (all [2]verdict.Half) {
 	return all
 }
 
-// totalTimes is the sum of all times in the window and the longest there or
-// carried into it, which the warm-up's histograms hold. Where those are
-// missing, what was carried in may have been as long as the window.
+// totalTimes returns the sum of all times in the window, and the longest one of the window
+// or of an operation carried into it. The latter is in the warm-up's histograms; without
+// them it may have been as long as the window.
 func totalTimes(all *sums, m, warmup *measure.Totals) (sum, longest float64) {
 	sum, most := all.total()
 	longest = float64(most)
@@ -136,8 +137,8 @@ func totalTimes(all *sums, m, warmup *measure.Totals) (sum, longest float64) {
 	return sum, longest
 }
 
-// foundNothing lists the kinds of operations that read or removed keys and found
-// none, each with its count.
+// foundNothing lists, with counts, the kinds of operations that read or removed keys and
+// never found one.
 func foundNothing(m *measure.Totals) (list []string) {
 	var done [kv.NumKinds]uint64
 	for _, c := range m.Cells {

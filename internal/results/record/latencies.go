@@ -7,15 +7,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Latencies are the distributions of the operations' times.
+// Latencies holds the distributions of the operations' times.
 type Latencies struct {
 	ResponseTime        Times            `json:"response_time_ns"`
 	SuccessResponseTime Times            `json:"success_response_time_ns"`
 	ServiceTime         Times            `json:"service_time_ns"`
 	ErrorTimes          map[string]Times `json:"error_times_ns"`
 	Lateness            *Times           `json:"lateness_ns"` // null in a closed loop
-	// Of all operations due, in nanoseconds from when one was due until it ended,
-	// failed ones included: the slowest, and the standard deviation; null without
+	// Slowest and Spread are the maximum and the standard deviation, in nanoseconds, of the
+	// time from due to the end of each operation due, including failed ones; null without
 	// any.
 	Slowest *float64 `json:"slowest_ns,omitempty"`
 	Spread  *float64 `json:"spread_ns,omitempty"`
@@ -40,13 +40,13 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 	}
 	if t.Open() {
 		t.Lateness = &Times{measure.Summarize(m.Lateness, 0)}
-	} else if n := count(all.response); n > 0 && !t.NewConnection { // which ends the session before
+	} else if n := count(all.response); n > 0 && !t.NewConnection { // a new connection for each operation ends the session before
 		t.ConnectionWaitNS = math.Round(max(all.response.Mean()-all.service.Mean()-float64(m.Disturbed.Idle)/float64(n), 0))
 	}
 }
 
-// MostConnectionWait is the share of a closed loop's mean response time that waiting for
-// room on a connection may take before the trial's headline is the response time.
+// MostConnectionWait is the share of a closed loop's mean response time above which waiting
+// for room on a connection makes the response time the trial's headline.
 const MostConnectionWait = 0.03
 
 // ConnectionWaitShare returns the share of a closed loop's mean response time in which
@@ -58,9 +58,9 @@ func (t *Trial) ConnectionWaitShare() float64 {
 	return 0
 }
 
-// Headline returns the loop's own time, which tables show first, over everything due:
-// response time in an open loop, and in a closed one whose clients waited for room on
-// their connections; service time in any other.
+// Headline returns the time that tables show first, over all operations due: response time
+// in an open loop, and in a closed loop whose clients waited for room on their connections;
+// service time in any other.
 func (t *Trial) Headline() Times {
 	if t.HeadlineTime() == Response {
 		return t.ResponseTime
@@ -68,7 +68,7 @@ func (t *Trial) Headline() Times {
 	return t.ServiceTime
 }
 
-// HeadlineTime is the time that Headline is of.
+// HeadlineTime returns which time Headline is.
 func (t *Trial) HeadlineTime() Time {
 	if t.Open() || t.ConnectionWaitShare() > MostConnectionWait {
 		return Response
@@ -76,7 +76,7 @@ func (t *Trial) HeadlineTime() Time {
 	return Service
 }
 
-// Words names a time of operations in a sentence.
+// Words returns the name of a time for sentences.
 func (t Time) Words() string {
 	if t == Response {
 		return "response time"

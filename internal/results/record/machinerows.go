@@ -7,38 +7,39 @@ import (
 	"time"
 )
 
-// The names of machines.csv that are no member's. The last three are followed by the
-// name of a disk, a program or a host, and then, of another machine than the generator's,
-// by " of " and that machine's.
+// Names in machines.csv that are not members' names. A prefix is followed by the name of a
+// disk, a program or a host and, on another machine than the generator's, by " of " and
+// that machine's name.
 const (
-	GeneratorName = "generator" // our own process
-	MachineName   = "machine"   // the whole machine of the generator
+	GeneratorName = "generator" // the process of quorumbench
+	MachineName   = "machine"   // the generator's machine
 	diskPrefix    = "disk "
 	programPrefix = "program "
 	networkPrefix = "network "
 )
 
-// RowKind says what a row of machines.csv is about.
+// RowKind is the kind of thing that a row of machines.csv describes.
 type RowKind int
 
 // The kinds of rows.
 const (
-	MemberRow    RowKind = iota // one of a member's processes
-	GeneratorRow                // a process of ours: the one that conducts the run, or one that generates load elsewhere
+	MemberRow    RowKind = iota // a process of a member
+	GeneratorRow                // a process of quorumbench that conducts the run, or generates load on another machine
 	WholeRow                    // a whole machine
-	DiskRow                     // one of its disks
-	ProgramRow                  // other processes of one name
-	NetworkRow                  // the network of hosts of a machine that have another one than the machine's own
+	DiskRow                     // a disk of a machine
+	ProgramRow                  // other processes that share a name
+	NetworkRow                  // the network of hosts of a machine that do not use the machine's own network
 )
 
-// OtherMachine is the name of a whole machine that is not the generator's.
+// OtherMachine returns the name of a machine that is not the generator's.
 func OtherMachine(host string) string { return MachineName + " " + host }
 
-// OtherGenerator is the name of our process on another host, which generates load.
+// OtherGenerator returns the name of a quorumbench process that generates load on another
+// host.
 func OtherGenerator(host string) string { return GeneratorName + " " + host }
 
-// PartName is the name of a disk, a program or a network of a machine, which is named as in
-// machines.csv.
+// PartName returns the name of a disk, program or network of a machine, whose own name is
+// as in machines.csv.
 func PartName(kind RowKind, part, machine string) string {
 	part = map[RowKind]string{DiskRow: diskPrefix, ProgramRow: programPrefix, NetworkRow: networkPrefix}[kind] + part
 	if host, other := strings.CutPrefix(machine, OtherMachine("")); other {
@@ -47,13 +48,14 @@ func PartName(kind RowKind, part, machine string) string {
 	return part
 }
 
-// ProgramHere is the program of the generator's machine that a row is about.
+// ProgramHere returns the program of the generator's machine that a row with that name is
+// about.
 func ProgramHere(name string) (program string, ok bool) {
 	program, ok = strings.CutPrefix(name, programPrefix)
 	return program, ok && !strings.Contains(program, " of ")
 }
 
-// KindOf is what a name of machines.csv is of.
+// KindOf returns the kind of rows with a name.
 func KindOf(name string) RowKind {
 	switch {
 	case name == GeneratorName, strings.HasPrefix(name, OtherGenerator("")):
@@ -70,21 +72,21 @@ func KindOf(name string) RowKind {
 	return MemberRow
 }
 
-// MachineRow is a row of machines.csv: what a process, a machine or a part of it had
-// used at a time, and what it held. What is not known is NaN. Unless they are said to
-// be now, figures are counters since the start of the process, the boot of
-// the machine, or the start of sampling; lengths of time are in seconds.
+// MachineRow is a row of machines.csv: what a process, a machine or a part of it had used
+// by a time, and what it held then. Unknown figures are NaN. Figures are counters since the
+// start of the process, the boot of the machine, or the start of sampling, unless they are
+// marked "now". Lengths of time are in seconds.
 type MachineRow struct {
 	Time    time.Time
 	Name    string
 	PID     float64
 	Started float64 // since the boot
-	Machine string  // the name of the row of the machine that it is on
-	Network string  // the name of the row of a process's network; empty: its machine's own
+	Machine string  // name of the row of its machine
+	Network string  // name of the row of a process's network; empty for its machine's own
 
-	User, System, Steal float64   // processor time
-	Cores               []float64 // in use, of each processor
-	Processors, Covered float64   // a program's, on average, and the seconds before that this is of
+	User, System, Steal float64   // CPU time
+	Cores               []float64 // busy time of each CPU
+	Processors, Covered float64   // of a program: average CPUs used, and the seconds before Time that the average covers
 
 	RSS                      float64 // bytes, now
 	MinorFaults, MajorFaults float64
@@ -92,7 +94,7 @@ type MachineRow struct {
 	// Switches are context switches.
 	VoluntarySwitches, InvoluntarySwitches float64
 
-	ReadBytes, WriteBytes float64 // of a process, that reached the disk
+	ReadBytes, WriteBytes float64 // of a process: bytes that reached the disk
 	FolderBytes           float64 // of a member's data folder, now
 	Load1                 float64
 
@@ -100,19 +102,20 @@ type MachineRow struct {
 	DiskUse
 	NetworkUse
 
-	// Collecting is the processor time that all this took on the machine.
+	// Collecting is the CPU time of collecting all this on the machine.
 	Collecting float64
 }
 
-// Standstills holds for how long limits on processor time held a control group back
-// (Throttled), and for how long tasks stood still (of the machine, or of the process's
-// control group): some of them, or all (Full).
+// Standstills holds for how long CPU limits held back a control group (Throttled), and for
+// how long some or all (Full) tasks of the machine, or of a process's control group, were
+// stalled.
 type Standstills struct {
 	Throttled, CPUStalled, IOStalled, IOFull, MemoryStalled, MemoryFull float64
 }
 
-// DiskUse holds what disks did: of a machine all together. Times are of all requests
-// together, except Busy, with any in flight, and Queue, which is that times how many.
+// DiskUse holds the work of disks; for a machine, of all its disks together. Times are
+// summed over requests, except Busy, the time with any request in flight, and Queue, the
+// integral of the requests in flight over time.
 type DiskUse struct {
 	DiskReads, DiskWrites, DiskFlushes          float64
 	ReadSectors, WrittenSectors                 float64
@@ -120,17 +123,17 @@ type DiskUse struct {
 	InFlight                                    float64 // now
 }
 
-// NetworkUse holds what passed through the network of a machine without the loopback
-// interface, and through that alone; of a process, bytes that its TCP connections carried.
+// NetworkUse holds the traffic of a machine's network without the loopback interface, and
+// that of the loopback interface; for a process, the bytes of its TCP connections.
 type NetworkUse struct {
 	Received, ReceivedPackets, Sent, SentPackets, Loopback, LoopbackPackets float64
-	// TCP: segments of all interfaces, those sent again (of a process: its own), and
-	// connections that were not accepted in time; then, now, how many there are and the
-	// bytes in their buffers, of a process sent and received.
+	// TCP: segments on all interfaces, retransmitted ones (of a process: its own), and
+	// connections that were not accepted in time; then, as of now, the number of
+	// connections and the bytes in their buffers, for a process sent and received.
 	Segments, Retransmitted, ListenDrops, Sockets, SocketBytes, SendQueue, ReceiveQueue float64
 }
 
-// NewMachineRow is a row of which nothing but that is known.
+// NewMachineRow returns a row in which all figures are unknown.
 func NewMachineRow(at time.Time, name string) *MachineRow {
 	r := &MachineRow{}
 	for _, c := range r.columns() {
@@ -142,7 +145,7 @@ func NewMachineRow(at time.Time, name string) *MachineRow {
 	return r
 }
 
-// columns are those of machines.csv.
+// columns returns the columns of machines.csv.
 func (r *MachineRow) columns() []column {
 	return []column{
 		{"unix_seconds", (*unixTime)(&r.Time)}, {"name", &r.Name}, {"pid", &r.PID},
@@ -155,7 +158,7 @@ func (r *MachineRow) columns() []column {
 		{"received_bytes", &r.Received}, {"received_packets", &r.ReceivedPackets},
 		{"sent_bytes", &r.Sent}, {"sent_packets", &r.SentPackets},
 		{"loopback_bytes", &r.Loopback}, {"loopback_packets", &r.LoopbackPackets},
-		// Here end the columns of the first version.
+		// The columns of the first version end here.
 		{"machine", &r.Machine}, {"started_seconds", &r.Started}, {"core_busy_seconds", &r.Cores}, {"processors", &r.Processors},
 		{"minor_faults", &r.MinorFaults}, {"major_faults", &r.MajorFaults}, {"fd_limit", &r.FDLimit},
 		{"throttled_seconds", &r.Throttled}, {"cpu_stalled_seconds", &r.CPUStalled},
@@ -172,32 +175,31 @@ func (r *MachineRow) columns() []column {
 	}
 }
 
-// Kind is what the row is about.
+// Kind returns what the row is about.
 func (r *MachineRow) Kind() RowKind { return KindOf(r.Name) }
 
-// Member reports whether the row is of a member's process.
+// Member reports whether the row is about a member's process.
 func (r *MachineRow) Member() bool { return r.Kind() == MemberRow }
 
-// Since is when the time began that a program's Processors are the average of.
+// Since returns the beginning of the time over which a program's Processors are averaged.
 func (r *MachineRow) Since() time.Time {
-	seconds := min(firstOf(r.Covered, 1), 1e6) // a second where a file does not say
+	seconds := min(firstOf(r.Covered, 1), 1e6) // one second if the file has none
 	return r.Time.Add(-time.Duration(1e9 * seconds))
 }
 
-// CPU is the processor time, user and system.
+// CPU returns the CPU time, user and system.
 func (r *MachineRow) CPU() float64 { return r.User + r.System }
 
-// sector is what the system counts disks in, in bytes.
+// sector is the unit, in bytes, in which the system counts disk traffic.
 const sector = 512
 
-// DiskRead and DiskWritten are bytes that reached the disk: of a process, or of a
-// machine's disks.
+// DiskRead returns the bytes that a process or a machine has read from disk.
 func (r *MachineRow) DiskRead() float64 { return firstOf(r.ReadBytes, sector*r.ReadSectors) }
 
-// DiskWritten is DiskRead of what was written.
+// DiskWritten returns the bytes that a process or a machine has written to disk.
 func (r *MachineRow) DiskWritten() float64 { return firstOf(r.WriteBytes, sector*r.WrittenSectors) }
 
-// firstOf is the first number, or the second where that is NaN.
+// firstOf returns a, or b if a is NaN.
 func firstOf(a, b float64) float64 {
 	if math.IsNaN(a) {
 		return b
@@ -205,24 +207,24 @@ func firstOf(a, b float64) float64 {
 	return a
 }
 
-// longestApart is how far apart two samples may be. What was in a longer gap nobody
-// knows by the second.
+// longestApart is the longest gap between two samples for which usage by the second is
+// known.
 const longestApart = 2500 * time.Millisecond
 
-// Continues reports whether the difference of the counters of two rows of one name,
-// of which before is the earlier, is what was used between: it is the same process,
-// and it was not reset.
+// Continues reports whether the difference between the counters of two rows of one name, of
+// which before is the earlier, is the usage between them: it is the same process, and its
+// counters were not reset.
 func (r *MachineRow) Continues(before *MachineRow) bool {
 	same := func(a, b float64) bool { return a == b || math.IsNaN(a) || math.IsNaN(b) }
 	return r.Time.After(before.Time) && same(r.PID, before.PID) && same(r.Started, before.Started) && !(r.CPU() < before.CPU())
 }
 
-// Follows reports whether the row continues another with no sample missing between.
+// Follows reports whether the row continues another one without a missing sample.
 func (r *MachineRow) Follows(before *MachineRow) bool {
 	return r.Continues(before) && r.Time.Sub(before.Time) <= longestApart
 }
 
-// Machines records rows of machines.csv, which is there from the first on.
+// Machines appends rows to machines.csv, which it creates with the first rows.
 func (t *TrialWriter) Machines(rows []*MachineRow) error {
 	return t.do(func() (err error) {
 		var lines [][]string
@@ -239,14 +241,13 @@ func (t *TrialWriter) Machines(rows []*MachineRow) error {
 	})
 }
 
-// OpenMachines reads a trial's machines.csv; there are no rows where nothing was
-// watched.
+// OpenMachines reads a trial's machines.csv; it returns no rows if nothing was sampled.
 func OpenMachines(dir, folder string) ([]MachineRow, error) {
 	return readTrialFile(dir, folder, machinesFile, readMachines)
 }
 
-// readMachines reads the file's text, which may be anybody's. Columns that are not
-// there, as in other versions, say nothing.
+// readMachines parses the file, which may come from an untrusted source. Columns that it
+// lacks, as in other versions, stay unknown.
 func readMachines(b []byte) (rows []MachineRow, err error) {
 	var row MachineRow
 	columns := row.columns()

@@ -2,73 +2,73 @@ package record
 
 import "time"
 
-// Observed is what a trial saw besides the operations. Times are those of the
-// measured window.
+// Observed holds what was observed in a trial in addition to the operations, for the
+// measurement window.
 type Observed struct {
 	State   State
-	Failure string    // one sentence, with Failed
+	Failure string    // one sentence if State is Failed
 	Started time.Time // of the warm-up
 	Opened  time.Time // of the window
-	// CPUSeconds is the generator's processor time, user and system.
+	// CPUSeconds is the generator's CPU time, user and system.
 	CPUSeconds  float64
 	MaxRSSBytes int64
-	// ThrottledNS is how long the generator's control group was held back, and
-	// StolenShare the part of the machine's processor time that its host took
-	// (0 to 1); null where the system does not say.
+	// ThrottledNS is how long CPU limits held back the generator's control group, and
+	// StolenShare the CPU steal of the machine (0 to 1); null if the system does not report
+	// it.
 	ThrottledNS *int64
 	StolenShare *float64
-	// BusyShare and ForeignShare are the parts of the machine's processor time
-	// (0 to 1) that anything used, and that programs beside the generator and
-	// the members used; null where the system does not say.
+	// BusyShare and ForeignShare are shares (0 to 1) of the machine's CPU time: used by
+	// anything, and used by programs other than the generator and the members; null if the
+	// system does not report it.
 	BusyShare, ForeignShare *float64
-	// RanForLoad is, of the time in which the loops of a closed loop waited for a
-	// processor while they had answers to read, the share (0 to 1) in which every
-	// processor of their machine ran the members or the generator: at least, and the
-	// least of several machines. Null where nobody waited, or nobody knows.
+	// RanForLoad is the share (0 to 1) of a closed loop's run queue wait, with responses
+	// ready to be read, in which every CPU of the machine ran the members or the generator.
+	// It is a lower bound, and the lowest of several machines; null if no loop waited or it
+	// is not known.
 	RanForLoad  *float64
-	LostMembers []string // but for those that a fault took and that came back
+	LostMembers []string // without members that a fault stopped and that came back
 	TermChanges int
-	// Faults are those of the scenario; MeantErrors is how many operations failed of
-	// those due while one had its effect, and MeantTermChanges is of TermChanges.
+	// Faults are the scenario's faults. MeantErrors counts failed operations of those due
+	// during a fault's effect; MeantTermChanges counts such leader changes among
+	// TermChanges.
 	Faults           []Fault
 	MeantErrors      uint64
 	MeantTermChanges int
-	Hashes           *Hashes  // null unless they were asked for
-	Answers          *Answers // null unless they were to be checked
+	Hashes           *Hashes  // nil unless requested
+	Answers          *Answers // nil unless verification was requested
 	DataDir          *DataDir
-	Replay           *Replay // null unless a recording was replayed
-	// WarmupSeconds is how long the warm-up was; nil where that is not known.
-	// Steady says whether throughput was steady at its end; nil where nobody
-	// waited for it, as in an open loop.
+	Replay           *Replay // nil unless a recording was replayed
+	// WarmupSeconds is the length of the warm-up; nil if it is not known. Steady reports
+	// whether throughput was steady at its end; nil if the warm-up did not wait for it, as
+	// in an open loop.
 	WarmupSeconds *float64
 	Steady        *bool
-	// Store is what the members' processes used in the window; nil where they
-	// do not run on this machine, or the system does not say.
+	// Store is the resource use of the members' processes in the window; nil if they do not
+	// run on this machine or the system does not report it.
 	Store *StoreUsage
-	// DatabaseGrowth is by how many bytes the members' databases together grew on
-	// disk in the window; nil where that is not known of each.
+	// DatabaseGrowth is the growth of the members' databases on disk in the window, summed,
+	// in bytes; nil if it is not known for each member.
 	DatabaseGrowth *int64
-	// SamplingCPUSeconds is the processor time that sampling processes and machines
-	// took in the window, on all machines together; nil where that is not known.
+	// SamplingCPUSeconds is the CPU time of sampling processes and machines in the window,
+	// summed over all machines; nil if it is not known.
 	SamplingCPUSeconds *float64
-	// Hosts are those of the scenario that the trial used; nil where all are this machine.
+	// Hosts are the hosts of the scenario that the trial used; nil if all are this machine.
 	Hosts []ByHost
-	// ClockSet is how the clock of this machine was set; nil where it was not.
+	// ClockSet reports how the clock of this machine was set; nil if it was not.
 	ClockSet *ClockSet
-	// Members are the cluster's as far as they are known, and Answered is what
-	// TrialWriter.Answered says; nil where nobody looked.
+	// Members are the cluster's known members. Answered is the result of
+	// TrialWriter.Answered; nil if nothing was recorded.
 	Members  []Member
 	Answered *Answered
 }
 
-// StoreUsage is what all processes of a cluster's members used, proxies before
-// them included.
+// StoreUsage is the resource use of all processes of a cluster's members, including proxies
+// in front of them.
 type StoreUsage struct {
-	CPUSeconds  float64 // processor time, user and system
-	MaxRSSBytes int64   // the sum of each process's most resident memory
-	// GrowthRSSBytes is by how much their resident memory grew.
+	CPUSeconds  float64 // CPU time, user and system
+	MaxRSSBytes int64   // sum of the processes' peak resident memory
+	// GrowthRSSBytes is the growth of their resident memory.
 	GrowthRSSBytes int64
-	// WrittenBytes is what they had the system write to disks; nil where it does
-	// not say.
+	// WrittenBytes is how much they wrote to disk; nil if the system does not report it.
 	WrittenBytes *int64
 }

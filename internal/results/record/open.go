@@ -14,13 +14,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// maxTrialFile is the largest file of a trial's folder that is read as a whole, far
-// above what a run writes.
+// maxTrialFile is the size limit, in bytes, for files of a trial's folder that are read as
+// a whole. It is far above what a run writes.
 const maxTrialFile = 256 << 20
 
-// Open reads a run directory, whatever state its run was left in. The error is
-// one sentence and means that there is nothing to show; what is damaged or
-// missing but leaves something is in the run's Problems.
+// Open reads a run directory in whatever state its run left it. An error is one sentence
+// and means that nothing can be shown. Lesser damage is reported in the run's Problems.
 func Open(dir string) (*Run, error) {
 	f, err := files.OpenIn(dir, runFile)
 	switch {
@@ -52,14 +51,14 @@ func Open(dir string) (*Run, error) {
 	return run, nil
 }
 
-// makePrintable is for what was just read.
+// makePrintable makes all texts of a newly read run printable.
 func (r *Run) makePrintable() {
-	source := text.Lines(r.Scenario) // it has lines
+	source := text.Lines(r.Scenario) // the scenario keeps its line breaks
 	text.Fields(r)
 	r.Scenario = source
 }
 
-// checkSchema accepts the schema want, and says of another one what to do.
+// checkSchema accepts the schema want; the error for another one says what to do.
 func checkSchema(got, want string) error {
 	kind, known := splitSchema(want)
 	gotKind, version := splitSchema(got)
@@ -87,7 +86,7 @@ func (r *Run) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, text.Line(fmt.Sprintf(format, args...), text.OfField))
 }
 
-// inspect says what a trial's folder lacks.
+// inspect reports what is missing or damaged in a trial's folder.
 func (r *Run) inspect(dir string, t *Trial) {
 	if t.State == Incomplete {
 		r.problem("Trial %s did not finish; its files hold what it had recorded.", t.Folder)
@@ -108,7 +107,7 @@ func (r *Run) inspect(dir string, t *Trial) {
 	}
 }
 
-// endsHalf reports whether a file's last line has no end.
+// endsHalf reports whether a file's last line has no newline.
 func endsHalf(dir, name string) (bool, error) {
 	f, err := files.OpenIn(dir, name)
 	if err != nil {
@@ -126,15 +125,15 @@ func endsHalf(dir, name string) (bool, error) {
 	return last[0] != '\n', nil
 }
 
-// Files is what a trial's folder holds besides the result.
+// Files holds the contents of a trial's folder except its result.
 type Files struct {
 	Intervals []Interval
 	Timeline  []Row
 	Events    []Event
 }
 
-// OpenTrial reads a trial's folder in a run directory. Half a last line is
-// dropped, and a file that is missing is empty: a killed trial leaves both.
+// OpenTrial reads a trial's folder in a run directory. Half a last line is dropped and a
+// missing file is empty, because a killed trial can leave both.
 func OpenTrial(dir, folder string) (*Files, error) {
 	f := &Files{}
 	var intervals, rows, events error
@@ -149,7 +148,7 @@ func OpenTrial(dir, folder string) (*Files, error) {
 	return f, cmp.Or(intervals, rows, events)
 }
 
-// readTrialFile reads the whole lines of a file in a trial's folder, which may be
+// readTrialFile reads the whole lines of a file in a trial's folder; the file may be
 // missing.
 func readTrialFile[T any](dir, folder, name string, read func([]byte) ([]T, error)) (all []T, err error) {
 	if !filepath.IsLocal(folder) {
@@ -165,7 +164,7 @@ func readTrialFile[T any](dir, folder, name string, read func([]byte) ([]T, erro
 	return all, nil
 }
 
-// wholeLines reads a file up to the end of its last whole line.
+// wholeLines reads a file up to its last newline.
 func wholeLines(dir, name string) ([]byte, error) {
 	b, err := files.ReadIn(dir, name, maxTrialFile)
 	if errors.Is(err, fs.ErrNotExist) {

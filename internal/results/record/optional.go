@@ -1,6 +1,6 @@
 package record
 
-// orZero returns what p points to, or the zero value.
+// orZero returns *p, or the zero value if p is nil.
 func orZero[T any](p *T) (x T) {
 	if p != nil {
 		x = *p
@@ -8,7 +8,7 @@ func orZero[T any](p *T) (x T) {
 	return x
 }
 
-// orEmpty returns a list that is not nil.
+// orEmpty returns s, or an empty list if s is nil.
 func orEmpty[T any](s []T) []T {
 	if s == nil {
 		return []T{}

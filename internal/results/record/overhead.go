@@ -5,30 +5,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// GeneratorOverhead is what the generator itself added to the times of the measured
-// window, and how far that can have moved the headline: the evidence behind
-// the rules R5 to R9.
+// GeneratorOverhead reports what the generator itself added to the times of the measurement
+// window, and by how much that may have moved the headline. It is the evidence for rules R5
+// to R9.
 type GeneratorOverhead struct {
-	// MeanNS is what it added to an operation on average, CycleNS the mean time
-	// from when an operation was due to its end, without what it waited for other
-	// operations on its connection.
+	// MeanNS is the mean addition to an operation. CycleNS is the mean time from due to the
+	// end of an operation, without its wait for other operations on its connection.
 	MeanNS  float64 `json:"mean_ns"`
 	CycleNS float64 `json:"cycle_ns"`
-	// Sampled are the headline's times of the sampled operations as measured, and
-	// Undisturbed the same times less what was added to each.
+	// Sampled are the headline's times of sampled operations as measured; Undisturbed are
+	// the same times without what was added to each.
 	Sampled     Times `json:"sampled_ns"`
 	Undisturbed Times `json:"undisturbed_ns"`
-	// RunWaitNS is, in a closed loop, the part of MeanNS in which its threads were
-	// ready to run and waited for a processor.
+	// RunWaitNS is, in a closed loop, the part of MeanNS that was run queue wait of the
+	// generator's threads.
 	RunWaitNS float64 `json:"run_wait_ns"`
-	// RanForLoad is the share of that in which every processor of its machine ran the
-	// members or the generator, at least; absent where that is not known.
+	// RanForLoad is the share of RunWaitNS in which every CPU of the machine ran the
+	// members or the generator, at least; absent if it is not known.
 	RanForLoad *float64 `json:"ran_for_load,omitempty"`
-	// Conserved is the share of MeanNS in which the members had the processors, so
-	// that the store did what the generator did not.
+	// Conserved is the share of MeanNS in which the members had the CPUs, so that the store
+	// did its work while the generator waited.
 	Conserved float64 `json:"conserved"`
-	// Lag is from an answer's arrival to the read call that took it; Own and
-	// Waiting, in an open loop, the two parts of sent - due.
+	// Lag is the time from a response's arrival to the read call that received it. Own and
+	// Waiting are, in an open loop, the two parts of sent - due.
 	Lag     Times  `json:"lag_ns"`
 	Own     *Times `json:"own_lateness_ns,omitempty"`
 	Waiting *Times `json:"waiting_ns,omitempty"`
@@ -36,16 +35,16 @@ type GeneratorOverhead struct {
 	Effect verdict.Effect `json:"effect"`
 }
 
-// waits is what is known of a generator's waiting for processors.
+// waits holds what is known about a generator's run queue wait.
 type waits struct {
 	ranForLoad *float64 // GeneratorOverhead.RanForLoad
-	// held is the share of its loops' time in which limits on processor time held
-	// them back, at most. The system counts that as waiting for a processor, too.
+	// held is the share of the loops' time in which CPU limits held them back, at most. The
+	// system counts it as run queue wait, too.
 	held float64
 }
 
-// waitsOf are those of so many loops in so many seconds. throttled is the sum over all
-// processors, and delay over the loops, in nanoseconds.
+// waitsOf returns the waits of a number of loops. throttled is summed over all CPUs and
+// delay over the loops, both in nanoseconds.
 func waitsOf(ranForLoad *float64, throttled, delay int64, loops int, seconds float64) waits {
 	w := waits{ranForLoad: ranForLoad}
 	if held := float64(min(throttled, delay)); held > 0 {
@@ -57,7 +56,7 @@ func waitsOf(ranForLoad *float64, throttled, delay int64, loops int, seconds flo
 	return w
 }
 
-// newOverhead is nil where nothing was sampled.
+// newOverhead returns nil if nothing was sampled.
 func newOverhead(all *sums, m *measure.Totals, open bool, connectionWait float64, w waits) *GeneratorOverhead {
 	d := &m.Disturbed
 	a := addedTo(d, all.response, connectionWait, w)
@@ -73,12 +72,12 @@ func newOverhead(all *sums, m *measure.Totals, open bool, connectionWait float64
 	return a
 }
 
-// addedTo is what was added to operations with these response times, without the
-// distributions; nil where nothing was sampled. connectionWait is the mean time for which
-// an operation of a closed loop waited for room on its connection: no cycle of what limits
-// that loop, the connection, has it.
+// addedTo computes the overhead of operations with these response times, without the
+// distributions; nil if nothing was sampled. connectionWait is a closed loop's mean wait
+// for room on a connection. It is not part of the cycle because the connection limits such
+// a loop.
 func addedTo(d *measure.Disturbance, response *measure.Histogram, connectionWait float64, w waits) *GeneratorOverhead {
-	if count(d.Sampled) == 0 || count(d.Undisturbed) == 0 { // a worker elsewhere may tell one without the other
+	if count(d.Sampled) == 0 || count(d.Undisturbed) == 0 { // the results of another worker may have only one of them
 		return nil
 	}
 	a := &GeneratorOverhead{
@@ -96,9 +95,9 @@ func addedTo(d *measure.Disturbance, response *measure.Histogram, connectionWait
 	return a
 }
 
-// conserved is GeneratorOverhead.Conserved, at least. While limits held the loops back
-// they held all of their clients for all of the time, at most. What is not known to
-// have been the members' was the generator's.
+// conserved returns a lower bound of GeneratorOverhead.Conserved. It assumes that limits on
+// the loops held back all their clients all the time, and attributes to the generator what
+// is not known to have been the members'.
 func (a *GeneratorOverhead) conserved(held float64) float64 {
 	if a.MeanNS <= 0 || a.RanForLoad == nil {
 		return 0
@@ -106,7 +105,7 @@ func (a *GeneratorOverhead) conserved(held float64) float64 {
 	return min(max(*a.RanForLoad, 0), 1) * max(a.RunWaitNS-held*a.CycleNS, 0) / a.MeanNS
 }
 
-// figures is what the verdict looks at.
+// figures returns the input for the verdict.
 func (a *GeneratorOverhead) figures() verdict.Added {
 	if a == nil {
 		return verdict.Added{}
@@ -117,8 +116,9 @@ func (a *GeneratorOverhead) figures() verdict.Added {
 	}
 }
 
-// waited is the time that all operations sent waited for a connection or the limit,
-// of which the histogram has those that waited at all.
+// waited returns quantiles and mean of the time that operations waited for a connection or
+// for the limit on operations in flight, over all operations sent. The histogram has only
+// those that waited.
 func waited(d *measure.Disturbance) (times verdict.Times) {
 	sent, some := float64(count(d.Own)), float64(count(d.Waiting))
 	if some == 0 {

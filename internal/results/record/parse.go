@@ -11,24 +11,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// What is read of a run.json: it may be as large as its trials explain, and no
-// larger, so that reading one takes memory for what a run can have.
+// Limits on the size of a run.json: it may be as large as its number of trials explains, so
+// that reading it takes no more memory than a real run needs.
 const (
-	maxRun    = 64 << 20 // beside
-	ofTrial   = 24 << 10 // for each trial, which has some 14 KiB
+	maxRun    = 64 << 20 // for everything but trials
+	ofTrial   = 24 << 10 // for each trial; a usual one has about 14 KiB
 	maxTrials = 20_000
 
 	// MaxRunFile is the size of the largest run.json that can be read, in bytes.
 	MaxRunFile = maxRun + maxTrials*ofTrial
 )
 
-// allowance reads on while what was read is explained.
+// allowance is a reader that fails once more was read than left allows.
 type allowance struct {
 	from io.Reader
 	left int64
 }
 
-// newAllowance is one for what so many trials take.
+// newAllowance returns an allowance for a number of trials.
 func newAllowance(from io.Reader, trials int64) *allowance {
 	return &allowance{from, maxRun + trials*ofTrial}
 }
@@ -44,8 +44,8 @@ func (a *allowance) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Parse reads the contents of a run.json. It may be anybody's: every text in
-// what it returns is printable and of a bounded length.
+// Parse parses a run.json, which may come from an untrusted source: every text in the
+// result is printable and of bounded length.
 func Parse(b []byte) (*Run, error) {
 	run, err := parse(bytes.NewReader(b))
 	if err == nil {
@@ -54,13 +54,13 @@ func Parse(b []byte) (*Run, error) {
 	return run, err
 }
 
-// parse reads one trial after the other, and holds the text of one. Texts are as
-// they are written.
+// parse reads one trial after the other, holding the text of one at a time. It leaves texts
+// as they are.
 func parse(from io.Reader) (*Run, error) {
 	return decode(newAllowance(from, 0))
 }
 
-// notRun is a syntax error, or one of reading.
+// notRun describes a syntax error or a read error.
 func notRun(err error) error {
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -87,7 +87,7 @@ func decode(a *allowance) (*Run, error) {
 			return nil, notRun(err)
 		}
 		name, _ := key.(string)
-		if strings.EqualFold(name, "trials") { // as Unmarshal finds it
+		if strings.EqualFold(name, "trials") { // as Unmarshal matches it
 			if trials, err = decodeTrials(d, a); err != nil {
 				return nil, err
 			}
@@ -125,7 +125,7 @@ func decode(a *allowance) (*Run, error) {
 	return run, nil
 }
 
-// checkRunSchema checks the value of a run's schema, which may be missing.
+// checkRunSchema checks the schema of a run; value is nil if it is missing.
 func checkRunSchema(value json.RawMessage) error {
 	schema := ""
 	if value != nil {
@@ -136,7 +136,7 @@ func checkRunSchema(value json.RawMessage) error {
 	return checkSchema(schema, RunSchema)
 }
 
-// decodeTrials reads the list of trials; each explains some more of the file.
+// decodeTrials reads the list of trials; each trial increases the allowance.
 func decodeTrials(d *json.Decoder, a *allowance) (trials []Trial, err error) {
 	switch first, err := d.Token(); {
 	case err != nil:

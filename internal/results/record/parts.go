@@ -2,46 +2,44 @@ package record
 
 import "github.com/quorumbench/quorumbench/internal/measure"
 
-// Parts are the results by what they are of (roles, operations, members, workers, hosts,
-// clients), and those that only some loads have.
+// Parts holds the results by role, operation, member, worker, host and client, and results
+// that only some loads have.
 type Parts struct {
 	ByRole      []Served `json:"by_role"`
 	ByOperation []Served `json:"by_operation"` // empty unless the trial has a mix
-	// ByCall has the calls of an application, by their kinds; absent for any other load.
+	// ByCall has the calls of an application by kind; absent for other loads.
 	ByCall []Calls `json:"by_call,omitempty"`
-	// ByMember is each member's part of the load and what happened to its
-	// connections.
+	// ByMember has each member's part of the load and the history of its connections.
 	ByMember []ByMember `json:"by_member"`
 	Roles    Roles      `json:"roles"`
-	// ByWorker is what each of several workers did; absent where there was one.
+	// ByWorker has the results of each of several workers; absent for a single one.
 	ByWorker []ByWorker `json:"by_worker,omitempty"`
-	// ByHost is what each host was of a trial that uses hosts of the scenario with clocks
-	// of their own; absent in any other.
+	// ByHost has the hosts of a trial that uses hosts of the scenario with their own
+	// clocks; absent otherwise.
 	ByHost []ByHost `json:"by_host,omitempty"`
-	// ClockSet is how the clock of the machine was set that conducted the run; absent
-	// where it was not.
+	// ClockSet reports how the clock of the machine that conducted the run was set; absent
+	// if it was not.
 	ClockSet *ClockSet `json:"clock_set,omitempty"`
 	Together
-	// ByClient is how evenly the clients of a closed loop were served; absent in an
+	// ByClient reports how evenly the clients of a closed loop were served; absent in an
 	// open loop.
 	ByClient *ByClient `json:"by_client,omitempty"`
 
-	// Watch is what the watchers got; null without any.
+	// Watch reports what the watchers received; null without watchers.
 	Watch *Watched `json:"watch,omitempty"`
-	// Retries is how often a conflict made stm operations, of those that
-	// completed, begin again; null without any.
+	// Retries counts how often a conflict made a completed stm operation start again; null
+	// without such operations.
 	Retries *uint64  `json:"retries,omitempty"`
-	Hashes  *Hashes  `json:"hashes,omitempty"`  // null unless they were asked for
-	Answers *Answers `json:"answers,omitempty"` // null unless they were to be checked
-	Cleanup *Cleanup `json:"cleanup,omitempty"` // likewise
-	// DataDir is a member's data folder that was looked at after the load; null
-	// without one.
+	Hashes  *Hashes  `json:"hashes,omitempty"`  // null unless requested
+	Answers *Answers `json:"answers,omitempty"` // null unless verification was requested
+	Cleanup *Cleanup `json:"cleanup,omitempty"` // null unless requested
+	// DataDir is a member's data folder that was examined after the load; null without one.
 	DataDir *DataDir `json:"data_dir,omitempty"`
-	// Replay is of a load that was a recording sent again; null for any other.
+	// Replay describes the replay of a recording; null for other loads.
 	Replay *Replay `json:"replay,omitempty"`
 }
 
-// setParts sets the results by what they are of.
+// setParts sets the results by role, operation, member and so on.
 func (t *Trial) setParts(o *Observed, m *measure.Totals, roles Roles) {
 	t.ByRole = byRole(m.Cells, roles)
 	if len(t.Mix) > 1 {

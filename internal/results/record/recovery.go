@@ -8,25 +8,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// within is how near to what was before is back, as a share of that, and beyond is by
-// how much more than anything before something may differ by chance.
+// within is the relative distance from the earlier level that counts as recovered. beyond
+// is the factor by which a deviation may exceed all earlier deviations by chance.
 const (
 	within = 0.05
 	beyond = 1.5
 )
 
-// FindOutages fills in the outages of the faults that were done in a window of so
-// many seconds.
+// FindOutages sets the outages of the faults that were injected. window is the window's
+// length in seconds.
 func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 	ms := func(s float64) int { return int(s * 1000) }
-	since := 0.0 // the last fault is over
+	since := 0.0 // end of the previous fault's effects
 	for i := range all {
 		f := &all[i]
 		if !f.Done() || *f.Began >= window {
 			continue
 		}
 		until := untilNext(all, i, window)
-		if from := ms(*f.Began); p.Any(ms(since), from) { // else there is nothing to hold it against
+		if from := ms(*f.Began); p.Any(ms(since), from) { // otherwise there is no earlier gap to compare with
 			outage, before, ok := p.Outage(ms(since), from, ms(until))
 			f.LongestBefore = new(float64(before.Length()) / 1000)
 			if ok {
@@ -39,9 +39,9 @@ func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 	}
 }
 
-// FindRecovery fills in how the load, open or not, came through the faults, whose
-// outages have been found (FindOutages). name is that of a member by its number; empty
-// for one that has none.
+// FindRecovery sets the recovery of the faults after FindOutages has set their outages.
+// open reports whether the load is an open loop. name returns a member's name by its
+// number; empty if it has none.
 func FindRecovery(all []Fault, c *measure.Course, window float64, open bool, name func(member uint64) string) {
 	since := 0.0
 	for i := range all {
@@ -76,10 +76,10 @@ func FindRecovery(all []Fault, c *measure.Course, window float64, open bool, nam
 
 const slotsPerSecond = measure.Slots
 
-// slot is the first that begins at a time or after it.
+// slot returns the first slot that begins at or after a time.
 func slot(seconds float64) int { return int(math.Ceil(seconds*slotsPerSecond - 1e-9)) }
 
-// untilNext is when the next fault began that was done, or the window's end.
+// untilNext returns when the next injected fault began, or the end of the window.
 func untilNext(all []Fault, i int, window float64) float64 {
 	for _, next := range all[i+1:] {
 		if next.Done() {
@@ -89,7 +89,7 @@ func untilNext(all []Fault, i int, window float64) float64 {
 	return window
 }
 
-// failures finds what failed from the slot in which the fault began.
+// failures counts the failures since the slot in which the fault began.
 func (f *Fault) failures(c *measure.Course, until float64) {
 	first := int(*f.Began * slotsPerSecond)
 	for at := first; at < min(int(until*slotsPerSecond), len(c.Done)); at++ {
@@ -102,13 +102,13 @@ func (f *Fault) failures(c *measure.Course, until float64) {
 	}
 }
 
-// throughputBack is the first slot from which on no second is out of bounds.
+// throughputBack returns the first slot after which every second is within bounds.
 func throughputBack(done []uint32, since, began, until int, open bool) (at int, ok bool) {
 	until = min(until, len(done))
 	if began-since < slotsPerSecond || until-began < slotsPerSecond {
 		return 0, false
 	}
-	sums := make([]float64, until+1) // of all slots before
+	sums := make([]float64, until+1) // of all slots before the index
 	for i := range until {
 		sums[i+1] = sums[i] + float64(done[i])
 	}
@@ -131,8 +131,8 @@ func throughputBack(done []uint32, since, began, until int, open bool) (at int, 
 	return at, mean > 0 && at <= last
 }
 
-// p99Back is the beginning of the first second from which on none is out of bounds,
-// or the fault's if none was.
+// p99Back returns the beginning of the time in which every second is within bounds; that is
+// the fault's beginning if none was out of bounds.
 func p99Back(all []measure.Figure, since, began, until float64) (at float64, ok bool) {
 	var before []float64
 	for i := int(math.Ceil(since)); i+1 <= int(began); i++ {
@@ -158,7 +158,7 @@ func p99Back(all []measure.Figure, since, began, until float64) (at float64, ok 
 	return at, ok
 }
 
-// parts are the outages of members and operations, those of members first.
+// parts returns the outages of members, followed by those of operations.
 func parts(c *measure.Course, since, began, until float64, name func(uint64) string) (out []PartOutage) {
 	ms := func(s float64) int { return int(s * 1000) }
 	add := func(p PartOutage, pulse *measure.Pulse) {
@@ -190,7 +190,7 @@ func parts(c *measure.Course, since, began, until float64, name func(uint64) str
 	return out
 }
 
-// clients are the outages of single clients.
+// clients returns the outages of single clients.
 func clients(c *measure.Course, since, began, until float64) *ClientOutages {
 	if c.Clients == 0 || c.Crowded {
 		return nil
@@ -199,7 +199,7 @@ func clients(c *measure.Course, since, began, until float64) *ClientOutages {
 	before, longest, lasted := 0, map[uint32]int{}, map[uint32]bool{}
 	for _, w := range c.Waits {
 		switch {
-		case w.From < ms(since) || w.From >= ms(until): // of another fault
+		case w.From < ms(since) || w.From >= ms(until): // belongs to another fault
 		case w.To <= ms(began):
 			before = max(before, w.Length())
 		default:

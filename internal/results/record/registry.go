@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Figures is the registry: every figure of a trial, in the order of the trial's
-// JSON object.
+// Figures returns the registry: every figure of a trial, in the order of the trial's JSON
+// object.
 var Figures = sync.OnceValue(func() []Figure {
 	var all []Figure
 	for _, part := range [][]Figure{operationFigures(), rateFigures(), timeFigures(), flightFigures(), connectionFigures(), costFigures(), disturbanceFigures(), watchFigures(), replayFigures(), callFigures()} {
@@ -30,13 +30,14 @@ var Figures = sync.OnceValue(func() []Figure {
 	return all
 })
 
-// due and expected are what counts are parts of.
+// due and expected are the wholes that counts are parts of.
 var (
 	due      = &Whole{Of: func(t *Trial) uint64 { return t.Due }, None: "no operation was due"}
 	expected = &Whole{Of: func(t *Trial) uint64 { return t.Watch.Expected }, None: "no event was expected"}
 )
 
-// operationFigures are the operations due in the window and how they ended.
+// operationFigures returns the figures about the operations due in the window and their
+// outcomes.
 func operationFigures() []Figure {
 	all := []Figure{
 		{Name: "warmup", Field: "warmup_seconds_run", Unit: measure.Seconds, Missing: "how long its warm-up was is not known",
@@ -80,7 +81,8 @@ func operationFigures() []Figure {
 		of:      ratio(func(t *Trial) (float64, uint64) { return float64(t.Errors), t.Due })})
 }
 
-// ratio is one number to a count of what it is of; not known without any.
+// ratio returns an accessor that divides a number by a count; the result is not known if
+// the count is 0.
 func ratio(of func(*Trial) (x float64, count uint64)) func(*Trial) Value {
 	return func(t *Trial) Value {
 		x, count := of(t)
@@ -91,7 +93,7 @@ func ratio(of func(*Trial) (x float64, count uint64)) func(*Trial) Value {
 	}
 }
 
-// rateFigures are what was done a second.
+// rateFigures returns the figures about throughput.
 func rateFigures() []Figure {
 	return []Figure{
 		{Name: "completed", Line: "completed", Field: "completed_in_window", Unit: measure.Number, Better: More,
@@ -107,7 +109,7 @@ func rateFigures() []Figure {
 	}
 }
 
-// timeFigures are those of the distributions.
+// timeFigures returns the figures of the distributions.
 func timeFigures() []Figure {
 	var all []Figure
 	for _, d := range distributions() {
@@ -134,7 +136,8 @@ func timeFigures() []Figure {
 			}})
 }
 
-// flightFigures are what was under way, and how clients were served.
+// flightFigures returns the figures about operations in flight and fairness between
+// clients.
 func flightFigures() []Figure {
 	return []Figure{
 		{Name: "carried-in", Field: "carried_in", Unit: measure.Number, Whole: due,
@@ -174,7 +177,7 @@ func flightFigures() []Figure {
 	}
 }
 
-// connectionFigures are what happened to connections, members and workers.
+// connectionFigures returns the figures about connections, members and workers.
 func connectionFigures() []Figure {
 	const alone = "one worker generated the load"
 	return []Figure{
@@ -207,7 +210,7 @@ func connectionFigures() []Figure {
 	}
 }
 
-// costFigures are what the generator and the members' processes used.
+// costFigures returns the figures about the resource use of the generator and the members.
 func costFigures() []Figure {
 	const uncounted = "what the members wrote to disks is not known: this run did not start them, their file system is in memory, the system does not say, or nothing was written"
 	const idle, unseen, unwritten = "no operation completed", "what the members' processes used is not known", "what it wrote is not recorded"
@@ -253,7 +256,7 @@ func costFigures() []Figure {
 	}
 }
 
-// disturbanceFigures are what kept the generator from its work.
+// disturbanceFigures returns the figures about what kept the generator from its work.
 func disturbanceFigures() []Figure {
 	const unknown = "the system does not say"
 	return []Figure{
@@ -278,7 +281,7 @@ func disturbanceFigures() []Figure {
 	}
 }
 
-// toLast is a figure of the time until the last of all watchers has a write.
+// toLast returns a figure of the time until the last of all watchers has received a write.
 func toLast(name, title string, of func(*Times) measure.Figure) Figure {
 	return Figure{
 		Name: name, Column: strings.ReplaceAll(name, "-", "_") + "_ns", Title: title, Unit: measure.Nanoseconds, Better: Less,
@@ -293,7 +296,8 @@ func toLast(name, title string, of func(*Times) measure.Figure) Figure {
 	}
 }
 
-// watchFigures are what watchers got, of the whole load, its warm-up included.
+// watchFigures returns the figures about watch events, of the whole load including its
+// warm-up.
 func watchFigures() []Figure {
 	all := []Figure{
 		{Name: "watch-events", Line: "watch.events_per_second", AtEnd: true, Field: "watch.events_per_second", Title: "events", Unit: measure.Rate, Better: More,

@@ -12,47 +12,47 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Replay is what became of a recording that was sent again.
+// Replay reports the replay of a recording.
 type Replay struct {
 	Recording string  `json:"recording"` // the file's name, without its folder
-	Speed     float64 `json:"speed"`     // as many times as fast as it was recorded
-	Calls     uint64  `json:"calls"`     // of the recording that are sent
-	// Left is how many calls are not sent, by what the protocol calls them, and Gaps how
-	// often the recording says that something is missing in it.
+	Speed     float64 `json:"speed"`     // as a multiple of the recorded speed
+	Calls     uint64  `json:"calls"`     // calls of the recording that are sent
+	// Left counts the calls that are not sent, by their names in the protocol. Gaps counts
+	// the places where the recording says that calls are missing.
 	Left map[string]uint64 `json:"not_sent_again,omitempty"`
 	Gaps int               `json:"gaps"`
-	// Prepared is how many keys and leases were written before, because the recording
-	// shows that they were there when it began.
+	// Prepared counts the keys and leases that were created in advance, because the
+	// recording shows that they existed when it began.
 	Prepared uint64 `json:"prepared"`
-	// Waited is how many calls were due before an earlier one of theirs was answered, on
-	// which they depend, and so were sent when it was.
+	// Waited counts the calls that were due before the response to an earlier call on which
+	// they depend, and therefore were sent after it.
 	Waited uint64 `json:"waited_for_another"`
-	// Guarded is how many of the calls have guards. Of those, Held are the ones whose
-	// guards held when they were recorded, HeldAgain those of them whose guards held
-	// again, and HeldNow the others whose guards held now.
+	// Guarded counts the calls that have guards. Held counts those whose guards held when
+	// they were recorded, HeldAgain those of Held whose guards held in the replay, and
+	// HeldNow the others whose guards held in the replay.
 	Guarded   uint64 `json:"guarded"`
 	Held      uint64 `json:"held_when_recorded"`
 	HeldAgain uint64 `json:"held_again"`
 	HeldNow   uint64 `json:"held_now_alone"`
-	// Watchers is how many were begun again, Events how many events they were told when
-	// they were recorded, and EventsNow how many now.
+	// Watchers counts the watchers that were created. Events counts their events when they
+	// were recorded, and EventsNow in the replay.
 	Watchers  uint64 `json:"watchers,omitempty"`
 	Events    uint64 `json:"events_when_recorded,omitempty"`
 	EventsNow uint64 `json:"events_now,omitempty"`
-	// InterArrival are errors of the times between calls; null where none is known.
+	// InterArrival holds errors of the times between calls; null if none is known.
 	InterArrival *GapErrors `json:"inter_arrival_error,omitempty"`
 }
 
-// GapErrors are by how much the times between calls were other than the recording has
-// them, in nanoseconds.
+// GapErrors describes by how much the times between calls differ from the recorded ones, in
+// nanoseconds.
 type GapErrors struct {
-	Count uint64 `json:"count"` // of gaps between calls of which neither waited
+	Count uint64 `json:"count"` // gaps between calls of which neither waited
 	P50   int64  `json:"p50_ns"`
 	P99   int64  `json:"p99_ns"`
 	Max   int64  `json:"max_ns"`
 }
 
-// GapErrorsOf are those of some errors, from the least on; nil for none.
+// GapErrorsOf summarizes errors in ascending order; nil without any.
 func GapErrorsOf(sorted []int64) *GapErrors {
 	n := len(sorted)
 	if n == 0 {
@@ -62,7 +62,7 @@ func GapErrorsOf(sorted []int64) *GapErrors {
 	return &GapErrors{Count: uint64(n), P50: at(0.5), P99: at(0.99), Max: sorted[n-1]}
 }
 
-// Notes are what a report says of it, in sentences.
+// Notes returns sentences about the replay for a report.
 func (r *Replay) Notes() (all []string) {
 	if r == nil {
 		return nil
@@ -98,12 +98,13 @@ func (r *Replay) Notes() (all []string) {
 	return all
 }
 
-// percent is a part of a whole above 0, never more than it is: 99.99 of 100 is not all.
+// percent returns part as a percentage of whole, which is above 0. It rounds down: 99.999
+// of 100 is not all.
 func percent(part, whole uint64) string {
 	return strconv.FormatFloat(math.Floor(float64(part)/float64(whole)*1e4)/1e2, 'f', -1, 64)
 }
 
-// replayFigures are those of recordings that were sent again.
+// replayFigures returns the figures about replays of recordings.
 func replayFigures() []Figure {
 	held := &Whole{Of: func(t *Trial) uint64 {
 		if t.Replay == nil {

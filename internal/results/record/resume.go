@@ -15,26 +15,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// asideFolder has what was cut off when a run ended: a folder each, whose name begins
+// asideFolder holds folders of trials that were cut off when a run ended. Their names begin
 // with the number of the start that was cut off.
 const asideFolder = "cut-off"
 
-// trialFolders begin so.
+// trialFolders is the prefix of the names of trials' folders.
 const trialFolders = "trial-"
 
-// Resumption is a run that is taken up again. Its directory is locked until it is
-// closed, or its writer has finished.
+// Resumption is a run that is being resumed. Its directory is locked until Close is called
+// or the writer has finished.
 type Resumption struct {
-	// Run is as it was recorded: its texts are as they were written, and anybody's.
+	// Run is the run as recorded: its texts are unchanged and not trustworthy.
 	Run  *Run
-	Kept []Trial // those that had ended: the first of the run's
+	Kept []Trial // the trials that completed, which are the run's first ones
 
 	dir  string
 	lock *os.File
 }
 
-// Resume opens a run directory to take the run up again. It changes nothing yet. The
-// error is one sentence: which of what it needs the run has not.
+// Resume opens a run directory to resume the run. It changes nothing yet. The error is one
+// sentence: why the run cannot be resumed.
 func Resume(dir string) (_ *Resumption, err error) {
 	r := &Resumption{dir: dir}
 	if err := ours(dir); err != nil {
@@ -65,8 +65,8 @@ func Resume(dir string) (_ *Resumption, err error) {
 	return r, r.keep()
 }
 
-// ours refuses a folder that others could write to, and one that was put together by
-// anything but a run: what is written later goes to places in it by their names.
+// ours rejects a folder that belongs to another user or that others can write to, and one
+// with links, which no run creates: later writes go to paths in it.
 func ours(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func ours(dir string) error {
 	return nil
 }
 
-// noRun is why a run cannot be read.
+// noRun explains why a run cannot be read.
 func noRun(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is no run directory: it has no %s", dir, runFile)
@@ -98,8 +98,7 @@ func noRun(dir string, err error) error {
 	return fmt.Errorf("the run in %s cannot be read: %w", dir, err)
 }
 
-// read reads the run with its texts as they are, so that what is kept of it is
-// written as it was.
+// read reads the run with unchanged texts, so that they are written again as they were.
 func (r *Resumption) read() error {
 	f, err := files.OpenIn(r.dir, runFile)
 	if err != nil {
@@ -117,7 +116,8 @@ func (r *Resumption) read() error {
 	return nil
 }
 
-// keep finds the trials that had ended. A run ends with the first that does not.
+// keep finds the completed trials. Invariant: only the last trial of a run can be
+// incomplete.
 func (r *Resumption) keep() error {
 	trials := r.Run.Trials
 	n := slices.IndexFunc(trials, func(t Trial) bool { return t.State != Complete })
@@ -140,13 +140,13 @@ func (r *Resumption) keep() error {
 	return nil
 }
 
-// Clusters is the highest number of a cluster that the run has, or has logs of.
+// Clusters returns the highest number of a cluster in the run's record or logs.
 func (r *Resumption) Clusters() (highest int) {
 	names := make([]string, 0, len(r.Run.Clusters))
 	for i := range r.Run.Clusters {
 		names = append(names, r.Run.Clusters[i].ID)
 	}
-	logs, _ := os.ReadDir(filepath.Join(r.dir, "logs")) // which may be missing
+	logs, _ := os.ReadDir(filepath.Join(r.dir, "logs")) // the folder may be missing
 	for _, e := range logs {
 		names = append(names, e.Name())
 	}
@@ -159,8 +159,8 @@ func (r *Resumption) Clusters() (highest int) {
 	return highest
 }
 
-// Writer goes on with the record: what was cut off is kept aside, and the run has a
-// further start. The trials that had ended stay as they are.
+// Writer returns a writer that continues the record with a further start. It moves what was
+// cut off to asideFolder and keeps the completed trials.
 func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []Host) (*Writer, error) {
 	w := &Writer{dir: r.dir, open: openFile, run: *r.Run, lock: r.lock}
 	r.lock = nil
@@ -168,7 +168,7 @@ func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []H
 		w.unlock()
 		return nil, err
 	}
-	// All that the journal has, before anything changes that it would undo.
+	// Write everything from the journal before making changes that the journal would undo.
 	if err := w.whole(); err != nil {
 		return fail(err)
 	}
@@ -192,14 +192,14 @@ func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []H
 	return w, nil
 }
 
-// setAside moves the folders of trials that had not ended out of the way, and returns
-// their new names in the run directory.
+// setAside moves the folders of incomplete trials to asideFolder and returns their new
+// names in the run directory.
 func (r *Resumption) setAside() (aside []string, err error) {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
 		return nil, writeError(r.dir, err)
 	}
-	defer func() { _ = root.Close() }() // it was a folder to look in
+	defer func() { _ = root.Close() }() // it was only read
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, writeError(r.dir, err)
@@ -225,7 +225,7 @@ func (r *Resumption) setAside() (aside []string, err error) {
 	return aside, errors.Join(syncFolder(filepath.Join(r.dir, asideFolder)), syncFolder(r.dir))
 }
 
-// Close lets go of the directory, unless a writer has it.
+// Close unlocks the directory, unless a writer has taken it over.
 func (r *Resumption) Close() {
 	if r.lock != nil {
 		_ = r.lock.Close() // it was only locked
@@ -233,11 +233,11 @@ func (r *Resumption) Close() {
 	}
 }
 
-// errLocked is that another process has a run directory.
+// errLocked means that another process has locked the run directory.
 var errLocked = errors.New("it is locked")
 
-// lockRun locks a run directory for as long as the file that it returns is open, and
-// the process lives. A file system that has no locks gives none, and no file.
+// lockRun locks a run directory until the returned file is closed or the process ends. It
+// returns no file if the file system does not support locks.
 func lockRun(dir string) (*os.File, error) {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package record is the run directory: the only thing that passes from a run
-// to those who read its results. A trial writes it, second by second, and a
-// crash at any moment leaves it readable and says that it is incomplete.
+// Package record implements the run directory, the only interface between a run and the
+// readers of its results. A trial writes its part second by second, and a crash at any
+// moment leaves a directory that is readable and marked as incomplete.
 //
 // docs/reference/files.md describes every file and field for other readers.
 package record
@@ -16,16 +16,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The schemas that this package writes, and the only ones that it reads.
+// The schemas that this package writes. It reads no others.
 const (
 	RunSchema   = "quorumbench/run/2"
 	TrialSchema = "quorumbench/trial/2"
 )
 
-// State is how far a run or a trial came.
+// State is the progress of a run or a trial.
 type State string
 
-// The states. What is Incomplete in a directory that nobody writes to any more
+// The states. A run or trial that is Incomplete in a directory that no process writes to
 // was killed.
 const (
 	Incomplete  State = "incomplete"
@@ -34,54 +34,53 @@ const (
 	Failed      State = "failed"      // Failure says why
 )
 
-// Run is run.json.
+// Run is the contents of run.json.
 type Run struct {
 	Schema   string     `json:"schema"`
 	State    State      `json:"state"`
 	Failure  string     `json:"failure,omitempty"` // one sentence
 	Name     string     `json:"name"`
 	Started  time.Time  `json:"started"`
-	Finished *time.Time `json:"finished"` // null until it has
-	// Starts are when it was begun, and taken up again.
+	Finished *time.Time `json:"finished"` // null until it has finished
+	// Starts lists when the run was begun and resumed.
 	Starts []Start `json:"starts,omitempty"`
 	Tool   Tool    `json:"tool"`
 	Seed   uint64  `json:"seed"`
-	// Scenario is the file as read; empty when flags said what to do.
+	// Scenario is the scenario file as read; empty if the run was defined by flags.
 	Scenario string `json:"scenario"`
 	Asked    Asked  `json:"asked,omitzero"`
-	// Scale is the factor by which the scenario was scaled, and each trial's
-	// conditions say what that changed; 0 when it was run as written.
+	// Scale is the factor by which the scenario was scaled; 0 if it ran as written. Each
+	// trial's conditions have the original values.
 	Scale float64 `json:"scale,omitempty"`
-	// Until is the rule by which trials were repeated; null where the scenario
-	// says how often.
+	// Until is the rule for repeating trials until they are precise; null if the scenario
+	// has a number of repeats.
 	Until *Until `json:"until,omitempty"`
-	// Capacity is what a search for one has found; null for any other run.
+	// Capacity is the result of a capacity search; null for other runs.
 	Capacity *Capacity `json:"capacity,omitempty"`
-	// CapacityOver is what a search for each value of a parameter has found; null for any
-	// other run.
+	// CapacityOver holds the results of a capacity search for each value of a parameter;
+	// null for other runs.
 	CapacityOver *CapacityOver `json:"capacity_over,omitempty"`
-	// Planned is how many trials there are to be, repeats included, as far as that
-	// is known.
+	// Planned is the number of trials, repeats included, as far as it is known.
 	Planned  int               `json:"planned_trials"`
 	Machines []measure.Machine `json:"machines"` // the generator's first
-	// Hosts are those of the scenario, absent where it names none.
+	// Hosts are the hosts of the scenario; absent if it names none.
 	Hosts    []Host    `json:"hosts,omitempty"`
 	Clusters []Cluster `json:"clusters"`
-	// Calibration is what the machine that conducts the run was known to tell apart;
-	// absent where nobody had calibrated it.
+	// Calibration holds the measurement limits of the machine that conducts the run; absent
+	// if it was not calibrated.
 	Calibration *Calibration `json:"calibration,omitempty"`
-	// Trials are those that began, in the order in which they ran.
+	// Trials are the trials that began, in that order.
 	Trials []Trial `json:"trials"`
 
-	// Problems are sentences about what a reader found damaged or missing.
+	// Problems are sentences about what a reader found to be damaged or missing.
 	Problems []string `json:"-"`
-	// Dir is the run directory that Open read; empty for a run that it did not.
+	// Dir is the run directory from which Open read the run; empty if Open did not read it.
 	Dir string `json:"-"`
-	// Parts are the runs that Join made this one of; nil for a single run.
+	// Parts are the runs that Join combined into this one; nil for a single run.
 	Parts []*Run `json:"-"`
 }
 
-// Verdict is the worst state of the run's trials; a run without one is invalid.
+// Verdict returns the worst state of the run's trials; a run without trials is invalid.
 func (r *Run) Verdict() verdict.State {
 	if len(r.Trials) == 0 {
 		return verdict.Invalid
@@ -93,19 +92,19 @@ func (r *Run) Verdict() verdict.State {
 		}
 	}
 	if worst.Worse(verdict.Invalid) {
-		worst = verdict.Invalid // a trial that has no verdict
+		worst = verdict.Invalid // a trial without a verdict
 	}
 	return worst
 }
 
-// Host is a machine as the scenario names it: several can be one Machine.
+// Host is a machine under a name of the scenario. Several Hosts can be the same Machine.
 type Host struct {
 	Name    string `json:"name"`
-	Address string `json:"address,omitempty"` // at which its members serve
+	Address string `json:"address,omitempty"` // where its members serve
 	Via     string `json:"via"`               // how it was reached
 	Machine string `json:"machine"`           // a Machine's name
-	// Clock is absent where it is the one of the process that conducts the run, and
-	// until the run has ended.
+	// Clock is absent until the run has ended, and if the host has the clock of the process
+	// that conducts the run.
 	Clock *Clock `json:"clock,omitempty"`
 }
 
@@ -116,7 +115,7 @@ type Tool struct {
 	Go       string `json:"go"`
 }
 
-// Named is the program with all that tells it from another.
+// Named returns the program's name, version, revision and Go version.
 func (t Tool) Named() string {
 	text := "quorumbench " + t.Version
 	if t.Revision != "" {
@@ -125,18 +124,18 @@ func (t Tool) Named() string {
 	return text + " by " + t.Go
 }
 
-// Cluster is what was under test.
+// Cluster is a cluster under test.
 type Cluster struct {
-	ID       string   `json:"id"` // trials name it so
+	ID       string   `json:"id"` // trials refer to it
 	Store    string   `json:"store"`
 	Version  string   `json:"version"`
-	Started  bool     `json:"started_by_run"` // false: it ran already
+	Started  bool     `json:"started_by_run"` // false if it already ran
 	Members  []Member `json:"members"`
 	Exec     string   `json:"exec,omitempty"` // another server binary
 	Settings any      `json:"settings"`       // the store's own
-	// Env are variables that the members got besides the usual ones.
+	// Env holds additional environment variables of the members.
 	Env map[string]string `json:"env,omitempty"`
-	// Durability is null where it was not measured: a cluster that ran already.
+	// Durability is null if it was not measured, because the cluster already ran.
 	Durability *Durability `json:"durability"`
 	Notes      []string    `json:"notes"`
 }
@@ -149,36 +148,38 @@ type Member struct {
 	Version  string `json:"version,omitempty"`
 	Machine  string `json:"machine,omitempty"` // a Machine's name
 	Host     string `json:"host,omitempty"`    // a Host's name
-	// Alarms are of a member after a load; a cluster's have none.
+	// Alarms are a member's alarms after a load. They are not recorded for a cluster.
 	Alarms []string `json:"-"`
 }
 
-// Durability says what an acknowledged write rests on.
+// Durability describes what backs an acknowledged write.
 type Durability struct {
-	// The time of fdatasync after a small write in the members' data folders;
-	// the slowest device's. P99 is null where the writes do not support it.
+	// FdatasyncP50NS and FdatasyncP99NS are the times of fdatasync after a small write in
+	// the members' data folders, on the slowest device. P99 is null if there are too few
+	// writes.
 	FdatasyncP50NS int64  `json:"fdatasync_p50_ns"` // 0: not known
 	FdatasyncP99NS *int64 `json:"fdatasync_p99_ns"`
-	// Fdatasyncs is how many were timed.
+	// Fdatasyncs is the number of timed calls.
 	Fdatasyncs int    `json:"fdatasync_writes"`
 	FileSystem string `json:"file_system"`
-	Volatile   bool   `json:"volatile"` // forgets at power loss, as tmpfs does
+	Volatile   bool   `json:"volatile"` // loses data at power loss, like tmpfs
 	Synced     bool   `json:"synced"`   // the store syncs before it acknowledges
 }
 
-// DataDir is a folder in which fdatasync was timed, and what it took; Synced has
-// no meaning for it.
+// DataDir is a folder in which fdatasync was measured, and the result; Synced has no
+// meaning for it.
 type DataDir struct {
 	Path string `json:"path"`
 	Durability
 }
 
-// P50 is the median fdatasync, where it is known.
+// P50 returns the median time of fdatasync, if it is known.
 func (d *Durability) P50() measure.Figure {
 	return measure.Figure{NS: float64(d.FdatasyncP50NS), Known: d.FdatasyncP50NS > 0}
 }
 
-// P99 is known where ten syncs lie beyond it.
+// P99 returns the 99th percentile of the time of fdatasync, if at least ten samples are
+// beyond it.
 func (d *Durability) P99() measure.Figure {
 	if d.FdatasyncP99NS == nil || !measure.Supports(99, uint64(max(d.Fdatasyncs, 0))) {
 		return measure.Figure{}
@@ -186,17 +187,17 @@ func (d *Durability) P99() measure.Figure {
 	return measure.Figure{NS: float64(*d.FdatasyncP99NS), Known: true}
 }
 
-// ID is a member's number. Files spell it as the stores do, in hexadecimal:
-// JSON's numbers do not hold 64 bits in every reader.
+// ID is a member's number. Files have it in hexadecimal, like the stores, because some
+// readers of JSON cannot represent 64-bit numbers.
 type ID uint64
 
 // String returns the number in hexadecimal.
 func (id ID) String() string { return strconv.FormatUint(uint64(id), 16) }
 
-// MarshalText writes String.
+// MarshalText returns the number in hexadecimal.
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText parses a hexadecimal number.
 func (id *ID) UnmarshalText(b []byte) error {
 	n, err := strconv.ParseUint(string(b), 16, 64)
 	if err != nil {
@@ -206,8 +207,8 @@ func (id *ID) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// encode is how this package writes JSON files: printable, so that they can be
-// looked at; the escapes are JSON's, and a reader has the text as it was.
+// encode encodes v as indented JSON with a final newline. Unprintable characters are
+// escaped, so that files can be displayed and readers still get the original text.
 func encode(v any) ([]byte, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

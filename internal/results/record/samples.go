@@ -8,34 +8,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// StoreRow is a row of stores.csv: what one member reported of itself at one
-// time, and how it was reached.
+// StoreRow is a row of stores.csv: one member's metrics at one time, and how the member was
+// reached.
 type StoreRow struct {
-	Time     time.Time // when its answer was there, or was awaited no longer
-	Name     string    // the member's
+	Time     time.Time // when the response arrived, or when the wait for it ended
+	Name     string    // the member's name
 	Endpoint string
-	// Connect is how long its system took to accept a TCP connection; 0 where
-	// none was tried, or with ConnectFailure.
+	// Connect is the time in which the member's system accepted a TCP connection; 0 if none
+	// was tried or ConnectFailure is set.
 	Connect        time.Duration
 	ConnectFailure string
-	// Answer is how long its answer took, or was awaited; 0 where it was not
-	// asked. Failure says why there is none.
+	// Answer is the response time, or the time waited; 0 if no request was sent. Failure is
+	// why there is no response.
 	Answer  time.Duration
 	Failure string
-	// Metrics is nil where nothing is known. With Failure it has what the member
-	// says of itself in another way, such as its database's size.
+	// Metrics is nil if nothing is known. If Failure is set, it has what the member reports
+	// in other ways, such as the size of its database.
 	Metrics store.Sample
 }
 
-// metricColumn is what a metric's columns are called.
+// metricColumn holds the names of the metrics' columns.
 var metricColumn = [store.NumMetrics]string{
 	store.FsyncSeconds: "fsync", store.CommitSeconds: "commit", store.PeerRoundTripSeconds: "peer_round_trip",
 	store.CPUSeconds: "cpu_seconds", store.Processors: "processors", store.ResidentBytes: "rss_bytes",
 	store.LeaderChanges: "leader_changes", store.DatabaseBytes: "database_bytes",
 }
 
-// columns are those of stores.csv, with the row's metrics in the readings; what
-// the row does not have is NaN there, which is written as nothing.
+// columns returns the columns of stores.csv, backed by the row and, for its metrics, by
+// readings. Metrics that the row lacks are NaN there, which is written as an empty cell.
 func (r *StoreRow) columns(readings *[store.NumMetrics]store.Reading) []column {
 	all := []column{
 		{"unix_seconds", (*unixTime)(&r.Time)}, {"name", &r.Name}, {"endpoint", &r.Endpoint},
@@ -57,7 +57,7 @@ func (r *StoreRow) columns(readings *[store.NumMetrics]store.Reading) []column {
 	return all
 }
 
-// Store records a row of stores.csv, which is there from the first on.
+// Store appends a row to stores.csv, which it creates with the first row.
 func (t *TrialWriter) Store(r *StoreRow) error {
 	return t.do(func() (err error) {
 		columns := r.columns(&[store.NumMetrics]store.Reading{})
@@ -72,8 +72,8 @@ func (t *TrialWriter) Store(r *StoreRow) error {
 	})
 }
 
-// readStores reads the text of stores.csv, which may be anybody's. Columns that
-// are not there, as in other versions, say nothing.
+// readStores parses stores.csv, which may come from an untrusted source. Columns that it
+// lacks, as in other versions, stay unknown.
 func readStores(b []byte) (rows []StoreRow, err error) {
 	var row StoreRow
 	var readings [store.NumMetrics]store.Reading

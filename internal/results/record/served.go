@@ -11,23 +11,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// RoleAt says which role a member had in a term. Where the members say no terms,
-// the periods of leadership are numbered from 1 in their stead.
+// RoleAt is the role of a member in a term. If members do not report terms, Term is the
+// number of the period of leadership, counted from 1.
 type RoleAt struct {
 	Member ID     `json:"member"`
-	Name   string `json:"name"` // the member's
+	Name   string `json:"name"` // the member's name
 	Term   uint64 `json:"term"`
 	Role   string `json:"role"`
-	// Since is when that was seen first.
+	// Since is when the role was first observed.
 	Since time.Time `json:"since,omitzero"`
 }
 
-// Roles is what is known of members' roles, in any order. The first entry for
-// a member and term counts.
+// Roles is what is known about members' roles, in any order. The first entry for a member
+// and term counts.
 type Roles []RoleAt
 
-// Resolve is the role that a member had in a term. A term has one leader at
-// most: where that is known, every other member with a vote followed.
+// Resolve returns the role of a member in a term. A term has at most one leader; if the
+// leader is known, every other voting member was a follower.
 func (r Roles) Resolve(member, term uint64) kv.Role {
 	if member == 0 {
 		return kv.Unknown
@@ -49,7 +49,7 @@ func (r Roles) Resolve(member, term uint64) kv.Role {
 	return role
 }
 
-// WithoutVote returns the names of the members that had no vote at some time.
+// WithoutVote returns the names of members that were non-voters at some time.
 func (r Roles) WithoutVote() (names []string) {
 	for _, e := range r {
 		if e.Role == kv.NonVoter.String() && !slices.Contains(names, e.Name) {
@@ -59,8 +59,8 @@ func (r Roles) WithoutVote() (names []string) {
 	return names
 }
 
-// Served is what members of one role served, of one operation and consistency.
-// Role is empty where roles are not distinguished.
+// Served holds what members of one role served, for one operation and consistency. Role is
+// empty if roles are not distinguished.
 type Served struct {
 	Operation    string `json:"operation"`
 	Consistency  string `json:"consistency"`
@@ -76,7 +76,7 @@ func (s *Served) restore() {
 	s.ServiceTime.restore(s.Errors)
 }
 
-// servedKey is what a Served is of, in the order of the list.
+// servedKey identifies a Served. Its order is that of the list.
 type servedKey struct {
 	kind  kv.Kind
 	level kv.Consistency
@@ -88,12 +88,12 @@ func (a servedKey) compare(b servedKey) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.level, b.level), cmp.Compare(order[a.role], order[b.role]))
 }
 
-// byRole merges the cells whose members had the same role.
+// byRole merges the cells by operation, consistency and role.
 func byRole(cells []*measure.Cell, roles Roles) []Served {
 	return served(cells, func(c *measure.Cell) kv.Role { return roles.Resolve(c.Member, c.Term) })
 }
 
-// byOperation merges the cells of one operation and consistency.
+// byOperation merges the cells by operation and consistency.
 func byOperation(cells []*measure.Cell) []Served {
 	all := served(cells, func(*measure.Cell) kv.Role { return kv.Unknown })
 	for i := range all {
@@ -102,7 +102,7 @@ func byOperation(cells []*measure.Cell) []Served {
 	return all
 }
 
-// served merges the cells of one operation, consistency and role.
+// served merges the cells by operation, consistency and role.
 func served(cells []*measure.Cell, role func(*measure.Cell) kv.Role) []Served {
 	groups := map[servedKey]*sums{}
 	for _, c := range cells {
@@ -125,7 +125,7 @@ func served(cells []*measure.Cell, role func(*measure.Cell) kv.Role) []Served {
 	return all
 }
 
-// sums is cells merged. A nil histogram is an empty one.
+// sums holds merged cells. A nil histogram is empty.
 type sums struct {
 	response, service *measure.Histogram
 	errors            [measure.Errors]*measure.Histogram
@@ -147,7 +147,7 @@ func (s *sums) failed() uint64 {
 	return n
 }
 
-// total is the sum of all times, of successes and errors, and the longest.
+// total returns the sum of all times, of successes and errors, and the longest one.
 func (s *sums) total() (sum float64, longest int64) {
 	for _, h := range append(s.errors[:], s.response) {
 		if count(h) > 0 {
@@ -165,7 +165,7 @@ func count(h *measure.Histogram) uint64 {
 	return uint64(h.TotalCount())
 }
 
-// merge adds from to *into, which it makes at need; from stays as it is.
+// merge adds from to *into, which it creates if necessary. It does not change from.
 func merge(into **measure.Histogram, from *measure.Histogram) {
 	if count(from) == 0 {
 		return
@@ -176,61 +176,62 @@ func merge(into **measure.Histogram, from *measure.Histogram) {
 	(*into).Merge(from)
 }
 
-// ByMember is one member's part of the load in the window.
+// ByMember reports on one member's part of the load in the window.
 type ByMember struct {
-	Name     string `json:"name"` // empty: what no member is known to have had
+	Name     string `json:"name"` // empty for operations that no known member received
 	Endpoint string `json:"endpoint,omitempty"`
 	ID       ID     `json:"id"`
-	// Of those due in the window: completed and failed, and the part that both
-	// are of all.
+	// Operations and Errors count completed and failed operations of those due in the
+	// window. Share is their share of all members' operations.
 	Operations uint64  `json:"operations"`
 	Errors     uint64  `json:"errors"`
 	Share      float64 `json:"share"`
-	// Links is its connections; null where the load had none to it.
+	// Links reports on the connections to the member; null if the load had none.
 	Links *Links `json:"connections"`
-	// Clients are those of a closed loop whose connections went to it all the
-	// window; absent without any.
+	// Clients are the clients of a closed loop whose connections went to the member
+	// throughout the window; absent without any.
 	Clients *Evenness `json:"clients,omitempty"`
-	// Alarms are those that it raised when the load had ended, such as NOSPACE.
+	// Alarms are the alarms that the member raised by the end of the load, such as NOSPACE.
 	Alarms []string `json:"alarms,omitempty"`
 }
 
-// Links is what happened to the connections to a member in the window.
+// Links reports on the connections to a member in the window.
 type Links struct {
 	Opened int `json:"at_opening"` // when the window opened
 	Fewest int `json:"fewest"`     // at any time in it
-	Lost   int `json:"lost"`       // how often one was lost
-	// When there were fewer than at the opening for the first time, and when as
-	// many again, for good: in seconds of the window; null for never.
+	Lost   int `json:"lost"`       // how often a connection was lost
+	// LostAt is when there were fewer connections than at the opening for the first time.
+	// BackAt is when there were permanently as many again. Both are in seconds of the
+	// window; null if that did not happen.
 	LostAt *float64 `json:"lost_at_seconds"`
 	BackAt *float64 `json:"back_at_seconds"`
-	// Meanwhile is where the load was between the two; null if that was no
-	// whole second.
+	// Meanwhile reports the cluster's work between LostAt and BackAt; null if that is less
+	// than a whole second.
 	Meanwhile *Meanwhile `json:"meanwhile"`
 }
 
-// Meanwhile is what the cluster did in the whole seconds in which a member had
-// fewer connections.
+// Meanwhile reports what the cluster did in the whole seconds in which a member had fewer
+// connections.
 type Meanwhile struct {
 	Seconds int `json:"seconds"`
-	// PerSecond is operations done a second by all members then, Otherwise in
-	// the other whole seconds of the window; null where there are none.
+	// PerSecond is the throughput of all members in these seconds. Otherwise is the
+	// throughput in the other whole seconds of the window; null if there are none.
 	PerSecond float64  `json:"operations_per_second"`
 	Otherwise *float64 `json:"operations_per_second_otherwise"`
-	// Shares is each member's part, by name, of what was due then and is known
-	// to have been answered by one.
+	// Shares is each member's share, by name, of the operations due in these seconds that a
+	// known member served.
 	Shares map[string]float64 `json:"shares"`
 }
 
-// Answered is how many operations were done in each second of the window, and
-// by member how many of those due in it succeeded. A member may have fewer
-// seconds than there were: it had nothing in the rest.
+// Answered counts the operations done in each second of the window and, by member, the
+// successful ones of those due in the second. A member's list may be shorter than the
+// window; it had no successes in the missing seconds.
 type Answered struct {
 	Done []uint64
 	By   map[uint64][]uint64
 }
 
-// add takes a second of the window.
+// add adds a second of the window.
 func (a *Answered) add(s *measure.Second) {
 	a.Done = counted(a.Done, s.Index, s.Done)
 	for _, c := range s.Cells {
@@ -251,8 +252,8 @@ func counted(to []uint64, index int, n uint64) []uint64 {
 	return to
 }
 
-// byMember is every member's part, in the members' order, and at the end what
-// belongs to none that is known.
+// byMember returns every member's part in the order of members, followed by operations that
+// belong to no known member.
 func byMember(m *measure.Totals, members []Member, answered *Answered) []ByMember {
 	all := make([]ByMember, 0, len(members)+1)
 	for _, e := range members {
@@ -305,8 +306,8 @@ func linksOf(l *measure.Link) *Links {
 	return &Links{Opened: l.Connections, Fewest: l.Fewest, Lost: l.Lost, LostAt: at(l.LostAt), BackAt: at(l.BackAt)}
 }
 
-// meanwhile sums the whole seconds between the loss and the return, or the
-// window's end.
+// meanwhile sums up the whole seconds between the loss and the return of connections, or
+// the end of the window.
 func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *Meanwhile {
 	whole := min(int(math.Floor(seconds)), len(a.Done))
 	from, to := int(math.Ceil(*l.LostAt)), whole
@@ -318,7 +319,7 @@ func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *Mean
 	}
 	out := &Meanwhile{Seconds: to - from, Shares: map[string]float64{}}
 	out.PerSecond = float64(sum(a.Done, from, to)) / float64(to-from)
-	// The seconds of the loss and of the return are neither.
+	// The seconds of the loss and of the return count on neither side.
 	if before, behind := int(math.Floor(*l.LostAt)), to+1; before+max(whole-behind, 0) > 0 {
 		done := sum(a.Done, 0, before) + sum(a.Done, behind, whole)
 		out.Otherwise = new(float64(done) / float64(before+max(whole-behind, 0)))
@@ -335,7 +336,7 @@ func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *Mean
 	return out
 }
 
-// sum is the sum of counts from one second, or slot, to before another.
+// sum adds up the counts of seconds, or slots, in [from, to).
 func sum[N uint32 | uint64](counts []N, from, to int) (n uint64) {
 	for i := max(from, 0); i < min(to, len(counts)); i++ {
 		n += uint64(counts[i])

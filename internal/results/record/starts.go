@@ -7,44 +7,45 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Start is one of the times at which a run was begun, or taken up again.
+// Start is one of the times at which a run was begun or resumed.
 type Start struct {
 	At time.Time `json:"at"`
-	// Before is how many of the run's trials had ended by then.
+	// Before is the number of trials completed by then.
 	Before int `json:"trials_before"`
-	// Machines are what they were then; the generator's first.
+	// Machines are the machines at that time, the generator's first.
 	Machines []measure.Machine `json:"machines"`
-	// Of a start that was not the last: how the run ended then, and when.
-	// Incomplete, and no time, if it was killed.
+	// State, Failure and Finished describe the end of an earlier start that was not the
+	// last. State is Incomplete and Finished is absent if the run was killed.
 	State    State      `json:"state,omitempty"`
 	Failure  string     `json:"failure,omitempty"`
 	Finished *time.Time `json:"finished,omitempty"`
-	// Aside are the folders of what was cut off then, in the run directory.
+	// Aside lists the run directory's folders with what was cut off at the end of this
+	// start.
 	Aside []string `json:"aside,omitempty"`
 }
 
-// Asked is what the command line changed in the scenario's text, and chose beside it.
-// Scale and Until stand in the run.
+// Asked holds the command line's changes to the scenario and its other choices, except
+// Scale and Until, which are fields of Run.
 type Asked struct {
 	Store   string `json:"store,omitempty"`
 	Version string `json:"version,omitempty"`
 	Exec    string `json:"exec,omitempty"`
-	// Set are parameters as KEY=VALUE; of one that holds a password, KEY alone.
+	// Set holds parameters as KEY=VALUE, or only KEY if the parameter is a password.
 	Set     []string `json:"set,omitempty"`
 	DataDir string   `json:"data_dir,omitempty"` // absolute
 }
 
-// ended is when a trial's window closed, or when the trial began if it had none.
+// ended returns when a trial's window closed, or when the trial began if it had no window.
 func (t *Trial) ended() time.Time {
 	if t.Opened == nil {
 		return t.Started
 	}
-	const most = 1e7 // seconds: longer than any window, and a duration
+	const most = 1e7 // seconds: above any window, and still a valid duration
 	return t.Opened.Add(time.Duration(math.Max(0, math.Min(t.Seconds, most)) * 1e9))
 }
 
-// Active is for how long the run had been under way when its first n trials had
-// ended, without the time in which it was not.
+// Active returns for how long the run had been running when its first n trials had ended,
+// without interruptions between starts.
 func (r *Run) Active(n int) (total time.Duration) {
 	n = min(n, len(r.Trials))
 	for i, s := range r.Starts {

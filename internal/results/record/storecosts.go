@@ -7,28 +7,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// StoreCosts are what the members paid for the writes of the window, all members
-// together, and what for each key. Null is what is not known.
+// StoreCosts is what the members spent on the window's writes, summed over all members, in
+// total and per key. Unknown costs are null.
 type StoreCosts struct {
-	// KeysWritten are keys that successes done in the window wrote or removed, and
-	// UserBytes their keys and values.
+	// KeysWritten counts the keys that successes done in the window wrote or removed.
+	// UserBytes is the size of these keys and values.
 	KeysWritten *uint64 `json:"keys_written,omitempty"`
 	UserBytes   *uint64 `json:"user_bytes_written,omitempty"`
-	// Written is what the members' processes had the system write to disks.
+	// Written is what the members' processes wrote to disk.
 	Written *int64 `json:"store_written_bytes,omitempty"`
-	// Amplification is Written for each byte of UserBytes.
+	// Amplification is Written / UserBytes.
 	Amplification *float64 `json:"write_amplification,omitempty"`
-	// DatabaseGrowth and RSSGrowth are by how much the members' databases on disk
-	// and their resident memory grew, and the next two that for each of KeysWritten,
-	// if it is above 0.
+	// DatabaseGrowth and RSSGrowth are the growth of the members' databases on disk and of
+	// their resident memory. DiskPerKey and RSSPerKey are the same divided by KeysWritten,
+	// if above 0.
 	DatabaseGrowth *int64   `json:"store_database_growth_bytes,omitempty"`
 	RSSGrowth      *int64   `json:"store_rss_growth_bytes,omitempty"`
 	DiskPerKey     *float64 `json:"store_database_bytes_per_key,omitempty"`
 	RSSPerKey      *float64 `json:"store_rss_bytes_per_key,omitempty"`
 }
 
-// storeCosts are those of a trial that has its counts. A file system in memory
-// counts no writes.
+// storeCosts returns the costs of a trial that has its counts. Written stays unknown on a
+// file system in memory, where the system counts no disk writes.
 func (t *Trial) storeCosts(o *Observed, m *measure.Totals) (c StoreCosts) {
 	if !t.has(kv.Kind.Writes) {
 		return c
@@ -54,9 +54,10 @@ func (t *Trial) storeCosts(o *Observed, m *measure.Totals) (c StoreCosts) {
 	return c
 }
 
-// written counts the keys that the window's successes wrote, and their bytes. Kinds
-// are told apart for operations due in the window, and the disks are watched from its
-// opening to its close: so it is of as many operations as were done in it.
+// written counts the keys that the window's successes wrote, and their bytes. Kinds of
+// operations are counted by due time, while disks are observed from the opening of the
+// window to its close. The result is therefore scaled to the number of operations done in
+// the window.
 func (t *Trial) written(m *measure.Totals) (keys, bytes uint64) {
 	var of [kv.NumKinds]uint64
 	for _, c := range m.Cells {

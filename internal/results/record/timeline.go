@@ -16,26 +16,27 @@ type Row struct {
 	Phase                                    string
 	Second                                   int
 	Due, Done, OK, Misses, Conflicts, Errors uint64
-	ErrorsByKind                             map[string]uint64 // of a row that was read, those above 0
-	// Stale and Unverifiable are reads due in the second that ended so, KeysRead
-	// what those that were done brought.
+	ErrorsByKind                             map[string]uint64 // in a row that was read: only kinds above 0
+	// Stale and Unverifiable count reads due in the second with that outcome; KeysRead
+	// counts the keys returned by reads done in it.
 	Stale, Unverifiable, KeysRead uint64
-	// Response times of the second; not known where the file has nothing.
+	// P50, P99, P999 and Max are response times of the second; not known if the cell is
+	// empty.
 	P50, P99, P999, Max            measure.Figure
 	BytesIn, BytesOut              uint64
 	Connections, Clients, InFlight int
-	// Watch is what watchers got in the second; nil where the trial has none.
+	// Watch has the watch events of the second; nil if the trial has no watchers.
 	Watch *RowWatch
 }
 
-// RowWatch is what watchers got in a second: distinct events by when they came.
+// RowWatch counts the distinct watch events that arrived in a second.
 type RowWatch struct {
 	Events, Duplicated, Reordered uint64
-	// From due to arrival; not known where the file has nothing.
+	// P50, P99 and Max are times from due to arrival; not known if the cell is empty.
 	P50, P99, Max measure.Figure
 }
 
-// columns are those of every timeline.csv.
+// columns returns the columns that every timeline.csv has.
 func (r *Row) columns() []column {
 	unix := unixTime(r.Time)
 	all := []column{
@@ -52,7 +53,8 @@ func (r *Row) columns() []column {
 		column{"stale", &r.Stale}, column{"unverifiable", &r.Unverifiable}, column{"keys_read", &r.KeysRead})
 }
 
-// columns stand at the end where the trial has watchers.
+// columns returns the columns for watch events, which follow the others if the trial has
+// watchers.
 func (w *RowWatch) columns() []column {
 	return []column{
 		{"watch_events", &w.Events}, {"watch_duplicated", &w.Duplicated}, {"watch_reordered", &w.Reordered},
@@ -60,7 +62,7 @@ func (w *RowWatch) columns() []column {
 	}
 }
 
-// written are the columns that a row has in a new file.
+// written returns the columns that a row has in a new file.
 func (r *Row) written() []column {
 	all := r.columns()
 	if r.Watch != nil {
@@ -69,9 +71,9 @@ func (r *Row) written() []column {
 	return all
 }
 
-// rowOf is a second as timeline.csv has it. A percentile that the second does not
-// support, or that falls on an error, is not known. watchers are of each watched key; 0
-// for none. scratch is used.
+// rowOf returns a second's row of timeline.csv. A percentile that the second does not
+// support, or that falls on an error, is not known. watchers is the number of watchers of
+// each watched key, 0 without any. scratch is overwritten.
 func rowOf(s *measure.Second, start time.Time, watchers uint64, scratch *measure.Histogram) *Row {
 	r := &Row{
 		Time: start, Phase: s.Phase.String(), Second: s.Index, Due: s.Due, Done: s.Done,
@@ -86,7 +88,8 @@ func rowOf(s *measure.Second, start time.Time, watchers uint64, scratch *measure
 	times := measure.PercentilesOf(response, r.Errors, 50, 99, 99.9)
 	r.P50, r.P99, r.P999, r.Max = times[0], times[1], times[2], measure.Slowest(response, r.Errors)
 	if watchers > 0 {
-		// Which events are lost is known at the end alone, so none takes part in the times.
+		// Lost events are only known at the end of the trial, so that they are not part of
+		// the times.
 		w := &s.Watch
 		count := uint64(0)
 		if w.FromDue != nil {
@@ -98,16 +101,16 @@ func rowOf(s *measure.Second, start time.Time, watchers uint64, scratch *measure
 	return r
 }
 
-// OpenTimeline reads the timeline.csv of a trial's folder, as OpenTrial does.
+// OpenTimeline reads the timeline.csv of a trial's folder, like OpenTrial.
 func OpenTimeline(dir, folder string) ([]Row, error) {
 	return readTrialFile(dir, folder, timelineFile, readTimeline)
 }
 
-// readTimeline reads whole lines of a timeline.csv.
+// readTimeline parses whole lines of a timeline.csv.
 func readTimeline(b []byte) (rows []Row, err error) {
 	watching := names((&RowWatch{}).columns())
 	var watched RowWatch
-	var columns []column // of the row that every row is read into
+	var columns []column // of row, into which every row is read
 	row := Row{ErrorsByKind: map[string]uint64{}}
 	err = eachCSVRow(b, "timeline", names((&Row{}).columns()), func(r *csvRow) {
 		if columns == nil {

@@ -12,22 +12,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Times describes a distribution of times. In files each figure is an integer
-// number of nanoseconds, or null: a percentile that the sample does not
-// support, or a figure that lands on a failed operation. Which of the two it
-// is follows from the counts beside it, and Trial's UnmarshalJSON restores it.
+// Times describes a distribution of times. In files, each figure is a whole number of
+// nanoseconds, or null: the sample does not support the percentile, or the figure falls on
+// a failed operation. The counts next to it determine which; Trial's UnmarshalJSON restores
+// that.
 type Times struct{ measure.Summary }
 
-// At returns the percentile p of measure.Percentiles.
+// At returns percentile p, which is one of measure.Percentiles.
 func (t Times) At(p float64) measure.Figure { return t.Summary.At(p) }
 
-// namedFigure is one of a summary's figures by its name in thresholds and tables.
+// namedFigure is a figure of a summary with its name in thresholds and tables.
 type namedFigure struct {
 	name string
 	*measure.Figure
 }
 
-// figures are the summary's in their order.
+// figures returns the summary's figures in order.
 func (t *Times) figures() []namedFigure {
 	all := []namedFigure{{"min", &t.Min}, {"mean", &t.Mean}, {"stddev", &t.Stddev}}
 	for i, p := range measure.Percentiles {
@@ -36,10 +36,10 @@ func (t *Times) figures() []namedFigure {
 	return append(all, namedFigure{"max", &t.Max})
 }
 
-// field is the figure's name in files.
+// field returns the figure's name in files.
 func (f namedFigure) field() string { return strings.ReplaceAll(f.name, ".", "_") }
 
-// MarshalJSON writes the object.
+// MarshalJSON encodes the object.
 func (t Times) MarshalJSON() ([]byte, error) {
 	o := Object{{"count", t.Count}}
 	for _, f := range t.figures() {
@@ -48,8 +48,8 @@ func (t Times) MarshalJSON() ([]byte, error) {
 	return o.MarshalJSON()
 }
 
-// UnmarshalJSON reads the object. Every null becomes a figure that is not
-// known; which of them failed follows only from the counts around it.
+// UnmarshalJSON decodes the object. A null becomes a figure that is not known; the
+// surrounding counts determine which of them failed.
 func (t *Times) UnmarshalJSON(b []byte) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(b, &object); err != nil {
@@ -72,16 +72,16 @@ func (t *Times) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// restore marks the figures that are missing because an operation failed. Which
-// those are depends on the counts alone, so that any times with the same counts
-// show it.
+// restore marks the figures that are missing because they fall on a failed operation. That
+// depends only on the counts, so it finds them with the summary of any times that have the
+// same counts.
 func (t *Times) restore(failed uint64) {
 	if failed == 0 || failed > t.Count {
 		return
 	}
 	recorded := hdr.New(1, 2, 1)
 	if recorded.RecordValues(1, int64(t.Count-failed)) != nil {
-		return // a count that no run reaches
+		return // a count that no run can reach
 	}
 	like := Times{measure.Summarize(recorded, failed)}
 	for i, f := range like.figures() {

@@ -7,26 +7,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Trial is a trial's result with its conditions: what --format json prints and
-// what run.json has for each trial. Counts and times are those of the measured
-// window.
+// Trial is a trial's result with its conditions, as --format json prints it and run.json
+// stores it. Counts and times are those of the measurement window.
 type Trial struct {
 	Schema  string `json:"schema"`
 	State   State  `json:"state"`
 	Failure string `json:"failure,omitempty"` // one sentence
-	Folder  string `json:"folder"`            // in the run directory; empty when there is none
+	Folder  string `json:"folder"`            // in the run directory; empty without one
 	Conditions
 
 	Started time.Time  `json:"started"`
-	Opened  *time.Time `json:"window_opened"` // null if it never was
+	Opened  *time.Time `json:"window_opened"` // null if the window never opened
 	Seconds float64    `json:"seconds"`       // the window's length
 
-	// WarmupRun is how long the warm-up was, in seconds, and WarmupSteady
-	// whether throughput was steady at its end; null where nobody waited for it.
+	// WarmupRun is the length of the warm-up in seconds. WarmupSteady reports whether
+	// throughput was steady at its end; null if the warm-up did not wait for it.
 	WarmupRun    *float64 `json:"warmup_seconds_run"`
 	WarmupSteady *bool    `json:"warmup_steady"`
 
-	// The results, in the order of the JSON object. Each has its own file.
+	// The results, in the order of the JSON object. Each type has its own source file.
 	Counts
 	Latencies
 	Parts
@@ -38,7 +37,7 @@ type Trial struct {
 	Attached `json:"-"`
 }
 
-// MarshalJSON writes the trial with its load.
+// MarshalJSON encodes the trial and its load.
 func (t Trial) MarshalJSON() ([]byte, error) {
 	load, err := t.Encode()
 	if err != nil {
@@ -52,8 +51,8 @@ func (t Trial) MarshalJSON() ([]byte, error) {
 	}{plain(t), t.Seed, load})
 }
 
-// UnmarshalJSON reads a trial and distinguishes the figures that failed from those
-// that the sample does not support.
+// UnmarshalJSON decodes a trial and restores the difference between figures that failed and
+// figures that the sample does not support.
 func (t *Trial) UnmarshalJSON(b []byte) error {
 	type plain Trial
 	read := struct {

@@ -23,8 +23,8 @@ const (
 	storesFile   = "stores.csv"
 )
 
-// TrialWriter writes one trial's folder. Its methods may be called from any
-// goroutine. The first error of the run stays, as in Writer.
+// TrialWriter writes one trial's folder. Its methods are safe for concurrent use. As with
+// Writer, the first error of the run is permanent.
 type TrialWriter struct {
 	w      *Writer
 	dir    string
@@ -36,10 +36,10 @@ type TrialWriter struct {
 	timeline *lines
 	events   *lines
 	machines *lines // nil until the first rows
-	stores   *lines // likewise
-	watchers uint64 // of each watched key; 0 without columns of watch events in the timeline
+	stores   *lines // nil until the first row
+	watchers uint64 // of each watched key; 0 if the timeline has no columns for watch events
 	begun    bool
-	base     time.Time // of the histogram log
+	base     time.Time // base of the histogram log's times
 	start    [2]time.Time
 	end      [2]time.Time
 	done     bool
@@ -49,8 +49,8 @@ type TrialWriter struct {
 	buf      []byte
 }
 
-// Trial begins a trial: its folder trial-NN-<name>, with -rN when the trial is
-// repeated, and its place in run.json, as incomplete.
+// Trial begins a trial: it creates the folder trial-NN-<name>, with -rN if the trial is
+// repeated, and adds the trial to run.json as incomplete.
 func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
 	t := pending(c, now)
 	t.Folder = fmt.Sprintf("trial-%02d-%s", c.Number, Slug(c.Name))
@@ -90,10 +90,10 @@ func (t *TrialWriter) openFiles() (err error) {
 	return writeRows(t.timeline, names(rowOf(&measure.Second{}, time.Time{}, t.watchers, t.scratch).written()))
 }
 
-// Dir is the trial's folder.
+// Dir returns the trial's folder.
 func (t *TrialWriter) Dir() string { return t.dir }
 
-// Begin says when a phase began. It comes before the phase's first Second.
+// Begin records when a phase began. It must be called before the phase's first Second.
 func (t *TrialWriter) Begin(phase measure.Phase, at time.Time) error {
 	return t.do(func() error {
 		t.start[phase] = at
@@ -110,15 +110,15 @@ func (t *TrialWriter) Begin(phase measure.Phase, at time.Time) error {
 	})
 }
 
-// End says when a phase ended, so that its last second has its true length. It
-// may come before any Second of the phase, or never.
+// End records when a phase ended, so that its last second has its true length. It may be
+// called before any Second of the phase, or never.
 func (t *TrialWriter) End(phase measure.Phase, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.end[phase] = at
 }
 
-// Second records one second of all shards merged, which it only reads.
+// Second records one second, merged from all shards. It does not modify s.
 func (t *TrialWriter) Second(s *measure.Second) error {
 	return t.do(func() error {
 		from := t.start[s.Phase]
@@ -145,8 +145,7 @@ func (t *TrialWriter) Second(s *measure.Second) error {
 	})
 }
 
-// Answered is what the members answered in the seconds of the window that were
-// recorded until now.
+// Answered returns what members served in the seconds of the window recorded so far.
 func (t *TrialWriter) Answered() *Answered {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,8 +156,8 @@ func (t *TrialWriter) Answered() *Answered {
 	return a
 }
 
-// Made records how long it took to create the watchers, once they are there: an
-// interval that begins with the phase and has the given length in seconds.
+// Made records the times to create the watchers, once they exist, as an interval that
+// begins with the phase and has the given length in seconds.
 func (t *TrialWriter) Made(phase measure.Phase, h *measure.Histogram, seconds float64) error {
 	return t.do(func() error {
 		start := t.start[phase]
@@ -181,8 +180,8 @@ func (t *TrialWriter) Finish(result Trial) error {
 	return t.finish(func(at *Trial) { *at = result })
 }
 
-// Abort says that the trial ended without a result: Failed with one sentence,
-// or Interrupted.
+// Abort records that the trial ended without a result. state is Interrupted, or Failed with
+// one sentence.
 func (t *TrialWriter) Abort(state State, failure string) error {
 	return t.finish(func(at *Trial) {
 		at.State, at.Failure = state, failure
@@ -190,12 +189,12 @@ func (t *TrialWriter) Abort(state State, failure string) error {
 	})
 }
 
-// Restart gives the trial other conditions, before anything of it was measured.
+// Restart replaces the trial's conditions before anything was measured.
 func (t *TrialWriter) Restart(c Conditions) error {
 	return t.change(func(at *Trial) { at.Conditions = c })
 }
 
-// finish closes the files, whatever happened before, and writes the result.
+// finish closes the files, even after an earlier error, and writes the result.
 func (t *TrialWriter) finish(change func(*Trial)) error {
 	t.mu.Lock()
 	if t.done {
@@ -211,7 +210,7 @@ func (t *TrialWriter) finish(change func(*Trial)) error {
 	return t.change(change)
 }
 
-// change changes the trial's place in run.json.
+// change changes the trial's entry in run.json.
 func (t *TrialWriter) change(change func(*Trial)) error {
 	return t.w.note(func(r *Run) entry {
 		at := &r.Trials[t.index]
@@ -220,7 +219,7 @@ func (t *TrialWriter) change(change func(*Trial)) error {
 	})
 }
 
-// do runs one write under the lock, unless one has failed before.
+// do runs one write under the lock, unless an earlier write has failed.
 func (t *TrialWriter) do(write func() error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,20 +6,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Usage is what the generator, the members and other programs used in the window, and
-// what the generator added to the times.
+// Usage is the resource use of the generator, the members and other programs in the window,
+// and what the generator added to the times.
 type Usage struct {
 	CPUSeconds  float64  `json:"client_cpu_seconds"`
 	CPUPerOp    *float64 `json:"client_cpu_ns_per_operation"` // null without operations
 	MaxRSSBytes int64    `json:"client_max_rss_bytes"`
-	// SamplingCPUSeconds is what it took to sample processes and machines, on all
-	// machines together; null where that is not known.
+	// SamplingCPUSeconds is the CPU time of sampling processes and machines, summed over
+	// all machines; null if it is not known.
 	SamplingCPUSeconds *float64 `json:"sampling_cpu_seconds,omitempty"`
-	// What the members' processes used in the window; null where they do not
-	// run on this machine.
+	// StoreCPUSeconds and the following fields are for the members' processes in the
+	// window; null if they do not run on this machine.
 	StoreCPUSeconds  *float64 `json:"store_cpu_seconds"`
 	StoreCPUPerOp    *float64 `json:"store_cpu_ns_per_operation"` // null without operations, too
-	StoreMaxRSSBytes *int64   `json:"store_max_rss_bytes"`        // the sum of each process's most
+	StoreMaxRSSBytes *int64   `json:"store_max_rss_bytes"`        // sum of the processes' peaks
 
 	StoreCosts
 
@@ -29,19 +29,19 @@ type Usage struct {
 	RunSlices      int64    `json:"run_slices"`
 	ThrottledNS    *int64   `json:"throttled_ns"`
 	StolenShare    *float64 `json:"stolen_cpu_share"`
-	// Shares of all the machine's processor time: used by anything, and used by
-	// other programs than the generator and the members; null where not known.
+	// BusyShare and ForeignShare are shares of the machine's CPU time: used by anything,
+	// and used by programs other than the generator and the members; null if not known.
 	BusyShare    *float64 `json:"busy_cpu_share"`
 	ForeignShare *float64 `json:"foreign_cpu_share"`
-	// PausedNS is how long the generator's loops were late for their own
-	// wake-ups, all together; Added is what the generator itself added to the
-	// times, null where it was not sampled.
+	// PausedNS is the total time that the generator's loops were late for their own
+	// wake-ups. Overhead is what the generator itself added to the times; null if it was
+	// not sampled.
 	PausedNS    int64              `json:"paused_ns"`
 	Overhead    *GeneratorOverhead `json:"generator_added"`
 	MeanResting float64            `json:"mean_resting_clients"`
 }
 
-// setUsage sets what was used in the window.
+// setUsage sets the resource use in the window.
 func (t *Trial) setUsage(o *Observed, m *measure.Totals) {
 	t.LoopCPUNS, t.LongestPauseNS, t.RunDelayNS, t.RunSlices = m.LoopCPU, m.LongestPause, m.RunDelay, m.Slices
 	t.CPUSeconds, t.MaxRSSBytes = o.CPUSeconds, o.MaxRSSBytes
@@ -55,8 +55,7 @@ func (t *Trial) setUsage(o *Observed, m *measure.Totals) {
 	}
 }
 
-// perOperation is processor time, given in seconds, in nanoseconds for each of
-// so many operations; nil without any.
+// perOperation converts CPU seconds to nanoseconds per operation; nil without operations.
 func perOperation(cpuSeconds float64, done uint64) *float64 {
 	if done == 0 {
 		return nil

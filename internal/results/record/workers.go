@@ -8,45 +8,45 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// ByWorker is what one of several workers did in the window.
+// ByWorker reports what one of several workers did in the window.
 type ByWorker struct {
 	Name    string `json:"name"`
-	Machine string `json:"machine,omitempty"` // the name of the one that it ran on
-	// Lost is why it was lost before the load's end, in one sentence; absent if it
-	// was not. Its figures are then of what it had told.
+	Machine string `json:"machine,omitempty"` // name of its machine
+	// Lost is one sentence: why the worker was lost before the end of the load; absent if
+	// it was not. Its figures are then from what it had reported.
 	Lost  string `json:"lost,omitempty"`
 	Loops int    `json:"loops"`
-	// BeganAfterNS is how much later than the first worker it came to the window,
-	// and Seconds how long its own window was.
+	// BeganAfterNS is how long after the first worker it opened its window. Seconds is the
+	// length of its window.
 	BeganAfterNS int64 `json:"began_after_ns"`
-	// ClockBoundNS is how far its clock may be from what its times were corrected
-	// by; 0 where it is the clock of the run.
+	// ClockBoundNS is the maximum error of its corrected clock; 0 if it has the clock of
+	// the run.
 	ClockBoundNS int64   `json:"clock_bound_ns"`
 	Seconds      float64 `json:"seconds"`
 	Connections  int     `json:"connections"` // of a closed loop; 0 in an open one
-	Clients      int     `json:"clients"`     // likewise
-	// Of those due in the window: completed and failed. PerSecond is the successes
-	// done in it, by its own window's length.
+	Clients      int     `json:"clients"`     // of a closed loop; 0 in an open one
+	// Operations and Errors count completed and failed operations of those due in the
+	// window. PerSecond is the successes done in its own window, divided by Seconds.
 	Operations uint64  `json:"operations"`
 	Errors     uint64  `json:"errors"`
 	PerSecond  float64 `json:"operations_per_second"`
 
 	ResponseTime Times  `json:"response_time_ns"`
 	Lateness     *Times `json:"lateness_ns"` // null in a closed loop
-	// MedianApart is how far the median of its response times was from the other
-	// workers', second by second and of operations of one kind at one member, as a
-	// share of theirs; null where nothing can be compared.
+	// MedianApart is the relative difference between its median response time and the other
+	// workers', compared per second for operations of one kind at one member; null if
+	// nothing is comparable.
 	MedianApart *float64 `json:"median_apart"`
 
 	LongestPauseNS int64    `json:"longest_pause_ns"`
 	PausedNS       int64    `json:"paused_ns"`
 	LoopCPUNS      int64    `json:"loop_cpu_ns"`
 	RunDelayNS     int64    `json:"run_delay_ns"`
-	CPUSeconds     *float64 `json:"cpu_seconds"`  // of its process; null where others are in it
-	ThrottledNS    *int64   `json:"throttled_ns"` // likewise, and where the system does not say
+	CPUSeconds     *float64 `json:"cpu_seconds"`  // of its process; null if it shares the process
+	ThrottledNS    *int64   `json:"throttled_ns"` // null if it shares the process or the system does not report it
 }
 
-// byWorker is nil where there was one.
+// byWorker returns nil for a single worker.
 func byWorker(parts []measure.Part) []ByWorker {
 	if len(parts) < 2 && !anyLost(parts) {
 		return nil
@@ -56,7 +56,7 @@ func byWorker(parts []measure.Part) []ByWorker {
 	for i := range parts {
 		p := &parts[i]
 		b := &all[i]
-		response := p.Response.Histogram() // one at a time: a hundred workers' are a hundred megabytes
+		response := p.Response.Histogram() // one at a time, because those of a hundred workers take a hundred megabytes
 		*b = ByWorker{
 			Name: p.Worker, Machine: p.Machine, Lost: p.Lost, Loops: p.Loops, BeganAfterNS: p.BeganAfter, ClockBoundNS: p.ClockBound, Seconds: float64(p.Length) / 1e9,
 			Connections: len(p.Connections), Operations: p.Succeeded, Errors: p.Due - p.Succeeded,
@@ -84,17 +84,18 @@ func byWorker(parts []measure.Part) []ByWorker {
 	return all
 }
 
-// Together is how several workers began, and how soon what they told was one result.
+// Together reports how closely together several workers began, and when their results were
+// merged.
 type Together struct {
-	// StartSpreadNS is within how much of the first half of them came to the window,
-	// and StartLatestNS how much later the last did.
+	// StartSpreadNS is how long after the first worker the first half of the workers had
+	// opened their windows; StartLatestNS is the same for the last worker.
 	StartSpreadNS *int64 `json:"start_spread_ns,omitempty"`
 	StartLatestNS *int64 `json:"start_latest_ns,omitempty"`
-	// MergedAfterNS is how long after the window's end all was merged.
+	// MergedAfterNS is the time from the end of the window until all results were merged.
 	MergedAfterNS *int64 `json:"merged_after_ns,omitempty"`
 }
 
-// together is empty where there was one worker.
+// together returns an empty value for a single worker.
 func together(workers []ByWorker, m *measure.Totals) (t Together) {
 	if len(workers) == 0 {
 		return t
@@ -111,7 +112,8 @@ func together(workers []ByWorker, m *measure.Totals) (t Together) {
 	return t
 }
 
-// LastToBegin is the worker that came to the window last; nil where there was one.
+// LastToBegin returns the worker that opened its window last; nil if there was a single
+// worker.
 func (t *Trial) LastToBegin() (last *ByWorker) {
 	for i := range t.ByWorker {
 		if b := &t.ByWorker[i]; last == nil || b.BeganAfterNS > last.BeganAfterNS {
@@ -121,8 +123,8 @@ func (t *Trial) LastToBegin() (last *ByWorker) {
 	return last
 }
 
-// meanOutside is how many clients, on average over the window, were of workers that
-// had not begun yet or had sent their part of a total.
+// meanOutside returns how many clients, on average over the window, belonged to workers
+// that had not begun yet or had already sent their part of a total.
 func (t *Trial) meanOutside() (clients float64) {
 	for i := range t.ByWorker {
 		if b := &t.ByWorker[i]; t.Seconds > 0 {
@@ -141,7 +143,7 @@ func anyLost(parts []measure.Part) bool {
 	return false
 }
 
-// workers is what the verdict looks at. ranForLoad is Observed.RanForLoad.
+// workers returns the input for the verdict. ranForLoad is Observed.RanForLoad.
 func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker {
 	all, apart := make([]verdict.Worker, len(m.Parts)), measure.Apart(m.Parts)
 	for i := range m.Parts {
@@ -164,9 +166,9 @@ func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker
 	return all
 }
 
-// paceOf is how many operations the i-th worker's clients completed, how many they
-// would have at the pace of the others' clients of the same endpoints, and how many
-// operations that pace is of.
+// paceOf returns how many operations the i-th worker's clients completed, how many they
+// would have completed at the pace of the other workers' clients of the same endpoints, and
+// how many operations that pace is based on.
 func paceOf(parts []measure.Part, i int) (own, others, of float64) {
 	type pace struct{ clients, operations, perSecond float64 }
 	mine, theirs := map[string]*pace{}, map[string]*pace{}

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// runFile is the run's own file in its directory.
+// runFile is the name of the run's own file in its directory.
 const runFile = "run.json"
 
-// Writer writes a run directory. Its methods may be called from any goroutine.
-// The first error stays: every later call returns it and writes nothing.
+// Writer writes a run directory. Its methods are safe for concurrent use. The first error
+// is permanent: every later call returns it and writes nothing.
 type Writer struct {
 	dir  string
 	open opener
@@ -26,13 +26,13 @@ type Writer struct {
 	run     Run
 	err     error
 	size    int64  // of run.json
-	journal *lines // nil where run.json has it all
+	journal *lines // nil if run.json is up to date
 	lock    *os.File
 }
 
-// Create makes the folder <root>/<UTC time>-<name> and its run.json, which says
-// that the run is incomplete. run carries what is known at the start: name,
-// tool, seed, scenario, planned trials, machines.
+// Create creates the folder <root>/<UTC time>-<name> and its run.json, which marks the run
+// as incomplete. run holds what is known at the start: name, tool, seed, scenario, planned
+// trials, machines.
 func Create(root, name string, now time.Time, run Run) (*Writer, error) {
 	if err := trusted(root); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func Create(root, name string, now time.Time, run Run) (*Writer, error) {
 	if err := os.MkdirAll(root, folderMode); err != nil {
 		return nil, writeError(root, err)
 	}
-	if err := trusted(root); err != nil { // somebody was faster
+	if err := trusted(root); err != nil { // another process may have created it in the meantime
 		return nil, err
 	}
 	dir := filepath.Join(root, now.UTC().Format("20060102T150405Z")+"-"+Slug(name))
@@ -53,8 +53,8 @@ func Create(root, name string, now time.Time, run Run) (*Writer, error) {
 	return begin(dir, now, run, openFile)
 }
 
-// CreateAt does the same in a folder that the user chose, which must be empty
-// or absent.
+// CreateAt is like Create, but in a folder that the user chose, which must be empty or
+// absent.
 func CreateAt(dir string, now time.Time, run Run) (*Writer, error) {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, writeError(dir, err)
@@ -92,7 +92,7 @@ func begin(dir string, now time.Time, run Run, open opener) (*Writer, error) {
 	case err != nil:
 		return nil, writeError(dir, err)
 	}
-	// Only one of two runs that found the folder empty can create the file.
+	// If two runs found the folder empty, only one of them can create the file.
 	path := filepath.Join(dir, runFile)
 	if err := open.write(path, os.O_EXCL, b); err != nil {
 		w.unlock()
@@ -108,7 +108,7 @@ func begunThere(dir string) error {
 	return fmt.Errorf("cannot record into %s: another run has just begun there; choose another folder", dir)
 }
 
-// unlock lets others have the run directory.
+// unlock releases the lock on the run directory.
 func (w *Writer) unlock() {
 	if w.lock != nil {
 		_ = w.lock.Close() // it was only locked
@@ -116,18 +116,18 @@ func (w *Writer) unlock() {
 	}
 }
 
-// Dir is the run directory.
+// Dir returns the run directory.
 func (w *Writer) Dir() string { return w.dir }
 
-// Err is the first error of any write, or nil.
+// Err returns the first error of any write, or nil.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// AddCluster records what trials will name by the cluster's ID; a cluster with
-// the same ID is replaced.
+// AddCluster records a cluster, to which trials refer by its ID. It replaces a cluster with
+// the same ID.
 func (w *Writer) AddCluster(c Cluster) error {
 	c.Members, c.Notes = orEmpty(c.Members), orEmpty(c.Notes)
 	return w.note(func(r *Run) entry {
@@ -144,20 +144,20 @@ func (r *Run) addCluster(c Cluster) {
 	}
 }
 
-// SetHosts records the scenario's hosts again, as they are known at the end.
+// SetHosts records the scenario's hosts again, as known at the end.
 func (w *Writer) SetHosts(all []Host) error {
 	return w.update(func(r *Run) { r.Hosts = all })
 }
 
-// Finish says how the run ended. failure is one sentence with Failed, else
-// empty. The trials that have not finished stay incomplete.
+// Finish records how the run ended. failure is one sentence if state is Failed, and empty
+// otherwise. Unfinished trials stay incomplete.
 func (w *Writer) Finish(state State, failure string, now time.Time) error {
 	defer w.unlock()
 	finished := now.UTC()
 	return w.update(func(r *Run) { r.State, r.Failure, r.Finished = state, failure, &finished })
 }
 
-// update changes the run and writes run.json again.
+// update changes the run and rewrites run.json.
 func (w *Writer) update(change func(*Run)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -168,7 +168,7 @@ func (w *Writer) update(change func(*Run)) error {
 	return w.keep(w.whole())
 }
 
-// keep makes an error stay. The caller holds mu.
+// keep makes the first error permanent and returns it. The caller holds mu.
 func (w *Writer) keep(err error) error {
 	if w.err == nil {
 		w.err = err
@@ -176,18 +176,18 @@ func (w *Writer) keep(err error) error {
 	return w.err
 }
 
-// fail makes an error of a part stay, and returns the one that does.
+// fail makes an error permanent, unless there is an earlier one, and returns the permanent
+// one.
 func (w *Writer) fail(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.keep(err)
 }
 
-// maxSlug bounds a name's part of a folder's name.
+// maxSlug is the maximum length of a name's part of a folder's name.
 const maxSlug = 60
 
-// Slug is a name as a part of a file's name: letters, digits, points and
-// dashes.
+// Slug converts a name to a part of a file name: letters, digits, points and dashes.
 func Slug(name string) string {
 	safe := func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
@@ -205,12 +205,12 @@ func Slug(name string) string {
 	return s
 }
 
-// trusted says in a sentence what is wrong with a folder that run directories are
-// to be made in. Where everybody can write, as in /tmp, another user can have
-// made it, or a link of that name, before us; he could then put something else in
-// the place of a run directory while it is written. One that is not there is fine.
+// trusted rejects a folder for run directories that belongs to another user. In a folder
+// such as /tmp, in which everybody can write, another user could create the folder, or a
+// link with its name, and then replace a run directory while it is written. A missing
+// folder is accepted.
 func trusted(root string) error {
-	for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} { // a link, and where it leads
+	for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} { // check both a link and its target
 		info, err := look(root)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
