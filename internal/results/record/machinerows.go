@@ -72,8 +72,8 @@ func KindOf(name string) RowKind {
 	return MemberRow
 }
 
-// MachineRow is a row of machines.csv: what a process, a machine or a part of it had used
-// by a time, and what it held then. Unknown figures are NaN. Figures are counters since the
+// MachineRow is a row of machines.csv. A process, a machine or a part of it had used these
+// resources by a time, and held some of them then. Unknown figures are NaN. Figures are counters since the
 // start of the process, the boot of the machine, or the start of sampling, unless they are
 // marked "now". Lengths of time are in seconds.
 type MachineRow struct {
