@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// Authority signs certificates, all valid for the same time.
+// Authority is a certificate authority whose certificates are all valid for the same time.
 type Authority struct {
 	PEM  []byte // its own certificate
 	cert *x509.Certificate
 	key  crypto.Signer
 }
 
-// NewAuthority makes an authority with a name, valid from a time until another.
+// NewAuthority makes an authority with the given name and validity.
 func NewAuthority(name string, from, until time.Time) (*Authority, error) {
 	key, err := newKey()
 	if err != nil {
@@ -34,8 +34,8 @@ func NewAuthority(name string, from, until time.Time) (*Authority, error) {
 	return a, err
 }
 
-// Issue makes a certificate and its key, in PEM. Of c are who it is for and what it may
-// be used for; its name, serial number and times are filled in.
+// Issue makes a certificate and its key in PEM. c holds the subject's addresses and
+// permitted uses; Issue fills in its name, serial number and validity.
 func (a *Authority) Issue(name string, c *x509.Certificate) (cert, key []byte, err error) {
 	private, err := newKey()
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Claimed folders are recognized by their name's beginning and by the file in
-// them that names the owner; nothing else is ever removed.
+// A claimed folder is recognized by the prefix of its name and by the file in it that names
+// the owner. Nothing else is ever removed.
 const (
 	claimPrefix   = "quorumbench-data-"
-	AdoptedPrefix = "ssh." // of folders that a script made for an agent
+	AdoptedPrefix = "ssh." // of folders that the ssh script made for an agent
 	ownerFile     = "owner.json"
 )
 
@@ -24,14 +24,15 @@ const (
 type owner struct {
 	Place     Place      `json:"place"`
 	Owner     Identity   `json:"owner"`
-	Mark      Mark       `json:"mark"`      // of the processes that work in the folder
-	Processes []Identity `json:"processes"` // those that are known
+	Mark      Mark       `json:"mark"`      // in the environment of processes that work in the folder
+	Processes []Identity `json:"processes"` // processes that were noted
 }
 
-// claim is a folder of ours. The lock on its owner file says to every process
-// of every namespace that we live; the identity says so where locks do not work.
+// claim is a claimed folder. The lock on its owner file shows to processes in every
+// namespace that the owner runs. Where locks do not work, only the owner's identity shows
+// it.
 type claim struct {
-	above  *Folder // in which it is
+	above  *Folder // the parent folder
 	folder *Folder
 	owner  owner
 	lock   *os.File
@@ -50,12 +51,12 @@ func (l *Local) Claim(_ context.Context, parent string) (Claim, error) {
 	defer above.Close()
 	c, err := above.claim()
 	if err != nil {
-		return nil, err // and not a Claim that is nil
+		return nil, err // not a Claim that holds a nil pointer
 	}
 	return c, nil
 }
 
-// claim makes a claimed folder in this one.
+// claim makes a claimed folder inside f.
 func (f *Folder) claim() (c *claim, err error) {
 	c = &claim{}
 	name := fmt.Sprintf("%s%d", claimPrefix, rand.Uint64())
@@ -77,7 +78,7 @@ func (f *Folder) claim() (c *claim, err error) {
 	return c, nil
 }
 
-// own claims the folder, which is there.
+// own claims the existing folder.
 func (c *claim) own() error {
 	self, err := Identify(os.Getpid())
 	if err == nil {
@@ -115,8 +116,8 @@ func (c *claim) Note(_ context.Context, process Identity) error {
 	return c.write()
 }
 
-// write writes the file in place, since a rename would leave the lock behind.
-// A reader that meets a half sees the lock.
+// write writes the file in place, since a rename would leave the lock on the old file. A
+// concurrent reader may find an incomplete file, but it finds it locked.
 func (c *claim) write() error {
 	b, err := json.Marshal(c.owner)
 	if err != nil {
@@ -131,20 +132,20 @@ func (c *claim) write() error {
 		c.lock = f
 		_ = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
-	if _, err := c.lock.WriteAt(b, 0); err != nil { // it only grows
+	if _, err := c.lock.WriteAt(b, 0); err != nil { // the contents only grow
 		return fmt.Errorf("the file %s cannot be written: %w", name, Cause(err))
 	}
 	return nil
 }
 
-// close gives back what the claim has open, which may be a part.
+// close closes the files that the claim has opened so far.
 func (c *claim) close() {
 	for _, f := range [...]*Folder{c.folder, c.above} {
 		if f != nil {
 			f.Close()
 		}
 	}
-	_ = c.lock.Close() // of a nil one this is an error alone
+	_ = c.lock.Close() // closing a nil file only returns an error
 }
 
 func (c *claim) Release(context.Context) error {
@@ -155,6 +156,6 @@ func (c *claim) Release(context.Context) error {
 	return nil
 }
 
-// errNotProven is of a process that a note of ours names and that shows nothing
-// of it.
+// errNotProven reports a running process that an owner file names and that does not carry
+// our mark.
 var errNotProven = errors.New("it does not prove to be ours")

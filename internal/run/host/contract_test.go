@@ -15,7 +15,7 @@ import (
 
 func TestLocal(t *testing.T) { hosts.TestHost(t, host.NewLocal(nil, nil), t.TempDir()) }
 
-// A machine has an address of its own, and its servers are there.
+// All servers of a host with an address listen on that address.
 func TestLocalAtAnAddress(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems have one loopback address")
@@ -42,12 +42,12 @@ func TestFsyncInNoFolder(t *testing.T) {
 	}
 }
 
-// What crosses a Host is data: encoded and decoded on its way, it is the same.
+// Every argument and result of a Host survives encoding and decoding unchanged.
 func TestWhatCrossesIsData(t *testing.T) {
 	hosts.TestHost(t, encoded{host.NewLocal(nil, nil)}, t.TempDir())
 }
 
-// cross is a value as another machine gets it.
+// cross returns v after encoding and decoding, as another machine receives it.
 func cross[T any](v T) (out T) {
 	b, err := json.Marshal(v)
 	if err == nil {
@@ -59,7 +59,7 @@ func cross[T any](v T) (out T) {
 	return out
 }
 
-// encoded is a host all of whose arguments and results are encoded and decoded.
+// encoded is a host that encodes and decodes all of its arguments and results.
 type encoded struct{ on host.Host }
 
 func (e encoded) Describe(ctx context.Context) (host.Description, error) {

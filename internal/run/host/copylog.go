@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// MostLog is how much of a log is copied, in bytes: far above what a member writes
-// in a day, and what a disk has room for.
+// MostLog is how many bytes of a log are copied: far more than a member writes in a day,
+// and little enough for any disk.
 const MostLog = 32 << 20
 
 // CopyLog implements Host.
@@ -20,14 +20,14 @@ func (l *Local) CopyLog(ctx context.Context, path string, to io.Writer) (left in
 	return left, err
 }
 
-// copyLog is CopyLog with at most so many bytes of the file.
+// copyLog copies at most the given number of bytes of the file; see CopyLog.
 func (l *Local) copyLog(ctx context.Context, path string, to io.Writer, most int64) (left int64, err error) {
 	f, info, err := l.openFile(path)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	end := info.Size()               // a server that still writes does not make it endless
+	end := info.Size()               // a server that still writes cannot make the copy endless
 	begin := min(end, most/2)
 	if left = max(end-most, 0); left == 0 {
 		begin = end
@@ -41,8 +41,8 @@ func (l *Local) copyLog(ctx context.Context, path string, to io.Writer, most int
 	return left, copyPart(ctx, to, f, begin+left, end)
 }
 
-// copyPart copies the file from one place up to another, or to its end if that
-// comes first.
+// copyPart copies the bytes from offset from to until, or to the file's end if that is
+// earlier.
 func copyPart(ctx context.Context, to io.Writer, f *os.File, from, until int64) error {
 	part := make([]byte, 64<<10)
 	for from < until && ctx.Err() == nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A process has the environment that its command gives it and what it needs to
-// run, and nothing that its caller happens to have set.
+// A process gets the environment of its command and the variables it needs to run, and no
+// other variable of its caller.
 func TestProcessesHaveACleanEnvironment(t *testing.T) {
 	for _, name := range []string{"ETCD_UNSAFE_NO_FSYNC", "ETCD_LISTEN_METRICS_URLS", "JAVA_TOOL_OPTIONS", "CONSUL_HTTP_TOKEN", "HTTP_PROXY"} {
 		t.Setenv(name, "true")

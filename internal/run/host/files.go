@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A member's folders, configuration and logs are our user's alone.
+// Only our user can access a member's folders, configuration and logs.
 const (
 	folderMode = 0o700
 	fileMode   = 0o600
@@ -27,7 +27,7 @@ func (l *Local) MakeDir(_ context.Context, path string) error {
 	return nil
 }
 
-// makeFolder makes a folder and those above it, as far as they are missing, and opens it.
+// makeFolder makes a folder and its missing parents, and opens it.
 func (l *Local) makeFolder(path string) (folder *Folder, err error) {
 	if l.folder == nil {
 		if _, err := MakeFolders(path); err != nil {
@@ -43,7 +43,7 @@ func (l *Local) makeFolder(path string) (folder *Folder, err error) {
 	return folder, nil
 }
 
-// openFolder opens a folder that is there.
+// openFolder opens an existing folder.
 func (l *Local) openFolder(path string) (*Folder, error) {
 	if l.folder != nil {
 		return l.folder.below(path, false)
@@ -51,7 +51,7 @@ func (l *Local) openFolder(path string) (*Folder, error) {
 	return OpenFolder(path)
 }
 
-// openFile opens an ordinary file for reading.
+// openFile opens a regular file for reading.
 func (l *Local) openFile(path string) (*os.File, fs.FileInfo, error) {
 	folder, err := l.openFolder(filepath.Dir(path))
 	if err != nil {
@@ -61,7 +61,7 @@ func (l *Local) openFile(path string) (*os.File, fs.FileInfo, error) {
 	return folder.open(filepath.Base(path), os.O_RDONLY)
 }
 
-// appendTo opens an ordinary file, or makes it, for what is added at its end.
+// appendTo opens a regular file for appending, and creates it if it is missing.
 func (l *Local) appendTo(path string) (*os.File, error) {
 	folder, err := l.openFolder(filepath.Dir(path))
 	if err != nil {
@@ -84,10 +84,10 @@ func (l *Local) WriteFile(_ context.Context, path string, contents []byte) error
 	return nil
 }
 
-// tailBytes bounds what is read of a log's end.
+// tailBytes bounds how much is read from a log's end.
 const tailBytes = 64 << 10
 
-// tail returns at most the last so many lines of a text file.
+// tail returns at most the last lines of a text file.
 func (l *Local) tail(path string, lines int) ([]string, error) {
 	f, info, err := l.openFile(path)
 	if err != nil {
@@ -101,7 +101,7 @@ func (l *Local) tail(path string, lines int) ([]string, error) {
 	}
 	all := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
 	if from > 0 && len(all) > 1 {
-		all = all[1:] // the first is a part of a line
+		all = all[1:] // it may be part of a line
 	}
 	if len(all) == 1 && all[0] == "" {
 		return nil, nil
@@ -109,8 +109,8 @@ func (l *Local) tail(path string, lines int) ([]string, error) {
 	return all[max(0, len(all)-lines):], nil
 }
 
-// Cause leaves the operation and the path out of a system error, since the
-// sentence around it names them.
+// Cause strips the operation and the path from a system error, since the surrounding
+// message names them.
 func Cause(err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {

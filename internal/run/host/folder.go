@@ -16,25 +16,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// FileID says which file or folder is meant, whatever it is called. The zero
-// value is none.
+// FileID identifies a file or folder regardless of its name. The zero value identifies
+// none.
 type FileID struct {
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`
 }
 
-// othersWrite are the rights of a file's group and of everybody to write.
+// othersWrite holds the permission bits that let a file's group and all other users write.
 const othersWrite fs.FileMode = 0o022
 
-// Folder is a folder that is held open: whatever is put in its place or linked
-// into it, what is done in it is done in this one.
+// Folder is a folder that is held open. Its methods work in this folder even if another one
+// takes its path.
 type Folder struct {
 	path string
 	root *os.Root
 	info fs.FileInfo
 }
 
-// OpenFolder opens a folder, which may be anybody's.
+// OpenFolder opens a folder that may belong to any user.
 func OpenFolder(path string) (*Folder, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -52,23 +52,23 @@ func newFolder(path string, root *os.Root) (*Folder, error) {
 	return &Folder{path, root, info}, nil
 }
 
-// Close gives the folder back.
+// Close closes the folder.
 func (f *Folder) Close() { _ = f.root.Close() }
 
-// Path is how the folder was opened.
+// Path returns the path that the folder was opened with.
 func (f *Folder) Path() string { return f.path }
 
-// ID says which folder it is.
+// ID returns the folder's device and inode.
 func (f *Folder) ID() FileID { return fileID(f.info) }
 
-// Ours says in a sentence what is wrong if the folder is not ours alone: what
-// another user wrote into it names processes and files of his choice.
+// Ours returns an error, one sentence, if another user owns the folder or can write to it:
+// that user could have named any process and file in it.
 func (f *Folder) Ours() error { return ours(f.info, "the folder "+f.path) }
 
-// errLink is of a link where a file or a folder was looked for.
+// errLink reports a link in place of a file or folder.
 var errLink = errors.New("is a link, which is not followed there; remove it")
 
-// Sub opens a folder in this one. A link to a folder is none.
+// Sub opens a folder inside f. It refuses a link to a folder.
 func (f *Folder) Sub(name string) (*Folder, error) {
 	entry, err := f.root.Lstat(name)
 	switch path := filepath.Join(f.path, name); {
@@ -91,8 +91,8 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 	return sub, err
 }
 
-// below opens the folder with a path that is this one's or begins with it, and follows
-// no link on the way. create has it made, with those above it, where it is missing.
+// below opens the folder at path, which must be f's path or below it, without following
+// links. create makes the missing folders on the way.
 func (f *Folder) below(path string, create bool) (*Folder, error) {
 	rest, err := filepath.Rel(f.path, path)
 	if err != nil || !filepath.IsLocal(rest) {
@@ -105,7 +105,7 @@ func (f *Folder) below(path string, create bool) (*Folder, error) {
 		}
 		above := at
 		if create {
-			_ = above.root.Mkdir(name, folderMode) // Sub says why it is missing, or is no folder
+			_ = above.root.Mkdir(name, folderMode) // Sub reports why it is missing, or that it is not a folder
 		}
 		at, err = above.Sub(name)
 		above.Close()
@@ -113,8 +113,8 @@ func (f *Folder) below(path string, create bool) (*Folder, error) {
 	return at, err
 }
 
-// checkPath returns an error if the folder's path no longer leads to it. Programs are given
-// the path.
+// checkPath returns an error if the folder's path no longer leads to it. Programs that we
+// start open the folder by its path.
 func (f *Folder) checkPath() error {
 	info, err := os.Stat(f.path)
 	if err == nil && !os.SameFile(info, f.info) {
@@ -123,7 +123,7 @@ func (f *Folder) checkPath() error {
 	return err
 }
 
-// Names lists what is in the folder.
+// Names lists the folder's entries.
 func (f *Folder) Names() ([]string, error) {
 	dir, err := f.root.Open(".")
 	if err != nil {
@@ -133,7 +133,7 @@ func (f *Folder) Names() ([]string, error) {
 	return dir.Readdirnames(-1)
 }
 
-// openOurs opens a file that is ours alone and has no other name.
+// openOurs opens a file that only this user can write and that has no second hard link.
 func (f *Folder) openOurs(name string, flag int) (*os.File, error) {
 	file, info, err := f.open(name, flag)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *Folder) openOurs(name string, flag int) (*os.File, error) {
 	return file, nil
 }
 
-// open opens an ordinary file. It waits for nothing.
+// open opens a regular file. It does not block, even on a FIFO.
 func (f *Folder) open(name string, flag int) (*os.File, fs.FileInfo, error) {
 	path := filepath.Join(f.path, name)
 	entry, err := f.root.Lstat(name)
@@ -177,7 +177,7 @@ func (f *Folder) open(name string, flag int) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// appendTo opens an ordinary file, or makes it, for what is added at its end.
+// appendTo opens a regular file for appending, and creates it if it is missing.
 func (f *Folder) appendTo(name string) (*os.File, error) {
 	file, _, err := f.open(name, os.O_APPEND|os.O_WRONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -186,11 +186,11 @@ func (f *Folder) appendTo(name string) (*os.File, error) {
 	return file, err
 }
 
-// noteBytes bounds the files in which we note what is ours: a cluster of as many
-// members as there may be takes less than a twentieth.
+// noteBytes bounds the files in which we record what we made. The largest possible cluster
+// takes less than a twentieth of it.
 const noteBytes = 1 << 20
 
-// Read reads a small file that is ours alone.
+// Read reads a small file that only this user can write.
 func (f *Folder) Read(name string) ([]byte, error) {
 	file, err := f.openOurs(name, os.O_RDONLY)
 	if err != nil {
@@ -208,7 +208,7 @@ func readNote(file *os.File) ([]byte, error) {
 	return b, err
 }
 
-// Create makes a file that must not be there yet.
+// Create makes a file that must not exist yet.
 func (f *Folder) Create(name string, contents []byte) error {
 	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -218,24 +218,24 @@ func (f *Folder) Create(name string, contents []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// Unfinished is the end of the name of a file that Replace has begun to write.
+// Unfinished is the suffix of a file that Replace is still writing.
 const Unfinished = ".new"
 
-// Replace puts a file in the place of the one with that name, as a whole. It replaces no
+// Replace atomically creates or replaces the file with that name. It refuses to replace a
 // link.
 func (f *Folder) Replace(name string, contents []byte) error {
 	if entry, err := f.root.Lstat(name); err == nil && entry.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Errorf("%s %w", filepath.Join(f.path, name), errLink)
 	}
 	temporary := name + Unfinished
-	_ = f.root.Remove(temporary) // of one that was killed in that moment
+	_ = f.root.Remove(temporary) // left by a process that was killed during Replace
 	if err := f.Create(temporary, contents); err != nil {
 		return err
 	}
 	return f.root.Rename(temporary, name)
 }
 
-// Make makes a folder in this one, which must not be there yet.
+// Make makes a folder inside f that must not exist yet.
 func (f *Folder) Make(name string) (FileID, error) {
 	if err := f.root.Mkdir(name, 0o700); err != nil {
 		return FileID{}, err
@@ -247,8 +247,8 @@ func (f *Folder) Make(name string) (FileID, error) {
 	return fileID(info), nil
 }
 
-// Look returns which file has the name, itself a link or not, and whether it is
-// a folder of ours.
+// Look returns the ID of the entry with that name, without following a link, and whether it
+// is a folder that only this user can write.
 func (f *Folder) Look(name string) (id FileID, folder bool, err error) {
 	info, err := f.root.Lstat(name)
 	if err != nil {
@@ -257,7 +257,7 @@ func (f *Folder) Look(name string) (id FileID, folder bool, err error) {
 	return fileID(info), info.IsDir() && ours(info, "") == nil, nil
 }
 
-// Empty reports whether there is a folder with that name and nothing in it.
+// Empty reports whether name is a folder without entries.
 func (f *Folder) Empty(name string) bool {
 	sub, err := f.Sub(name)
 	if err != nil {
@@ -268,7 +268,7 @@ func (f *Folder) Empty(name string) bool {
 	return err == nil && len(names) == 0
 }
 
-// RemoveEmpty removes a folder with the folders in it, as far as no file is in them.
+// RemoveEmpty removes a folder and the folders in it, but none that contains a file.
 func (f *Folder) RemoveEmpty(name string) {
 	sub, err := f.Sub(name)
 	if err != nil {
@@ -279,11 +279,12 @@ func (f *Folder) RemoveEmpty(name string) {
 		sub.RemoveEmpty(name)
 	}
 	sub.Close()
-	_ = f.Remove(name) // which removes no folder with something in it
+	_ = f.Remove(name) // fails if something is left in it
 }
 
-// Lock locks the folder until the file that it returns is closed, where the file system
-// has locks. The error is EWOULDBLOCK if it is locked already.
+// Lock locks the folder until the returned file is closed. It returns EWOULDBLOCK if the
+// folder is already locked. On a file system without locks it locks nothing and returns no
+// error.
 func (f *Folder) Lock() (*os.File, error) {
 	dir, err := f.root.Open(".")
 	if err != nil {
@@ -296,7 +297,8 @@ func (f *Folder) Lock() (*os.File, error) {
 	return dir, nil
 }
 
-// Changed returns when an entry of the folder was last added or removed, as of its opening.
+// Changed returns when an entry was last added or removed, as seen when the folder was
+// opened.
 func (f *Folder) Changed() time.Time { return f.info.ModTime() }
 
 // Bytes returns the disk space that the files in the folder use, in bytes; -1 if it cannot be read.
@@ -305,12 +307,11 @@ func (f *Folder) Bytes() int64 { return probe.FolderBytes(f.root) }
 // Remove removes a file or an empty folder.
 func (f *Folder) Remove(name string) error { return f.root.Remove(name) }
 
-// RemoveAll removes a file, or a folder with all that is in it. Links are not
-// followed.
+// RemoveAll removes a file, or a folder with its contents. It does not follow links.
 func (f *Folder) RemoveAll(name string) error { return f.root.RemoveAll(name) }
 
-// clear removes all that is in the folder, and then the folder from the one above it,
-// unless another has its name there.
+// clear removes the folder's contents and then the folder, unless another one has its name
+// in above.
 func (f *Folder) clear(above *Folder) error {
 	if err := f.removeContents(); err != nil {
 		return err
@@ -322,7 +323,7 @@ func (f *Folder) clear(above *Folder) error {
 	return above.Remove(name)
 }
 
-// removeContents removes all that is in the folder.
+// removeContents removes everything in the folder.
 func (f *Folder) removeContents() error {
 	names, err := f.Names()
 	if err != nil {
@@ -336,14 +337,14 @@ func (f *Folder) removeContents() error {
 	return nil
 }
 
-// Made is a folder that we made.
+// Made identifies a folder that MakeFolders made.
 type Made struct {
 	Path string `json:"path"`
 	ID   FileID `json:"id"`
 }
 
-// MakeFolders makes a folder for us alone, and those above it, and returns which
-// of them it made, the outermost first.
+// MakeFolders makes a folder that only this user can access, and its missing parents. It
+// returns the folders it made, outermost first.
 func MakeFolders(path string) (made []Made, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -360,7 +361,7 @@ func MakeFolders(path string) (made []Made, err error) {
 		}
 	}
 	if err := os.Mkdir(path, 0o700); errors.Is(err, fs.ErrExist) {
-		return made, nil // somebody was faster
+		return made, nil // another process was faster
 	} else if err != nil {
 		return made, fmt.Errorf("the folder %s cannot be made: %w", path, Cause(err))
 	}
@@ -370,11 +371,11 @@ func MakeFolders(path string) (made []Made, err error) {
 	return append(made, Made{path, fileID(info)}), nil
 }
 
-// RemoveMade removes the folders that we made, the last first, as far as nothing
-// is left in them, and returns those that are still there.
+// RemoveMade removes the folders in made that are empty, innermost first, and returns those
+// that still exist.
 func RemoveMade(made []Made) (left []Made) {
 	for i := len(made) - 1; i >= 0; i-- {
-		_ = made[i].remove() // something else is in it, which stays
+		_ = made[i].remove() // it fails if the folder is not empty
 	}
 	for _, m := range made {
 		if m.There() {
@@ -384,7 +385,7 @@ func RemoveMade(made []Made) (left []Made) {
 	return left
 }
 
-// There reports whether the folder is still the one that was made.
+// There reports whether the path still leads to the folder that was made.
 func (m Made) There() bool {
 	info, err := os.Lstat(m.Path)
 	return err == nil && info.IsDir() && fileID(info) == m.ID
@@ -393,22 +394,22 @@ func (m Made) There() bool {
 // remove removes the folder if it is empty and still the one that was made.
 func (m Made) remove() error {
 	if !m.There() {
-		return nil // another has the name
+		return nil // another folder has the name
 	}
-	return syscall.Rmdir(m.Path) // which removes no file that took its place
+	return syscall.Rmdir(m.Path) // fails if a file took its place
 }
 
-// stat is what the system says of a file beyond what every system does.
+// stat returns the system's record of a file.
 func stat(info fs.FileInfo) *syscall.Stat_t { return info.Sys().(*syscall.Stat_t) }
 
 func fileID(info fs.FileInfo) FileID {
 	return FileID{Device: uint64(stat(info).Dev), Inode: stat(info).Ino}
 }
 
-// ownerOf is the user that a file belongs to.
+// ownerOf returns the user ID of a file's owner.
 func ownerOf(info fs.FileInfo) int { return int(stat(info).Uid) }
 
-// ours says what is wrong with a file if it is not ours, or others can write it.
+// ours returns an error if another user owns the file or can write it.
 func ours(info fs.FileInfo, what string) error {
 	switch {
 	case ownerOf(info) != os.Geteuid():

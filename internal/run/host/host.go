@@ -1,6 +1,6 @@
 // Package host runs server processes on a machine: it starts, signals and measures them, and
 // provides their files, ports and logs. The local machine is one implementation of Host;
-// callers cannot tell which implementation they have.
+// callers cannot distinguish the implementations.
 package host
 
 import (
@@ -19,183 +19,185 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// Host is everything that a run needs of a machine. What it takes and returns is
-// data, or one of the small interfaces below, so that the machine may be another
-// one. A context bounds the call and nothing that comes of it: a process lives on
-// when the context that it was started with ends. Paths are absolute, and mean
-// something on this host only; so do process numbers.
+// Host gives access to a machine on which a run starts processes and keeps files. Arguments
+// and results are data or one of the small interfaces below, so that the machine can be
+// remote. A context bounds only the call: a process keeps running after the context that it
+// was started with has ended. Paths are absolute; paths and process numbers are valid on
+// this host only.
 type Host interface {
-	// Describe returns what the machine is. It does not change.
+	// Describe returns the host's description, which does not change.
 	Describe(ctx context.Context) (Description, error)
 
 	// Start starts a process.
 	Start(ctx context.Context, c Command) (Process, error)
-	// Ports reserves count ports (at least 1) on one address of this host that no
-	// other Lease of it has, below the range from which the system takes ports for
+	// Ports reserves count ports (at least 1) on one address of this host. No other Lease of
+	// the host has them, and they are below the range from which the system takes ports for
 	// outgoing connections.
 	Ports(ctx context.Context, count int) (*Lease, error)
 
-	// Claim makes a new folder below parent that is removed when its owner ends in
-	// any way: by its Release, or as an orphan when it could not.
+	// Claim makes a new folder below parent. Release removes it; if its owner ends without
+	// releasing it, CleanOrphans does.
 	Claim(ctx context.Context, parent string) (Claim, error)
-	// MakeDir makes a folder and those above it; it may exist.
+	// MakeDir makes a folder and its missing parents. An existing folder is no error.
 	MakeDir(ctx context.Context, path string) error
-	// WriteFile makes or replaces a file as a whole, so that no reader ever
-	// sees a half of it.
+	// WriteFile creates or replaces a file atomically: a reader sees the old contents or the
+	// new ones.
 	WriteFile(ctx context.Context, path string, contents []byte) error
-	// Follow follows text files from their present ends on; one that is not there
-	// yet, from its beginning.
+	// Follow reads what is appended to text files after this call. A file that does not
+	// exist yet is read from its beginning.
 	Follow(ctx context.Context, paths []string) (Logs, error)
-	// CopyLog copies what a file has now. Of one larger than MostLog its beginning
-	// and its end are copied, with a line between them; left is how many bytes lie there.
+	// CopyLog copies the file's present contents. If the file is larger than MostLog, only
+	// its beginning and its end are copied, with a line between them; left is the number of
+	// bytes left out.
 	CopyLog(ctx context.Context, path string, to io.Writer) (left int64, err error)
 
-	// Fsync measures so many writes with fdatasync in the folders, once for each
-	// device that they lie on.
+	// Fsync times the given number of writes with fdatasync, once for each device that the
+	// folders are on.
 	Fsync(ctx context.Context, dirs []string, writes int) ([]probe.FsyncResult, error)
-	// Sample reads what processes have used, in the order of pids, and what the
-	// machine has if that is asked for.
+	// Sample returns the resource usage of processes, in the order of pids, and with machine
+	// also that of the whole machine.
 	Sample(ctx context.Context, pids []int, machine bool) (Sample, error)
-	// Weigh returns what each folder's files take on their disk in bytes, in the
-	// order of dirs, -1 for one that cannot be read; and the processor time that it
+	// Weigh returns the disk space in bytes that each folder's files use, in the order of
+	// dirs (-1 for a folder that cannot be read), and the processor time that measuring
 	// took.
 	Weigh(ctx context.Context, dirs []string) (bytes []int64, cost time.Duration, err error)
 }
 
-// Description is what a machine is.
+// Description identifies a machine and describes its hardware and limits.
 type Description struct {
 	Place   Place           `json:"place"`
 	Machine measure.Machine `json:"machine"` // as a run records it
-	// Folder is the one below which all paths on the host must be; empty where they
-	// may be anywhere.
+	// Folder contains all paths on the host; empty if they may be anywhere.
 	Folder string `json:"folder,omitempty"`
-	// Process is the number of the process that serves the host, and generates load
-	// there.
+	// Process is the number of the process that serves the host and generates load on it.
 	Process int `json:"process,omitempty"`
-	// Network names the network namespace of that process, and View what else decides
-	// what it sees of others: its user and namespaces. Empty: that is not known.
+	// Network names that process's network namespace. View names its user and the namespaces
+	// that decide which other processes it can see. Both are empty if unknown.
 	Network string `json:"network,omitempty"`
 	View    string `json:"view,omitempty"`
 }
 
-// SeesAs reports whether two hosts' processes are in one place, and see the same of
-// each process there.
+// SeesAs reports whether the processes that serve two hosts run in the same place and see
+// the same processes there.
 func (d *Description) SeesAs(other *Description) bool {
 	return d.View != "" && d.View == other.View && d.Network == other.Network && d.Place == other.Place
 }
 
-// Sample is what processes and their machine have used until a time by the
-// host's clock. Where the system does not say, no process is OK and the machine
-// is nil.
+// Sample holds the usage of processes and of their machine up to a time on the host's
+// clock. On systems that do not provide usage, no process is OK and Machine is nil.
 type Sample struct {
 	At        time.Time            `json:"at"`
 	Processes []probe.ProcessUsage `json:"processes"`
 	Machine   *probe.MachineUsage  `json:"machine"`
-	// Cost is the processor time that it took to find that out.
+	// Cost is the processor time that sampling took.
 	Cost time.Duration `json:"cost_ns"`
 }
 
-// Launcher is a Host that makes what it starts itself, of what is installed there.
+// Launcher is implemented by a Host that builds the commands it starts from the software
+// installed on it.
 type Launcher interface {
-	// Launchable returns why a cluster's processes cannot be started there, such as
-	// for want of a server. It starts nothing.
+	// Launchable returns why a cluster's processes cannot be started there, such as a
+	// missing server binary. It starts nothing.
 	Launchable(ctx context.Context, l Launch) error
 }
 
-// Losable is a Host that can go out of reach: what is there goes on, or has ended, and
-// nobody sees it.
+// Losable is implemented by a Host that can become unreachable. Its processes may keep
+// running or may have ended; the caller cannot see which.
 type Losable interface {
-	// Presence ends when the host is lost; its cause says why, in one sentence.
+	// Presence returns a context that ends when the host is lost; its cause is one sentence
+	// with the reason.
 	Presence() context.Context
 }
 
-// Reacher is a Host that can open connections from where it is.
+// Reacher is implemented by a Host that can open connections from its own machine.
 type Reacher interface {
-	// Reach returns a dialer of endpoints; nil where the host does not connect for us.
+	// Reach returns a dialer of endpoints, or nil if the host does not connect on behalf of
+	// its caller.
 	Reach() func(ctx context.Context, endpoint string) (net.Conn, error)
 }
 
-// Disker is a Host that can put folders onto disks that fail on request.
+// Disker is implemented by a Host that can put folders onto disks that fail on request.
 type Disker interface {
-	// Disk puts a folder, which is made, onto such a disk. self is the path of our own
-	// binary here.
+	// Disk makes a folder and puts it onto such a disk. self is the path of quorumbench's
+	// binary on the host.
 	Disk(ctx context.Context, self, dir string) (Disk, error)
 }
 
-// Renewer is a Host that makes what it starts, with its files, and gives a member that
-// runs its new credentials likewise.
+// Renewer is implemented by a Host that builds the commands and files of what it starts. It
+// can replace the credentials of a running member.
 type Renewer interface {
-	// Renew writes those of the launch for its process (store.Embedded.CertificateFiles).
+	// Renew writes the launch's credentials for its process
+	// (store.Embedded.CertificateFiles).
 	Renew(ctx context.Context, l Launch) error
 }
 
-// Emptier is a Host that can empty folders.
+// Emptier is implemented by a Host that can empty folders.
 type Emptier interface {
-	// Empty removes all that is in a folder, which stays.
+	// Empty removes everything in a folder and keeps the folder.
 	Empty(ctx context.Context, dir string) error
 }
 
-// Disk is a folder's disk.
+// Disk is a disk with one folder, which fails on request.
 type Disk interface {
-	// Set has the disk have these faults, and no others.
+	// Set makes f the disk's only faults.
 	Set(ctx context.Context, f disk.Faults) error
-	// WriteBack has all that was written until now survive a power loss, as what the
-	// kernel wrote back does, synced or not.
+	// WriteBack makes everything written until now survive a power loss, synced or not, as
+	// if the kernel had written it back.
 	WriteBack(ctx context.Context) error
-	// PowerLoss has the disk forget what was not synced, and returns how many files
-	// lost something. All processes that used the disk must have ended.
+	// PowerLoss drops all data that was not synced, and returns how many files lost some.
+	// All processes that used the disk must have ended.
 	PowerLoss(ctx context.Context) (lost int, err error)
-	// PID is the number of the process that serves it.
+	// PID returns the number of the process that serves the disk.
 	PID() int
-	// Close unmounts the disk. Its files are removed with the Claim that they are in.
+	// Close unmounts the disk. The Claim that contains its files removes them.
 	Close()
 }
 
-// Networker is a Host that can give members networks of their own, with links that fail
-// on request.
+// Networker is implemented by a Host that can give each member a separate network, whose
+// links fail on request.
 type Networker interface {
-	// Networkable says in a sentence why it cannot; nil if it can.
+	// Networkable returns in one sentence why the host cannot, or nil if it can.
 	Networkable(ctx context.Context) error
-	// Network makes such networks for members with these names. self is the path of our
-	// own binary here.
+	// Network makes such networks for the named members. self is the path of quorumbench's
+	// binary on the host.
 	Network(ctx context.Context, self string, members []string) (Network, error)
 }
 
 // Network joins the networks of a cluster's members.
 type Network interface {
-	// Member is the host as the i-th member has it: its ports, and the processes that it
-	// starts, are in that member's network.
+	// Member returns the host as the i-th member sees it: its ports and the processes it
+	// starts are in that member's network.
 	Member(i int) Host
-	// Set has the links have these faults, and no others.
+	// Set makes all the only faults of the links.
 	Set(ctx context.Context, all []network.Fault) error
-	// PID is the number of the process that forwards packets.
+	// PID returns the number of the process that forwards packets.
 	PID() int
-	// Close ends the networks. The members' processes must have ended.
+	// Close removes the networks. The members' processes must have ended.
 	Close()
 }
 
-// Command is a process to be started. It gets a process group of its own, so
-// that a Ctrl-C meant for us does not reach it.
+// Command describes a process to start. The process gets its own process group, so that a
+// Ctrl-C in our terminal does not reach it.
 type Command struct {
 	Path    string   // executable
 	Args    []string // without the executable
-	Env     []string // KEY=VALUE, in addition to those of package environ
+	Env     []string // KEY=VALUE, added to files.CleanEnviron
 	Dir     string   // working folder
 	LogFile string   // standard output and error are appended here
-	// Lifeline, if not empty, makes standard input a pipe that ends with us.
-	// It is a KEY=VALUE of the environment that says so to the process.
+	// Lifeline, if not empty, makes standard input a pipe that is closed when our process
+	// ends. It is a KEY=VALUE of the environment that announces the pipe to the new process.
 	Lifeline string
-	// Detach lets the process live on when we end. Otherwise it never outlives
-	// us: on Linux the kernel kills it when we end in any way; elsewhere it
-	// must end with its Lifeline.
+	// Detach lets the process outlive ours. An attached process never does: Linux kills it
+	// when ours ends in any way; on other systems it must end when its Lifeline does.
 	Detach bool
-	// Launch says what the command is of a store's launch, for hosts that make the
-	// command themselves and take none from elsewhere; nil for any other.
+	// Launch identifies the store's launch that the command is for. Hosts that build
+	// commands themselves use it and accept no other command. It is nil for a command that
+	// launches no store.
 	Launch *Launch
 }
 
-// Launch is one process of a store's launch, as data from which the store's
-// package makes the process again (store.LaunchSpec).
+// Launch describes one process of a store's launch as data, from which the store's package
+// builds the process again (store.LaunchSpec).
 type Launch struct {
 	Store    string
 	Version  string // of an installed server; empty for the store's default
@@ -205,78 +207,78 @@ type Launch struct {
 	Members  []kv.MemberPlace
 	Settings json.RawMessage // as the store's settings encode themselves
 	Joining  string          `json:",omitempty"` // the member that joins the others; empty for none
-	// Credentials are those with which members speak TLS, by their names.
+	// Credentials are the members' TLS certificates and keys, by name.
 	Credentials map[string]kv.Credentials `json:",omitempty"`
 }
 
-// Process is a process that was started.
+// Process is a started process.
 type Process interface {
-	// Identity says which process it is, beyond the reuse of its number.
+	// Identity identifies the process, even after its number was reused.
 	Identity() Identity
-	// Signal sends a signal to the process and to those that it started.
-	// Signalling an ended process does nothing.
+	// Signal sends a signal to the process and to those that it started. It does nothing if
+	// the process has ended.
 	Signal(ctx context.Context, s Signal) error
 	// Exited is closed when the process has ended.
 	Exited() <-chan struct{}
-	// Exit says how it ended; it is the zero value until Exited is closed.
+	// Exit describes how the process ended; it is the zero value until Exited is closed.
 	Exit() Exit
 }
 
-// Claim is a folder with an owner.
+// Claim is a folder that belongs to a running process.
 type Claim interface {
 	// Path is the folder's absolute path.
 	Path() string
-	// Env is a KEY=VALUE for the environment of each process that works in the
-	// folder, by which it is recognized.
+	// Env returns a KEY=VALUE for the environment of each process that works in the folder;
+	// CleanOrphans recognizes the process by it.
 	Env() string
-	// Note writes down a process that works in the folder, so that it is ended
-	// before the folder is removed as an orphan.
+	// Note records a process that works in the folder, so that CleanOrphans ends it before
+	// it removes the folder.
 	Note(ctx context.Context, process Identity) error
 	// Release removes the folder.
 	Release(ctx context.Context) error
 }
 
-// Lease is a number of free ports on one address. It holds them against other
-// leases, not against other programs, until it is released.
+// Lease reserves free ports on one address until it is released. It excludes other leases,
+// and does not prevent another program from taking the ports.
 type Lease struct {
 	Address string // an IP address
 	Ports   []int
-	Release func() // gives the ports back; may be called again
+	Release func() // gives the ports back; may be called more than once
 }
 
-// Logs are files that are followed. One goroutine uses them.
+// Logs follows several log files. Only one goroutine may use it.
 type Logs interface {
-	// Read returns lines that were ended since the last Read: those of one file
-	// in their order, without their ends, cut after some thousand bytes. They are
-	// valid until the next Read. more says that the files had further lines when
-	// the first Read without more began.
+	// Read returns the lines that were completed since the last Read, in order within each
+	// file, without line endings and cut to maxLine bytes. The lines are valid until the
+	// next Read. more reports that the files held further lines when this series of Reads
+	// began; call Read again.
 	Read(ctx context.Context) (lines []Line, more bool, err error)
 	Close() error
 }
 
 // Line is a line of one of several files.
 type Line struct {
-	File int       // by its place in the list that was given to Follow
+	File int       // index in the list passed to Follow
 	At   time.Time // when it was read
 	Text []byte
-	// Ahead is how far the host's clock, by which the text may say a time, was ahead of
-	// ours; Unsure says that it was set since the last Read.
+	// Ahead is how far the host's clock, which the text's times may come from, was ahead of
+	// ours. Unsure reports that the clock was set since the last Read.
 	Ahead  time.Duration `json:",omitempty"`
 	Unsure bool          `json:",omitempty"`
 }
 
-// Signal is one of the few signals that a benchmark needs.
+// Signal is one of the signals that a benchmark needs.
 type Signal uint8
 
 // The signals.
 const (
 	Terminate Signal = iota // asks the process to end (SIGTERM)
 	Kill                    // ends it (SIGKILL)
-	Pause                   // stops it where it is (SIGSTOP)
-	Resume                  // lets it go on (SIGCONT)
+	Pause                   // suspends it (SIGSTOP)
+	Resume                  // continues it (SIGCONT)
 )
 
-// signals are the signals as POSIX names them, and by their numbers.
+// signals holds each signal's POSIX name and number.
 var signals = [...]struct {
 	name   string
 	number syscall.Signal
@@ -285,18 +287,18 @@ var signals = [...]struct {
 // String returns the signal's POSIX name.
 func (s Signal) String() string { return signals[s].name }
 
-// Exit says how a process ended.
+// Exit describes how a process ended.
 type Exit struct {
 	At     time.Time
 	Code   int      // exit status; -1 when a signal ended it
-	Signal string   // the signal that ended it, such as "killed"; else empty
+	Signal string   // the signal that ended it, such as "killed"; empty if none
 	Tail   []string // the last lines of its log
-	// Lost says why nothing is known of the process any more: its machine is out of
-	// reach. Else it is empty.
+	// Lost is why the process's fate is unknown: its machine cannot be reached. Otherwise it
+	// is empty.
 	Lost string
 }
 
-// String is a phrase such as "exit status 1" or "signal: killed".
+// String returns a phrase such as "exit status 1" or "signal: killed".
 func (e Exit) String() string {
 	if e.Lost != "" {
 		return "lost: " + e.Lost

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// startTime is what ps says, to the second.
+// startTime returns a process's start as ps prints it, to the second.
 func startTime(pid int) (string, error) {
 	cmd := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid))
 	cmd.Env = append(files.CleanEnviron(), "LC_ALL=C")
@@ -26,8 +26,8 @@ func startTime(pid int) (string, error) {
 	return strings.Join(fields[1:], " "), nil
 }
 
-// bootID is empty: a start time of ps holds the date, which is enough.
+// bootID returns nothing: a start time of ps includes the date, which is enough.
 func bootID() (boot, pids string) { return "", "" }
 
-// views is for systems with namespaces.
+// views returns nothing: this system has no namespaces.
 func views() (network, view string) { return "", "" }

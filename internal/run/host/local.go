@@ -19,16 +19,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// Local is the machine that we run on.
+// Local implements Host for the machine that this process runs on.
 type Local struct {
 	now     func() time.Time
 	pick    func(n int) int
-	address string         // of its servers; empty: of each lease
-	space   *network.Space // in which its servers are; nil: this machine's own network
-	folder  *Folder        // below which all its files are; nil: anywhere
-	sampler *probe.Sampler // nil where the system does not say
+	address string         // of its servers; empty: each lease has its own
+	space   *network.Space // the network of its servers; nil: this machine's own
+	folder  *Folder        // contains all of its files; nil: files may be anywhere
+	sampler *probe.Sampler // nil if the system provides no usage
 	about   func() Description
-	ahead   func() time.Duration // of the machine's clock, of now; nil: they are one
+	ahead   func() time.Duration // how far the machine's clock is ahead of now; nil: now is the machine's clock
 }
 
 var (
@@ -38,9 +38,9 @@ var (
 	_ Emptier   = (*Local)(nil)
 )
 
-// NewLocal returns the local machine. now is the clock that exits are dated
-// with; pick chooses a number from 0 to n-1, which decides where the search for
-// a free address begins. Either may be nil for the system's.
+// NewLocal returns the local machine. now is the clock that dates exits and samples; pick
+// returns a number from 0 to n-1 and decides where the search for free ports begins. A nil
+// function stands for the system's clock or random numbers.
 func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 	if now == nil {
 		now = time.Now
@@ -56,25 +56,25 @@ func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 	return &Local{now: now, pick: pick, sampler: sampler, about: about}
 }
 
-// Beside returns the local machine with a clock, given to NewLocal, that the machine's is
-// ahead of by what a function says: members' lines tell times by the machine's.
+// Beside returns a copy of l for a clock, passed to NewLocal, that differs from the
+// machine's. ahead returns by how much the machine's clock is ahead: the times in members'
+// log lines are the machine's.
 func (l *Local) Beside(ahead func() time.Duration) *Local {
 	beside := *l
 	beside.ahead = ahead
 	return &beside
 }
 
-// At returns the local machine as a host whose servers are all at an IP address
-// of the machine.
+// At returns a copy of l whose servers all listen on the given IP address of the machine.
 func (l *Local) At(address string) *Local {
 	at := *l
 	at.address = address
 	return &at
 }
 
-// In returns the local machine as a host whose files are all below a folder that is held
-// open. Every file is opened relative to that folder, and no link is followed, also none that
-// is put there later. Only programs get a path: members, and the servers of disks.
+// In returns a copy of l whose files are all below f, which is held open. Every file is
+// opened relative to f, and links are never followed, even if another program creates them
+// later. Only members and disk servers are given a path.
 func (l *Local) In(f *Folder) *Local {
 	in := *l
 	in.folder = f
@@ -147,7 +147,7 @@ func (l *Local) Disk(ctx context.Context, self, dir string) (Disk, error) {
 	}
 	d, err := disk.Start(ctx, self, dir)
 	if err != nil {
-		return nil, err // and not a Disk that is nil
+		return nil, err // not a Disk that holds a nil pointer
 	}
 	return d, nil
 }
@@ -159,12 +159,12 @@ func (*Local) Networkable(context.Context) error { return network.Possible() }
 func (l *Local) Network(ctx context.Context, self string, members []string) (Network, error) {
 	n, err := network.Start(ctx, self, members)
 	if err != nil {
-		return nil, err // and not a Network that is nil
+		return nil, err // not a Network that holds a nil pointer
 	}
 	return &localNetwork{n, l}, nil
 }
 
-// localNetwork is a Network of this machine.
+// localNetwork implements Network on this machine.
 type localNetwork struct {
 	*network.Network
 	on *Local
@@ -178,7 +178,7 @@ func (n *localNetwork) Member(i int) Host {
 	return &at
 }
 
-// within does something in the host's network.
+// within calls what in the host's network.
 func (l *Local) within(what func() error) error {
 	if l.space == nil {
 		return what()
@@ -186,7 +186,7 @@ func (l *Local) within(what func() error) error {
 	return l.space.In(what)
 }
 
-// costOf is the processor time of a part that runs on one thread.
+// costOf returns the processor time that part takes. part must stay on one thread.
 func costOf(part func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -218,11 +218,11 @@ func (l *Local) Fsync(ctx context.Context, dirs []string, writes int) ([]probe.F
 	return all, nil
 }
 
-// fsync measures in a claimed folder in this one: when we are killed, the next
-// measurement removes it.
+// fsync measures in a claimed folder inside f, so that the next measurement removes the
+// folder if our process is killed.
 func (f *Folder) fsync(ctx context.Context, writes int) (result probe.FsyncResult, err error) {
 	if f.keeps() {
-		_, _ = cleanBelow(f, 1) // what cannot be removed now can be the next time
+		_, _ = cleanBelow(f, 1) // retried by the next measurement
 	}
 	c, err := f.claim()
 	if err != nil {
@@ -232,12 +232,12 @@ func (f *Folder) fsync(ctx context.Context, writes int) (result probe.FsyncResul
 	return result, errors.Join(err, c.Release(context.WithoutCancel(ctx)))
 }
 
-// tailLines is how many lines of its log an Exit carries.
+// tailLines is the number of log lines in an Exit.
 const tailLines = 12
 
-// Start implements Host. The thread that starts a process stays locked to one
-// goroutine until the process ends: Linux sends the parent-death signal when
-// that thread ends, not when the parent does.
+// Start implements Host. The goroutine that starts a process keeps its thread until the
+// process ends, because Linux sends the parent-death signal when that thread ends, not when
+// the parent process does.
 func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 	cmd, lifeline, closeLog, err := l.prepare(c)
 	if err != nil {
@@ -251,7 +251,7 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 		if err == nil {
 			p.pid = cmd.Process.Pid
 			p.identity, err = Identify(p.pid)
-			if err != nil { // ended already, and not yet waited for
+			if err != nil { // it has already ended and awaits its Wait
 				p.identity, err = Identity{PID: p.pid}, nil
 			}
 		}
@@ -268,8 +268,8 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 	return p, nil
 }
 
-// prepare builds the command and opens its log, which the caller closes once
-// the process has it. lifeline is our end of the process's standard input.
+// prepare builds the command and opens its log. The caller calls closeLog after starting
+// the command. lifeline is our end of the process's standard input.
 func (l *Local) prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog func(), err error) {
 	cmd = exec.Command(c.Path, c.Args...)
 	cmd.Dir = c.Dir
@@ -306,7 +306,7 @@ func (l *Local) prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog 
 	return cmd, lifeline, closeLog, nil
 }
 
-// process is a child of ours.
+// process is a child of this process.
 type process struct {
 	pid      int
 	identity Identity
@@ -314,17 +314,17 @@ type process struct {
 	exit     Exit // written before exited is closed
 
 	mu     sync.Mutex
-	reaped bool // its number may be anybody's
+	reaped bool // its number may belong to another process
 }
 
-// wait returns when the process and its log have ended.
+// wait returns after the process has ended and its log was read.
 func (p *process) wait(cmd *exec.Cmd, on *Local, logFile string) {
 	if waitForExit(p.pid) {
 		p.mu.Lock()
-		// The process is still a zombie, so the number of its group is not yet
-		// anybody else's: what it started ends with it.
+		// The process is still a zombie, so no other group has its number: this kills the
+		// processes that it started.
 		_ = syscall.Kill(-p.pid, syscall.SIGKILL)
-		_ = cmd.Wait() // its state says more than its error
+		_ = cmd.Wait() // ProcessState holds more than the error
 	} else {
 		_ = cmd.Wait()
 		p.mu.Lock()

@@ -16,21 +16,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// helperEnv makes the test binary act as one of the processes below.
+// helperEnv selects the process below that the test binary runs as.
 const helperEnv = "QUORUMBENCH_HOST_TEST"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(helperEnv) {
 	case "parent":
 		parent()
-	case "watcher": // ends with its standard input
+	case "watcher": // ends when its standard input does
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	default:
 		os.Exit(m.Run())
 	}
 }
 
-// parent starts a child that would sleep for ever, says which, and waits to be
+// parent starts a child that sleeps for a long time, prints its number and waits to be
 // killed.
 func parent() {
 	p, err := NewLocal(nil, nil).Start(context.Background(), Command{Path: "/bin/sleep", Args: []string{"1000"}})
@@ -52,7 +52,7 @@ func start(t *testing.T, c Command) Process {
 	return p
 }
 
-// patience bounds every wait: no test hangs for ever.
+// patience bounds every wait, so that no test hangs.
 const patience = 2 * time.Minute
 
 func waitFor(t *testing.T, what string, done <-chan struct{}) {
@@ -137,12 +137,11 @@ func TestDetachedProcessIsRecognized(t *testing.T) {
 }
 
 func TestPortsAreFreeAndNotShared(t *testing.T) {
-	// The same place is looked at first, again and again: the second lease
-	// must go elsewhere.
+	// The same place is always tried first: the second lease must use another.
 	draws := []int{1, 2, 3, 4, 1, 2, 3, 4, 5, 6, 7, 8}
 	pick := func(n int) int {
 		if len(draws) == 0 {
-			return rand.IntN(n) // another program has these
+			return rand.IntN(n) // other ports
 		}
 		d := draws[0]
 		draws = draws[1:]
@@ -179,7 +178,7 @@ func TestPortsAreFreeAndNotShared(t *testing.T) {
 	}
 }
 
-// Of a long log, its end is read, and no part of a line.
+// The tail of a long log contains only whole lines.
 func TestTailOfALongLog(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	if err := os.WriteFile(log, []byte(strings.Repeat("x", 2*tailBytes)+"\none\ntwo\n"), 0o600); err != nil {
@@ -190,8 +189,8 @@ func TestTailOfALongLog(t *testing.T) {
 	}
 }
 
-// A folder is emptied, of what is below its folders too, and stays; what its links
-// lead to is let be.
+// Empty removes a folder's contents, including nested folders, keeps the folder, and does
+// not touch the targets of its links.
 func TestEmpty(t *testing.T) {
 	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "other")
 	for _, path := range []string{other, filepath.Join(dir, "file"), filepath.Join(dir, "a", "b")} {

@@ -11,35 +11,36 @@ import (
 	"time"
 )
 
-// readBytes bounds what one Read takes from the files, but for one buffer more.
+// readBytes bounds how much one Read takes from the files. It may exceed the bound by one
+// buffer.
 const readBytes = 256 << 10
 
-// localLogs are files that are followed. One that is not there yet, or cannot be
-// read, is tried again each time.
+// localLogs implements Logs. A file that is missing or cannot be read is tried again in
+// each Read.
 type localLogs struct {
 	on    *Local
 	now   func() time.Time
-	ahead func() time.Duration // of the clock that lines tell times by
-	was   time.Duration        // that until the last Read
+	ahead func() time.Duration // how far the clock of the lines' times is ahead
+	was   time.Duration        // ahead's result in the last Read
 	all   []*followed
-	at    int // in all, where the next Read goes on
+	at    int // index in all at which the next Read continues
 	buf   []byte
-	lines []Line // what was returned last
-	text  []byte // theirs
-	taken int    // bytes by this Read
+	lines []Line // returned by the last Read
+	text  []byte // the text of lines
+	taken int    // bytes read by this Read
 }
 
-// followed is one file.
+// followed is one followed file.
 type followed struct {
 	path  string
 	file  *os.File // nil: not opened yet
 	about os.FileInfo
-	at    int64 // what was read up to
-	goal  int64 // where it ended when reading up to there began; 0: that is done
+	at    int64 // offset up to which it was read
+	goal  int64 // offset at which reading stops: the file's size when reading began; 0: take the size anew
 	lines lineSplitter
 }
 
-// Follow implements Host. Files that cannot be read have no lines, until they can.
+// Follow implements Host. A file that cannot be read yields no lines until it can.
 func (l *Local) Follow(_ context.Context, paths []string) (Logs, error) {
 	logs := &localLogs{on: l, now: l.now, ahead: l.ahead, buf: make([]byte, 64<<10)}
 	if logs.ahead == nil {
@@ -76,7 +77,7 @@ func (l *localLogs) Read(ctx context.Context) (lines []Line, more bool, err erro
 	return l.lines, false, nil
 }
 
-// dated says by which clock the lines of a Read tell their times.
+// dated adds to the returned lines how far the machine's clock is ahead.
 func (l *localLogs) dated() {
 	is := l.ahead()
 	set := (is - l.was).Abs() >= time.Millisecond
@@ -94,7 +95,7 @@ func (l *localLogs) Close() error {
 	return nil
 }
 
-// open opens the log's file as it is now, to be read from its beginning.
+// open opens the file that has the log's name now, to be read from its beginning.
 func (f *followed) open(on *Local) error {
 	file, about, err := on.openFile(f.path)
 	if err != nil {
@@ -105,7 +106,7 @@ func (f *followed) open(on *Local) error {
 	return nil
 }
 
-// rotated reports whether another file has the log's name.
+// rotated reports whether another file now has the log's name.
 func (f *followed) rotated(on *Local) bool {
 	folder, err := on.openFolder(filepath.Dir(f.path))
 	if err != nil {
@@ -123,15 +124,15 @@ func (f *followed) close() {
 	}
 }
 
-// endsLine reports whether what comes next begins a line.
+// endsLine reports whether the byte before f.at ends a line.
 func (f *followed) endsLine() bool {
 	last := make([]byte, 1)
 	_, err := f.file.ReadAt(last, f.at-1)
 	return err == nil && last[0] == '\n'
 }
 
-// readFile reads on in the file at which it is, and reports whether that is to be
-// gone on with.
+// readFile continues reading the current file, and reports whether the next Read must
+// continue with it.
 func (l *localLogs) readFile() (more bool) {
 	f := l.all[l.at]
 	if f.file == nil && f.open(l.on) != nil {
@@ -140,8 +141,7 @@ func (l *localLogs) readFile() (more bool) {
 	if l.rest(f) {
 		return true
 	}
-	// Another file of the same name: the log was rotated, and the old one read
-	// to its end.
+	// Another file has the name: the log was rotated after its old file was read to the end.
 	if f.rotated(l.on) {
 		f.close()
 		return f.open(l.on) == nil && l.rest(f)
@@ -149,14 +149,14 @@ func (l *localLogs) readFile() (more bool) {
 	return false
 }
 
-// rest reads what was appended, and reports whether that was too much for once.
+// rest reads what was appended, and reports whether that exceeded the bound of one Read.
 func (l *localLogs) rest(f *followed) (more bool) {
 	if f.goal == 0 {
 		now, err := f.file.Stat()
 		if err != nil {
 			return false
 		}
-		if f.goal = now.Size(); f.goal < f.at { // it was cut and is written anew
+		if f.goal = now.Size(); f.goal < f.at { // truncated and written anew
 			f.at = 0
 			f.lines.reset()
 		}
@@ -171,29 +171,32 @@ func (l *localLogs) rest(f *followed) (more bool) {
 		now := l.now()
 		f.lines.add(l.buf[:n], func(line []byte) {
 			from := len(l.text)
-			l.text = append(l.text, line...) // lines before stay where they are
+			l.text = append(l.text, line...) // earlier lines keep their memory
 			l.lines = append(l.lines, Line{File: l.at, At: now, Text: l.text[from:len(l.text):len(l.text)]})
 		})
 		if n == 0 || err != nil && !errors.Is(err, io.EOF) {
-			break // the next Read goes on here
+			break // the next Read continues here
 		}
 	}
 	f.goal = 0
 	return false
 }
 
-// maxLine is how many bytes of a line are looked at. Servers write whole
-// requests into their logs, and what a line is about stands at its beginning.
+// maxLine is how many bytes of a line are kept. Servers log whole requests; a line's
+// beginning is enough to classify it.
 const maxLine = 4096
 
-// lineSplitter turns pieces of a text into its lines, however it was cut.
+// lineSplitter splits a text into lines. The result does not depend on how the text was
+// cut into pieces.
+//
+// Invariant: len(part) <= maxLine+1.
 type lineSplitter struct {
-	part []byte // of a line whose end has not come, its first maxLine bytes
-	skip bool   // up to the next line's beginning
+	part []byte // the first bytes of a line that has not ended yet
+	skip bool   // ignore everything up to the next line's beginning
 }
 
-// add calls each with every line that ends in the piece, without its end. The
-// line is valid during the call.
+// add calls each with every line that ends in piece, without its line ending. The line is
+// valid only during the call.
 func (s *lineSplitter) add(piece []byte, each func(line []byte)) {
 	for {
 		end := bytes.IndexByte(piece, '\n')
@@ -215,8 +218,8 @@ func (s *lineSplitter) add(piece []byte, each func(line []byte)) {
 	}
 }
 
-// keep adds to the line that goes on. One byte more than maxLine is kept, so
-// that a carriage return behind a line that just fits is not taken for a letter.
+// keep appends piece to the unfinished line. It keeps one byte more than maxLine, so that a
+// carriage return after a line of exactly maxLine bytes is recognized.
 func (s *lineSplitter) keep(piece []byte) {
 	if s.skip {
 		return
@@ -225,10 +228,10 @@ func (s *lineSplitter) keep(piece []byte) {
 	s.part = append(s.part, piece[:min(max(room, 0), len(piece))]...)
 }
 
-// reset forgets what has come.
+// reset discards the unfinished line.
 func (s *lineSplitter) reset() { s.part, s.skip = s.part[:0], false }
 
-// bounded is a line as it is handed over.
+// bounded removes a trailing carriage return and cuts the line to maxLine bytes.
 func bounded(line []byte) []byte {
 	if len(line) <= maxLine+1 {
 		line = bytes.TrimSuffix(line, []byte("\r"))

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// want is the lines of a text as they are to be handed over.
+// want returns the lines that a text must yield.
 func want(text []byte) []string {
 	var out []string
 	for line := range bytes.Lines(text) {
@@ -23,7 +23,7 @@ func want(text []byte) []string {
 	return out
 }
 
-// The same bytes in arbitrary pieces are the same lines.
+// The lines do not depend on how the text is cut.
 func TestLinesDoNotDependOnThePieces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -68,7 +68,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// logFile is a log that grows.
+// logFile is a growing log.
 type logFile struct {
 	t    *testing.T
 	path string
@@ -88,7 +88,7 @@ func (l logFile) write(text string) {
 	}
 }
 
-// lines are those of all that the logs have now, as "FILE TEXT".
+// lines returns all lines that the logs hold now, as "FILE TEXT".
 func lines(t *testing.T, l Logs) (out []string) {
 	t.Helper()
 	for {
@@ -129,8 +129,8 @@ func check(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// Only what is written after the beginning is read, each line once, also of a
-// log that comes later, is rotated, or is cut.
+// Only lines written after Follow are read, each once, even if a log appears later, is
+// rotated or is truncated.
 func TestLogsAreFollowed(t *testing.T) {
 	dir := t.TempDir()
 	a, b := logFile{t, filepath.Join(dir, "a.log")}, logFile{t, filepath.Join(dir, "b.log")}
@@ -166,7 +166,7 @@ func TestLogsAreFollowed(t *testing.T) {
 	check(t, "and back", lines(t, l), "0 back")
 }
 
-// More than one buffer, and lines across its edges.
+// A log of more than one buffer is read correctly across the buffers' edges.
 func TestLongLogs(t *testing.T) {
 	a := logFile{t, filepath.Join(t.TempDir(), "a.log")}
 	l := followLogs(t, a)
@@ -183,7 +183,7 @@ func TestLongLogs(t *testing.T) {
 	}
 }
 
-// Lines are dated by the host's clock.
+// A line's At is a time of the host's clock.
 func TestLinesHaveTheHostsTime(t *testing.T) {
 	at := time.Unix(1_000_000_000, 5)
 	path := filepath.Join(t.TempDir(), "log")
@@ -201,8 +201,8 @@ func TestLinesHaveTheHostsTime(t *testing.T) {
 	}
 }
 
-// Where the machine's clock is not the one that times are told by, lines say how far it
-// was ahead, and which of them were read when it had just been set.
+// If the machine's clock differs from ours, lines carry the offset, and those read just
+// after the clock was set are unsure.
 func TestLinesOfAClockThatIsSet(t *testing.T) {
 	ahead := time.Duration(0)
 	path := filepath.Join(t.TempDir(), "log")

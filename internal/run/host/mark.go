@@ -11,44 +11,45 @@ import (
 	"syscall"
 )
 
-// MarkEnv is the variable of a process's environment that carries the mark of
-// the folder that it works for.
+// MarkEnv is the environment variable that holds the mark of the folder that a process
+// works for.
 const MarkEnv = "QUORUMBENCH_MARK"
 
-// markBytes are as many as nobody guesses.
+// markBytes is enough for a mark that cannot be guessed.
 const markBytes = 16
 
-// Mark is drawn for one folder and stands in the environment of each process
-// that we start for it, so that they are recognized: also one whose number was
-// not yet written down when we were killed.
+// Mark is a random text drawn for one folder. Every process that we start for the folder
+// carries it in its environment, so that the process is recognized even if we were killed
+// before its number was recorded.
 type Mark string
 
-// NewMark draws one.
+// NewMark draws a mark.
 func NewMark() Mark {
 	var b [markBytes]byte
 	_, _ = rand.Read(b[:]) // it never fails
 	return Mark(hex.EncodeToString(b[:]))
 }
 
-// Env is the mark as KEY=VALUE.
+// Env returns the mark as KEY=VALUE.
 func (m Mark) Env() string { return MarkEnv + "=" + string(m) }
 
-// Valid reports whether NewMark can have drawn it: no other text is looked for.
+// Valid reports whether the mark has the form that NewMark draws. No other text is searched
+// for.
 func (m Mark) Valid() bool {
 	b, err := hex.DecodeString(string(m))
 	return err == nil && len(b) == markBytes && hex.EncodeToString(b) == string(m)
 }
 
-// Held is a process that has proved to be ours, with a handle that stays with
-// it: what gets its number later is never signalled.
+// Held is a process that has proved to be ours, with a handle to it: a process that reuses
+// its number is never signalled.
 type Held struct {
 	Identity
-	At     string // where in the folder it works: by its working folder, a file that it has open, or an argument
+	At     string // where in the folder it works, as shown by its working folder, an open file or an argument
 	handle *os.Process
 }
 
-// Marked finds the processes of this user that carry the mark and work in the
-// folder. The caller releases them.
+// Marked returns the processes of this user that carry the mark and work in the folder. The
+// caller releases them.
 func Marked(m Mark, dir string) []*Held {
 	if !m.Valid() {
 		return nil
@@ -66,11 +67,10 @@ func Marked(m Mark, dir string) []*Held {
 	return out
 }
 
-// hold takes the handle first and asks for the proof then: if another process
-// gets the number in between, it is that one which cannot prove anything, or the
-// handle which is of no use any more.
+// hold takes the handle before it checks the proof. If another process gets the number in
+// between, either that process has no proof or the handle no longer works.
 func hold(pid int, m Mark, dirs []string) *Held {
-	handle, err := os.FindProcess(pid) // on Linux a pidfd
+	handle, err := os.FindProcess(pid) // a pidfd on Linux
 	if err != nil {
 		return nil
 	}
@@ -85,9 +85,9 @@ func hold(pid int, m Mark, dirs []string) *Held {
 	return h
 }
 
-// Signal sends a signal to this very process, or does nothing if it is gone.
+// Signal sends a signal to this process. It does nothing if the process has ended.
 func (h *Held) Signal(s Signal) error {
-	if !h.Running() { // which matters where there are no handles
+	if !h.Running() { // needed on systems without process handles
 		return nil
 	}
 	err := h.handle.Signal(signals[s].number)
@@ -97,11 +97,11 @@ func (h *Held) Signal(s Signal) error {
 	return nil
 }
 
-// Release gives the handle back.
+// Release closes the handle.
 func (h *Held) Release() { _ = h.handle.Release() }
 
-// within returns a path as seen from the one of the folders that it is in, "."
-// for that itself, and nothing for any other path.
+// within returns path relative to the first of dirs that contains it, "." for the folder
+// itself, and "" if none does.
 func within(path string, dirs []string) string {
 	for _, dir := range dirs {
 		if path == dir {
@@ -114,7 +114,8 @@ func within(path string, dirs []string) string {
 	return ""
 }
 
-// mentioned is within for a path that stands in an argument, to its end.
+// mentioned returns within's result for a path that appears in an argument and extends to
+// its end.
 func mentioned(arg string, dirs []string) string {
 	for _, dir := range dirs {
 		if at := strings.Index(arg+"/", dir+"/"); at >= 0 {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// carriers lists the numbers of the processes of this user that carry the mark.
+// carriers returns the numbers of this user's processes that carry the mark.
 func carriers(m Mark) []int {
-	entries, _ := os.ReadDir("/proc") // without it nobody can be recognized
+	entries, _ := os.ReadDir("/proc") // without /proc no process can be recognized
 	var out []int
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil && carries(pid, m) {
@@ -21,8 +21,8 @@ func carriers(m Mark) []int {
 	return out
 }
 
-// carries reports whether a process is this user's and has the mark in the
-// environment that it was started with (proc_pid_environ(5)).
+// carries reports whether a process belongs to this user and had the mark in its
+// environment when it was started (proc_pid_environ(5)).
 func carries(pid int, m Mark) bool {
 	folder := fmt.Sprintf("/proc/%d", pid)
 	info, err := os.Stat(folder)
@@ -35,8 +35,8 @@ func carries(pid int, m Mark) bool {
 	})
 }
 
-// worksIn returns where in one of the folders a process works: its working
-// folder, a file that it has open, or an argument. Empty: in none.
+// worksIn returns where in one of the folders a process works, as shown by its working
+// folder, an open file or an argument. It is empty if the process works in none.
 func worksIn(pid int, dirs []string) string {
 	folder := fmt.Sprintf("/proc/%d/", pid)
 	links := []string{folder + "cwd"}

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// carriers lists the numbers of the processes of this user that carry the mark,
-// as far as ps shows their environment.
+// carriers returns the numbers of this user's processes whose environment, as ps shows it,
+// has the mark.
 func carriers(m Mark) []int {
 	out, _ := exec.Command("ps", "-axwwE", "-o", "pid=,uid=,command=").Output()
 	var found []int
@@ -29,8 +29,7 @@ func carriers(m Mark) []int {
 
 func carries(pid int, m Mark) bool { return slices.Contains(carriers(m), pid) }
 
-// worksIn returns where in one of the folders a process works, as far as its
-// arguments say so.
+// worksIn returns where in one of the folders a process works, as shown by its arguments.
 func worksIn(pid int, dirs []string) string {
 	out, _ := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	return mentioned(strings.TrimSpace(string(out)), dirs)

@@ -18,16 +18,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// OrphanDepth is how many levels below its root a run's data folder is at most.
+// OrphanDepth is the greatest depth of a run's data folder below its root.
 const OrphanDepth = 3
 
-// AnyDepth has CleanOrphans look everywhere below its root, all of which is ours.
+// AnyDepth makes CleanOrphans search everything below a root that holds only our files.
 const AnyDepth = math.MaxInt
 
-// Orphan is a claimed folder that was removed because its owner is gone.
+// Orphan is a claimed folder that was removed because its owner had ended.
 type Orphan struct {
 	Path  string
-	Disks int // that were mounted in it, and served by a process that is gone
+	Disks int // disks mounted in it, whose server had ended
 }
 
 // String returns a sentence without its full stop.
@@ -39,18 +39,18 @@ func (o Orphan) String() string {
 	return words
 }
 
-// CleanOrphans removes the claimed folders at most so many levels below root
-// whose owner is gone, ends what still works in them, unmounts the disks in them
-// whose server is gone, and returns the folders. A folder whose owner lives is
-// never touched. A missing root has none.
+// CleanOrphans searches root to the given number of levels for claimed folders whose owner
+// has ended. It kills the processes that still work in them, unmounts their disks whose
+// server has ended, removes the folders and returns them. It never touches a folder whose
+// owner runs. A missing root yields none.
 //
-// Only what is ours counts: the claimed folder, its owner file and the folders
-// between it and root belong to this user and nobody else can write them. In root
-// itself others may write if they cannot take away what is ours there, as in /tmp.
+// It trusts only files that no other user can write: the claimed folder, its owner file and
+// the folders between it and root. Others may write to root itself if they cannot remove
+// our entries there, as in /tmp.
 func CleanOrphans(root string, levels int) (removed []Orphan, err error) {
 	top, err := OpenFolder(root)
 	if err != nil {
-		return nil, nil // what cannot be read is not ours
+		return nil, nil // our files are in readable folders
 	}
 	defer top.Close()
 	if !top.keeps() {
@@ -59,8 +59,8 @@ func CleanOrphans(root string, levels int) (removed []Orphan, err error) {
 	return cleanBelow(top, levels)
 }
 
-// keeps reports whether nobody but this user and root can take our folders out
-// of this one, or put others in their place.
+// keeps reports whether only this user and root can remove our folders from this one or
+// replace them.
 func (f *Folder) keeps() bool {
 	owner := ownerOf(f.info)
 	return (owner == os.Geteuid() || owner == 0) && (f.info.Mode()&othersWrite == 0 || f.info.Mode()&fs.ModeSticky != 0)
@@ -98,12 +98,12 @@ func cleanBelow(f *Folder, depth int) (removed []Orphan, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// removeOrphan removes a claimed folder in this one if its owner is gone, and unmounts what
-// that had mounted there.
+// removeOrphan removes the claimed folder dir of f if its owner has ended. It returns how
+// many disks it unmounted there.
 func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	note, err := dir.openOurs(ownerFile, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, false, nil // being made
+		return 0, false, nil // its owner is still making it
 	}
 	if err != nil {
 		return 0, false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), Cause(err))
@@ -111,7 +111,7 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	defer func() { _ = note.Close() }()
 	locking := unix.Flock(int(note.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(locking, unix.EWOULDBLOCK) {
-		return 0, false, nil // the owner lives
+		return 0, false, nil // the owner runs
 	}
 	b, err := readNote(note)
 	if err != nil {
@@ -119,7 +119,7 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	}
 	var o owner
 	if json.Unmarshal(b, &o) != nil {
-		return 0, false, nil // being written
+		return 0, false, nil // its owner is still writing it
 	}
 	switch o.Place.Reach() {
 	case SamePlace:
@@ -131,7 +131,7 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 		}
 	case OtherSpace:
 		if locking != nil {
-			return 0, false, nil // only its lock could say that the owner is gone
+			return 0, false, nil // without locks, nothing shows whether the owner has ended
 		}
 	case OtherHost:
 		return 0, false, nil
@@ -146,11 +146,11 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	return disks, true, nil
 }
 
-// endTime bounds the wait for processes that were killed.
+// endTime bounds the wait for killed processes to end.
 const endTime = 10 * time.Second
 
-// endAll kills what works in an orphan and waits until it has ended. Nothing is
-// killed while one that the file names shows no proof.
+// endAll kills the processes that work in an orphan and waits for their end. It kills none
+// if the owner file names a running process that it cannot prove to be ours.
 func endAll(o owner, dir string) error {
 	found := Marked(o.Mark, dir)
 	defer func() {
@@ -181,8 +181,7 @@ func endAll(o owner, dir string) error {
 	return nil
 }
 
-// Unproven returns the first of the noted processes that runs and is not among
-// those that proved to be ours.
+// Unproven returns the first of the noted processes that runs and is not in found.
 func Unproven(noted []Identity, found []*Held) *Identity {
 	for i := range noted {
 		proven := slices.ContainsFunc(found, func(h *Held) bool { return h.Identity == noted[i] })
@@ -193,7 +192,7 @@ func Unproven(noted []Identity, found []*Held) *Identity {
 	return nil
 }
 
-// HasClaims reports whether a claimed folder is anywhere that CleanOrphans looks.
+// HasClaims reports whether there is a claimed folder where CleanOrphans looks.
 func HasClaims(root string) bool {
 	for depth := range OrphanDepth {
 		if found, _ := fs.Glob(os.DirFS(root), strings.Repeat("*/", depth)+claimPrefix+"*"); len(found) > 0 {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// gone is the identity of a process that ended: our number had another before us.
+// gone returns the identity of a process that has ended: one that had our number before us.
 func gone(t *testing.T) Identity {
 	t.Helper()
 	id, err := Identify(os.Getpid())
@@ -21,7 +21,7 @@ func gone(t *testing.T) Identity {
 	return id
 }
 
-// orphan makes what a killed run leaves below root.
+// orphan makes the folder that a killed run leaves below root.
 func orphan(t *testing.T, root string, o owner) string {
 	t.Helper()
 	dir := filepath.Join(root, claimPrefix+"1")
@@ -72,7 +72,7 @@ func TestOrphanIsRemovedWithWhatWorksInIt(t *testing.T) {
 	waitFor(t, "the end of what worked in it", p.Exited())
 }
 
-// An owner file names a process of ours that has nothing to do with the folder.
+// The owner file names a process of this user that does not work in the folder.
 func TestOnlyWhatProvesToBeOursIsKilled(t *testing.T) {
 	mark := NewMark()
 	elsewhere := t.TempDir()
@@ -98,7 +98,7 @@ func TestOnlyWhatProvesToBeOursIsKilled(t *testing.T) {
 	}
 }
 
-// A mark that nobody draws finds nobody, such as one that every process has.
+// A malformed mark, such as an empty one, matches no process.
 func TestMarkIsOneThatWasDrawn(t *testing.T) {
 	if m := NewMark(); !m.Valid() || m == NewMark() {
 		t.Errorf("%s", m)
@@ -128,8 +128,7 @@ func TestOwnerThatCannotBeSeenIsLeftAlone(t *testing.T) {
 	}
 }
 
-// What another user may have written, linked or put into the place of ours does
-// not count.
+// CleanOrphans ignores what another user may have written, linked or replaced.
 func TestOnlyOwnFoldersCount(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, root, dir string) error{
 		"the folder is open to others": func(_ *testing.T, _, dir string) error { return os.Chmod(dir, 0o777) },
@@ -169,7 +168,7 @@ func TestOnlyOwnFoldersCount(t *testing.T) {
 	}
 }
 
-// nobody is a user who owns nothing.
+// nobody is the ID of a user who owns nothing.
 const nobody = 65534
 
 func asRoot(t *testing.T) {
@@ -179,8 +178,8 @@ func asRoot(t *testing.T) {
 	}
 }
 
-// In a folder that everybody may write to, such as /tmp, ours are removed all
-// the same: nobody else can have taken or replaced them.
+// Orphans are removed from a sticky folder that everyone may write to, such as /tmp: no
+// other user can have taken or replaced them there.
 func TestOrphanInAFolderLikeTmp(t *testing.T) {
 	root := t.TempDir()
 	if err := os.Chmod(root, 0o777|os.ModeSticky); err != nil {
@@ -192,7 +191,7 @@ func TestOrphanInAFolderLikeTmp(t *testing.T) {
 	}
 }
 
-// While a claim is held another folder takes its name: that is not emptied.
+// If another folder takes the claim's name, Release does not empty it.
 func TestReleaseRemovesOnlyWhatWasClaimed(t *testing.T) {
 	parent := t.TempDir()
 	c, err := NewLocal(nil, nil).Claim(t.Context(), parent)
@@ -215,8 +214,7 @@ func TestReleaseRemovesOnlyWhatWasClaimed(t *testing.T) {
 	}
 }
 
-// Only folders that we made are removed, and only while they are empty and the
-// same.
+// RemoveMade removes only folders that we made and that are empty and unreplaced.
 func TestMadeFolders(t *testing.T) {
 	root := t.TempDir()
 	made, err := MakeFolders(filepath.Join(root, "a", "b", "c"))

@@ -6,31 +6,31 @@ import (
 	"os"
 )
 
-// Place says where the numbers of processes mean something.
+// Place identifies the scope in which process numbers are unique.
 type Place struct {
-	Machine string `json:"machine"` // a hash of what names the machine
+	Machine string `json:"machine"` // a hash of the machine's ID
 	Boot    string `json:"boot"`
 	PIDs    string `json:"pid_namespace,omitempty"`
 }
 
-// Here is the place that we are in.
+// Here returns our own place.
 func Here() Place {
 	boot, pids := bootID()
 	return Place{Machine: machineID(), Boot: boot, PIDs: pids}
 }
 
-// Reach is what can be said from here about the processes of a place.
+// Reach classifies what we can know about the processes of a place.
 type Reach uint8
 
 // The reaches.
 const (
-	SamePlace  Reach = iota // its numbers are ours
-	Rebooted                // this machine was booted since: none of its processes runs
-	OtherSpace              // this boot, another PID namespace: nothing can be said
-	OtherHost               // another machine: nothing can be said
+	SamePlace  Reach = iota // its process numbers are valid here
+	Rebooted                // this machine has been booted since: none of its processes runs
+	OtherSpace              // this boot, another PID namespace: its processes are unknown
+	OtherHost               // another machine: its processes are unknown
 )
 
-// Reach compares the place with where we are.
+// Reach compares the place with ours.
 func (p Place) Reach() Reach { return p.from(Here()) }
 
 func (p Place) from(here Place) Reach {
@@ -51,8 +51,8 @@ func (p Place) SameMachine(other Place) bool {
 	return reach == SamePlace || reach == OtherSpace
 }
 
-// machineID distinguishes machines that share a file system. It is a hash: what
-// systemd calls the machine's ID is not to be shown (machine-id(5)).
+// machineID returns a text that distinguishes machines that share a file system. It is a
+// hash, because the ID itself must not be exposed (machine-id(5)).
 func machineID() string {
 	id, err := os.ReadFile("/etc/machine-id")
 	if err != nil || len(id) == 0 {
@@ -63,12 +63,12 @@ func machineID() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Identity says which process is meant, beyond the reuse of its number: the
-// same number with another start time, or after another boot, is not it.
+// Identity identifies a process even after its number was reused: a process with the same
+// number but another start time or boot is a different one.
 type Identity struct {
 	PID   int    `json:"pid"`
-	Start string `json:"start"` // as the system has it; only equality matters
-	Boot  string `json:"boot"`  // of the machine and of the space that PID is a number in
+	Start string `json:"start"` // in the system's format; only compared for equality
+	Boot  string `json:"boot"`  // the boot and the PID namespace in which PID is valid
 }
 
 // Identify returns the identity of the running process with the given number.
@@ -81,7 +81,8 @@ func Identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: start, Boot: boot + " " + pids}, nil
 }
 
-// Running reports whether this very process runs. A zombie does not.
+// Running reports whether this process runs. A zombie does not, nor does a process that
+// reused its number.
 func (i Identity) Running() bool {
 	now, err := Identify(i.PID)
 	return err == nil && now == i

@@ -9,18 +9,18 @@ import (
 	"strconv"
 )
 
-// block is how many ports one lease may span. The first of a block is never
-// leased: the process that listens on it has the block, on this machine or in this
-// network namespace, and loses it the moment it ends.
+// block is the number of ports that one lease may span. The first port of a block is never
+// leased: the process that listens on it holds the block, on this machine or in this
+// network namespace, and loses it when the process ends.
 const block = 128
 
-// lowestPort keeps away from the ports of well-known services.
+// lowestPort keeps leases away from the ports of well-known services.
 const lowestPort = 10_000
 
 // attempts bounds the search for a free block.
 const attempts = 200
 
-// Ports implements Host. Every port was bound once to see that it is free.
+// Ports implements Host. It has bound each port once to check that it is free.
 func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 	if count < 1 || count >= block {
 		return nil, fmt.Errorf("%d ports cannot be reserved at once; ask for 1 to %d", count, block-1)
@@ -47,8 +47,8 @@ func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 	return nil, fmt.Errorf("no %d free ports were found on %s: %w", count, cmp.Or(l.address, "the loopback interface"), last)
 }
 
-// leaseAddress is the host's own. Without one, each lease has a 127.x.y.z address
-// to itself on Linux, and 127.0.0.1 elsewhere.
+// leaseAddress returns the host's address. For a host without one, it returns a new
+// 127.x.y.z address for each lease on Linux, and 127.0.0.1 elsewhere.
 func (l *Local) leaseAddress() string {
 	if l.address != "" {
 		return l.address
@@ -56,7 +56,7 @@ func (l *Local) leaseAddress() string {
 	return loopback(l.pick)
 }
 
-// reserve takes the block that begins at the port first.
+// reserve reserves count ports in the block that begins at port first.
 func reserve(address string, first, count int) (*Lease, error) {
 	guard, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(first)))
 	if err != nil {

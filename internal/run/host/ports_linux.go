@@ -5,14 +5,13 @@ import (
 	"os"
 )
 
-// loopback draws one of the addresses that all belong to the machine itself
-// (RFC 1122, section 3.2.1.3), and leaves 127.0.x.y to those who write it.
+// loopback draws one of the machine's loopback addresses (RFC 1122, section 3.2.1.3)
+// outside 127.0.x.y, which other programs use.
 func loopback(pick func(n int) int) string {
 	return fmt.Sprintf("127.%d.%d.%d", 1+pick(254), pick(256), 1+pick(254))
 }
 
-// ephemeralFrom is the lowest port that the kernel gives to outgoing
-// connections.
+// ephemeralFrom returns the lowest port that the kernel uses for outgoing connections.
 func ephemeralFrom() int {
 	low := 32768
 	if b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {

@@ -2,9 +2,9 @@
 
 package host
 
-// loopback is the only loopback address that every system has.
+// loopback returns the only loopback address that every system has.
 func loopback(func(n int) int) string { return "127.0.0.1" }
 
-// ephemeralFrom is below what IANA and the BSDs give to outgoing connections
-// (49152) and what some systems do (32768).
+// ephemeralFrom returns the lowest port that a system may use for outgoing connections:
+// 32768 on some, 49152 by IANA and on the BSDs.
 func ephemeralFrom() int { return 32768 }

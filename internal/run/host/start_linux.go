@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes give the process a group of its own, and, unless it is detached,
-// the kernel's promise to kill it when the thread that started it ends.
+// attributes returns attributes that give the process its own group. Unless it is detached,
+// the kernel kills it when the thread that started it ends.
 func attributes(detach bool) *syscall.SysProcAttr {
 	if detach {
 		return &syscall.SysProcAttr{Setsid: true}
@@ -16,8 +16,8 @@ func attributes(detach bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// waitForExit blocks until the process has ended and leaves it to be reaped.
-// It reports whether it did.
+// waitForExit blocks until the process has ended, without reaping it. It reports whether it
+// could wait.
 func waitForExit(pid int) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

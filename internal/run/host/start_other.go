@@ -4,8 +4,8 @@ package host
 
 import "syscall"
 
-// attributes give the process a group of its own. There is no parent-death
-// signal here: an attached process ends with its lifeline.
+// attributes returns attributes that give the process its own group. This system has no
+// parent-death signal: an attached process ends with its lifeline.
 func attributes(detach bool) *syscall.SysProcAttr {
 	if detach {
 		return &syscall.SysProcAttr{Setsid: true}
@@ -13,5 +13,5 @@ func attributes(detach bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
 
-// waitForExit leaves the waiting to the caller.
+// waitForExit returns false: the caller must wait.
 func waitForExit(int) bool { return false }

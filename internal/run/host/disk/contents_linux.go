@@ -7,34 +7,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// blockSize is the unit in which replaced contents are kept, in bytes.
+// blockSize is the unit in which replaced contents are saved, in bytes.
 const blockSize = 4096
 
-// image is what a file was at a moment, as far as it has changed since.
+// image holds what is needed to restore a file's earlier state: its size and the blocks
+// that have changed since.
 type image struct {
 	size   int64
-	blocks map[int64][]byte // by number; the last may be shorter than a block
+	blocks map[int64][]byte // by block number; the last may be shorter than a block
 }
 
-// contents are those of one file, and what they replaced since its last sync.
+// contents tracks one file and the data that was replaced in it since its last sync.
 type contents struct {
 	mu sync.Mutex // held while its file is changed
 	fd int        // for reading and writing
-	// now is the file as of the last sync that began; syncing, that of the one before
-	// while the sync is under way.
+	// now is the file as of the start of the last sync. While a sync is under way, syncing
+	// is the file as of the start of the sync before.
 	now     image
 	syncing *image
-	changed bool // since the last sync began
+	changed bool // since the start of the last sync
 
-	sync sync.Mutex // held by one sync at a time, before mu
+	sync sync.Mutex // held during a sync; locked before mu
 
-	// These belong to disk.mu.
+	// These fields are guarded by disk.mu.
 	handles int
-	removed bool // from the folder for good
+	removed bool // its last name was removed and can no longer come back
 }
 
-// newContents begins to keep what a file replaces, which is open for reading and
-// writing. All of what is in it now survives.
+// newContents starts to track a file that is open for reading and writing. Everything in it
+// now survives a power loss.
 func newContents(fd int) (*contents, error) {
 	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -48,7 +49,7 @@ func newContents(fd int) (*contents, error) {
 	return c, nil
 }
 
-// close ends the use of the file.
+// close closes the file and stops tracking it.
 func (c *contents) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,8 +63,7 @@ func sizeOf(fd int) (int64, error) {
 	return st.Size, err
 }
 
-// keep keeps what is in the file from one offset to another before it is replaced;
-// mu is held.
+// keep saves the file's bytes between two offsets before they are replaced; mu is held.
 func (c *contents) keep(from, to int64) error {
 	c.changed = true
 	to = min(to, c.now.size)
@@ -79,12 +79,12 @@ func (c *contents) keep(from, to int64) error {
 		if c.now.blocks == nil {
 			c.now.blocks = map[int64][]byte{}
 		}
-		c.now.blocks[b] = old[:n] // what lies behind a shorter file's end was cut off before, and kept then
+		c.now.blocks[b] = old[:n] // anything beyond the end of a shorter file was cut off, and saved, earlier
 	}
 	return nil
 }
 
-// change keeps what a change from one offset to another replaces, and makes it.
+// change saves the bytes between two offsets and then calls make, which replaces them.
 func (c *contents) change(from, to int64, make func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,14 +94,13 @@ func (c *contents) change(from, to int64, make func() error) error {
 	return make()
 }
 
-// grows reports whether writing up to an offset needs more room.
+// grows reports whether writing up to offset to makes the file longer.
 func (c *contents) grows(to int64) bool {
 	size, err := sizeOf(c.fd)
 	return err == nil && to > size
 }
 
-// synced carries out a sync: what was replaced before it began is forgotten when it
-// has succeeded.
+// synced performs a sync. If it succeeds, everything saved before it began is discarded.
 func (c *contents) synced(sync func() error) error {
 	c.sync.Lock()
 	defer c.sync.Unlock()
@@ -132,7 +131,8 @@ func (c *contents) synced(sync func() error) error {
 	return err
 }
 
-// writtenBack has the file as it is now survive; no sync is under way.
+// writtenBack makes the file's present state survive a power loss. No sync may be under
+// way.
 func (c *contents) writtenBack() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,26 +143,26 @@ func (c *contents) writtenBack() error {
 	return err
 }
 
-// dirty reports whether the file has something that a power loss takes.
+// dirty reports whether a power loss would change the file.
 func (c *contents) dirty() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.changed || c.syncing != nil
 }
 
-// lose makes the file what it was at its last sync.
+// lose restores the file to its state at its last successful sync.
 func (c *contents) lose() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	err := c.now.restore(c.fd)
-	if c.syncing != nil { // nobody will hear how it ended
+	if c.syncing != nil { // the sync's result never reaches the process that asked for it
 		err = errors.Join(err, c.syncing.restore(c.fd))
 	}
 	c.changed = false
 	return err
 }
 
-// restore makes a file what it was.
+// restore writes the image back to a file.
 func (m *image) restore(fd int) error {
 	if err := unix.Ftruncate(fd, m.size); err != nil {
 		return err
@@ -175,7 +175,7 @@ func (m *image) restore(fd int) error {
 	return nil
 }
 
-// readFull reads as much as is there.
+// readFull reads up to len(p) bytes, fewer only at the end of the file.
 func readFull(fd int, p []byte, at int64) (n int, err error) {
 	for n < len(p) {
 		m, err := unix.Pread(fd, p[n:], at+int64(n))

@@ -1,18 +1,18 @@
-// Package disk is a file system of ours below a member's data folder. It passes
-// everything on to a folder beside it, and behaves like a bad disk on request: syncs
-// are slow, there is no room left, writing fails, or the power goes and what was not
-// synced is gone. The idea of the last is that of LazyFS (Ramos et al., "When Amnesia
-// Strikes: Understanding and Reproducing Data Loss Bugs with Fault Injection", VLDB
-// 2024); what is kept here is not the data that was not synced but what it replaced,
-// so that reading and writing go straight to the folder beside.
+// Package disk mounts a FUSE file system over a member's data folder. It passes everything
+// on to a backing folder next to it, and behaves like a bad disk on request: syncs are
+// slow, the disk is full, writes fail, or the power fails and data that was not synced is
+// lost. The simulated power loss follows LazyFS (Ramos et al., "When Amnesia Strikes:
+// Understanding and Reproducing Data Loss Bugs with Fault Injection", VLDB 2024). LazyFS
+// keeps the data that was not synced; this package keeps the data that was replaced, so
+// that reads and writes go straight to the backing folder.
 //
-// What survives a power loss: a file's contents and size as of its last sync that
-// succeeded (fsync, fdatasync, or a write to a file opened with O_SYNC or O_DSYNC),
-// and names (created, renamed, removed, linked) as of the last sync of anything in the
-// folder, because a journalling file system commits them together (ext4, XFS). A file
-// that never was synced is empty, or not there. Owners, permissions, times and extended
-// attributes survive in any case. What was written back, as a kernel does after some
-// time, survives as if it had been synced.
+// These survive a power loss: a file's contents and size as of its last successful sync
+// (fsync, fdatasync, or a write to a file opened with O_SYNC or O_DSYNC), and names
+// (created, renamed, removed, linked) as of the last sync of anything in the folder,
+// because a journalling file system commits them together (ext4, XFS). A file that was
+// never synced is empty or missing. Owners, permissions, times and extended attributes
+// always survive. Data that was written back, as a kernel does after some time, survives as
+// if it had been synced.
 package disk
 
 import (
@@ -25,30 +25,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host/helper"
 )
 
-// Faults are what is wrong with a disk. The zero value is a disk in order.
+// Faults are the injected faults of a disk. The zero value is a healthy disk.
 type Faults struct {
-	// SyncDelay is by how much each sync takes longer, 0 or more.
+	// SyncDelay is added to the time of each sync; it is not negative.
 	SyncDelay time.Duration `json:"sync_delay_ns,omitempty"`
-	// Full has everything that needs more room fail with ENOSPC. What replaces
-	// contents that are there succeeds.
+	// Full makes every operation that needs more space fail with ENOSPC. Overwriting
+	// existing contents still succeeds.
 	Full bool `json:"full,omitempty"`
-	// Failing has every write and every sync fail with EIO. What was written before
-	// and not synced is still not synced.
+	// Failing makes every write and sync fail with EIO. Data that was not synced before
+	// stays unsynced.
 	Failing bool `json:"failing,omitempty"`
-	// Lying has every sync succeed and nothing be synced.
+	// Lying makes every sync report success without syncing anything.
 	Lying bool `json:"lying,omitempty"`
 }
 
-// request is what a disk is asked for, as one line of JSON.
+// request is a command to the disk's process, one line of JSON.
 type request struct {
 	Set       *Faults `json:"set,omitempty"`
 	WriteBack bool    `json:"write_back,omitempty"`
 	PowerLoss bool    `json:"power_loss,omitempty"`
 }
 
-// Serve makes the folder at, which must be there and empty, a disk that keeps its
-// files below beside, and does what comes in until in ends: then the disk is gone, and
-// what is below beside stays. Its first answer says whether the disk is there.
+// Serve mounts a disk on the folder at, which must exist and be empty, and keeps its files
+// below beside. It executes requests from in until in ends; then it unmounts the disk and
+// leaves the files below beside. Its first answer reports whether the disk was mounted.
 func Serve(at, beside string, in io.Reader, out io.Writer) error {
 	d, err := mount(at, beside)
 	answers := json.NewEncoder(out)
@@ -74,7 +74,7 @@ func Serve(at, beside string, in io.Reader, out io.Writer) error {
 	}
 }
 
-// do does what is asked for.
+// do executes a request.
 func (d *disk) do(r *request) helper.Answer {
 	if r.Set != nil {
 		d.faults.Store(r.Set)

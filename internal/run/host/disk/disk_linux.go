@@ -18,22 +18,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk is a folder that is mounted.
+// disk is a mounted folder.
 type disk struct {
-	at, files string // where it is mounted, and where its files are
+	at, files string // the mount point, and the backing folder
 	faults    atomic.Pointer[Faults]
 	server    *fuse.Server
 
-	// power is held for reading by what changes files, and for writing when the
-	// power goes.
+	// power is read-locked by changes of files, and locked during a power loss.
 	power sync.RWMutex
-	// mu is held for what belongs to names.
+	// mu guards names, contents and the fields of each contents that say so.
 	mu       sync.Mutex
 	names    names
-	contents map[fs.StableAttr]*contents // those that are open for writing, or not synced
+	contents map[fs.StableAttr]*contents // of files that are open for writing or not synced
 }
 
-// mount makes at a disk whose files are below beside.
+// mount mounts a disk at the folder at and keeps its files below beside.
 func mount(at, beside string) (*disk, error) {
 	d := &disk{at: at, files: filepath.Join(beside, "files"), contents: map[fs.StableAttr]*contents{}}
 	d.names.trash = filepath.Join(beside, "removed")
@@ -52,7 +51,7 @@ func (d *disk) start() error {
 	if err != nil {
 		return err
 	}
-	none := time.Duration(0) // what a power loss changes is seen at once
+	none := time.Duration(0) // cache nothing, so that a power loss is visible at once
 	d.server, err = fs.Mount(d.at, &node{root.(*fs.LoopbackNode), d}, &fs.Options{
 		MountOptions: fuse.MountOptions{
 			FsName: "quorumbench", Name: "quorumbench", DirectMount: true, MaxWrite: 1 << 20,
@@ -66,7 +65,8 @@ func (d *disk) start() error {
 	return nil
 }
 
-// unmount ends the disk, also while a process has files of it open: those fail.
+// unmount removes the disk, even while processes have its files open. Their file operations
+// then fail.
 func (d *disk) unmount() error {
 	err := d.server.Unmount()
 	if err == nil {
@@ -78,10 +78,10 @@ func (d *disk) unmount() error {
 	return nil
 }
 
-// powerLoss forgets what was not synced, of a disk that no process uses any more,
-// and returns how many files lost something.
+// powerLoss drops all data that was not synced, and returns how many files lost some. No
+// process may use the disk.
 func (d *disk) powerLoss() (lost int, err error) {
-	if err := d.unmount(); err != nil { // and what the kernel remembers of it
+	if err := d.unmount(); err != nil { // this also drops the kernel's cache
 		return 0, err
 	}
 	d.power.Lock()
@@ -102,10 +102,10 @@ func (d *disk) powerLoss() (lost int, err error) {
 	return lost, nil
 }
 
-// writeBack has all that was written until now survive a power loss, synced or not: as
-// if the kernel had written it back in the order in which it was written.
+// writeBack makes everything written until now survive a power loss, synced or not, as if
+// the kernel had written it back in the order of the writes.
 func (d *disk) writeBack() error {
-	d.power.Lock() // no write and no sync is under way
+	d.power.Lock() // no write or sync is under way
 	defer d.power.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,8 +117,8 @@ func (d *disk) writeBack() error {
 	return errors.Join(append(errs, d.names.sync(d.names.count()))...)
 }
 
-// opened returns the contents of a file that was opened for writing, which closed
-// ends.
+// opened returns the contents of a file that was opened for writing. closed must be called
+// when it is closed.
 func (d *disk) opened(key fs.StableAttr, fd int) (*contents, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -141,7 +141,7 @@ func (d *disk) closed(key fs.StableAttr, c *contents) {
 	d.drop(key, c)
 }
 
-// drop forgets contents that nobody needs; mu is held.
+// drop stops tracking a file that is neither open for writing nor unsynced; mu is held.
 func (d *disk) drop(key fs.StableAttr, c *contents) {
 	if c.handles == 0 && (c.removed || !c.dirty()) && d.contents[key] == c {
 		c.close()
@@ -149,7 +149,8 @@ func (d *disk) drop(key fs.StableAttr, c *contents) {
 	}
 }
 
-// gone is called when a file is removed for good; mu is held.
+// gone returns a function to call when a file's last name is permanently removed; mu is
+// held during that call.
 func (d *disk) gone(key fs.StableAttr) func() {
 	return func() {
 		if c := d.contents[key]; c != nil {
@@ -159,7 +160,7 @@ func (d *disk) gone(key fs.StableAttr) func() {
 	}
 }
 
-// named makes a change of names.
+// named performs a change of names.
 func (d *disk) named(change func() syscall.Errno) syscall.Errno {
 	d.power.RLock()
 	defer d.power.RUnlock()
@@ -168,7 +169,7 @@ func (d *disk) named(change func() syscall.Errno) syscall.Errno {
 	return change()
 }
 
-// sync carries out a sync, of a file whose contents may be nil, or of a folder.
+// sync performs a sync of a file, whose contents may be nil, or of a folder.
 func (d *disk) sync(ctx context.Context, c *contents, sync func() syscall.Errno) syscall.Errno {
 	f := d.faults.Load()
 	if f.SyncDelay > 0 {
@@ -211,7 +212,7 @@ func (d *disk) sync(ctx context.Context, c *contents, sync func() syscall.Errno)
 	return fs.ToErrno(d.names.sync(upTo))
 }
 
-// refuse is the error of a write, which may need room.
+// refuse returns the error that the disk's faults cause for a write, or 0.
 func (d *disk) refuse(needsRoom bool) syscall.Errno {
 	switch f := d.faults.Load(); {
 	case f.Failing:
@@ -222,8 +223,8 @@ func (d *disk) refuse(needsRoom bool) syscall.Errno {
 	return 0
 }
 
-// find returns the contents of a file that somebody has open for writing or that are
-// not synced; nil for others.
+// find returns the contents of a file that is open for writing or not synced, and nil for
+// any other file.
 func (d *disk) find(key fs.StableAttr) *contents {
 	d.mu.Lock()
 	defer d.mu.Unlock()

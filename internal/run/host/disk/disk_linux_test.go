@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mounted is a disk at a folder of the test.
+// mounted mounts a disk at a new folder.
 func mounted(t *testing.T) *disk {
 	t.Helper()
 	if _, err := os.Stat("/dev/fuse"); err != nil {
@@ -52,7 +52,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// tree is every file below a folder with its contents, and every folder.
+// tree returns every file below dir with its contents, and every folder.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -75,11 +75,11 @@ func tree(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// model is what must survive: a second account of the same, which keeps all of it
-// each time instead of what was replaced.
+// model predicts what survives a power loss. Unlike the disk, it keeps a complete copy at
+// each sync instead of the replaced data.
 type model struct {
 	next       int
-	names      map[string]int // of files, and -1 for a folder
+	names      map[string]int // of files; -1 is a folder
 	data       map[int]string
 	synced     map[string]int
 	syncedData map[int]string
@@ -112,8 +112,8 @@ func (m *model) tree() map[string]string {
 	return all
 }
 
-// What a power loss leaves is what was synced, or written back, whatever came before it,
-// and nothing of what a disk that lies said to have synced.
+// A power loss leaves exactly what was synced or written back, and nothing of what a lying
+// disk claimed to have synced.
 func TestPowerLossLeavesWhatWasSynced(t *testing.T) {
 	seeds := 8
 	if testing.Short() {
@@ -172,7 +172,7 @@ func differing(got, want map[string]string) string {
 	return strings.Join(out, "; ")
 }
 
-// step does something at random with the files of two folders.
+// step performs a random operation on the files of two folders.
 func (m *model) step(t *testing.T, r *rand.Rand, dir string) string {
 	t.Helper()
 	folders := []string{"", "a", "b"}
@@ -205,7 +205,7 @@ func (m *model) step(t *testing.T, r *rand.Rand, dir string) string {
 		old := m.data[file]
 		m.data[file] = old[:at] + string(p) + old[min(len(old), at+len(p)):]
 		return "write " + name
-	case what < 6: // sync, the file or its folder
+	case what < 6: // sync the file or its folder
 		target := path
 		if what == 5 {
 			target, file = filepath.Dir(path), -1
@@ -244,7 +244,7 @@ func (m *model) step(t *testing.T, r *rand.Rand, dir string) string {
 	}
 }
 
-// A file that is mapped into memory shows what is written to it, as databases need.
+// Databases map files into memory: a mapped file must show what is written to it.
 func TestMappedFileShowsWhatIsWritten(t *testing.T) {
 	d := mounted(t)
 	f, err := os.Create(filepath.Join(d.at, "db"))
@@ -265,8 +265,8 @@ func TestMappedFileShowsWhatIsWritten(t *testing.T) {
 	}
 }
 
-// A full disk takes what replaces, and a failing one takes nothing; both go on where
-// they were afterwards.
+// A full disk accepts overwrites, a failing disk accepts nothing, and both work again after
+// the fault has ended.
 func TestFullAndFailing(t *testing.T) {
 	d := mounted(t)
 	f, err := os.Create(filepath.Join(d.at, "f"))
@@ -297,7 +297,7 @@ func TestFullAndFailing(t *testing.T) {
 	must(t, f.Sync())
 }
 
-// A sync takes as much longer as was asked for, and a write does not.
+// SyncDelay delays syncs and not writes.
 func TestSlowSyncs(t *testing.T) {
 	d := mounted(t)
 	f, err := os.Create(filepath.Join(d.at, "f"))
@@ -313,9 +313,9 @@ func TestSlowSyncs(t *testing.T) {
 	}
 }
 
-// The folder is a disk as long as somebody holds the other end.
+// Serve unmounts the disk when its input is closed.
 func TestServeEndsWithItsInput(t *testing.T) {
-	d := mounted(t) // says whether one can be mounted
+	d := mounted(t) // skips the test if no disk can be mounted
 	at := filepath.Join(t.TempDir(), "at")
 	must(t, os.Mkdir(at, 0o700))
 	in, requests := io.Pipe()
@@ -337,8 +337,8 @@ func TestServeEndsWithItsInput(t *testing.T) {
 	_ = d
 }
 
-// What several have synced at once survives, as databases and logs need it: each
-// replaces its own part of one file again and again, and the power goes in between.
+// Concurrent syncs survive a power loss: several writers repeatedly replace their own parts
+// of one file, and the power fails in between.
 func TestSyncsAtOnce(t *testing.T) {
 	d := mounted(t)
 	const writers, part = 4, 6000 // parts share blocks
@@ -383,8 +383,8 @@ func TestSyncsAtOnce(t *testing.T) {
 	}
 }
 
-// A process that was not ended before the power went loses its files, and does not
-// touch what is there afterwards.
+// A process that still runs at a power loss cannot use its open files any more, nor change
+// the files that are there afterwards.
 func TestFilesThatWereOpenArePutAside(t *testing.T) {
 	d := mounted(t)
 	f, err := os.Create(filepath.Join(d.at, "f"))

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// disk cannot be had: file systems of our own need Linux.
+// disk is not available: mounting our file system needs Linux.
 type disk struct{ faults atomic.Pointer[Faults] }
 
 func mount(string, string) (*disk, error) {
@@ -20,5 +20,5 @@ func (*disk) powerLoss() (int, error) { return 0, nil }
 
 func forget(string) bool { return false }
 
-// ForgetBelow unmounts the disks below a folder whose servers have ended: there are none.
+// ForgetBelow does nothing: there are no disks.
 func ForgetBelow(string) int { return 0 }

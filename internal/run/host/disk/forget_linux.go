@@ -11,11 +11,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// kind is what the system calls the file system of a disk.
+// kind is the type of a disk's file system in the mount table.
 const kind = "fuse.quorumbench"
 
-// ForgetBelow unmounts the disks below a folder, a path without links, whose servers
-// have ended, and returns how many it unmounted.
+// ForgetBelow unmounts the disks below dir, a path without links, whose servers have ended,
+// and returns how many it unmounted.
 func ForgetBelow(dir string) (n int) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -29,7 +29,8 @@ func ForgetBelow(dir string) (n int) {
 	return n
 }
 
-// mountedBelow finds the disks below a folder in the text of proc_pid_mountinfo(5).
+// mountedBelow returns the mount points of disks below dir, from the text of
+// proc_pid_mountinfo(5).
 func mountedBelow(dir, mounts string) (at []string) {
 	for line := range strings.Lines(mounts) {
 		about, system, _ := strings.Cut(line, " - ")
@@ -44,8 +45,8 @@ func mountedBelow(dir, mounts string) (at []string) {
 	return at
 }
 
-// unescape returns a path as it is: the system writes blanks, line breaks and
-// backslashes as three octal digits.
+// unescape decodes a path of the mount table, in which the kernel writes blanks, line
+// breaks and backslashes as three octal digits.
 func unescape(path string) string {
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
@@ -61,7 +62,7 @@ func unescape(path string) string {
 	return b.String()
 }
 
-// forget unmounts a folder whose server has ended, and reports whether it did.
+// forget unmounts a disk whose server has ended, and reports whether it did.
 func forget(at string) bool {
 	var st unix.Stat_t
 	if unix.Stat(at, &st) != unix.ENOTCONN {
@@ -70,7 +71,7 @@ func forget(at string) bool {
 	if unix.Unmount(at, unix.MNT_DETACH) == nil {
 		return true
 	}
-	// Users who are not root have a program for it, the one that mounted.
+	// Users other than root unmount with the setuid program that mounted the disk.
 	for _, program := range []string{"fusermount3", "fusermount"} {
 		c := exec.Command(program, "-u", "-z", "-q", "--", at)
 		c.Env = files.CleanEnviron()

@@ -13,8 +13,8 @@ type handle struct {
 	*fs.LoopbackFile
 	disk     *disk
 	key      fs.StableAttr
-	contents *contents // nil for one that is only read
-	syncs    bool      // each write
+	contents *contents // nil if the file is open for reading only
+	syncs    bool      // every write is a sync (O_SYNC or O_DSYNC)
 }
 
 var (
@@ -25,7 +25,8 @@ var (
 	_ fs.FilePassthroughFder = (*handle)(nil)
 )
 
-// PassthroughFd implements fs.FilePassthroughFder: the kernel must not write past us.
+// PassthroughFd implements fs.FilePassthroughFder. It refuses, because the kernel must not
+// bypass this file system.
 func (h *handle) PassthroughFd() (int, bool) { return 0, false }
 
 // Write implements fs.FileWriter.
@@ -49,7 +50,7 @@ func (h *handle) Write(ctx context.Context, data []byte, at int64) (written uint
 	return written, e
 }
 
-// fdatasync is FUSE_FSYNC_FDATASYNC of linux/fuse.h.
+// fdatasync is FUSE_FSYNC_FDATASYNC from linux/fuse.h.
 const fdatasync = 1
 
 // Fsync implements fs.FileFsyncer.
@@ -77,7 +78,7 @@ func (h *handle) Allocate(ctx context.Context, at, size uint64, mode uint32) (e 
 		return e
 	}
 	if mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) == 0 {
-		from = to // nothing is replaced
+		from = to // replaces nothing
 	}
 	h.disk.power.RLock()
 	defer h.disk.power.RUnlock()

@@ -7,27 +7,27 @@ import (
 	"path/filepath"
 )
 
-// names are the changes of names since the last sync of anything.
+// names holds the changes of names since the last sync of anything.
 type names struct {
-	trash string // folder of what was removed, until that is synced
-	kept  int    // files that were ever put there
-	done  int    // changes that are synced
+	trash string // folder for removed files until their removal is synced
+	kept  int    // number of names ever used in trash
+	done  int    // number of changes that are synced
 	open  []change
 }
 
-// change is one change of names.
+// change is a single change of names.
 type change struct {
 	undo func() error
-	// synced is called when it cannot be undone any more; nil for nothing.
+	// synced is called when the change can no longer be undone; it may be nil.
 	synced func() error
 }
 
 func (n *names) add(undo, synced func() error) { n.open = append(n.open, change{undo, synced}) }
 
-// count is how many changes there ever were.
+// count returns the number of changes ever made.
 func (n *names) count() int { return n.done + len(n.open) }
 
-// sync says that as many changes as there ever were at a moment are synced.
+// sync marks the first count changes as synced.
 func (n *names) sync(count int) error {
 	var errs []error
 	for n.done < count {
@@ -39,7 +39,7 @@ func (n *names) sync(count int) error {
 	return errors.Join(errs...)
 }
 
-// lose undoes what was not synced, the last first.
+// lose undoes the changes that were not synced, the latest first.
 func (n *names) lose() error {
 	var errs []error
 	for i := len(n.open) - 1; i >= 0; i-- {
@@ -49,17 +49,17 @@ func (n *names) lose() error {
 	return errors.Join(errs...)
 }
 
-// made says that a file or an empty folder was made at path.
+// made records that a file or an empty folder was made at path.
 func (n *names) made(path string) { n.add(func() error { return os.Remove(path) }, nil) }
 
-// keep is a new name in the trash.
+// keep returns an unused path in the trash.
 func (n *names) keep() string {
 	n.kept++
 	return filepath.Join(n.trash, fmt.Sprint(n.kept))
 }
 
-// removed says that what was at path is at kept now, until that is synced; gone is
-// called then.
+// removed records that the file at path was moved to kept. When the removal is synced, gone
+// is called and kept is deleted.
 func (n *names) removed(path, kept string, gone func()) {
 	n.add(func() error { return os.Rename(kept, path) }, func() error {
 		gone()

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// node is a file or a folder.
+// node is a file or folder of the disk.
 type node struct {
 	*fs.LoopbackNode
 	disk *disk
@@ -40,14 +40,15 @@ func (n *node) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbe
 	return &node{child.(*fs.LoopbackNode), n.disk}
 }
 
-// path is where the node is in the folder beside.
+// path returns the node's path in the backing folder.
 func (n *node) path() string {
 	in := n.EmbeddedInode()
 	return filepath.Join(n.disk.files, in.Path(in.Root()))
 }
 
-// backing are the flags with which the file beside is opened: for reading too, by
-// contents, and not past the kernel's cache, for which our buffers are not made.
+// backing returns the flags for opening the backing file. It is opened for reading too,
+// because contents reads what is replaced, and without O_DIRECT, for which our buffers are
+// not aligned.
 func backing(flags uint32) uint32 {
 	flags &^= unix.O_DIRECT | unix.O_APPEND | unix.O_TRUNC | unix.O_NOFOLLOW
 	if flags&unix.O_ACCMODE == unix.O_WRONLY {
@@ -91,8 +92,8 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 	return in, h, fuseFlags, 0
 }
 
-// Tmpfile implements fs.NodeTmpfiler: files without a name are not supported, and
-// who asks for one makes one with a name.
+// Tmpfile implements fs.NodeTmpfiler. It refuses to make a file without a name; callers
+// then make one with a name.
 func (n *node) Tmpfile(context.Context, uint32, uint32, *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
 	return nil, nil, 0, syscall.EOPNOTSUPP
 }
@@ -111,7 +112,7 @@ func (n *node) handle(key fs.StableAttr, fh fs.FileHandle, writes bool, flags ui
 	return h, 0
 }
 
-// make makes something with a new name.
+// make calls make, which creates an entry, and records its name.
 func (n *node) make(name string, make func() syscall.Errno) syscall.Errno {
 	if e := n.disk.refuse(true); e != 0 {
 		return e
@@ -161,8 +162,8 @@ func (n *node) Unlink(_ context.Context, name string) syscall.Errno {
 	})
 }
 
-// gone is called when the child with that name, or its file that is not the child's
-// any more then, is removed for good.
+// gone returns a function to call when the child with that name is permanently removed. It
+// refers to the present child, even if another file has the name by then.
 func (n *node) gone(name string) func() {
 	child := n.GetChild(name)
 	if child == nil {
@@ -187,7 +188,7 @@ func (n *node) Rmdir(_ context.Context, name string) syscall.Errno {
 	})
 }
 
-// remake makes a folder again.
+// remake makes a removed folder again.
 func remake(path string, st *unix.Stat_t) error {
 	if err := unix.Mkdir(path, st.Mode&0o7777); err != nil {
 		return err
@@ -226,7 +227,7 @@ func (n *node) Rename(_ context.Context, name string, newParent fs.InodeEmbedder
 				return fs.ToErrno(err)
 			}
 			if moved.Ino == replaced.Ino {
-				return 0 // two links of one file: rename(2) does nothing then
+				return 0 // two links to the same file: rename(2) does nothing
 			}
 			kept := names.keep()
 			if err := os.Link(into, kept); err != nil {
@@ -262,7 +263,7 @@ func (n *node) Setattr(ctx context.Context, f fs.FileHandle, in *fuse.SetAttrIn,
 	return n.LoopbackNode.Setattr(ctx, f, in, out)
 }
 
-// truncate gives the file another size.
+// truncate changes the file's size.
 func (n *node) truncate(size int64) syscall.Errno {
 	fd, err := unix.Open(n.path(), unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -293,7 +294,7 @@ func (n *node) OpendirHandle(ctx context.Context, flags uint32) (fs.FileHandle, 
 	return &folder{fh.(stream), n.disk}, fuseFlags, 0
 }
 
-// stream is what an open folder of fs.LoopbackNode can do.
+// stream is the interface of an open folder of fs.LoopbackNode.
 type stream interface {
 	fs.FileReaddirenter
 	fs.FileSeekdirer
@@ -321,7 +322,8 @@ func (n *node) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
 	return e
 }
 
-// CopyFileRange implements fs.NodeCopyFileRanger: the kernel reads and writes then.
+// CopyFileRange implements fs.NodeCopyFileRanger. It refuses; the kernel then reads and
+// writes instead.
 func (n *node) CopyFileRange(context.Context, fs.FileHandle, uint64, *fs.Inode, fs.FileHandle, uint64, uint64, uint64) (uint32, syscall.Errno) {
 	return 0, syscall.EOPNOTSUPP
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// hold is the command of a process that holds a disk until it is killed.
+// hold is the argument that makes the test binary hold a disk until it is killed.
 const hold = "hold"
 
-// TestMain lets the tests' own binary serve disks, and hold them.
+// TestMain lets the test binary serve and hold disks.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 4 && os.Args[1] == Command:
@@ -39,16 +39,16 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// place is an empty folder for a disk.
+// place returns an empty folder for a disk.
 func place(t *testing.T) string {
 	t.Helper()
-	mounted(t) // or the test is skipped
+	mounted(t) // skips the test if no disk can be mounted
 	at := filepath.Join(t.TempDir(), "data")
 	must(t, os.Mkdir(at, 0o700))
 	return at
 }
 
-// isMounted reports whether something is mounted there.
+// isMounted reports whether a file system is mounted at the folder.
 func isMounted(t *testing.T, at string) bool {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/mounts")
@@ -56,8 +56,7 @@ func isMounted(t *testing.T, at string) bool {
 	return strings.Contains(string(b), " "+at+" ")
 }
 
-// A disk in a process of its own does what it is asked for, and leaves its files and
-// no mount.
+// A disk in another process executes requests, and leaves its files and no mount.
 func TestDiskOfAnotherProcess(t *testing.T) {
 	at := place(t)
 	d, err := Start(t.Context(), os.Args[0], at)
@@ -94,7 +93,7 @@ func TestDiskOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// Whatever process is killed, nothing stays mounted.
+// Nothing stays mounted, whichever process is killed.
 func TestKilledProcessesLeaveNoMount(t *testing.T) {
 	t.Run("the disk", func(t *testing.T) {
 		at := place(t)
@@ -118,7 +117,7 @@ func TestKilledProcessesLeaveNoMount(t *testing.T) {
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != "there\n" {
 			t.Fatalf("%q, %v", line, err)
 		}
-		busy, err := os.Create(filepath.Join(at, "f")) // a member that is not gone yet
+		busy, err := os.Create(filepath.Join(at, "f")) // like a member that has not ended yet
 		must(t, err)
 		must(t, holder.Process.Kill())
 		_ = holder.Wait()
@@ -127,7 +126,7 @@ func TestKilledProcessesLeaveNoMount(t *testing.T) {
 	})
 }
 
-// What cannot be mounted is a sentence.
+// An unmountable disk is reported in one sentence.
 func TestDiskThatCannotBeMounted(t *testing.T) {
 	at := place(t)
 	must(t, os.Remove(at))

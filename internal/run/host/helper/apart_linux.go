@@ -2,5 +2,5 @@ package helper
 
 import "syscall"
 
-// apart gives the process a group of its own.
+// apart returns attributes that give the process its own group.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,6 +1,6 @@
-// Package helper runs a part of the program in a process of its own, so that its work
-// does not stand in the generator's processor time. The process ends with ours in
-// whatever way, because what it is asked comes in by a pipe that ends with us.
+// Package helper runs a part of the program in a separate process, so that its work does
+// not count as the generator's processor time. The process ends whenever ours does, because
+// it reads its requests from a pipe that closes with our process.
 package helper
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// Process is one that was started. One goroutine at a time uses it.
+// Process is a helper process. Only one goroutine at a time may use it.
 type Process struct {
 	what    string
 	pid     int
@@ -28,15 +28,15 @@ type Process struct {
 	failed  error // written before ended is closed
 }
 
-// Answer is what a process says to anything that it is asked, and first of all when
-// it is there, as one line of JSON.
+// Answer is the process's reply to a request, one line of JSON. The process sends a first
+// one when it is ready.
 type Answer struct {
 	Error string `json:"error,omitempty"`
-	// Lost is how many files a disk lost something of.
+	// Lost is the number of files of which a disk lost data.
 	Lost int `json:"lost,omitempty"`
 }
 
-// AnswerOf is one with that error.
+// AnswerOf returns an Answer with the error's text.
 func AnswerOf(err error) (a Answer) {
 	if err != nil {
 		a.Error = err.Error()
@@ -44,7 +44,7 @@ func AnswerOf(err error) (a Answer) {
 	return a
 }
 
-// failure is the answer's error.
+// failure returns the answer's error, or nil if it has none.
 func (a *Answer) failure() error {
 	if a.Error == "" {
 		return nil
@@ -52,20 +52,20 @@ func (a *Answer) failure() error {
 	return errors.New(a.Error)
 }
 
-// Start starts our own binary at self with arguments, and returns once it has answered
-// that it is there. Files are its numbers from 3 on. Errors call it what, such as "the
-// disk at /d".
+// Start runs our binary at self with args, and returns after the process has reported that
+// it is ready. The process has the inherited files as descriptors 3 and higher. what names
+// the process in errors, such as "the disk at /d".
 func Start(ctx context.Context, self, what string, inherited []*os.File, args ...string) (*Process, error) {
 	cmd := exec.Command(self, args...)
 	cmd.Env = files.CleanEnviron()
 	cmd.ExtraFiles = inherited
-	cmd.SysProcAttr = apart() // a Ctrl-C is not meant for it: members end first
+	cmd.SysProcAttr = apart() // a Ctrl-C must not reach it: members end first
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	// A pipe of ours: exec's own would be closed by Wait, which knows nothing of who
-	// still reads.
+	// This pipe is not exec's: Wait would close exec's pipe while answers are still being
+	// read.
 	out, to, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -93,10 +93,10 @@ func Start(ctx context.Context, self, what string, inherited []*os.File, args ..
 	return p, nil
 }
 
-// PID is the process's number.
+// PID returns the process's number.
 func (p *Process) PID() int { return p.pid }
 
-// Ask asks for something, as one line of JSON, and returns the answer.
+// Ask sends a request as one line of JSON and returns the answer.
 func (p *Process) Ask(ctx context.Context, request any) (Answer, error) {
 	if err := json.NewEncoder(p.in).Encode(request); err != nil {
 		return Answer{}, p.lost(err)
@@ -104,7 +104,7 @@ func (p *Process) Ask(ctx context.Context, request any) (Answer, error) {
 	return p.answer(ctx)
 }
 
-// answer reads an answer. When ctx ends before, the process is of no use any more.
+// answer reads one answer. If ctx ends first, the process can no longer be used.
 func (p *Process) answer(ctx context.Context) (a Answer, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = p.out.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -117,7 +117,7 @@ func (p *Process) answer(ctx context.Context) (a Answer, err error) {
 	return a, a.failure()
 }
 
-// lost is the error of a process that does not answer.
+// lost ends a process that does not answer and returns why it did not.
 func (p *Process) lost(err error) error {
 	_ = p.in.Close()
 	<-p.ended
@@ -127,7 +127,7 @@ func (p *Process) lost(err error) error {
 	return fmt.Errorf("%s does not answer: %w", p.what, err)
 }
 
-// Close ends the process, and returns when it has ended. It may be called again.
+// Close ends the process and waits for its end. It may be called more than once.
 func (p *Process) Close() {
 	_ = p.in.Close()
 	<-p.ended

@@ -19,14 +19,14 @@ type Space struct {
 	handle  *os.File
 }
 
-// Address is the member's in it.
+// Address returns the member's IP address in the namespace.
 func (s *Space) Address() string { return s.address.String() }
 
-// close lets the namespace go, which is there until its last process has ended.
+// close closes the namespace's handle. The namespace exists until its last process has
+// ended.
 func (s *Space) close() { _ = s.handle.Close() }
 
-// In does something in the namespace: sockets that are made and processes that are
-// started belong to it.
+// In calls what in the namespace: sockets and processes that it creates belong to it.
 func (s *Space) In(what func() error) (err error) {
 	OnThread(func() {
 		err = away(func() error { return unix.Setns(int(s.handle.Fd()), unix.CLONE_NEWNET) }, what)
@@ -34,8 +34,8 @@ func (s *Space) In(what func() error) (err error) {
 	return err
 }
 
-// OnThread does something on a thread that has nothing else to do meanwhile. It is not
-// the process's first, whose namespaces /proc shows as the process's.
+// OnThread calls what on a locked thread. It never uses the process's first thread, because
+// /proc shows that thread's namespaces as the process's.
 func OnThread(what func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -44,17 +44,18 @@ func OnThread(what func()) {
 		return
 	}
 	done := make(chan struct{})
-	go func() { // on another thread, while we have this one
+	go func() { // on another thread, since this goroutine holds this one
 		defer close(done)
 		OnThread(what)
 	}()
 	<-done
 }
 
-// ownNetwork is the thread's namespace.
+// ownNetwork is the network namespace of the current thread.
 const ownNetwork = "/proc/thread-self/ns/net"
 
-// away has the thread go to another namespace, do something there, and come back.
+// away moves the thread to another namespace with leave, calls what there, and moves the
+// thread back.
 func away(leave, what func() error) error {
 	own, err := os.Open(ownNetwork)
 	if err != nil {
@@ -66,13 +67,13 @@ func away(leave, what func() error) error {
 	}
 	err = what()
 	if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); back != nil {
-		runtime.LockOSThread() // nobody else may have the thread: it ends with this goroutine
+		runtime.LockOSThread() // no other goroutine may use the thread: it ends with this one
 		return errors.Join(err, fmt.Errorf("a thread does not come back from a member's network: %w", back))
 	}
 	return err
 }
 
-// made are the devices of a network: this machine's, and the members'.
+// made holds the devices of a network, on this machine and in the members' namespaces.
 type made struct {
 	subnet string
 	files  []*os.File // this machine's first
@@ -85,10 +86,10 @@ func (m *made) closeFiles() {
 	}
 }
 
-// attempts bounds the search for a subnet: others may look for one at the same time.
+// attempts bounds the search for a subnet, which other processes may take at the same time.
 const attempts = 50
 
-// newDevices makes the devices of a network of so many members.
+// newDevices makes the devices of a network with the given number of members.
 func newDevices(members int) (*made, error) {
 	m := &made{}
 	if err := m.all(members); err != nil {
@@ -99,7 +100,7 @@ func newDevices(members int) (*made, error) {
 	return m, nil
 }
 
-// all makes them. Those that it made are there when it fails, too.
+// all makes the devices. If it fails, m holds those that it made.
 func (m *made) all(members int) error {
 	subnet, err := m.join(rand.IntN)
 	if err != nil {
@@ -132,10 +133,10 @@ func (m *made) all(members int) error {
 	return nil
 }
 
-// join makes this machine's device, in a subnet that nothing here is in.
+// join makes this machine's device in a subnet that this machine does not use.
 func (m *made) join(pick func(n int) int) (netip.Prefix, error) {
 	for range attempts {
-		n := pick(512) // 198.18.0.0/15 has so many
+		n := pick(512) // the number of /24 subnets in 198.18.0.0/15
 		subnet := netip.PrefixFrom(netip.AddrFrom4([4]byte{198, byte(18 + n/256), byte(n), 0}), 24)
 		if used, err := inUse(subnet, 0); err != nil || used {
 			if err != nil {
@@ -152,7 +153,7 @@ func (m *made) join(pick func(n int) int) (netip.Prefix, error) {
 			m.files = append(m.files, device)
 			return subnet, nil
 		}
-		_ = device.Close() // somebody took it at the same time
+		_ = device.Close() // another process took it at the same time
 		if err != nil {
 			return subnet, err
 		}
@@ -160,19 +161,19 @@ func (m *made) join(pick func(n int) int) (netip.Prefix, error) {
 	return netip.Prefix{}, errors.New("the members' network finds no part of 198.18.0.0/15 that this machine does not use")
 }
 
-// place is an address of the subnet.
+// place returns the subnet's address with the given last byte.
 func place(subnet netip.Prefix, last int) netip.Addr {
 	a := subnet.Addr().As4()
 	a[3] = byte(last)
 	return netip.AddrFrom4(a)
 }
 
-// queueLength is how many packets wait for us at a device, where we may say so; else
-// they are 500.
+// queueLength is how many packets wait for us at a device, if we may set that; the kernel's
+// default is 500.
 const queueLength = 10_000
 
-// newDevice makes a device in the thread's namespace, gives it an address of a subnet
-// of 256, and begins to use it. It is there until its file is closed.
+// newDevice makes a device in the thread's namespace, gives it the address at with a 24-bit
+// mask, and brings it up. The device exists until its file is closed.
 func newDevice(name string, at netip.Addr) (file *os.File, index int, err error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -201,8 +202,8 @@ func newDevice(name string, at netip.Addr) (file *os.File, index int, err error)
 	return os.NewFile(uintptr(fd), "/dev/net/tun"), int(is.Uint32()), nil
 }
 
-// configure gives a device of the thread's namespace an address, if there is one, and
-// begins to use it.
+// configure gives a device of the thread's namespace an address, if at is valid, and brings
+// it up.
 func configure(name string, at netip.Addr) error {
 	r, err := ask(name, unix.SIOCGIFFLAGS, nil)
 	if err != nil {
@@ -214,7 +215,7 @@ func configure(name string, at netip.Addr) error {
 			{unix.SIOCSIFADDR, func(is *unix.Ifreq) error { return is.SetInet4Addr(at.AsSlice()) }},
 			{unix.SIOCSIFNETMASK, func(is *unix.Ifreq) error { return is.SetInet4Addr([]byte{255, 255, 255, 0}) }},
 		}, steps...)
-		// In a user namespace it has to stay as it is.
+		// Not permitted in a user namespace; the default remains.
 		_, _ = ask(name, unix.SIOCSIFTXQLEN, func(is *unix.Ifreq) error { is.SetUint32(queueLength); return nil })
 	}
 	for _, s := range steps {
@@ -225,14 +226,13 @@ func configure(name string, at netip.Addr) error {
 	return nil
 }
 
-// step is one request to the system about a device.
+// step is one ioctl on a device.
 type step struct {
 	request uint
 	fill    func(*unix.Ifreq) error
 }
 
-// ask has the system do something with a device of the thread's namespace, or say
-// something of it.
+// ask performs an ioctl on a device of the thread's namespace and returns its result.
 func ask(name string, request uint, fill func(*unix.Ifreq) error) (*unix.Ifreq, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -252,9 +252,9 @@ func ask(name string, request uint, fill func(*unix.Ifreq) error) (*unix.Ifreq, 
 	return r, nil
 }
 
-// inUse reports whether an address or a route of this machine is in the subnet, but for
-// those of a device, or the subnet is in one that is neither the default route nor one of
-// the halves that VPNs set in its place.
+// inUse reports whether the subnet overlaps an address or route of this machine, ignoring
+// routes of the device but, the default route, and the two half-range routes that VPNs set
+// in its place.
 func inUse(subnet netip.Prefix, but int) (bool, error) {
 	b, err := syscall.NetlinkRIB(syscall.RTM_GETROUTE, syscall.AF_INET)
 	if err != nil {
@@ -272,9 +272,9 @@ func inUse(subnet netip.Prefix, but int) (bool, error) {
 	return false, nil
 }
 
-// routeOf is where a route leads, and its device.
+// routeOf returns a route's destination and device.
 func routeOf(m *syscall.NetlinkMessage) (to netip.Prefix, device int) {
-	const lengthAt = 1 // of the destination, in bits, in struct rtmsg
+	const lengthAt = 1 // offset of the destination's length in bits, in struct rtmsg
 	if m.Header.Type != syscall.RTM_NEWROUTE || len(m.Data) <= lengthAt {
 		return to, 0
 	}
@@ -293,7 +293,8 @@ func routeOf(m *syscall.NetlinkMessage) (to netip.Prefix, device int) {
 	return to, device
 }
 
-// refused makes a sentence of an error that says that this machine does not allow it.
+// refused explains an error that means that this machine does not permit or support such
+// networks.
 func refused(err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):

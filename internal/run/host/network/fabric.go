@@ -6,45 +6,46 @@ import (
 	"math/rand/v2"
 )
 
-// fabric decides what becomes of each packet. It knows no devices and no clock: times
-// are nanoseconds of any clock that does not go back. One goroutine uses it.
+// fabric decides what happens to each packet. It uses no devices and no clock: its times
+// are nanoseconds of any monotonic clock. Only one goroutine may use it.
 type fabric struct {
 	subnet [3]byte
-	ends   int   // this machine, and the members
-	ways   []way // from one end to another: at from*ends+to
+	ends   int   // number of ends: this machine and the members
+	ways   []way // from each end to each other, at index from*ends+to
 	random *rand.Rand
 	send   func(to int, packet []byte)
 
 	waiting queue
-	bytes   int // that wait
+	bytes   int // bytes of all waiting packets
 	taken   uint64
 	spare   []*packet
 }
 
-// way is what is known of packets from one end to another.
+// way is the link from one end to another.
 type way struct {
 	Link
-	free int64 // when the last packet has passed a link with a rate
+	free int64 // when the last packet will have passed a link with a Rate
 }
 
-// packet is one that waits.
+// packet is a waiting packet.
 type packet struct {
-	at       int64  // when it is sent
-	number   uint64 // in the order in which they came
+	at       int64  // when it will be sent
+	number   uint64 // in order of arrival
 	from, to int
 	bytes    []byte
 }
 
-// newFabric joins this machine and so many members by links in order.
+// newFabric joins this machine and the given number of members by healthy links.
 func newFabric(subnet [3]byte, members int, random *rand.Rand, send func(to int, packet []byte)) *fabric {
 	ends := members + 1
 	return &fabric{subnet: subnet, ends: ends, ways: make([]way, ends*ends), random: random, send: send}
 }
 
-// ourPlace is the last byte of this machine's address. A member's is its number from 1.
+// ourPlace is the last byte of this machine's address. A member's last byte is its number,
+// starting with 1.
 const ourPlace = 254
 
-// destination is the end that an IPv4 packet is for.
+// destination returns the end that an IPv4 packet is addressed to.
 func (f *fabric) destination(p []byte) (to int, ok bool) {
 	const header, address = 20, 16
 	if len(p) < header || p[0]>>4 != 4 || [3]byte(p[address:]) != f.subnet {
@@ -59,8 +60,7 @@ func (f *fabric) destination(p []byte) (to int, ok bool) {
 	return to, to < f.ends
 }
 
-// forward takes a packet that came from an end: it is sent at once, waits, or
-// vanishes. Its bytes are not kept.
+// forward handles a packet from an end: it sends, delays or drops it. It does not keep p.
 func (f *fabric) forward(now int64, from int, p []byte) {
 	to, ok := f.destination(p)
 	if !ok {
@@ -76,7 +76,7 @@ func (f *fabric) forward(now int64, from int, p []byte) {
 	}
 }
 
-// decide says when a packet is to be sent, if it does not vanish.
+// decide returns when to send a packet; ok is false if the packet is dropped.
 func (f *fabric) decide(now int64, w *way, size int) (at int64, ok bool) {
 	at = now
 	switch {
@@ -111,7 +111,7 @@ func (f *fabric) wait(at int64, from, to int, p []byte) {
 	heap.Push(&f.waiting, one)
 }
 
-// next is when the next packet that waits is to be sent.
+// next returns when the next waiting packet must be sent.
 func (f *fabric) next() (at int64, ok bool) {
 	if len(f.waiting) == 0 {
 		return 0, false
@@ -119,10 +119,10 @@ func (f *fabric) next() (at int64, ok bool) {
 	return f.waiting[0].at, true
 }
 
-// maxSpare bounds the packets that are kept for others.
+// maxSpare bounds the packets that are kept for reuse.
 const maxSpare = 1024
 
-// release sends the packets that are due.
+// release sends the waiting packets that are due.
 func (f *fabric) release(now int64) {
 	for len(f.waiting) > 0 && f.waiting[0].at <= now {
 		one := heap.Pop(&f.waiting).(*packet)
@@ -134,8 +134,8 @@ func (f *fabric) release(now int64) {
 	}
 }
 
-// set has the links have these faults, and no others. What waits is sent at once, in
-// the order in which it would have been, but for what is cut.
+// set makes all the only faults of the links. Waiting packets are sent at once in the order
+// of their times, except on links that are cut.
 func (f *fabric) set(all []faultAt) error {
 	ways := make([]way, len(f.ways))
 	for _, one := range all {
@@ -155,7 +155,7 @@ func (f *fabric) set(all []faultAt) error {
 	return nil
 }
 
-// queue is a heap of packets by when they are sent.
+// queue is a heap of packets, ordered by the time at which they are sent.
 type queue []*packet
 
 func (q queue) Len() int { return len(q) }

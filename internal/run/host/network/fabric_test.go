@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// simulated is a fabric of this machine and three members in simulated time, and what
-// it sent.
+// simulated is a fabric of this machine and three members in simulated time, with a record
+// of what it sent.
 type simulated struct {
 	*fabric
 	now  int64
@@ -35,7 +35,7 @@ func newSimulated(faults ...faultAt) *simulated {
 	return s
 }
 
-// from is a packet of so many bytes from one end to another.
+// put sends a packet of size bytes from one end to another at a time.
 func (s *simulated) put(at time.Duration, from, to int, number uint32, size int) {
 	s.until(int64(at))
 	last := func(end int) byte {
@@ -51,7 +51,7 @@ func (s *simulated) put(at time.Duration, from, to int, number uint32, size int)
 	s.forward(s.now, from, p)
 }
 
-// until lets time pass.
+// until advances the time.
 func (s *simulated) until(now int64) {
 	for {
 		at, ok := s.next()
@@ -91,7 +91,7 @@ func TestCutLinksAreOneWay(t *testing.T) {
 	}
 }
 
-// Each packet comes later by exactly the delay, in order.
+// Each packet is delayed by exactly the link's delay, and order is kept.
 func TestDelay(t *testing.T) {
 	s := newSimulated(at(1, 2, Link{Delay: 50 * time.Millisecond}))
 	for i := range uint32(1000) {
@@ -114,7 +114,7 @@ func TestLossTakesItsShare(t *testing.T) {
 	for i := range uint32(n) {
 		s.put(time.Duration(i), 1, 2, i, 100)
 	}
-	if lost := n - len(s.sent); lost < n*9/100 || lost > n*11/100 { // more than 4 standard deviations
+	if lost := n - len(s.sent); lost < n*9/100 || lost > n*11/100 { // the margins are more than 4 standard deviations
 		t.Errorf("%d of %d packets were lost", lost, n)
 	}
 	if s = newSimulated(at(1, 2, Link{Loss: 1})); len(s.sent) != 0 {
@@ -122,7 +122,7 @@ func TestLossTakesItsShare(t *testing.T) {
 	}
 }
 
-// Some packets come after later ones, none is lost, and the others are not touched.
+// Some packets arrive after later ones, none is lost, and the others are not delayed.
 func TestReorder(t *testing.T) {
 	const n = 20_000
 	s := newSimulated(at(1, 2, Link{Reorder: 0.05}))
@@ -147,11 +147,11 @@ func TestReorder(t *testing.T) {
 	}
 }
 
-// A slow link passes its rate and not more, in order, and what finds no room is lost.
+// A slow link passes exactly its rate, in order, and drops what does not fit its queue.
 func TestRate(t *testing.T) {
 	const rate, size = 1_000_000, 1000
 	s := newSimulated(at(1, 2, Link{Rate: rate}))
-	for i := range uint32(4000) { // four times the rate, for a second
+	for i := range uint32(4000) { // four times the rate, for one second
 		s.put(time.Duration(i)*250*time.Microsecond, 1, 2, i, size)
 	}
 	inTime := 0
@@ -170,7 +170,7 @@ func TestRate(t *testing.T) {
 	if waited := len(s.sent) - inTime; waited < Queue/size-2 || waited > Queue/size+2 {
 		t.Errorf("%d packets waited, and %d have room", waited, Queue/size)
 	}
-	// One that is idle lets a packet pass in its own time.
+	// An idle link delays a packet only by its own transmission time.
 	s.put(2*time.Hour, 1, 2, 9, size)
 	s.until(int64(3 * time.Hour))
 	if last := s.sent[len(s.sent)-1]; last.at != 2*time.Hour+time.Millisecond {
@@ -178,7 +178,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// What waits is let go when links are healed, in order, and vanishes where they are cut.
+// Healing a link sends its waiting packets in order; cutting it drops them.
 func TestHealingLetsGo(t *testing.T) {
 	late := Link{Delay: time.Hour}
 	s := newSimulated(at(1, 2, late), at(1, 3, late))
@@ -207,7 +207,7 @@ func TestHealingLetsGo(t *testing.T) {
 	}
 }
 
-// What waits is bounded.
+// MostWaiting bounds the waiting bytes.
 func TestWaitingPacketsAreBounded(t *testing.T) {
 	const size = 60_000
 	s := newSimulated(at(1, 2, Link{Delay: time.Hour}))
@@ -219,7 +219,7 @@ func TestWaitingPacketsAreBounded(t *testing.T) {
 	}
 }
 
-// No packet that a member makes harms the fabric, and none goes where it should not.
+// No packet from a member breaks the fabric or is sent to a wrong end.
 func FuzzForward(f *testing.F) {
 	whole := make([]byte, 40)
 	whole[0] = 0x45

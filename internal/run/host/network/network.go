@@ -1,13 +1,13 @@
-// Package network gives each member of a cluster a network of its own, and joins these
-// and this machine's by links that fail on request: packets vanish, come late, get
-// lost, change places, or have little room.
+// Package network gives each member of a cluster a separate network, and joins these
+// networks and this machine's by links that fail on request: they drop, delay and reorder
+// packets, or limit their rate.
 //
-// Each member has a network namespace with one device (TUN), and so has this machine's
-// network. A process of its own has the devices' other ends and forwards packets from
-// one to another. Addresses are 198.18.x.y, of the range that RFC 2544 keeps for
-// benchmarks, in a part of it that this machine does not use. Nothing of it has a name
-// or a file: devices are gone when that process has ended, and namespaces with the last
-// process in them.
+// Each member has a network namespace with one TUN device, and this machine's network has
+// one as well. A separate process holds the other ends of the devices and forwards packets
+// between them. Addresses are 198.18.x.y, from the range that RFC 2544 reserves for
+// benchmarks, in a part of it that this machine does not use. Nothing of a network
+// persists: its devices are removed when the forwarding process ends, and a namespace when
+// its last process does.
 package network
 
 import (
@@ -21,65 +21,65 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host/helper"
 )
 
-// Clients is the end of links at which this machine is, with the load and whoever
-// else talks to members. Other ends are members' names.
+// Clients names the end of links at which this machine is, with the load generator and all
+// other clients. The other ends are named after members.
 const Clients = "clients"
 
-// Link is what is wrong with packets that go one way. The zero value is a link in
-// order.
+// Link holds the faults of packets in one direction. The zero value is a healthy link.
 type Link struct {
-	Cut     bool          `json:"cut,omitempty"`              // all vanish
-	Delay   time.Duration `json:"delay_ns,omitempty"`         // by how much each comes later, 0 or more
-	Loss    float64       `json:"loss,omitempty"`             // the share that vanishes, from 0 to 1
-	Reorder float64       `json:"reorder,omitempty"`          // the share that is held back for HeldBack, from 0 to 1
-	Rate    int64         `json:"bytes_per_second,omitempty"` // what passes; 0 for no limit
+	Cut     bool          `json:"cut,omitempty"`              // drops all packets
+	Delay   time.Duration `json:"delay_ns,omitempty"`         // added to each packet's time, 0 or more
+	Loss    float64       `json:"loss,omitempty"`             // share of packets that are dropped, from 0 to 1
+	Reorder float64       `json:"reorder,omitempty"`          // share of packets that are delayed by HeldBack, from 0 to 1
+	Rate    int64         `json:"bytes_per_second,omitempty"` // greatest rate; 0 for no limit
 }
 
-// HeldBack is how much later packets come that change places with others.
+// HeldBack is the delay of a packet that Reorder lets others overtake.
 const HeldBack = 10 * time.Millisecond
 
-// Queue is how many bytes wait at a link with a Rate; what comes when it is full
-// vanishes. MostWaiting is how many bytes wait for any reason.
+// Queue is how many bytes can wait at a link with a Rate; packets that arrive when the
+// queue is full are dropped. MostWaiting bounds the bytes that wait in the whole network.
 const (
 	Queue       = 256 << 10
 	MostWaiting = 64 << 20
 )
 
-// Fault is what is wrong from one end to another.
+// Fault holds the faults of the link from one end to another.
 type Fault struct {
 	From, To string // Clients or a member's name
 	Link
 }
 
-// faultAt is a Fault by the numbers of its ends.
+// faultAt is a Fault with the numbers of its ends.
 type faultAt struct {
 	From int `json:"from"`
 	To   int `json:"to"`
 	Link
 }
 
-// request is what the process that forwards is asked for, as one line of JSON.
+// request is a command to the forwarding process, one line of JSON.
 type request struct {
 	Faults []faultAt `json:"faults"`
 }
 
-// Network joins members' networks and this machine's. One goroutine at a time uses it.
+// Network joins members' networks and this machine's. Only one goroutine at a time may use
+// it.
 type Network struct {
 	ends   []string // Clients, then the members
 	spaces []*Space // the members'
 	server *helper.Process
 }
 
-// Command is the name of our command that forwards packets: Command SUBNET MEMBERS.
-// Its files from 3 on are the devices, this machine's first.
+// Command is the name of quorumbench's command that forwards packets: Command SUBNET
+// MEMBERS. It inherits the devices as descriptors 3 and higher, this machine's first.
 const Command = "network"
 
-// firstDevice is the number of that file.
+// firstDevice is the first of these descriptors.
 const firstDevice = 3
 
-// Start makes networks for members with these names, and has our own binary at self
-// forward packets between them. An error says in a sentence what this machine does not
-// have or does not allow.
+// Start makes networks for the named members, and lets our binary at self forward packets
+// between them. If this machine does not support or permit that, the error says so in one
+// sentence.
 func Start(ctx context.Context, self string, members []string) (*Network, error) {
 	made, err := newDevices(len(members))
 	if err != nil {
@@ -95,8 +95,8 @@ func Start(ctx context.Context, self string, members []string) (*Network, error)
 	return n, nil
 }
 
-// Possible says in a sentence why there can be no networks of members here; nil if
-// there can.
+// Possible returns in one sentence why this machine cannot have members' networks, or nil
+// if it can.
 func Possible() error {
 	made, err := newDevices(1)
 	if err != nil {
@@ -107,14 +107,14 @@ func Possible() error {
 	return nil
 }
 
-// Space is the network of the i-th member.
+// Space returns the network namespace of the i-th member.
 func (n *Network) Space(i int) *Space { return n.spaces[i] }
 
-// PID is the number of the process that forwards packets.
+// PID returns the number of the process that forwards packets.
 func (n *Network) PID() int { return n.server.PID() }
 
-// Set has the links have these faults, and no others. Packets that wait are let go at
-// once, but for those of links that are cut.
+// Set makes all the only faults of the links. Waiting packets are sent at once, except on
+// links that are cut.
 func (n *Network) Set(ctx context.Context, all []Fault) error {
 	r := request{Faults: []faultAt{}}
 	for _, f := range all {
@@ -139,8 +139,8 @@ func (n *Network) end(name string) (int, error) {
 	return 0, fmt.Errorf("the network has no end %q; it has %s", name, strings.Join(n.ends, ", "))
 }
 
-// Close ends the networks. The members' processes must have ended. It may be called
-// again.
+// Close removes the networks. The members' processes must have ended. It may be called more
+// than once.
 func (n *Network) Close() {
 	n.server.Close()
 	n.closeSpaces()

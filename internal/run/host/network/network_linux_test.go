@@ -20,10 +20,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// hold is the command of a process that holds a network until it is killed.
+// hold is the argument that makes the test binary hold a network until it is killed.
 const hold = "hold"
 
-// TestMain lets the tests' own binary forward packets, and hold networks.
+// TestMain lets the test binary forward packets and hold networks.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 4 && os.Args[1] == Command:
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// generous bounds what is waited for, which comes at once.
+// generous bounds each wait for something that should happen at once.
 const generous = 30 * time.Second
 
 func must(t *testing.T, err error) {
@@ -55,8 +55,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// joined is a network of three members, each with a server that answers at the port
-// served, over TCP and UDP, with what it got.
+// joined returns a network of three members. Each member runs an echo server for TCP and
+// UDP at port served.
 func joined(t *testing.T) *Network {
 	t.Helper()
 	if err := Possible(); err != nil {
@@ -116,7 +116,7 @@ func (n *Network) dial(t *testing.T, protocol string, from, to int) net.Conn {
 		if protocol == "udp" {
 			fd = unix.SOCK_DGRAM
 		}
-		// A socket of this thread's, which a Dialer may make on another one.
+		// The socket must be made on this thread; a net.Dialer may use another one.
 		s, err := unix.Socket(unix.AF_INET, fd|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func (n *Network) dial(t *testing.T, protocol string, from, to int) net.Conn {
 	return c
 }
 
-// ping sends a word and waits for it to come back, for so long.
+// ping sends a word and waits at most within for its echo.
 func ping(c net.Conn, word string, within time.Duration) (took time.Duration, err error) {
 	began := time.Now()
 	_ = c.SetDeadline(began.Add(within))
@@ -158,7 +158,7 @@ func ping(c net.Conn, word string, within time.Duration) (took time.Duration, er
 	}
 }
 
-// Members and this machine reach each other, over TCP and UDP, at any size.
+// Members and this machine reach each other over TCP and UDP with messages of any size.
 func TestMembersReachEachOther(t *testing.T) {
 	n := joined(t)
 	for from := -1; from < 3; from++ {
@@ -177,11 +177,11 @@ func TestMembersReachEachOther(t *testing.T) {
 	}
 }
 
-// quiet is how long a test waits for what must not come.
+// quiet is how long a test waits for packets that must not arrive.
 const quiet = 300 * time.Millisecond
 
-// Packets of a link that is cut vanish without a word, the connection lives, and what
-// was sent comes when the link is healed.
+// A cut link silently drops packets. The TCP connection survives the cut and delivers its
+// data after the heal.
 func TestCutLinkAndHealed(t *testing.T) {
 	n := joined(t)
 	for _, c := range []struct {
@@ -221,8 +221,8 @@ func TestCutLinkAndHealed(t *testing.T) {
 	}
 }
 
-// A round trip over a late link takes at least the delay, both ways twice; the fabric's
-// own tests have the rest.
+// A round trip over delayed links takes at least the delay of each direction. The fabric's
+// tests check the details.
 func TestLateLink(t *testing.T) {
 	n := joined(t)
 	const late = 100 * time.Millisecond
@@ -239,7 +239,8 @@ func TestLateLink(t *testing.T) {
 	}
 }
 
-// A slow link takes at least the time of what passes it, but for what its ends buffer.
+// A transfer over a slow link takes at least the time that its rate allows, less what the
+// ends buffer.
 func TestSlowLossyAndUnorderedLinks(t *testing.T) {
 	n := joined(t)
 	word := strings.Repeat("x", 400_000)
@@ -252,7 +253,8 @@ func TestSlowLossyAndUnorderedLinks(t *testing.T) {
 	}
 }
 
-// Whatever process is killed, no device stays, and the other process ends or says why.
+// Whichever process is killed, no device remains, and the other process ends or reports
+// why.
 func TestKilledProcessesLeaveNothing(t *testing.T) {
 	if err := Possible(); err != nil {
 		t.Skip(err)
@@ -285,7 +287,7 @@ func TestKilledProcessesLeaveNothing(t *testing.T) {
 	})
 }
 
-// deviceOf is this machine's device in the subnet of a member.
+// deviceOf returns the name of this machine's device in a member's subnet.
 func deviceOf(t *testing.T, member netip.Addr) string {
 	t.Helper()
 	all, err := net.Interfaces()
@@ -307,7 +309,7 @@ func gone(t *testing.T, device string) {
 	settle.Eventually(t, device+" is gone", func() bool { _, err := net.InterfaceByName(device); return err != nil })
 }
 
-// What cannot be is a sentence.
+// Impossible networks are refused with one sentence.
 func TestNetworksThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		subnet  string
@@ -325,7 +327,7 @@ func TestNetworksThatCannotBe(t *testing.T) {
 	}
 }
 
-// A subnet that this machine is in, or has a route to, is in use.
+// A subnet is in use if this machine has an address or a route in it.
 func TestSubnetsInUse(t *testing.T) {
 	for subnet, want := range map[string]bool{"127.1.2.0/24": true, "240.0.1.0/24": false} {
 		if used, err := inUse(netip.MustParsePrefix(subnet), 0); err != nil || used != want {

@@ -10,18 +10,18 @@ import (
 
 var errNoNetworks = errors.New("faults of the network need Linux")
 
-// Space is a member's network, which needs Linux.
+// Space represents a member's network, which needs Linux.
 type Space struct{}
 
-// Address is the member's in it.
+// Address returns an empty address.
 func (*Space) Address() string { return "" }
 
 func (*Space) close() {}
 
-// In does nothing: there is no such network.
+// In returns an error: there is no such network.
 func (*Space) In(func() error) error { return errNoNetworks }
 
-// OnThread does something on a thread that has nothing else to do meanwhile.
+// OnThread calls what on a locked thread.
 func OnThread(what func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -38,5 +38,5 @@ func (*made) closeFiles() {}
 
 func newDevices(int) (*made, error) { return nil, errNoNetworks }
 
-// Serve fails: there are no networks to forward between.
+// Serve returns an error: there are no networks to forward between.
 func Serve(string, int, *os.File, *os.File) error { return errNoNetworks }

@@ -14,23 +14,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host/helper"
 )
 
-// forwarder forwards packets between devices. One thread does all: it sleeps until a
-// packet or a request comes, or one that waits is due.
+// forwarder forwards packets between devices on one thread, which sleeps until a packet or
+// request arrives or a waiting packet is due.
 type forwarder struct {
 	fabric  *fabric
-	polled  []unix.PollFd // what is asked comes in by the first, the others are devices
-	asked   []byte        // of a request that is not whole
+	polled  []unix.PollFd // requests at index 0, then the devices
+	asked   []byte        // the beginning of an incomplete request
 	answers *json.Encoder
 	began   time.Time
 	packet  [1 << 16]byte
 }
 
-// batch is how many packets of a device are taken before the others have their turn.
+// batch is how many packets are read from one device before the next device's turn.
 const batch = 64
 
-// Serve forwards packets between this machine and so many members in a subnet such as
-// 198.18.7.0/24, whose devices are this process's files from 3 on, and does what comes
-// in until in ends.
+// Serve forwards packets between this machine and the members of a subnet such as
+// 198.18.7.0/24, whose devices are inherited as descriptors 3 and higher. It executes
+// requests from in until in ends.
 func Serve(subnet string, members int, in, out *os.File) error {
 	prefix, err := netip.ParsePrefix(subnet)
 	if err != nil || !prefix.Addr().Is4() || prefix.Bits() != 24 || members < 1 || members >= ourPlace {
@@ -55,7 +55,7 @@ func Serve(subnet string, members int, in, out *os.File) error {
 	}
 }
 
-// devices are the numbers of their files, this machine's first.
+// devices returns the devices' descriptors, this machine's first.
 func devices(members int) (all []int) {
 	for i := range members + 1 {
 		all = append(all, firstDevice+i)
@@ -65,8 +65,7 @@ func devices(members int) (all []int) {
 
 func (s *forwarder) now() int64 { return int64(time.Since(s.began)) }
 
-// turn sleeps until there is something to do and does it. more is false when nothing
-// will be asked any more.
+// turn waits for something to do and does it. more is false when the requests have ended.
 func (s *forwarder) turn() (more bool, err error) {
 	var patience *unix.Timespec
 	if at, waits := s.fabric.next(); waits {
@@ -76,7 +75,7 @@ func (s *forwarder) turn() (more bool, err error) {
 	if _, err := unix.Ppoll(s.polled, patience, nil); err != nil && err != unix.EINTR {
 		return false, fmt.Errorf("the members' network cannot wait for packets: %w", err)
 	} else if err != nil {
-		return true, nil // what it says of files is of no use
+		return true, nil // Revents is not valid after EINTR
 	}
 	for i := range s.polled[1:] {
 		if s.polled[1+i].Revents != 0 {
@@ -90,7 +89,7 @@ func (s *forwarder) turn() (more bool, err error) {
 	return s.ask()
 }
 
-// take forwards what came from an end.
+// take forwards packets from one end, at most batch.
 func (s *forwarder) take(from int) {
 	device := &s.polled[1+from]
 	for range batch {
@@ -101,18 +100,18 @@ func (s *forwarder) take(from int) {
 		case err == unix.EAGAIN:
 			return
 		case err != nil:
-			device.Fd = -1 // the namespace is gone, and poll leaves it out
+			device.Fd = -1 // the namespace is gone; poll ignores negative descriptors
 			return
 		}
 		s.fabric.forward(s.now(), from, s.packet[:n])
 	}
 }
 
-// send puts a packet into a device. One that it does not take is lost, as in any
+// send writes a packet to a device. A packet that the device refuses is lost, as in any
 // network.
 func (s *forwarder) send(to int, p []byte) { _, _ = unix.Write(int(s.polled[1+to].Fd), p) }
 
-// ask does what is asked for.
+// ask executes the requests that have arrived.
 func (s *forwarder) ask() (more bool, err error) {
 	n, err := unix.Read(int(s.polled[0].Fd), s.packet[:])
 	switch {

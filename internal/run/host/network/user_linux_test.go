@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// againEnv says that a test runs in a user namespace.
+// againEnv makes the test binary run the test again, in a user namespace.
 const againEnv = "QUORUMBENCH_TEST_USER_NAMESPACE"
 
-// Who is not root on this machine has networks in a network namespace of their own.
+// Users other than root can make networks inside a user and network namespace.
 func TestNetworksOfAUserNamespace(t *testing.T) {
 	if os.Getenv(againEnv) != "" {
 		n := joined(t)
