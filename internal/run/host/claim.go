@@ -65,7 +65,7 @@ func (f *Folder) claim() (c *claim, err error) {
 	}
 	if err == nil {
 		if c.folder, err = c.above.Sub(name); err == nil {
-			err = c.own()
+			err = c.writeOwner()
 		}
 		if err != nil {
 			_ = c.above.RemoveAll(name)
@@ -78,8 +78,8 @@ func (f *Folder) claim() (c *claim, err error) {
 	return c, nil
 }
 
-// own claims the existing folder.
-func (c *claim) own() error {
+// writeOwner claims the existing folder.
+func (c *claim) writeOwner() error {
 	self, err := Identify(os.Getpid())
 	if err == nil {
 		err = c.folder.Ours()
@@ -100,7 +100,7 @@ func Adopt(path string) error {
 	}
 	defer folder.Close()
 	c := &claim{folder: folder}
-	if err := c.own(); err != nil {
+	if err := c.writeOwner(); err != nil {
 		return err
 	}
 	// A duplicate of the descriptor stays open, so that the lock is held until the process ends.
@@ -158,4 +158,4 @@ func (c *claim) Release(context.Context) error {
 
 // errNotProven reports a running process that an owner file names and that does not carry
 // our mark.
-var errNotProven = errors.New("it does not prove to be ours")
+var errNotProven = errors.New("nothing proves that quorumbench started it")

@@ -43,7 +43,7 @@ func TestFsyncInNoFolder(t *testing.T) {
 }
 
 // Every argument and result of a Host survives encoding and decoding unchanged.
-func TestWhatCrossesIsData(t *testing.T) {
+func TestArgumentsAndResultsSurviveEncoding(t *testing.T) {
 	hosts.TestHost(t, encoded{host.NewLocal(nil, nil)}, t.TempDir())
 }
 

@@ -63,7 +63,7 @@ func (f *Folder) ID() FileID { return fileID(f.info) }
 
 // Ours returns an error, one sentence, if another user owns the folder or can write to it:
 // that user could have named any process and file in it.
-func (f *Folder) Ours() error { return ours(f.info, "the folder "+f.path) }
+func (f *Folder) Ours() error { return checkOwned(f.info, "the folder "+f.path) }
 
 // errLink reports a link in place of a file or folder.
 var errLink = errors.New("is a link, which is not followed there; remove it")
@@ -77,7 +77,7 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 	case entry.Mode()&fs.ModeSymlink != 0:
 		return nil, fmt.Errorf("%s %w", path, errLink)
 	case !entry.IsDir():
-		return nil, fmt.Errorf("%s is no folder", path)
+		return nil, fmt.Errorf("%s is not a folder", path)
 	}
 	root, err := f.root.OpenRoot(name)
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 	sub, err := newFolder(filepath.Join(f.path, name), root)
 	if err == nil && !os.SameFile(entry, sub.info) {
 		sub.Close()
-		return nil, fmt.Errorf("%s was replaced meanwhile", filepath.Join(f.path, name))
+		return nil, fmt.Errorf("%s was replaced while it was being opened", filepath.Join(f.path, name))
 	}
 	return sub, err
 }
@@ -96,7 +96,7 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 func (f *Folder) below(path string, create bool) (*Folder, error) {
 	rest, err := filepath.Rel(f.path, path)
 	if err != nil || !filepath.IsLocal(rest) {
-		return nil, fmt.Errorf("there is no such path as %s: all files are below %s", path, f.path)
+		return nil, fmt.Errorf("the path %s is not below %s, which contains all files of this host", path, f.path)
 	}
 	at, err := f.Sub(".")
 	for _, name := range strings.Split(rest, "/") {
@@ -118,7 +118,7 @@ func (f *Folder) below(path string, create bool) (*Folder, error) {
 func (f *Folder) checkPath() error {
 	info, err := os.Stat(f.path)
 	if err == nil && !os.SameFile(info, f.info) {
-		err = fmt.Errorf("another folder was put in the place of %s, or of one above it", f.path)
+		err = fmt.Errorf("the folder %s, or one above it, was replaced by another", f.path)
 	}
 	return err
 }
@@ -133,15 +133,15 @@ func (f *Folder) Names() ([]string, error) {
 	return dir.Readdirnames(-1)
 }
 
-// openOurs opens a file that only this user can write and that has no second hard link.
-func (f *Folder) openOurs(name string, flag int) (*os.File, error) {
+// openOwned opens a file that only this user can write and that has no second hard link.
+func (f *Folder) openOwned(name string, flag int) (*os.File, error) {
 	file, info, err := f.open(name, flag)
 	if err != nil {
 		return nil, err
 	}
 	path := filepath.Join(f.path, name)
-	if err = ours(info, "the file "+path); stat(info).Nlink > 1 {
-		err = fmt.Errorf("the file %s has a second name elsewhere", path)
+	if err = checkOwned(info, "the file "+path); stat(info).Nlink > 1 {
+		err = fmt.Errorf("the file %s has a second hard link", path)
 	}
 	if err != nil {
 		_ = file.Close()
@@ -160,7 +160,7 @@ func (f *Folder) open(name string, flag int) (*os.File, fs.FileInfo, error) {
 	case entry.Mode()&fs.ModeSymlink != 0:
 		return nil, nil, fmt.Errorf("%s %w", path, errLink)
 	case !entry.Mode().IsRegular():
-		return nil, nil, fmt.Errorf("%s is no ordinary file", path)
+		return nil, nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	file, err := f.root.OpenFile(name, flag|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -168,7 +168,7 @@ func (f *Folder) open(name string, flag int) (*os.File, fs.FileInfo, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && !os.SameFile(entry, info) {
-		err = fmt.Errorf("the file %s was replaced meanwhile", path)
+		err = fmt.Errorf("the file %s was replaced while it was being opened", path)
 	}
 	if err != nil {
 		_ = file.Close()
@@ -192,7 +192,7 @@ const noteBytes = 1 << 20
 
 // Read reads a small file that only this user can write.
 func (f *Folder) Read(name string) ([]byte, error) {
-	file, err := f.openOurs(name, os.O_RDONLY)
+	file, err := f.openOwned(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (f *Folder) Read(name string) ([]byte, error) {
 func readNote(file *os.File) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(file, noteBytes+1))
 	if err == nil && len(b) > noteBytes {
-		err = fmt.Errorf("the file %s is longer than %d KiB, and what we write there is not", file.Name(), noteBytes>>10)
+		err = fmt.Errorf("the file %s is longer than %d KiB, so quorumbench did not write it", file.Name(), noteBytes>>10)
 	}
 	return b, err
 }
@@ -254,7 +254,7 @@ func (f *Folder) Look(name string) (id FileID, folder bool, err error) {
 	if err != nil {
 		return FileID{}, false, err
 	}
-	return fileID(info), info.IsDir() && ours(info, "") == nil, nil
+	return fileID(info), info.IsDir() && checkOwned(info, "") == nil, nil
 }
 
 // Empty reports whether name is a folder without entries.
@@ -409,13 +409,13 @@ func fileID(info fs.FileInfo) FileID {
 // ownerOf returns the user ID of a file's owner.
 func ownerOf(info fs.FileInfo) int { return int(stat(info).Uid) }
 
-// ours returns an error if another user owns the file or can write it.
-func ours(info fs.FileInfo, what string) error {
+// checkOwned returns an error if another user owns the file or can write it.
+func checkOwned(info fs.FileInfo, what string) error {
 	switch {
 	case ownerOf(info) != os.Geteuid():
-		return fmt.Errorf("%s belongs to another user (uid %d; we are %d), who could name any process and any file there", what, ownerOf(info), os.Geteuid())
+		return fmt.Errorf("%s belongs to another user (uid %d; this user's is %d), who could have named any process or file in it", what, ownerOf(info), os.Geteuid())
 	case info.Mode()&othersWrite != 0:
-		return fmt.Errorf("%s can be written by other users (mode %#o), who could name any process and any file there; if nobody did, take that right away with: chmod go-w", what, info.Mode().Perm())
+		return fmt.Errorf("%s can be written by other users (mode %#o), who could have named any process or file in it; if they did not, run: chmod go-w", what, info.Mode().Perm())
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func FuzzOwnerFile(f *testing.F) {
 			t.Errorf("removed %v, %v, and the folder is there: %v", removed, err, exists(dir))
 		}
 		if !exists(beside) {
-			t.Error("a file beside the folder is gone")
+			t.Error("a file next to the folder is gone")
 		}
 	})
 }

@@ -38,13 +38,13 @@ func bootID() (boot, pids string) {
 	return strings.TrimSpace(string(b)), pids
 }
 
-// views names our network namespace, and the user and namespaces that decide which
+// namespaces names our network namespace, and the user and namespaces that decide which
 // processes and control groups we see.
-func views() (network, view string) {
+func namespaces() (network, view string) {
 	network, _ = os.Readlink("/proc/self/ns/net")
 	parts := []string{strconv.Itoa(os.Geteuid())}
-	for _, of := range []string{"user", "cgroup", "mnt"} {
-		space, err := os.Readlink("/proc/self/ns/" + of)
+	for _, name := range []string{"user", "cgroup", "mnt"} {
+		space, err := os.Readlink("/proc/self/ns/" + name)
 		if err != nil {
 			return network, ""
 		}

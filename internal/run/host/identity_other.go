@@ -29,5 +29,5 @@ func startTime(pid int) (string, error) {
 // bootID returns nothing: a start time of ps includes the date, which is enough.
 func bootID() (boot, pids string) { return "", "" }
 
-// views returns nothing: this system has no namespaces.
-func views() (network, view string) { return "", "" }
+// namespaces returns nothing: this system has no namespaces.
+func namespaces() (network, view string) { return "", "" }

@@ -50,7 +50,7 @@ func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 	}
 	sampler, _ := probe.NewSampler()
 	about := sync.OnceValue(func() Description {
-		network, view := views()
+		network, view := namespaces()
 		return Description{Place: Here(), Machine: probe.Machine(), Process: os.Getpid(), Network: network, View: view}
 	})
 	return &Local{now: now, pick: pick, sampler: sampler, about: about}
@@ -124,7 +124,7 @@ func (l *Local) Weigh(_ context.Context, dirs []string) (bytes []int64, cost tim
 			bytes[i] = -1
 			folder, failed := l.openFolder(dir)
 			if errors.Is(failed, errLink) {
-				err = fmt.Errorf("the folder %s cannot be weighed: %w", dir, failed)
+				err = fmt.Errorf("the size of the folder %s cannot be measured: %w", dir, failed)
 			} else if failed == nil {
 				bytes[i] = folder.Bytes()
 				folder.Close()
@@ -178,8 +178,8 @@ func (n *localNetwork) Member(i int) Host {
 	return &at
 }
 
-// within calls what in the host's network.
-func (l *Local) within(what func() error) error {
+// runInNetwork calls what in the host's network.
+func (l *Local) runInNetwork(what func() error) error {
 	if l.space == nil {
 		return what()
 	}
@@ -221,7 +221,7 @@ func (l *Local) Fsync(ctx context.Context, dirs []string, writes int) ([]probe.F
 // fsync measures in a claimed folder inside f, so that the next measurement removes the
 // folder if our process is killed.
 func (f *Folder) fsync(ctx context.Context, writes int) (result probe.FsyncResult, err error) {
-	if f.keeps() {
+	if f.protectsEntries() {
 		_, _ = cleanBelow(f, 1) // retried by the next measurement
 	}
 	c, err := f.claim()
@@ -246,7 +246,7 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 	p := &process{exited: make(chan struct{})}
 	started := make(chan error, 1)
 	go network.OnThread(func() {
-		err := l.within(cmd.Start)
+		err := l.runInNetwork(cmd.Start)
 		closeLog()
 		if err == nil {
 			p.pid = cmd.Process.Pid
@@ -361,7 +361,7 @@ func (p *process) Signal(_ context.Context, s Signal) error {
 	}
 	err := syscall.Kill(-p.pid, signals[s].number)
 	if err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("process %d does not take %s: %w", p.pid, s, err)
+		return fmt.Errorf("process %d cannot be sent %s: %w", p.pid, s, err)
 	}
 	return nil
 }

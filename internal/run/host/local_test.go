@@ -60,7 +60,7 @@ func waitFor(t *testing.T, what string, done <-chan struct{}) {
 	select {
 	case <-done:
 	case <-time.After(patience):
-		t.Fatalf("waited in vain for %s", what)
+		t.Fatalf("%s did not happen in time", what)
 	}
 }
 
@@ -211,9 +211,9 @@ func TestEmpty(t *testing.T) {
 		t.Errorf("%v are left, %v", left, err)
 	}
 	if _, err := os.Stat(other); err != nil {
-		t.Errorf("what a link led to: %v", err)
+		t.Errorf("a link's target: %v", err)
 	}
 	if err := NewLocal(nil, nil).Empty(t.Context(), filepath.Join(dir, "nothing")); err == nil {
-		t.Error("what is not there was emptied")
+		t.Error("a missing folder was emptied")
 	}
 }

@@ -67,7 +67,7 @@ func (l *localLogs) Read(ctx context.Context) (lines []Line, more bool, err erro
 		return nil, false, ctx.Err()
 	}
 	l.lines, l.text, l.taken = l.lines[:0], l.text[:0], 0
-	defer l.dated()
+	defer l.stampLines()
 	for ; l.at < len(l.all); l.at++ {
 		if more = l.readFile(); more {
 			return l.lines, true, nil
@@ -77,8 +77,8 @@ func (l *localLogs) Read(ctx context.Context) (lines []Line, more bool, err erro
 	return l.lines, false, nil
 }
 
-// dated adds to the returned lines how far the machine's clock is ahead.
-func (l *localLogs) dated() {
+// stampLines adds to the returned lines how far the machine's clock is ahead.
+func (l *localLogs) stampLines() {
 	is := l.ahead()
 	set := (is - l.was).Abs() >= time.Millisecond
 	for i := range l.lines {
@@ -138,19 +138,19 @@ func (l *localLogs) readFile() (more bool) {
 	if f.file == nil && f.open(l.on) != nil {
 		return false
 	}
-	if l.rest(f) {
+	if l.readAppended(f) {
 		return true
 	}
 	// Another file has the name: the log was rotated after its old file was read to the end.
 	if f.rotated(l.on) {
 		f.close()
-		return f.open(l.on) == nil && l.rest(f)
+		return f.open(l.on) == nil && l.readAppended(f)
 	}
 	return false
 }
 
-// rest reads what was appended, and reports whether that exceeded the bound of one Read.
-func (l *localLogs) rest(f *followed) (more bool) {
+// readAppended reads what was appended, and reports whether that exceeded the bound of one Read.
+func (l *localLogs) readAppended(f *followed) (more bool) {
 	if f.goal == 0 {
 		now, err := f.file.Stat()
 		if err != nil {
@@ -208,10 +208,10 @@ func (s *lineSplitter) add(piece []byte, each func(line []byte)) {
 		case s.skip:
 			s.skip = false
 		case len(s.part) == 0:
-			each(bounded(piece[:end]))
+			each(trimLine(piece[:end]))
 		default:
 			s.keep(piece[:end])
-			each(bounded(s.part))
+			each(trimLine(s.part))
 		}
 		s.part = s.part[:0]
 		piece = piece[end+1:]
@@ -231,8 +231,8 @@ func (s *lineSplitter) keep(piece []byte) {
 // reset discards the unfinished line.
 func (s *lineSplitter) reset() { s.part, s.skip = s.part[:0], false }
 
-// bounded removes a trailing carriage return and cuts the line to maxLine bytes.
-func bounded(line []byte) []byte {
+// trimLine removes a trailing carriage return and cuts the line to maxLine bytes.
+func trimLine(line []byte) []byte {
 	if len(line) <= maxLine+1 {
 		line = bytes.TrimSuffix(line, []byte("\r"))
 	}

@@ -17,7 +17,7 @@ func want(text []byte) []string {
 	var out []string
 	for line := range bytes.Lines(text) {
 		if line, whole := bytes.CutSuffix(line, []byte("\n")); whole {
-			out = append(out, string(bounded(line)))
+			out = append(out, string(trimLine(line)))
 		}
 	}
 	return out
@@ -44,7 +44,7 @@ func TestLinesDoNotDependOnThePieces(t *testing.T) {
 			rest = rest[n:]
 		}
 		if !slices.Equal(got, want(text)) {
-			t.Fatalf("%q came as %q", text, got)
+			t.Fatalf("%q was split into %q", text, got)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func FuzzLines(f *testing.F) {
 			}
 		}
 		if !slices.Equal(got, want(text)) {
-			t.Fatalf("%q cut at %d came as %q", text, cut, got)
+			t.Fatalf("%q cut at %d was split into %q", text, cut, got)
 		}
 	})
 }
@@ -203,7 +203,7 @@ func TestLinesHaveTheHostsTime(t *testing.T) {
 
 // If the machine's clock differs from ours, lines carry the offset, and those read just
 // after the clock was set are unsure.
-func TestLinesOfAClockThatIsSet(t *testing.T) {
+func TestLinesReportThatTheClockWasSet(t *testing.T) {
 	ahead := time.Duration(0)
 	path := filepath.Join(t.TempDir(), "log")
 	logs, err := NewLocal(nil, nil).Beside(func() time.Duration { return ahead }).Follow(t.Context(), []string{path})

@@ -92,7 +92,7 @@ func (h *Held) Signal(s Signal) error {
 	}
 	err := h.handle.Signal(signals[s].number)
 	if err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("process %d does not take %s: %w", h.PID, s, err)
+		return fmt.Errorf("process %d cannot be sent %s: %w", h.PID, s, err)
 	}
 	return nil
 }
@@ -100,9 +100,9 @@ func (h *Held) Signal(s Signal) error {
 // Release closes the handle.
 func (h *Held) Release() { _ = h.handle.Release() }
 
-// within returns path relative to the first of dirs that contains it, "." for the folder
+// relativePath returns path relative to the first of dirs that contains it, "." for the folder
 // itself, and "" if none does.
-func within(path string, dirs []string) string {
+func relativePath(path string, dirs []string) string {
 	for _, dir := range dirs {
 		if path == dir {
 			return "."
@@ -114,12 +114,12 @@ func within(path string, dirs []string) string {
 	return ""
 }
 
-// mentioned returns within's result for a path that appears in an argument and extends to
+// pathInArgument returns relativePath's result for a path that appears in an argument and extends to
 // its end.
-func mentioned(arg string, dirs []string) string {
+func pathInArgument(arg string, dirs []string) string {
 	for _, dir := range dirs {
 		if at := strings.Index(arg+"/", dir+"/"); at >= 0 {
-			return within(arg[at:], dirs)
+			return relativePath(arg[at:], dirs)
 		}
 	}
 	return ""

@@ -46,13 +46,13 @@ func worksIn(pid int, dirs []string) string {
 	}
 	for _, link := range links {
 		path, _ := os.Readlink(link)
-		if at := within(path, dirs); at != "" {
+		if at := relativePath(path, dirs); at != "" {
 			return at
 		}
 	}
 	args, _ := os.ReadFile(folder + "cmdline")
 	for arg := range strings.SplitSeq(string(args), "\x00") {
-		if at := mentioned(arg, dirs); at != "" {
+		if at := pathInArgument(arg, dirs); at != "" {
 			return at
 		}
 	}

@@ -32,5 +32,5 @@ func carries(pid int, m Mark) bool { return slices.Contains(carriers(m), pid) }
 // worksIn returns where in one of the folders a process works, as shown by its arguments.
 func worksIn(pid int, dirs []string) string {
 	out, _ := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
-	return mentioned(strings.TrimSpace(string(out)), dirs)
+	return pathInArgument(strings.TrimSpace(string(out)), dirs)
 }

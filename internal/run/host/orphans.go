@@ -53,15 +53,15 @@ func CleanOrphans(root string, levels int) (removed []Orphan, err error) {
 		return nil, nil // our files are in readable folders
 	}
 	defer top.Close()
-	if !top.keeps() {
+	if !top.protectsEntries() {
 		return nil, nil
 	}
 	return cleanBelow(top, levels)
 }
 
-// keeps reports whether only this user and root can remove our folders from this one or
+// protectsEntries reports whether only this user and root can remove our folders from this one or
 // replace them.
-func (f *Folder) keeps() bool {
+func (f *Folder) protectsEntries() bool {
 	owner := ownerOf(f.info)
 	return (owner == os.Geteuid() || owner == 0) && (f.info.Mode()&othersWrite == 0 || f.info.Mode()&fs.ModeSticky != 0)
 }
@@ -101,7 +101,7 @@ func cleanBelow(f *Folder, depth int) (removed []Orphan, err error) {
 // removeOrphan removes the claimed folder dir of f if its owner has ended. It returns how
 // many disks it unmounted there.
 func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
-	note, err := dir.openOurs(ownerFile, os.O_RDWR)
+	note, err := dir.openOwned(ownerFile, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil // its owner is still making it
 	}
@@ -174,7 +174,7 @@ func endAll(o owner, dir string) error {
 			select {
 			case <-ticker.C:
 			case <-deadline:
-				return fmt.Errorf("process %d does not end though it was killed", h.PID)
+				return fmt.Errorf("process %d was killed and has not ended", h.PID)
 			}
 		}
 	}

@@ -62,7 +62,7 @@ func worker(t *testing.T, dir, mark string) Process {
 	return start(t, c)
 }
 
-func TestOrphanIsRemovedWithWhatWorksInIt(t *testing.T) {
+func TestRemovesOrphanAndKillsItsProcesses(t *testing.T) {
 	root, mark := t.TempDir(), NewMark()
 	dir := orphan(t, root, owner{Place: Here(), Owner: gone(t), Mark: mark})
 	p := worker(t, filepath.Join(dir, "m1"), mark.Env()) // and was not yet noted
@@ -73,13 +73,13 @@ func TestOrphanIsRemovedWithWhatWorksInIt(t *testing.T) {
 }
 
 // The owner file names a process of this user that does not work in the folder.
-func TestOnlyWhatProvesToBeOursIsKilled(t *testing.T) {
+func TestKillsOnlyProcessesWithMarkAndFolder(t *testing.T) {
 	mark := NewMark()
 	elsewhere := t.TempDir()
 	for name, c := range map[string]struct{ at, mark string }{
 		"neither":                    {elsewhere, ""},
-		"the mark alone":             {elsewhere, mark.Env()},
-		"the folder alone":           {"", ""},
+		"only the mark":              {elsewhere, mark.Env()},
+		"only the folder":            {"", ""},
 		"the folder, another's mark": {"", NewMark().Env()},
 	} {
 		root := t.TempDir()
@@ -99,7 +99,7 @@ func TestOnlyWhatProvesToBeOursIsKilled(t *testing.T) {
 }
 
 // A malformed mark, such as an empty one, matches no process.
-func TestMarkIsOneThatWasDrawn(t *testing.T) {
+func TestIgnoresMalformedMarks(t *testing.T) {
 	if m := NewMark(); !m.Valid() || m == NewMark() {
 		t.Errorf("%s", m)
 	}
@@ -110,7 +110,7 @@ func TestMarkIsOneThatWasDrawn(t *testing.T) {
 	}
 }
 
-func TestOwnerThatCannotBeSeenIsLeftAlone(t *testing.T) {
+func TestKeepsFolderOfAnUnreachableOwner(t *testing.T) {
 	here := Here()
 	for name, c := range map[string]struct {
 		place Place
@@ -129,7 +129,7 @@ func TestOwnerThatCannotBeSeenIsLeftAlone(t *testing.T) {
 }
 
 // CleanOrphans ignores what another user may have written, linked or replaced.
-func TestOnlyOwnFoldersCount(t *testing.T) {
+func TestIgnoresFoldersThatOthersCanChange(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, root, dir string) error{
 		"the folder is open to others": func(_ *testing.T, _, dir string) error { return os.Chmod(dir, 0o777) },
 		"and to its group":             func(_ *testing.T, _, dir string) error { return os.Chmod(dir, 0o770) },
@@ -210,7 +210,7 @@ func TestReleaseRemovesOnlyWhatWasClaimed(t *testing.T) {
 		t.Error("another's folder was emptied, or its link removed")
 	}
 	if exists(filepath.Join(parent, "away", ownerFile)) {
-		t.Error("what was claimed is left")
+		t.Error("the claimed folder was not removed")
 	}
 }
 
@@ -251,7 +251,7 @@ func TestReach(t *testing.T) {
 		{Place{"other", "later", "pid:[1]"}, OtherHost},
 		{Place{}, OtherHost},
 	} {
-		if got := c.place.from(here); got != c.want {
+		if got := c.place.reachFrom(here); got != c.want {
 			t.Errorf("%+v: %d, not %d", c.place, got, c.want)
 		}
 	}

@@ -31,9 +31,9 @@ const (
 )
 
 // Reach compares the place with ours.
-func (p Place) Reach() Reach { return p.from(Here()) }
+func (p Place) Reach() Reach { return p.reachFrom(Here()) }
 
-func (p Place) from(here Place) Reach {
+func (p Place) reachFrom(here Place) Reach {
 	switch {
 	case p.Boot == here.Boot && p.PIDs == here.PIDs && (p.Boot != "" || p.Machine == here.Machine):
 		return SamePlace
@@ -47,7 +47,7 @@ func (p Place) from(here Place) Reach {
 
 // SameMachine reports whether two places are on one machine.
 func (p Place) SameMachine(other Place) bool {
-	reach := p.from(other)
+	reach := p.reachFrom(other)
 	return reach == SamePlace || reach == OtherSpace
 }
 

@@ -27,7 +27,7 @@ func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 	}
 	blocks := (ephemeralFrom() - lowestPort) / block
 	if blocks < 1 {
-		return nil, fmt.Errorf("the system takes ports for outgoing connections from %d on, which leaves no room for servers from %d on", ephemeralFrom(), lowestPort)
+		return nil, fmt.Errorf("the system uses ports from %d for outgoing connections, which leaves none for servers, whose lowest is %d; raise net.ipv4.ip_local_port_range", ephemeralFrom(), lowestPort)
 	}
 	var last error
 	for range attempts {
@@ -35,7 +35,7 @@ func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 			return nil, err
 		}
 		var lease *Lease
-		err := l.within(func() (err error) {
+		err := l.runInNetwork(func() (err error) {
 			lease, err = reserve(l.leaseAddress(), lowestPort+block*l.pick(blocks), count)
 			return err
 		})
@@ -44,7 +44,7 @@ func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 		}
 		last = err
 	}
-	return nil, fmt.Errorf("no %d free ports were found on %s: %w", count, cmp.Or(l.address, "the loopback interface"), last)
+	return nil, fmt.Errorf("%d free ports were not found on %s: %w", count, cmp.Or(l.address, "the loopback interface"), last)
 }
 
 // leaseAddress returns the host's address. For a host without one, it returns a new

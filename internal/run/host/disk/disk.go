@@ -63,7 +63,7 @@ func Serve(at, beside string, in io.Reader, out io.Writer) error {
 		var r request
 		if err := requests.Decode(&r); err != nil {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				err = fmt.Errorf("what the disk at %s is to do cannot be read: %w", at, err)
+				err = fmt.Errorf("a request to the disk at %s cannot be read: %w", at, err)
 				return errors.Join(err, d.unmount())
 			}
 			return d.unmount()

@@ -97,7 +97,7 @@ func (d *disk) powerLoss() (lost int, err error) {
 	}
 	errs = append(errs, d.names.lose(), d.start())
 	if err := errors.Join(errs...); err != nil {
-		return lost, fmt.Errorf("the power loss of the disk at %s went wrong, and what is there means nothing: %w", d.at, err)
+		return lost, fmt.Errorf("the power loss of the disk at %s failed, so its contents are undefined: %w", d.at, err)
 	}
 	return lost, nil
 }

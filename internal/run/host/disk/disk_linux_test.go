@@ -114,7 +114,7 @@ func (m *model) tree() map[string]string {
 
 // A power loss leaves exactly what was synced or written back, and nothing of what a lying
 // disk claimed to have synced.
-func TestPowerLossLeavesWhatWasSynced(t *testing.T) {
+func TestPowerLossKeepsSyncedData(t *testing.T) {
 	seeds := 8
 	if testing.Short() {
 		seeds = 2
@@ -151,7 +151,7 @@ func TestPowerLossLeavesWhatWasSynced(t *testing.T) {
 				}
 			}
 			if left := slices.Collect(maps.Keys(tree(t, d.names.trash))); len(d.names.open) == 0 && len(left) > 0 {
-				t.Errorf("%q are left of what was removed", left)
+				t.Errorf("removed files are still in the trash: %q", left)
 			}
 		})
 	}
@@ -267,7 +267,7 @@ func TestMappedFileShowsWhatIsWritten(t *testing.T) {
 
 // A full disk accepts overwrites, a failing disk accepts nothing, and both work again after
 // the fault has ended.
-func TestFullAndFailing(t *testing.T) {
+func TestFullAndFailingDisks(t *testing.T) {
 	d := mounted(t)
 	f, err := os.Create(filepath.Join(d.at, "f"))
 	must(t, err)
@@ -339,7 +339,7 @@ func TestServeEndsWithItsInput(t *testing.T) {
 
 // Concurrent syncs survive a power loss: several writers repeatedly replace their own parts
 // of one file, and the power fails in between.
-func TestSyncsAtOnce(t *testing.T) {
+func TestConcurrentSyncsSurvivePowerLoss(t *testing.T) {
 	d := mounted(t)
 	const writers, part = 4, 6000 // parts share blocks
 	for round := range 5 {
@@ -366,7 +366,7 @@ func TestSyncsAtOnce(t *testing.T) {
 		must(t, f.Close())
 		lost, err := d.powerLoss()
 		if err != nil || lost > 1 {
-			t.Fatalf("%d files lost something: %v", lost, err)
+			t.Fatalf("%d files lost data: %v", lost, err)
 		}
 		b, err := os.ReadFile(filepath.Join(d.at, "f"))
 		must(t, err)
@@ -385,7 +385,7 @@ func TestSyncsAtOnce(t *testing.T) {
 
 // A process that still runs at a power loss cannot use its open files any more, nor change
 // the files that are there afterwards.
-func TestFilesThatWereOpenArePutAside(t *testing.T) {
+func TestPowerLossInvalidatesOpenFiles(t *testing.T) {
 	d := mounted(t)
 	f, err := os.Create(filepath.Join(d.at, "f"))
 	must(t, err)
@@ -396,7 +396,7 @@ func TestFilesThatWereOpenArePutAside(t *testing.T) {
 	must(t, err)
 	lost, err := d.powerLoss()
 	if err != nil || lost != 1 {
-		t.Fatalf("%d files lost something: %v", lost, err)
+		t.Fatalf("%d files lost data: %v", lost, err)
 	}
 	if _, err := f.WriteString("later"); err == nil {
 		t.Error("a file that was open before can still be written to")

@@ -75,7 +75,7 @@ func TestDiskOfAnotherProcess(t *testing.T) {
 	must(t, err)
 	must(t, f.Close())
 	if lost, err := d.PowerLoss(t.Context()); lost != 1 || err != nil {
-		t.Errorf("%d files lost something: %v", lost, err)
+		t.Errorf("%d files lost data: %v", lost, err)
 	}
 	if b, err := os.ReadFile(filepath.Join(at, "f")); string(b) != "synced" || err != nil {
 		t.Errorf("%q, %v", b, err)
@@ -86,10 +86,10 @@ func TestDiskOfAnotherProcess(t *testing.T) {
 		t.Error("it is still mounted")
 	}
 	if b, err := os.ReadFile(filepath.Join(Beside(at), "files", "f")); string(b) != "synced" || err != nil {
-		t.Errorf("beside: %q, %v", b, err)
+		t.Errorf("in the backing folder: %q, %v", b, err)
 	}
 	if err := d.Set(t.Context(), Faults{}); err == nil {
-		t.Error("a disk that is gone takes faults")
+		t.Error("a closed disk accepts faults")
 	}
 }
 
@@ -108,7 +108,7 @@ func TestKilledProcessesLeaveNoMount(t *testing.T) {
 			t.Error("it is still mounted")
 		}
 	})
-	t.Run("who holds it", func(t *testing.T) {
+	t.Run("the holder", func(t *testing.T) {
 		at := place(t)
 		holder := exec.Command(os.Args[0], hold, at)
 		out, err := holder.StdoutPipe()
@@ -127,7 +127,7 @@ func TestKilledProcessesLeaveNoMount(t *testing.T) {
 }
 
 // An unmountable disk is reported in one sentence.
-func TestDiskThatCannotBeMounted(t *testing.T) {
+func TestReportsUnmountableDisk(t *testing.T) {
 	at := place(t)
 	must(t, os.Remove(at))
 	_, err := Start(t.Context(), os.Args[0], at)

@@ -4,4 +4,4 @@ package helper
 
 import "syscall"
 
-func apart() *syscall.SysProcAttr { return nil }
+func newGroup() *syscall.SysProcAttr { return nil }

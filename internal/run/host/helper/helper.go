@@ -59,7 +59,7 @@ func Start(ctx context.Context, self, what string, inherited []*os.File, args ..
 	cmd := exec.Command(self, args...)
 	cmd.Env = files.CleanEnviron()
 	cmd.ExtraFiles = inherited
-	cmd.SysProcAttr = apart() // a Ctrl-C must not reach it: members end first
+	cmd.SysProcAttr = newGroup() // a Ctrl-C must not reach it: members end first
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

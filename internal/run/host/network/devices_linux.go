@@ -29,7 +29,7 @@ func (s *Space) close() { _ = s.handle.Close() }
 // In calls what in the namespace: sockets and processes that it creates belong to it.
 func (s *Space) In(what func() error) (err error) {
 	OnThread(func() {
-		err = away(func() error { return unix.Setns(int(s.handle.Fd()), unix.CLONE_NEWNET) }, what)
+		err = runInNamespace(func() error { return unix.Setns(int(s.handle.Fd()), unix.CLONE_NEWNET) }, what)
 	})
 	return err
 }
@@ -54,9 +54,9 @@ func OnThread(what func()) {
 // ownNetwork is the network namespace of the current thread.
 const ownNetwork = "/proc/thread-self/ns/net"
 
-// away moves the thread to another namespace with leave, calls what there, and moves the
+// runInNamespace moves the thread to another namespace with leave, calls what there, and moves the
 // thread back.
-func away(leave, what func() error) error {
+func runInNamespace(leave, what func() error) error {
 	own, err := os.Open(ownNetwork)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func away(leave, what func() error) error {
 	err = what()
 	if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); back != nil {
 		runtime.LockOSThread() // no other goroutine may use the thread: it ends with this one
-		return errors.Join(err, fmt.Errorf("a thread does not come back from a member's network: %w", back))
+		return errors.Join(err, fmt.Errorf("a thread cannot return from a member's network: %w", back))
 	}
 	return err
 }
@@ -92,7 +92,7 @@ const attempts = 50
 // newDevices makes the devices of a network with the given number of members.
 func newDevices(members int) (*made, error) {
 	m := &made{}
-	if err := m.all(members); err != nil {
+	if err := m.make(members); err != nil {
 		m.closeFiles()
 		(&Network{spaces: m.spaces}).closeSpaces()
 		return nil, refused(err)
@@ -100,8 +100,8 @@ func newDevices(members int) (*made, error) {
 	return m, nil
 }
 
-// all makes the devices. If it fails, m holds those that it made.
-func (m *made) all(members int) error {
+// make makes the devices. If it fails, m holds those that it made.
+func (m *made) make(members int) error {
 	subnet, err := m.join(rand.IntN)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (m *made) all(members int) error {
 		s := &Space{address: place(subnet, i+1)}
 		var device *os.File
 		OnThread(func() {
-			err = away(func() error { return unix.Unshare(unix.CLONE_NEWNET) }, func() (err error) {
+			err = runInNamespace(func() error { return unix.Unshare(unix.CLONE_NEWNET) }, func() (err error) {
 				if s.handle, err = os.Open(ownNetwork); err != nil {
 					return err
 				}
@@ -158,7 +158,7 @@ func (m *made) join(pick func(n int) int) (netip.Prefix, error) {
 			return subnet, err
 		}
 	}
-	return netip.Prefix{}, errors.New("the members' network finds no part of 198.18.0.0/15 that this machine does not use")
+	return netip.Prefix{}, errors.New("the members' network needs a /24 subnet of 198.18.0.0/15 that this machine does not use, and found none")
 }
 
 // place returns the subnet's address with the given last byte.
@@ -298,9 +298,9 @@ func routeOf(m *syscall.NetlinkMessage) (to netip.Prefix, device int) {
 func refused(err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		return fmt.Errorf("faults of the network need root, or a network of one's own in which that may be done, as by unshare --map-root-user --net: %w", err)
+		return fmt.Errorf("network faults need root, or a user and network namespace, as made by unshare --map-root-user --net: %w", err)
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
-		return fmt.Errorf("faults of the network need TUN devices, which this machine does not have: %w", err)
+		return fmt.Errorf("network faults need TUN devices, which this machine does not have: %w", err)
 	}
 	return err
 }

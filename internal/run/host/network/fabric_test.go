@@ -179,7 +179,7 @@ func TestRate(t *testing.T) {
 }
 
 // Healing a link sends its waiting packets in order; cutting it drops them.
-func TestHealingLetsGo(t *testing.T) {
+func TestHealingSendsWaitingPackets(t *testing.T) {
 	late := Link{Delay: time.Hour}
 	s := newSimulated(at(1, 2, late), at(1, 3, late))
 	for i := range uint32(10) {
@@ -203,7 +203,7 @@ func TestHealingLetsGo(t *testing.T) {
 		t.Errorf("%d bytes still wait", s.bytes)
 	}
 	if s.set([]faultAt{at(1, 4, late)}) == nil || s.set([]faultAt{at(-1, 2, late)}) == nil {
-		t.Error("there are links to nobody")
+		t.Error("a link to an unknown end was accepted")
 	}
 }
 
@@ -235,7 +235,7 @@ func FuzzForward(f *testing.F) {
 		var to []int
 		f := newFabric(subnet, 3, rand.New(rand.NewPCG(1, 2)), func(end int, sent []byte) {
 			if string(sent) != string(p) {
-				t.Errorf("%x came of %x", sent, p)
+				t.Errorf("%x was sent for %x", sent, p)
 			}
 			to = append(to, end)
 		})

@@ -172,7 +172,7 @@ func TestMembersReachEachOther(t *testing.T) {
 	}
 	for _, f := range []Fault{{From: "m1", To: "m4"}, {From: "m9", To: "m1"}} {
 		if err := n.Set(t.Context(), []Fault{f}); err == nil || !strings.Contains(err.Error(), "it has clients, m1, m2, m3") {
-			t.Errorf("a link of nobody: %v", err)
+			t.Errorf("a link from or to an unknown end: %v", err)
 		}
 	}
 }
@@ -182,7 +182,7 @@ const quiet = 300 * time.Millisecond
 
 // A cut link silently drops packets. The TCP connection survives the cut and delivers its
 // data after the heal.
-func TestCutLinkAndHealed(t *testing.T) {
+func TestConnectionSurvivesCutLink(t *testing.T) {
 	n := joined(t)
 	for _, c := range []struct {
 		name   string
@@ -223,7 +223,7 @@ func TestCutLinkAndHealed(t *testing.T) {
 
 // A round trip over delayed links takes at least the delay of each direction. The fabric's
 // tests check the details.
-func TestLateLink(t *testing.T) {
+func TestDelayedLinks(t *testing.T) {
 	n := joined(t)
 	const late = 100 * time.Millisecond
 	for protocol := range map[string]bool{"tcp": true, "udp": true} {
@@ -259,7 +259,7 @@ func TestKilledProcessesLeaveNothing(t *testing.T) {
 	if err := Possible(); err != nil {
 		t.Skip(err)
 	}
-	t.Run("the one that forwards", func(t *testing.T) {
+	t.Run("the forwarder", func(t *testing.T) {
 		n, err := Start(t.Context(), os.Args[0], []string{"m1"})
 		must(t, err)
 		device := deviceOf(t, n.Space(0).address)
@@ -270,7 +270,7 @@ func TestKilledProcessesLeaveNothing(t *testing.T) {
 		n.Close()
 		gone(t, device)
 	})
-	t.Run("who holds it", func(t *testing.T) {
+	t.Run("the holder", func(t *testing.T) {
 		holder := exec.Command(os.Args[0], hold)
 		out, err := holder.StdoutPipe()
 		must(t, err)
@@ -310,12 +310,12 @@ func gone(t *testing.T, device string) {
 }
 
 // Impossible networks are refused with one sentence.
-func TestNetworksThatCannotBe(t *testing.T) {
+func TestRefusesImpossibleNetworks(t *testing.T) {
 	for _, c := range []struct {
 		subnet  string
 		members int
 	}{{"198.18.7.0", 3}, {"198.18.7.0/16", 3}, {"fd00::/24", 3}, {"198.18.7.0/24", 0}, {"198.18.7.0/24", 254}} {
-		if err := Serve(c.subnet, c.members, os.Stdin, os.Stdout); err == nil || !strings.Contains(err.Error(), "no network") {
+		if err := Serve(c.subnet, c.members, os.Stdin, os.Stdout); err == nil || !strings.Contains(err.Error(), "not a network") {
 			t.Errorf("%s with %d members: %v", c.subnet, c.members, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-var errNoNetworks = errors.New("faults of the network need Linux")
+var errNoNetworks = errors.New("network faults need Linux")
 
 // Space represents a member's network, which needs Linux.
 type Space struct{}

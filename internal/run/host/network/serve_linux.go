@@ -34,7 +34,7 @@ const batch = 64
 func Serve(subnet string, members int, in, out *os.File) error {
 	prefix, err := netip.ParsePrefix(subnet)
 	if err != nil || !prefix.Addr().Is4() || prefix.Bits() != 24 || members < 1 || members >= ourPlace {
-		return fmt.Errorf("%q and %d members are no network: the subnet is one such as 198.18.7.0/24, of at most %d members", subnet, members, ourPlace-1)
+		return fmt.Errorf("%q with %d members is not a network; give an IPv4 subnet such as 198.18.7.0/24 and at most %d members", subnet, members, ourPlace-1)
 	}
 	address := prefix.Addr().As4()
 	s := &forwarder{answers: json.NewEncoder(out), began: time.Now()}
@@ -118,7 +118,7 @@ func (s *forwarder) ask() (more bool, err error) {
 	case err == unix.EAGAIN || err == unix.EINTR:
 		return true, nil
 	case err != nil:
-		return false, fmt.Errorf("what the members' network is to do cannot be read: %w", err)
+		return false, fmt.Errorf("a request to the members' network cannot be read: %w", err)
 	case n == 0:
 		return false, nil
 	}
