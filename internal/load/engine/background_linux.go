@@ -6,29 +6,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// backgroundNice is what work beside the loops is nicer by: enough to give way
-// at once, and a tenth of a processor is left to it on a machine that is full.
+// backgroundNice is the niceness of background work. It gives way to the loops at once, and
+// still gets a tenth of a CPU on a fully loaded machine.
 const backgroundNice = 10
 
-// Background makes the calling goroutine give way to the loops, for the rest of
-// its life: merging and recording a second takes some milliseconds, and where
-// processors are few a loop would wait for them.
+// Background lowers the priority of the calling goroutine below that of the loops, for the
+// rest of its life. Merging and recording a second takes some milliseconds, for which a
+// loop would otherwise wait on a machine with few CPUs.
 func Background() {
-	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+	runtime.LockOSThread() // never unlocked: the thread exits with the goroutine
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), backgroundNice)
 }
 
-// urgent is the priority of a loop that keeps a schedule: what else runs on the
-// machine has the processor for longer, and it has it sooner.
+// urgent is the niceness of a loop that keeps a schedule. The scheduler gives it the CPU
+// sooner and for longer than the other programs of the machine.
 const urgent = -20
 
-// prefer gives the thread of an open loop's event loop a higher priority, where
-// we may: what it waits for a processor is in the response times. A closed loop's
-// stays as it is, because it answers many at once when it has waited, and waits
-// for nobody but the store.
+// prefer raises the priority of an open loop's thread, if the process has the right to:
+// every wait for a CPU is part of the response times. A closed loop keeps its priority: it
+// processes many replies at once after a wait, and depends only on the store.
 func prefer(thread int) { _ = unix.Setpriority(unix.PRIO_PROCESS, thread, urgent) }
 
-// MayPrefer reports whether we may: then others need not give way to such a loop.
+// MayPrefer reports whether the process may raise priorities. If it may, other threads need
+// not give way to an open loop.
 func MayPrefer() bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -37,8 +37,8 @@ func MayPrefer() bool {
 	if err != nil || unix.Setpriority(unix.PRIO_PROCESS, thread, urgent) != nil {
 		return false
 	}
-	return unix.Setpriority(unix.PRIO_PROCESS, thread, 20-is) == nil // as the system call has it
+	return unix.Setpriority(unix.PRIO_PROCESS, thread, 20-is) == nil // the system call returns 20 - niceness
 }
 
-// Yield lets other threads that wait for the caller's processor have it first.
+// Yield lets other threads that wait for the caller's CPU run first.
 func Yield() { _, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }

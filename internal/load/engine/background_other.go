@@ -2,15 +2,15 @@
 
 package engine
 
-// Background makes the calling goroutine give way to the loops, where the
-// system has priorities of threads.
+// Background lowers the priority of the calling goroutine on systems where threads have
+// priorities.
 func Background() {}
 
-// prefer is for Linux, where threads have priorities.
+// prefer raises the priority of a thread on Linux only.
 func prefer(int) {}
 
-// MayPrefer reports whether a loop has a higher priority.
+// MayPrefer reports whether the process may raise the priority of a loop.
 func MayPrefer() bool { return false }
 
-// Yield is for Linux, where many workers may be on few processors.
+// Yield lets other threads run first on Linux only.
 func Yield() {}

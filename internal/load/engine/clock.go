@@ -5,7 +5,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// boundary is the end of a second, of a phase, or of the load.
+// boundary ends a second, a phase, or the load, at the time clock.next.
 func (l *Loop) boundary() {
 	at := l.clock.next
 	switch {
@@ -26,12 +26,14 @@ func (l *Loop) boundary() {
 	}
 }
 
-// start makes the loop begin its first phase at the given time.
+// start makes the loop begin its first phase at a time on its clock.
 func (l *Loop) start(at int64) {
 	l.clock = clockwork{phases: l.cfg.Phases, next: at, end: never}
 	l.sched.due = never
 }
 
+// openPhase begins phase i, and the clients' first operations if it is the first phase
+// of a closed loop.
 func (l *Loop) openPhase(i int, at int64) {
 	c := &l.clock
 	c.at, c.origin, c.index, c.end = i, at, 0, never
@@ -68,6 +70,7 @@ func (l *Loop) openPhase(i int, at int64) {
 	}
 }
 
+// mark calls Config.Mark, and keeps the function that it returns for settleMarks.
 func (l *Loop) mark(at int64, ended bool) {
 	then := l.cfg.Mark(Mark{Phase: l.clock.phase().Kind, Ended: ended, At: at, Thread: int(l.Live.Thread.Load())})
 	if then != nil {
@@ -75,7 +78,8 @@ func (l *Loop) mark(at int64, ended bool) {
 	}
 }
 
-// settleMarks does what marks left for when operations are on their way.
+// settleMarks calls the functions that Config.Mark returned. The operations that were due
+// then are written now.
 func (l *Loop) settleMarks() {
 	for _, then := range l.marked {
 		then()
@@ -100,12 +104,13 @@ func (l *Loop) endSecond(at int64) {
 	l.conns.bytesIn, l.conns.bytesOut = 0, 0
 }
 
-// openWindow notes what the measured window begins with.
+// openWindow starts the measurement: it counts the operations that are already due or in
+// flight as carried in.
 func (l *Loop) openWindow(at int64) {
 	l.res.Opened, l.measuring, l.areaAt = at, true, at
 	l.res.Steady = l.cfg.Shared.warming.steady.Load()
 	l.pauses.count(true, l.poller)
-	if !l.opens() { // an open loop's clients wait for nobody, whoever has the processor
+	if !l.opens() { // an open loop's response times include every wait for a CPU
 		l.runWaits.begin(l.poller, l.now)
 	}
 	l.watchers.begin(l.now)
@@ -120,7 +125,7 @@ func (l *Loop) openWindow(at int64) {
 	}
 	if l.sched.pacer != nil && l.sched.due < at {
 		oldest = min(oldest, l.sched.due)
-		// What the warm-up's schedule still has due counts as well.
+		// The rest of the warm-up's schedule is still due, too.
 		l.res.CarriedIn += l.sched.backlog(at)
 	}
 	if l.cfg.Shared.several() {
@@ -131,25 +136,25 @@ func (l *Loop) openWindow(at int64) {
 	l.res.CarriedInAge = at - oldest
 }
 
-// close ends the load: nothing more becomes due, what was never written is
-// not_sent, and what is in flight is awaited.
+// close ends the load: no further operation becomes due, operations that were never
+// written fail as not_sent, and the loop drains the operations in flight.
 func (l *Loop) close(at int64) {
-	if l.measuring { // the area ends where the window does, and the clock may be beyond
+	if l.measuring { // the window ends at `at`; the clock may already be later
 		l.res.InFlightArea += float64(at-l.areaAt) * float64(l.slots.open)
 		l.res.RestingArea += float64(at-l.areaAt) * float64(len(l.closed.rests.resting))
 		l.areaAt = at
 	}
 	if !l.stopped {
-		l.fireUntil(at) // what was due just before and is a moment late
+		l.fireUntil(at) // operations that became due just before
 	}
 	if l.cfg.Fine {
-		for client := range l.closed.clients { // that wait on
+		for client := range l.closed.clients { // clients that are still waiting
 			l.waited(int32(client), at) // #nosec G115 -- as cfg.Clients
 		}
 	}
 	l.endSecond(at)
 	if at <= l.clock.current.start {
-		l.secs.dropEmpty() // the loop was beyond the end, which another loop knew first
+		l.secs.dropEmpty() // another loop ended the load before this loop's second began
 	}
 	l.watchers.holdTail(l.clock.current)
 	l.holdPrompts()
@@ -164,8 +169,8 @@ func (l *Loop) close(at int64) {
 	l.giveUpSchedule(at)
 	for tag := l.slots.head; tag != none; {
 		next := l.slots.table[tag].next
-		// What has begun to connect is under way, and awaited; so is what others' answers
-		// are awaited for.
+		// An operation whose connection is being opened counts as in flight, and so does an
+		// operation of a Reactive source that waits for other replies: the loop drains both.
 		switch sl := &l.slots.table[tag]; {
 		case sl.state != waiting || l.cfg.NewConnection:
 		case sl.client >= 0 && l.waitsForOthers(sl):
@@ -177,8 +182,8 @@ func (l *Loop) close(at int64) {
 	}
 }
 
-// release hands over the seconds that are complete. What another loop has due
-// and cannot take up may still come into this loop's books.
+// release hands over the complete seconds. With several loops, operations that another
+// loop cannot start may still be counted in this loop's seconds.
 func (l *Loop) release() {
 	pending := l.pending()
 	if s := l.cfg.Shared; s.several() && l.sched.pacer != nil {
@@ -191,20 +196,20 @@ func (l *Loop) release() {
 	l.secs.release(pending)
 }
 
-// pending is the earliest time at which an operation that does not exist yet
+// pending returns the earliest time at which an operation that does not exist yet
 // can be due.
 func (l *Loop) pending() int64 {
 	if l.draining {
-		return l.sched.due // of what is abandoned at the end; never without that
+		return l.sched.due // of operations that abandonSchedule will count; never if there are none
 	}
 	return min(l.now, l.sched.due)
 }
 
-// to moves the loop's clock on: seconds and phases that have ended meanwhile
-// are closed in their order.
+// to advances the loop's clock to now. It closes all seconds and phases that have
+// ended, in order. It ignores a time before the loop's clock.
 func (l *Loop) to(now int64) {
 	if now < l.now {
-		return // read before something that was acted on already
+		return // the time of a read that was processed after a later event
 	}
 	l.now = now
 	if l.measuring {

@@ -6,29 +6,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// closedLoop counts a closed loop's operations.
+// closedLoop tracks the clients of a closed loop and the numbers of their operations.
+//
+// Invariant: while the load runs, each client has one open operation, rests (rests), or has
+// found no number left (without).
 type closedLoop struct {
-	n        uint64  // of the next operation in this phase, without a total
-	bounded  bool    // a total bounds the phase
-	batch    span    // of the total's numbers: this loop's, not begun
-	inWindow int     // measured operations that are open
+	n        uint64  // number of the next operation in this phase, without a total
+	bounded  bool    // a total ends the phase
+	batch    span    // numbers of the total that this loop has taken and not started
+	inWindow int     // open operations that are due in the window
 	lastAt   int64   // when the last of them ended
-	without  []int32 // clients for which there was no number left
-	asking   []int32 // the same, while they ask again
+	without  []int32 // clients that found no number left
+	asking   []int32 // the same clients, while they ask again
 	rests    rests
 	clients  []client
-	opened   []string // by place: the endpoint that it had all the window; empty if it moved
+	opened   []string // by place: its endpoint during the whole window; empty if it moved
 }
 
-// client is a client of a closed loop. What is counted lies beside what its next
+// client is a client of a closed loop. Its counters are next to the place, which its next
 // operation needs, so that counting touches no other memory.
 type client struct {
 	place     int
-	completed uint64 // of its operations due in the window
-	succeeded int64  // when its last success was, or it began; of a load with faults
+	completed uint64 // operations due in the window and completed
+	succeeded int64  // time of its last success, or of its start; only with Config.Fine
 }
 
-// begin makes a client's next operation, due now.
+// begin starts a client's next operation, which is due at due.
 func (l *Loop) begin(client int32, due int64) {
 	if l.draining {
 		return
@@ -63,7 +66,7 @@ func (l *Loop) begin(client int32, due int64) {
 	sl.queued = sl.sent == 0
 }
 
-// open notes where the window finds the places.
+// open records the endpoints of all places when the window opens.
 func (c *closedLoop) open(cs *connections) {
 	c.opened = make([]string, len(cs.places))
 	for place, i := range cs.places {
@@ -71,8 +74,8 @@ func (c *closedLoop) open(cs *connections) {
 	}
 }
 
-// connections is what the window's clients completed, by place; nil if the
-// window did not open, or there are no clients.
+// connections returns the operations that the window's clients completed, by place. It
+// returns nil if the window did not open or there are no clients.
 func (c *closedLoop) connections() []measure.Connection {
 	if c.opened == nil || len(c.clients) == 0 {
 		return nil
@@ -87,7 +90,7 @@ func (c *closedLoop) connections() []measure.Connection {
 	return slices.DeleteFunc(all, func(one measure.Connection) bool { return len(one.Completed) == 0 })
 }
 
-// noteSuccess counts an operation for its client, and notes until when that had no success.
+// noteSuccess counts a success for its client and records how long the client had none.
 func (l *Loop) noteSuccess(sl *slot, at int64) {
 	c := &l.closed.clients[sl.client]
 	if sl.measured {
@@ -99,12 +102,12 @@ func (l *Loop) noteSuccess(sl *slot, at int64) {
 	}
 }
 
-// waited notes for how long a client had no success, until now.
+// waited records the time since a client's last success, if it is long enough to matter.
 func (l *Loop) waited(client int32, at int64) {
 	s, length := l.clock.current, at-l.closed.clients[client].succeeded
 	if length < measure.LeastWait*1_000_000 || s == nil {
 		return
 	}
 	number := (uint64(client)*l.cfg.Stride+l.cfg.Offset)*l.cfg.Shards + l.cfg.Shard
-	s.fine().Waited(uint32(number), length, at-s.start) // #nosec G115 -- there are not so many clients
+	s.fine().Waited(uint32(number), length, at-s.start) // #nosec G115 -- client numbers are far below 2^32
 }

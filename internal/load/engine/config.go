@@ -10,120 +10,119 @@ import (
 // Phase is a part of the load.
 type Phase struct {
 	Kind measure.Phase
-	// Pacer is the open loop's schedule; nil is a closed loop.
+	// Pacer is the schedule of an open loop; nil for a closed loop.
 	Pacer pace.Pacer
-	// Duration is the phase's length in nanoseconds; 0 when Total bounds it,
-	// which only a closed loop may leave so.
+	// Duration is the length of the phase in nanoseconds. It is 0 if Total ends the
+	// phase, which only a closed loop allows.
 	Duration int64
-	// Most is the length up to which a closed loop's warm-up goes on beyond its
-	// Duration while its throughput is not steady; 0 ends it with its Duration.
+	// Most is the longest time, in nanoseconds, for which a closed loop's warm-up continues
+	// while its throughput is not steady. If Most is 0 the warm-up ends after Duration.
 	Most int64
-	// Total is how many operations there are in all loops together; 0 for as
-	// many as the duration holds.
+	// Total is the number of operations in all loops together; 0 for as many as fit
+	// into Duration.
 	Total uint64
 }
 
-// Config is one loop's part of a load.
+// Config describes one loop's part of a load.
 type Config struct {
 	Codecs store.Codecs
 	Source Source
-	// History is nil where nobody checks the answers.
+	// History records operations for verification; nil if there is none.
 	History History
-	// Endpoints has an endpoint for each of this loop's connections.
+	// Endpoints lists the endpoint of each connection of this loop.
 	Endpoints []string
-	// MemberAt is the member at an endpoint, by its number, for protocols whose
-	// answers do not say who answers; 0 if it is not known. May be nil.
+	// MemberAt returns the number of the member at an endpoint, or 0 if it is unknown. It
+	// is for protocols whose replies do not name the member. It may be nil.
 	MemberAt func(endpoint string) uint64
-	// Clients has a connection's index for each client of a closed loop; the
-	// client's number is its index times Stride plus Offset.
+	// Clients has a connection's index for each client of a closed loop. The number of
+	// the client with index i is i × Stride + Offset.
 	Clients []int
-	// NewConnection gives each operation a connection of its own: a place in
-	// Endpoints holds one at a time, and each client has its own place.
+	// NewConnection opens a new connection for each operation: each entry of Endpoints
+	// has at most one connection at a time, and each client has its own entry.
 	NewConnection bool
-	// WatchOnly is how many of the endpoints, the last, are for watchers alone.
+	// WatchOnly is the number of endpoints that only watchers use: the last ones.
 	WatchOnly int
 	// Watching is nil unless some loop of the load has watchers.
 	Watching *Watching
-	// Stride is how many loops share the load in this process, and Offset this
-	// one's place among them. In a closed loop without a total this loop sends
-	// the operations whose number modulo Stride is Offset. In an open loop
-	// operation n belongs to place n modulo Places, which is the loop's own that
-	// has the place: place k of all is in loop k modulo Stride.
+	// Stride is the number of loops that share the load in this process, and Offset is
+	// the index of this loop. In an open loop operation n belongs to place n modulo Places,
+	// and place k belongs to loop k modulo Stride. In a closed loop without a total this
+	// loop sends the operations whose number modulo Stride is Offset.
 	Offset, Stride uint64
-	// Shards is in how many processes the load is generated, and Shard which of
-	// them this is; 0 shards are one. All numbers above are then of the
+	// Shards is the number of processes that generate the load, and Shard is the index of
+	// this process; 0 shards mean one. With several shards the numbers above count only the
 	// operations, clients and places k for which k modulo Shards is Shard.
 	Shard, Shards uint64
-	// Places is how many connections all loops of all shards together have for
-	// operations; 0 for as many a loop as this one has.
+	// Places is the number of connections for operations in all loops of all shards; 0
+	// means Stride times the number in this loop.
 	Places int
-	// Shared is what the loops of the load share; nil for a load of one loop.
+	// Shared holds what the loops of the load share; nil for a load of one loop.
 	Shared      *Shared
 	Phases      []Phase
-	Timeout     int64 // nanoseconds, from when an operation is sent
-	MaxInFlight int   // open loop; of all loops together
-	// DrainOnStop bounds the wait for what is in flight after Stop, in
-	// nanoseconds.
+	Timeout     int64 // nanoseconds after an operation was sent
+	MaxInFlight int   // limit of an open loop, for all loops together
+	// DrainOnStop limits the wait for operations in flight after Stop, in nanoseconds.
 	DrainOnStop int64
 	Seed        uint64
-	// MaxHeld bounds what all of this loop's connections keep of answers that
-	// are not whole, in bytes; 0 means DefaultMaxHeld.
+	// MaxHeld limits the bytes of incomplete replies that all connections of this loop
+	// buffer; 0 means poll.DefaultMaxHeld.
 	MaxHeld int
-	// Fine has each second say how it went within (measure.Fine).
+	// Fine records in each second when operations ended within it (measure.Fine).
 	Fine bool
-	// LeaseOf is the lease that the n-th operation, of a client, keeps alive if it is a
-	// keep-alive. Nil where nobody asks which leases ended.
+	// LeaseOf returns the lease that operation n of a client keeps alive, if the operation
+	// is a keep-alive. It is nil if ended leases are not recorded.
 	LeaseOf func(n uint64, client uint32) int64
-	// Hand takes finished seconds, in order; a measure.Collector settles them. Recycle gives
-	// their histograms back, if it has any, also to the goroutine that settles them. Neither
-	// blocks for long.
+	// Hand receives complete seconds in order; a measure.Collector merges them. Recycle
+	// returns a histogram for reuse, or nil if none is free. The goroutine that merges
+	// seconds calls Recycle too. Neither function blocks for long.
 	Hand    func(*measure.Second)
 	Recycle func() *measure.Histogram
-	// Changed is called, and must not block, when a connection was lost or a term
-	// was seen that is higher than all before; lost is false for the latter.
+	// Changed is called when a connection was lost (lost is true), or when a reply named a
+	// term higher than all earlier ones (lost is false). It must not block.
 	Changed func(term uint64, lost bool)
-	// Mark is called from the loop's thread when a phase began, or the last one
-	// ended, and when. It must not take long. What it returns, if anything, is called
-	// when what was due then is on its way.
+	// Mark is called on the loop's thread when a phase begins and when the last phase
+	// ends. It must return quickly. The function that it returns, if any, is called after
+	// the operations that were due at that time have been written.
 	Mark func(Mark) (then func())
 }
 
-// Mark is the beginning of a phase or the end of the last.
+// Mark describes the beginning of a phase, or the end of the last one.
 type Mark struct {
 	Phase  measure.Phase // the one that began or ended
 	Ended  bool
 	At     int64 // on the loop's clock
-	Thread int   // the system's number of the loop's thread
+	Thread int   // operating system's ID of the loop's thread
 }
 
-// Result is what a loop returns at its end; its seconds went to Hand.
+// Result holds what a loop measured, except its seconds, which went to Hand.
 type Result struct {
-	// Opened and Closed are the measured window's ends on the loop's clock, and
-	// Began when the first phase did.
+	// Opened and Closed are the limits of the measurement window on the loop's clock.
+	// Began is the start of the first phase.
 	Opened, Closed int64
 	Began          int64
 	InWindow
-	// Steady says that throughput was steady when a warm-up with a Most ended.
+	// Steady reports that throughput was steady when a warm-up with a Most ended.
 	Steady bool
 }
 
-// InWindow is what a loop, or several, saw of the measured window beside its
-// seconds.
+// InWindow holds what one or several loops observed in the measurement window, besides
+// the seconds.
 type InWindow struct {
 	measure.Window
-	// InFlightArea and RestingArea are integrals over the window of the operations
-	// in flight and of the clients that rested after a refusal, in nanoseconds.
+	// InFlightArea and RestingArea are integrals over the measurement window: of the number
+	// of operations in flight, and of the number of clients that rested after a refusal.
+	// Divided by the window's length in nanoseconds they are the averages.
 	InFlightArea, RestingArea float64
-	ErrorTexts                map[kv.Outcome]string // the first of each kind
-	// Links is how many connections there were to each endpoint when the window
-	// opened, and LinkChanges what came and went in it, in order. Both are empty
-	// where each operation has its own connection.
+	ErrorTexts                map[kv.Outcome]string // first text of each kind of error
+	// Links is the number of connections to each endpoint when the window opened.
+	// LinkChanges lists the connections opened and closed in the window, in order. Both are
+	// empty if each operation has its own connection.
 	Links       map[string]int
 	LinkChanges []LinkChange
-	// MemberOf says which member answered at an endpoint, by its number.
+	// MemberOf maps an endpoint to the number of the member that replied there.
 	MemberOf map[string]uint64
-	// Connections is what the clients of a closed loop completed, by their
-	// connections, in any order; empty in an open loop, where whose turn an
-	// operation is the schedule says.
+	// Connections lists the completed operations of a closed loop's clients by
+	// connection, in any order. It is empty in an open loop, whose schedule assigns
+	// operations to connections.
 	Connections []measure.Connection
 }

@@ -15,56 +15,59 @@ const (
 	down connState = iota
 	dialing
 	up
-	// parting is a connection that broke and whose operations get their outcomes
-	// now, or one of one operation that ends with its session. Nothing is dialled
-	// meanwhile.
+	// parting is a connection that was lost and whose operations receive their outcomes
+	// now, or a connection for a single operation that waits for the end of its session.
+	// The place is not dialled in this state.
 	parting
 )
 
-// conn is a place's connection: what is there now, and what waits for it. It
-// is dialled again when it is lost, until the load moves elsewhere.
+// conn is the connection of a place, and the queue of operations that wait for it. It is
+// dialled again after a loss, unless the load has moved the place to another conn.
+//
+// Invariant: late <= open, and unsent is ordered by after.
 type conn struct {
 	place    int
 	linked   bool // counted as a connection to its endpoint
-	moved    bool // the place has another connection; what is open here drains
+	moved    bool // the place has a new connection; the operations open here drain
 	movedAt  int64
 	state    connState
-	endpoint string // where it is or was connected
-	want     string // where it should be
-	misled   bool   // it is connected elsewhere
+	endpoint string // of the current or last connection
+	want     string // endpoint of the next dial
+	misled   bool   // connected to another endpoint than want
 	codec    store.Codec
-	open     int      // operations that the codec has
-	late     int      // of those: given up, and their answers awaited
-	unsent   []unsent // submitted and not written, in the order of their bytes
-	wrote    uint64   // bytes, since it was dialled
+	open     int      // operations that the codec has, including late ones
+	late     int      // operations that were given up and whose replies are awaited
+	unsent   []unsent // operations that are submitted and not written, in the order of output
+	wrote    uint64   // bytes written since it was dialled
 	queue    []waiter // operations that wait for room, oldest first
-	stalled  bool     // it takes no operation, and has none open whose end would make room
-	blocked  bool     // the socket takes nothing now
-	dirty    bool
-	proven   bool // an answer came since it was dialled
+	stalled  bool     // takes no operation, and no open operation could make room
+	blocked  bool     // the socket's buffer is full
+	dirty    bool     // listed in connections.dirty
+	proven   bool     // a reply arrived since it was dialled
 	member   uint64
-	tick     int64
+	tick     int64 // when the codec wants to act next; 0: not known yet
 	backoff  int64
 	redialAt int64
 	dials    uint64
 	err      error // why the last attempt failed
 }
 
-// unsent is an operation of which nothing was written yet: its first byte comes
-// after so many on the connection.
+// unsent is an operation of which nothing has been written. Its first byte follows the
+// first `after` bytes of the connection.
 type unsent struct {
 	after uint64
 	tag   uint32
-	n     uint64 // the tag may have been used again since
+	n     uint64 // identifies the operation, because the tag may have been reused
 }
 
-// waiter names an operation; the tag may have been used again since, the
-// number not.
+// waiter identifies a waiting operation. If the slot with the tag now has another number,
+// the tag was reused and the operation has ended.
 type waiter struct {
 	tag uint32
 	n   uint64
 }
 
+// leaving reports whether the connection takes no further operation and must be replaced.
 func (c *conn) leaving() bool { return c.moved || c.misled || c.codec.Draining() }
 
 // ready reports whether an operation can be submitted now.
@@ -72,7 +75,7 @@ func (c *conn) ready() bool {
 	return c.state == up && !c.blocked && !c.leaving() && c.codec.Room() > 0
 }
 
-// mute is why the connection is given up, on which nothing comes any more.
+// mute returns the reason for giving up a connection that receives nothing; nil: keep it.
 func (c *conn) mute() error {
 	m, ok := c.codec.(store.SessionCodec)
 	if !ok {
@@ -85,11 +88,11 @@ func (c *conn) mute() error {
 	return why
 }
 
-// vacant reports whether a connection of one operation can take one: its place
-// has none, and nothing waits for it.
+// vacant reports whether a connection for a single operation can take one: it is not
+// connected, and no operation waits for it.
 func (c *conn) vacant() bool { return c.state == down && c.redialAt == never && len(c.queue) == 0 }
 
-// ended is the sentence about a connection that reading found at its end.
+// ended describes the end of a connection that a read call found.
 func (c *conn) ended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s closed the connection", c.endpoint)
@@ -97,7 +100,7 @@ func (c *conn) ended(err error) error {
 	return fmt.Errorf("the connection to %s ended: %w", c.endpoint, err)
 }
 
-// outcomes appends how each operation on a connection that broke ended.
+// outcomes appends the outcome of each operation on a lost connection.
 func (c *conn) outcomes(to []store.Event) []store.Event {
 	text := c.err.Error()
 	to = c.codec.Lost(to)
@@ -109,7 +112,7 @@ func (c *conn) outcomes(to []store.Event) []store.Event {
 	return to
 }
 
-// answered reports whether an event comes from the server.
+// answered reports whether an event was caused by a reply of the server.
 func answered(ev *store.Event) bool {
 	return ev.Outcome != kv.NotSent && ev.Outcome != kv.ConnectionLost
 }

@@ -1,6 +1,6 @@
 package engine
 
-// tick lets a connection act on time, and use the room that this may make.
+// tick lets a connection's codec act on time, and uses the room that this may make.
 func (l *Loop) tick(i int) {
 	if !l.conns.tick(i, l.now) {
 		return
@@ -13,7 +13,7 @@ func (l *Loop) tick(i int) {
 	l.conns.touch(i)
 }
 
-// dialed takes the end of a dial.
+// dialed handles the end of a dial.
 func (l *Loop) dialed(i int, err error) {
 	if l.conns.dialed(i, err, l.now) {
 		l.tick(i)
@@ -22,7 +22,7 @@ func (l *Loop) dialed(i int, err error) {
 	}
 }
 
-// lost ends a connection that broke: every operation on it gets its outcome.
+// lost ends a lost connection and sets the outcomes of all operations on it.
 func (l *Loop) lost(i int, why error) {
 	if !l.conns.broke(i, why) {
 		return
@@ -31,7 +31,7 @@ func (l *Loop) lost(i int, why error) {
 	l.handle(i)
 	l.watchers.lost(i)
 	l.mayEnd(i, false)
-	if c := l.conns.table[i]; !c.moved { // of a place that has moved it knows
+	if c := l.conns.table[i]; !c.moved { // a place that has moved was already reported as lost
 		l.connectionLost(c.place)
 	}
 	l.conns.settle(i, l.now)
@@ -40,7 +40,7 @@ func (l *Loop) lost(i int, why error) {
 	}
 }
 
-// replace lets another connection take the place of one that has nothing open.
+// replace closes a connection without open operations and dials its place again.
 func (l *Loop) replace(i int) {
 	l.flush(i)
 	if l.conns.table[i].state == up {

@@ -11,40 +11,47 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// The wait before a lost connection is dialled again doubles from the first to
-// the last, and is drawn from its upper half so that connections do not come
-// back in step.
+// The wait before redialling a lost connection doubles from firstBackoff to lastBackoff.
+// It is drawn at random from its upper half, so that connections do not return in step.
 const (
 	firstBackoff = 10 * millisecond
 	lastBackoff  = secondNS
 )
 
-// connections is a loop's connections and the policy that keeps them: which of
-// them takes an operation, when one is dialled, how long it waits after a loss,
-// when another takes its place, and where it goes when the load moves.
-// Operations are the loop's: it asks, and gives those of a connection that broke
-// their outcomes.
+// connections manages a loop's connections: it decides which one takes an operation, when
+// a place is dialled, how long it waits after a loss, when a connection is replaced, and
+// where it connects when the load moves. The loop owns the operations: it asks connections
+// for a route, and sets the outcomes of operations on a lost connection.
+//
+// A place is an index that clients, watchers and the schedule refer to; places[p] is the
+// index in table of its current connection. For example, with two places and one move of
+// place 0, places is [2 1] and table[0] is the old connection that drains.
+//
+// Invariant: table[places[p]].place == p, and that connection has moved == false.
+//
+// Invariant: every entry of table is the connection of a place, drains (moved), or is in
+// spare.
 type connections struct {
 	poller   poll.Poller
 	codecs   store.Codecs
 	memberAt func(endpoint string) uint64
 	changed  func(term uint64, lost bool)
-	brief    bool // each operation has a connection of its own
-	forOps   int  // places that take operations: the first ones
+	brief    bool // each operation has its own connection (Config.NewConnection)
+	forOps   int  // number of places for operations: the first ones
 	seed     uint64
-	parts    *parts.Budget // of answers that are not whole, on all connections
+	parts    *parts.Budget // buffers for incomplete replies of all connections
 	ops      *slots
 
 	table  []*conn
-	places []int // the connection that a place has now
-	spare  []int // connections that have ended and belong to no place
-	dirty  []int // connections with something to write
-	last   int   // the place used last instead of another
+	places []int // by place: index of its current connection
+	spare  []int // ended connections without a place, for reuse
+	dirty  []int // connections with output
+	last   int   // the last place that route used in place of another
 
-	tickAt   int64 // when the first codec wants to act
-	redialAt int64 // when the first place is to be dialled
+	tickAt   int64 // earliest time at which a codec wants to act
+	redialAt int64 // earliest time at which a place must be dialled
 
-	discard []store.Event // of connections that end with nothing open
+	discard []store.Event // events of connections that end without open operations; never read
 
 	maxTerm  uint64
 	epoch    atomic.Uint64 // Loop.Epoch
@@ -69,7 +76,7 @@ func (cs *connections) init(cfg *Config, p poll.Poller, ops *slots) {
 	}
 }
 
-// dialAll dials every connection. One of one operation waits for that.
+// dialAll dials every connection. A connection for a single operation is dialled later.
 func (cs *connections) dialAll() {
 	for i, c := range cs.table {
 		if c.redialAt = never; !cs.brief {
@@ -78,8 +85,8 @@ func (cs *connections) dialAll() {
 	}
 }
 
-// allReady reports whether all connections can take operations. If not, the
-// sentence is about one that cannot, and err is why one could not be dialled.
+// allReady reports whether all connections can take operations. If not, why describes a
+// connection that cannot, and err is set if one could not be dialled.
 func (cs *connections) allReady() (ready bool, why string, err error) {
 	ready = true
 	if cs.brief {
@@ -96,6 +103,7 @@ func (cs *connections) allReady() (ready bool, why string, err error) {
 	return ready, why, nil
 }
 
+// dial starts to connect a place to the endpoint that it should have.
 func (cs *connections) dial(i int) {
 	c := cs.table[i]
 	c.state, c.endpoint, c.misled, c.redialAt = dialing, c.want, false, never
@@ -103,7 +111,7 @@ func (cs *connections) dial(i int) {
 	cs.poller.Dial(i, c.endpoint)
 }
 
-// dialed takes the end of a dial, and reports whether there is a connection.
+// dialed handles the end of a dial, and reports whether the place is connected.
 func (cs *connections) dialed(i int, err error, now int64) bool {
 	c := cs.table[i]
 	switch {
@@ -129,6 +137,7 @@ func (cs *connections) dialed(i int, err error, now int64) bool {
 	return true
 }
 
+// redialLater schedules the next dial of a place after its backoff.
 func (cs *connections) redialLater(i int, now int64) {
 	c := cs.table[i]
 	cs.links.remove(c, true, now)
@@ -139,7 +148,7 @@ func (cs *connections) redialLater(i int, now int64) {
 	cs.redialAt = min(cs.redialAt, c.redialAt)
 }
 
-// redialDue dials the places whose wait is over.
+// redialDue continues the places whose wait has ended.
 func (cs *connections) redialDue(now int64) {
 	if now < cs.redialAt {
 		return
@@ -156,7 +165,7 @@ func (cs *connections) redialDue(now int64) {
 	}
 }
 
-// goOn does what a place has waited for.
+// goOn does what the place waited for.
 func (cs *connections) goOn(i int, now int64) {
 	switch {
 	case cs.table[i].state == parting:
@@ -168,7 +177,7 @@ func (cs *connections) goOn(i int, now int64) {
 	}
 }
 
-// tick lets a codec act on time, and reports whether it did.
+// tick lets a codec act on time if its time has come, and reports whether it did.
 func (cs *connections) tick(i int, now int64) (acted bool) {
 	c := cs.table[i]
 	if c.state != up {
@@ -183,7 +192,7 @@ func (cs *connections) tick(i int, now int64) (acted bool) {
 	return acted
 }
 
-// touch notes that a connection may have something to write.
+// touch marks a connection whose codec may have output.
 func (cs *connections) touch(i int) {
 	if c := cs.table[i]; !c.dirty {
 		c.dirty = true
@@ -191,8 +200,8 @@ func (cs *connections) touch(i int) {
 	}
 }
 
-// route returns the connection that an operation's place has; if that takes
-// nothing, the others in turn.
+// route returns a connection that takes an operation now: that of the given place, or else
+// the next one in turn. ok is false if no connection takes one.
 func (cs *connections) route(place int) (int, bool) {
 	if place >= 0 {
 		if i := cs.places[place]; cs.takes(i) {
@@ -220,7 +229,7 @@ func (cs *connections) takes(i int) bool {
 	return c.ready()
 }
 
-// note keeps what an answer says about its member and term.
+// note records the member and the term that a reply names.
 func (cs *connections) note(c *conn, ev *store.Event) {
 	if answered(ev) {
 		c.proven = true
@@ -235,11 +244,11 @@ func (cs *connections) note(c *conn, ev *store.Event) {
 	}
 }
 
-// term is that of an operation that is sent now.
+// term returns the term of an operation that is sent now.
 func (cs *connections) term() uint64 { return max(cs.maxTerm, cs.epoch.Load()) }
 
-// broke ends a connection that broke, and reports whether it was there. Its
-// operations get their outcomes next; then settle says how its place goes on.
+// broke closes a lost connection, and reports whether it was up. The caller then sets the
+// outcomes of its operations and calls settle, which decides how the place continues.
 func (cs *connections) broke(i int, why error) bool {
 	c := cs.table[i]
 	if c.state != up {
@@ -253,8 +262,8 @@ func (cs *connections) broke(i int, why error) bool {
 	return true
 }
 
-// settle ends what broke began: the place is dialled again, at once where the
-// load has moved and else after a wait.
+// settle finishes what broke began. The place is dialled again: at once if the load has
+// moved it, otherwise after a wait.
 func (cs *connections) settle(i int, now int64) {
 	c := cs.table[i]
 	cs.ops.releaseLate(i)
@@ -273,22 +282,22 @@ func (cs *connections) settle(i int, now int64) {
 	}
 	cs.redialLater(i, now)
 	if cs.brief && len(c.queue) == 0 {
-		c.redialAt = never // vacant
+		c.redialAt = never // vacant: no operation waits for it
 	}
 	cs.changed(0, true)
 }
 
-// errUnproven is why a connection is not made again at once.
+// errUnproven is the reason why a connection is not redialled at once.
 var errUnproven = errors.New("ends each connection before it answers anything")
 
-// replace ends a connection that has nothing open and is to leave. Where it is
-// the server that wants that and has answered nothing, the next one waits: it
-// would end likewise.
+// replace replaces a connection without open operations that must end. If the server ended
+// it (Draining) before any reply, the next dial waits, because the server would probably end
+// the next connection, too.
 func (cs *connections) replace(i int, now int64) {
 	c := cs.table[i]
 	ends := c.codec.Draining()
 	cs.poller.Close(i)
-	// Nothing is open; the codec may share a login that it must give up.
+	// No operation is open, but the codec may have to give up a login that it shares.
 	cs.discard = c.codec.Lost(cs.discard[:0])
 	cs.ops.releaseLate(i)
 	c.open, c.late = 0, 0
@@ -302,7 +311,7 @@ func (cs *connections) replace(i int, now int64) {
 	cs.dial(i)
 }
 
-// whyDown is why a place has no connection, of the first that has none.
+// whyDown returns the error of the first place that is not connected.
 func (cs *connections) whyDown() error {
 	for _, c := range cs.table {
 		if (c.state == down || c.state == parting) && c.err != nil {
@@ -312,7 +321,7 @@ func (cs *connections) whyDown() error {
 	return nil
 }
 
-// up is how many places are connected.
+// up returns the number of connected places.
 func (cs *connections) up() (n int) {
 	for _, i := range cs.places {
 		n += btoi(cs.table[i].state == up)
@@ -320,14 +329,14 @@ func (cs *connections) up() (n int) {
 	return n
 }
 
-// closeAll ends the connections that there are.
+// closeAll closes all connections.
 func (cs *connections) closeAll() {
 	for i := range cs.table {
 		cs.close(i)
 	}
 }
 
-// close ends a connection for good.
+// close closes a connection, which is not dialled again.
 func (cs *connections) close(i int) {
 	if c := cs.table[i]; c.state != down {
 		cs.poller.Close(i)
@@ -335,7 +344,7 @@ func (cs *connections) close(i int) {
 	}
 }
 
-// report writes what is known at the end.
+// report adds the totals to the result.
 func (cs *connections) report(r *Result) {
 	r.Reconnects, r.Expired, r.MemberOf = cs.reconnects, cs.expired, cs.memberOf
 	r.Links, r.LinkChanges = cs.links.opened, cs.links.changes

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// mailbox is what others ask of a loop. It is looked at once a turn.
+// mailbox holds requests of other goroutines to a loop. The loop checks it once a turn.
 type mailbox struct {
 	full      atomic.Bool // set with mu held
 	mu        sync.Mutex
@@ -15,6 +15,7 @@ type mailbox struct {
 	endpoints []string
 }
 
+// put changes the mailbox and marks it as full.
 func (m *mailbox) put(change func(*mailbox)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -22,33 +23,33 @@ func (m *mailbox) put(change func(*mailbox)) {
 	m.full.Store(true)
 }
 
-// Start lets the first phase begin at the given time of the loop's clock.
+// Start makes the first phase begin at a time on the loop's clock.
 func (l *Loop) Start(at int64) {
 	l.control.put(func(m *mailbox) { m.start = at })
 	l.poller.Wake()
 }
 
-// Stop closes the window now. What is in flight is awaited for DrainOnStop.
+// Stop closes the window now. The loop waits up to DrainOnStop for operations in flight.
 func (l *Loop) Stop() {
 	l.control.put(func(m *mailbox) { m.stop = true })
 	l.poller.Wake()
 }
 
-// Retarget moves the places to other endpoints, one for each, at once. What is
-// in flight ends where it is.
+// Retarget moves each place to another endpoint at once; endpoints has one for each place.
+// Operations in flight complete on their old connections.
 func (l *Loop) Retarget(endpoints []string) {
 	l.control.put(func(m *mailbox) { m.endpoints = endpoints })
 	l.poller.Wake()
 }
 
-// closeAt closes the window at a time at which another loop saw the load's last
-// operation end.
+// closeAt closes the window at the time at which the load's last operation ended in
+// another loop.
 func (l *Loop) closeAt(at int64) {
 	l.control.put(func(m *mailbox) { m.closeAt = at })
 	l.poller.Wake()
 }
 
-// takeMail acts on the requests of other goroutines.
+// takeMail carries out the requests in the mailbox.
 func (l *Loop) takeMail() {
 	l.control.mu.Lock()
 	start, stop, endpoints, end := l.control.start, l.control.stop, l.control.endpoints, l.control.closeAt
@@ -70,14 +71,14 @@ func (l *Loop) takeMail() {
 	}
 }
 
-// mailStopped reports whether Stop was called and not handled yet.
+// mailStopped reports whether Stop was called and has not been carried out.
 func (l *Loop) mailStopped() bool {
 	l.control.mu.Lock()
 	defer l.control.mu.Unlock()
 	return l.control.stop
 }
 
-// halt ends the load before its time.
+// halt ends the load early.
 func (l *Loop) halt() {
 	l.stopped, l.drainTill = true, l.now+l.cfg.DrainOnStop
 	switch {

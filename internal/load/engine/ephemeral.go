@@ -9,16 +9,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// owned is a key that ends with the session of a connection's place.
+// owned is a key that ends with the session of a place's connection.
 type owned struct {
 	ref  uint64
-	made int64 // not before
-	// at is the revision at which the server's session with the number made it; 0: that
-	// it did was not answered.
+	made int64 // time before which the key was not created
+	// at is the revision at which the server's session with this number created the key;
+	// 0 if no reply confirmed the creation.
 	at, session int64
 }
 
-// own notes a key that an operation made, or may have made, for the history alone.
+// own adds a key that an operation created, or may have created, if the load has a history.
 func (l *Loop) own(sl *slot, outcome kv.Outcome, ev *store.Event) {
 	if !sl.owned || sl.conn < 0 || outcome != kv.OK && (!outcome.Failed() || outcome.Definite()) {
 		return
@@ -34,9 +34,10 @@ func (l *Loop) own(sl *slot, outcome kv.Outcome, ev *store.Event) {
 	l.owned[c.place] = append(l.owned[c.place], o)
 }
 
-// mayEnd tells the history that the keys of a connection's session may be gone. Of a
-// session that is closed that is from now on. When the server last heard of one whose
-// connection was lost nobody knows, so that its keys may be gone since they were made.
+// mayEnd reports to the history that the keys of a connection's session may be gone. The keys
+// of a closed session may be gone from now. After the loss of a connection the time at which
+// the server last heard from the session is unknown, so its keys may have expired at any
+// time since their creation.
 func (l *Loop) mayEnd(i int, closed bool) {
 	if l.owned == nil {
 		return
@@ -51,21 +52,21 @@ func (l *Loop) mayEnd(i int, closed bool) {
 	}
 }
 
-// sessionOf is the number of a place's session among those of all shards.
+// sessionOf returns the number of a place's session among all shards.
 func (l *Loop) sessionOf(place int) uint32 {
 	return uint32(place)*uint32(l.sched.stride) + uint32(l.sched.offset)
 }
 
-// closing is a session that was asked to end, by its connection.
+// closing is the state of a session that the loop is closing.
 type closing struct {
 	session int64
 	asked   int64
 	awaited bool
 }
 
-// closeAll ends the connections. A session that outlives its connection is closed first,
-// as far as the socket takes that at once. Where somebody checks what becomes of the keys
-// that it made, the server's answer is awaited for a while.
+// closeAll closes the connections. It first closes each session that would outlive its
+// connection, as far as the socket's buffer allows. If the load has a history that checks the
+// session's keys, it waits up to partWithin for the server's reply.
 func (l *Loop) closeAll() {
 	sessions := make([]closing, len(l.conns.table))
 	l.ready = l.ready[:0]
@@ -80,7 +81,7 @@ func (l *Loop) closeAll() {
 		l.flush(i)
 		if l.owned != nil && c.state == up && l.made(c.place, sessions[i].session) {
 			sessions[i].awaited = true
-			l.ready = append(l.ready, poll.Ready{Conn: i}) // something may have been left there
+			l.ready = append(l.ready, poll.Ready{Conn: i}) // a reply may have been left unread
 		}
 	}
 	for i := range sessions {
@@ -92,8 +93,8 @@ func (l *Loop) closeAll() {
 	l.conns.closeAll()
 }
 
-// awaitClosed reads on until so many sessions have ended, or the time for that is over.
-// What else comes meanwhile is nobody's any more.
+// awaitClosed reads until n sessions have ended or partWithin has passed. It ignores all
+// other events.
 func (l *Loop) awaitClosed(sessions []closing, n int) {
 	until := l.poller.Now() + partWithin
 	for n > 0 && l.poller.Now() < until {
@@ -110,13 +111,13 @@ func (l *Loop) awaitClosed(sessions []closing, n int) {
 	}
 }
 
-// made reports whether a place has a key of which it is known that a session made it.
+// made reports whether a place has a key that this session is known to have created.
 func (l *Loop) made(place int, session int64) bool {
 	return session != 0 && slices.ContainsFunc(l.owned[place], func(o owned) bool { return o.at > 0 && o.session == session })
 }
 
-// hearEnd takes what a connection has whose session is to end, and reports whether no more
-// is to come, or the time for it is over.
+// hearEnd processes the input of a connection whose session is closing. It reports whether
+// the session has ended, the connection is lost, or the time is over.
 func (l *Loop) hearEnd(i int, s *closing, what poll.ReadyFor, until int64) (over bool) {
 	c := l.conns.table[i]
 	switch {
@@ -147,8 +148,8 @@ func (l *Loop) hearEnd(i int, s *closing, what poll.ReadyFor, until int64) (over
 	return true
 }
 
-// sessionEnded tells the history of the keys that ended with a session, where the answer
-// says at which revision.
+// sessionEnded reports the keys that ended with a session to the history, if the reply
+// names the revision.
 func (l *Loop) sessionEnded(c *conn, s *closing, ev *store.Event) {
 	if ev.Outcome != kv.OK || ev.At <= 0 || s.session == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// handle acts on the events of a codec.
+// handle processes the events that a codec returned for connection i.
 func (l *Loop) handle(i int) {
 	c := l.conns.table[i]
 	for k := range l.events {
@@ -36,7 +36,7 @@ func (l *Loop) handle(i int) {
 		case store.Late:
 			c.open--
 			c.late--
-			if s := l.clock.current; s != nil { // nil behind the window
+			if s := l.clock.current; s != nil { // nil after the window closed
 				s.Late++
 			}
 			l.slots.release(ev.Tag)
@@ -59,8 +59,8 @@ func (l *Loop) handle(i int) {
 	}
 }
 
-// finishOp ends an operation that was due, whatever its outcome: it judges the answer,
-// counts the operation, and frees the client that waited for it.
+// finishOp ends an operation with any outcome. It checks the reply, counts the operation,
+// and frees the client or the connection's room that the operation occupied.
 func (l *Loop) finishOp(tag uint32, at place, ev *store.Event, now int64) {
 	sl := &l.slots.table[tag]
 	outcome := ev.Outcome
@@ -79,7 +79,8 @@ func (l *Loop) finishOp(tag uint32, at place, ev *store.Event, now int64) {
 	}
 }
 
-// judge returns the outcome of an operation, and reports it to all that depend on it.
+// judge returns the outcome of an operation, and reports it to the source, the watchers and
+// the history.
 func (l *Loop) judge(sl *slot, ev *store.Event, now int64) kv.Outcome {
 	outcome := ev.Outcome
 	if !outcome.Failed() {
@@ -90,7 +91,7 @@ func (l *Loop) judge(sl *slot, ev *store.Event, now int64) kv.Outcome {
 	} else if !outcome.Definite() {
 		l.watchers.mayBeDone(sl)
 	}
-	if sl.state == waiting { // it was never made
+	if sl.state == waiting { // never encoded, so its kind is not known yet
 		sl.kind, sl.level = l.cfg.Source.Kind(sl.acc.Phase, sl.n)
 	}
 	if l.reactive != nil {
@@ -107,8 +108,8 @@ func (l *Loop) judge(sl *slot, ev *store.Event, now int64) kv.Outcome {
 	return outcome
 }
 
-// seriesOf returns what an operation's times are counted under: its member and term are
-// those of the answer, if it names them.
+// seriesOf returns the series under which an operation's times are counted. Member and term
+// are those of the reply if it names them.
 func (l *Loop) seriesOf(sl *slot, ev *store.Event) measure.Series {
 	series := measure.Series{Kind: sl.kind, Consistency: sl.level, Member: l.memberOf(sl, ev), Term: ev.Term}
 	switch {
@@ -121,7 +122,7 @@ func (l *Loop) seriesOf(sl *slot, ev *store.Event) measure.Series {
 	return series
 }
 
-// memberOf returns the member that answered.
+// memberOf returns the member that replied.
 func (l *Loop) memberOf(sl *slot, ev *store.Event) uint64 {
 	if ev.Member == 0 && sl.conn >= 0 {
 		return l.conns.table[sl.conn].member
@@ -130,7 +131,7 @@ func (l *Loop) memberOf(sl *slot, ev *store.Event) uint64 {
 }
 
 // countSuccess counts an operation in the second in which it was due, and its completion in
-// the current one.
+// the current second.
 func (l *Loop) countSuccess(sl *slot, outcome kv.Outcome, ev *store.Event, now int64) {
 	series, acc := l.seriesOf(sl, ev), sl.acc
 	acc.Outcomes[outcome]++
@@ -169,7 +170,7 @@ func (l *Loop) countFailure(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 	}
 }
 
-// countFine notes how an operation ended within the current second.
+// countFine records an outcome in the finer steps of the current second.
 func (l *Loop) countFine(sl *slot, series *measure.Series, outcome kv.Outcome, ev *store.Event, now int64) {
 	l.clock.fine(series, outcome, now)
 	if sl.kind == kv.KeepAlive && sl.conn >= 0 && l.cfg.LeaseOf != nil {
@@ -177,7 +178,8 @@ func (l *Loop) countFine(sl *slot, series *measure.Series, outcome kv.Outcome, e
 	}
 }
 
-// freeClient ends an operation of a closed loop, and begins its client's next one.
+// freeClient ends an operation of a closed loop and starts its client's next one, unless the
+// client has to rest first.
 func (l *Loop) freeClient(tag uint32, at place, outcome kv.Outcome, now int64) {
 	sl := &l.slots.table[tag]
 	l.noteHeld(sl, now)
@@ -203,7 +205,7 @@ func (l *Loop) freeClient(tag uint32, at place, outcome kv.Outcome, now int64) {
 	}
 }
 
-// freePlace ends an operation of an open loop, whose place may be taken up again.
+// freePlace ends an operation of an open loop and frees its share of the limit.
 func (l *Loop) freePlace(tag uint32, at place) {
 	owed := l.slots.table[tag].owed
 	l.slots.finish(tag, at)
@@ -216,7 +218,7 @@ func (l *Loop) freePlace(tag uint32, at place) {
 	l.freed()
 }
 
-// explain keeps the first text of each kind of error.
+// explain keeps the first text for each kind of error.
 func (l *Loop) explain(o kv.Outcome, words []byte) {
 	if l.res.ErrorTexts[o] != "" {
 		return
@@ -238,26 +240,27 @@ func (l *Loop) explain(o kv.Outcome, words []byte) {
 	}
 }
 
-// fail ends an operation that got no answer.
+// fail ends an operation that received no reply.
 func (l *Loop) fail(tag uint32, at place, outcome kv.Outcome, now int64) {
 	l.finishOp(tag, at, &store.Event{Tag: tag, Outcome: outcome}, now)
 }
 
-// expire gives up what has waited for longer than the timeout.
+// expire gives up the operations that have reached their timeout.
 func (l *Loop) expire() {
 	for l.slots.head != none && l.now >= l.slots.table[l.slots.head].start+l.cfg.Timeout {
 		l.giveUp(l.slots.head)
 	}
 }
 
-// abandonOpen ends what a stopped load did not wait for.
+// abandonOpen gives up the operations that are still open when a stopped load has ended.
 func (l *Loop) abandonOpen() {
 	for l.slots.head != none {
 		l.giveUp(l.slots.head)
 	}
 }
 
-// giveUp ends an operation that nobody waits for any more.
+// giveUp ends an operation whose timeout has passed. An operation that waits for others on
+// its connection continues to wait.
 func (l *Loop) giveUp(tag uint32) {
 	switch {
 	case l.cfg.NewConnection:
@@ -270,7 +273,7 @@ func (l *Loop) giveUp(tag uint32) {
 	}
 }
 
-// cancel gives up an operation that its codec still has.
+// cancel gives up an operation that its codec has.
 func (l *Loop) cancel(tag uint32) {
 	i := int(l.slots.table[tag].conn)
 	c := l.conns.table[i]
@@ -283,12 +286,12 @@ func (l *Loop) cancel(tag uint32) {
 	l.conns.touch(i)
 	l.fail(tag, at, kv.TimedOut, l.now)
 	if c.state == up && c.moved && c.late == c.open {
-		l.retire(i) // nobody waits for what it still owes
+		l.retire(i) // only late replies are missing there
 		return
 	}
 	if c.state == up && c.late > 0 && c.late == c.open && c.codec.Room() == 0 {
-		// All that is left is answers that nobody waits for, and they block
-		// the connection: what an HTTP client does then is to take another.
+		// Only late replies are left, and they block the connection. An HTTP client would
+		// open a new connection, too.
 		l.replace(i)
 		return
 	}

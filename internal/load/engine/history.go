@@ -6,43 +6,43 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Completion is an operation that was sent and has ended, or was given up.
+// Completion describes an operation that was sent and has ended or was given up.
 type Completion struct {
 	Phase measure.Phase
 	N     uint64 // its number in the phase
 	Ref   uint64 // what Source.Fill returned
-	// Expected is the version that it was to find (store.Op.Revision).
+	// Expected is the version that the operation's condition required (store.Op.Revision).
 	Expected int64
 	Event    *store.Event
-	// Op has all but what the Source alone knows: its key and values, and what its answer
-	// says about versions.
+	// Op is complete except for the fields that only the Source knows: the key, the values
+	// and the versions in the reply.
 	Op *history.Op
 }
 
-// History records the operations of a loop, and what happens to what they made. It embeds
-// HistoryBase, and implements the other methods that it needs. What it is given is the
-// caller's.
+// History records a loop's operations, and what happened to the keys, locks and watchers
+// that they created. An implementation embeds HistoryBase and overrides the methods that it
+// needs. The caller reuses the memory of all arguments after the call.
 type History interface {
-	// Ended takes every operation that was sent.
+	// Ended is called once for every operation that was sent, when it has ended.
 	Ended(c *Completion)
-	// Locked takes that a client's operation, which was sent at began, has its lock now
-	// (store.Held), or is about to give it back (store.Freed).
+	// Locked is called when a client acquires its lock (store.Held) and when it is about to
+	// release the lock (store.Freed). The client's operation was sent at began.
 	Locked(ev *store.Event, client uint32, began, now int64)
-	// Told takes what a watcher was told now. Of a Done, which says that it was created,
-	// asked is when that was asked for, and from the first revision that was wanted, 0 for
-	// what is written from then on.
+	// Told is called for every event of a watcher. For a store.Done, which reports the
+	// creation of the watcher, asked is the time at which the loop requested it, and from is
+	// the first revision requested; 0 stands for writes after the creation.
 	Told(watcher uint32, ev *store.Event, asked, from, now int64)
-	// MayEnd takes that the key which Fill referred to, made in a session that ends, or
-	// whose connection was lost, may be gone from the given time on.
+	// MayEnd reports that a key may no longer exist at or after the time from, because the
+	// session that created it was closed or its connection was lost. ref is from Fill.
 	MayEnd(ref uint64, session uint32, from, now int64)
-	// SessionEnded takes that the session was closed, as it was asked to, which had made
-	// such a key at revision o.Mod. Of o all is known but the key and its value.
+	// SessionEnded reports that the server confirmed the end of the session that had created
+	// the key of ref at revision o.Mod. All fields of o are set except the key and the value.
 	SessionEnded(ref uint64, o *history.Op)
-	// Closed takes that nothing is sent any more from now on, and nothing is kept alive.
+	// Closed reports that no operation and no keep-alive is sent after this time.
 	Closed(now int64)
 }
 
-// HistoryBase implements all methods of History but Ended, with no effect.
+// HistoryBase implements all methods of History except Ended, with no effect.
 type HistoryBase struct{}
 
 // Locked implements History.

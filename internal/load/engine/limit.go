@@ -5,17 +5,19 @@ import (
 	"sync/atomic"
 )
 
-// limit is how many operations of an open loop may be in flight, in all loops
-// together. Each loop has an account of what is free; the sum of the accounts
-// and of the operations in flight is the limit. A loop whose account is empty
-// takes from another's, so that one is held back only when all are.
+// limit bounds the operations of an open loop in flight, in all loops together. Each loop
+// has an account of free units. A loop whose account is empty takes units from another
+// account, so that a loop is blocked only when all accounts are empty.
+//
+// Invariant: the sum of all accounts and of the operations in flight that are not owed is
+// the limit.
 type limit struct {
 	accounts []account
 
 	mu sync.Mutex // held to move from one account to another
 }
 
-// account is on a cache line of its own.
+// account is on its own cache line, so that loops do not slow each other down.
 type account struct {
 	free atomic.Int64
 	_    [56]byte
@@ -35,14 +37,14 @@ func btoi(b bool) int {
 	return 0
 }
 
-// take takes one for a loop, if there is one.
+// take takes one unit for a loop, and reports whether there was one.
 func (m *limit) take(loop int) bool { return takeFrom(&m.accounts[loop].free, 1) == 1 || m.move(loop) }
 
-// give gives it back.
+// give returns the unit of a loop's operation that has ended.
 func (m *limit) give(loop int) { m.accounts[loop].free.Add(1) }
 
-// move fills a loop's account with half of the richest other's, less one that
-// it takes.
+// move moves half of the richest account to a loop's account, less one unit that it takes
+// for the caller. It reports false if all accounts are empty.
 func (m *limit) move(loop int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,7 +65,7 @@ func (m *limit) move(loop int) bool {
 	}
 }
 
-// takeFrom takes up to n, and returns how much it took.
+// takeFrom takes up to n units from an account and returns the number taken.
 func takeFrom(a *atomic.Int64, n int64) int64 {
 	for {
 		free := a.Load()

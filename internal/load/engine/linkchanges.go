@@ -1,26 +1,25 @@
 package engine
 
-// LinkChange is a connection that came or went in the measured window.
+// LinkChange records that a connection was opened or closed in the measurement window.
 type LinkChange struct {
 	At       int64 // on the loop's clock
 	Endpoint string
-	Delta    int  // 1 or -1
-	Lost     bool // it broke; else the load moved away from it
+	Delta    int  // 1: opened; -1: closed
+	Lost     bool // it was lost; otherwise the load moved to another endpoint
 }
 
-// mostLinkChanges bounds what is kept of them.
+// mostLinkChanges limits the recorded changes of a loop.
 const mostLinkChanges = 1 << 16
 
-// links is how many connections there are to each endpoint, over the measured
-// window.
+// links counts the connections to each endpoint during the measurement window.
 type links struct {
 	recording bool
 	opened    map[string]int // when the window opened
 	changes   []LinkChange
 }
 
-// open begins with the connections that the places have. Those of one operation
-// each are not counted.
+// open starts with the current connections of all places. Connections for a single
+// operation are not counted.
 func (k *links) open(cs *connections) {
 	k.opened = map[string]int{}
 	if k.recording = !cs.brief; !k.recording {
@@ -32,8 +31,8 @@ func (k *links) open(cs *connections) {
 	}
 }
 
-// add notes that a place's connection is there. One that is replaced by another
-// to the same endpoint has not been gone unless that fails.
+// add records that a place is connected. A connection that is replaced by another one to
+// the same endpoint counts as continuous, unless the new one fails.
 func (k *links) add(c *conn, now int64) {
 	if !c.linked {
 		c.linked = true
@@ -41,7 +40,7 @@ func (k *links) add(c *conn, now int64) {
 	}
 }
 
-// remove notes that it is gone.
+// remove records that a place's connection is closed.
 func (k *links) remove(c *conn, lost bool, now int64) {
 	if c.linked {
 		c.linked = false

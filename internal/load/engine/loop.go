@@ -1,10 +1,18 @@
-// Package engine drives load: event loops that each own their connections,
-// client slots, histograms and timers. Nothing is shared between loops on the
-// hot path, and a steady loop allocates nothing.
+// Package engine drives load with event loops. Each loop owns its connections,
+// client slots, histograms and timers. Loops share nothing on the hot path, and
+// a loop in its steady state allocates nothing.
 //
-// Reconnecting, timeouts, pacing and routing live here once, for all stores; a
-// store's protocol is a codec without I/O, and the world (clock, sockets,
-// waiting) is a Poller, of which one is simulated.
+// The engine implements reconnecting, timeouts, pacing and routing once for all
+// stores. A store's protocol is a codec without I/O. Clock, sockets and waiting
+// are behind the interface poll.Poller; tests use a simulated one.
+//
+// A caller creates a loop, connects it, starts it, and gets its result:
+//
+//	loop := engine.New(cfg, poller)
+//	go func() { results <- loop.Run(connectBy, reportConnected) }()
+//	… // wait until all loops are connected
+//	loop.Start(at) // all loops of a load start at the same time
+//	result := <-results
 package engine
 
 import (
@@ -15,7 +23,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
-// New returns a loop on the given poller, which the loop releases at its end.
+// New returns a loop that uses the given poller. Run releases the poller when it
+// returns.
 func New(cfg Config, p poll.Poller) *Loop {
 	if cfg.Changed == nil {
 		cfg.Changed = func(uint64, bool) {}
@@ -65,8 +74,10 @@ func New(cfg Config, p poll.Poller) *Loop {
 	return l
 }
 
-// Run connects, reports to connected how that went, waits for Start, runs the
-// phases, drains and returns. It keeps its thread.
+// Run connects, calls connected with the result, waits for Start, runs the phases,
+// drains, and returns the loop's result, or nil if it could not connect or create its
+// watchers. connectBy is the deadline for connecting on the loop's clock. Run locks its
+// goroutine to an operating system thread.
 func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	defer l.poller.Release()
 	l.Live.Thread.Store(int64(l.poller.Attach()))
@@ -89,7 +100,7 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 		l.turn()
 	}
 	l.abandonOpen()
-	l.watchers.resolve(l.now, nil, &l.secs) // another loop may have had the answers since
+	l.watchers.resolve(l.now, nil, &l.secs) // another loop may have received the replies since
 	l.watchers.tail.release()
 	l.prompts.release()
 	l.abandonSpilled(l.res.Closed)
@@ -107,8 +118,8 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	return &l.res
 }
 
-// connectAll dials every connection and waits until all can take operations,
-// or one fails, or the time is over.
+// connectAll dials every connection and waits until all can take operations. It
+// returns an error if a connection fails or the deadline passes.
 func (l *Loop) connectAll(by int64) error {
 	l.clock.next = never
 	l.conns.dialAll()
@@ -124,8 +135,8 @@ func (l *Loop) connectAll(by int64) error {
 	}
 }
 
-// createWatchers creates the watchers that are to be there before the load, and
-// waits for them.
+// createWatchers creates the watchers that must exist before the load starts, and
+// waits for them. It returns an error if the store refuses one or they take too long.
 func (l *Loop) createWatchers(by int64) error {
 	w := &l.watchers
 	if w.none || w.cfg.AtWindow {
@@ -148,7 +159,7 @@ func (l *Loop) createWatchers(by int64) error {
 	}
 }
 
-// prepare is a turn before the load begins.
+// prepare runs one turn before the load begins.
 func (l *Loop) prepare(by int64) {
 	l.wait(min(by, l.conns.tickAt, l.conns.redialAt, l.now+heartbeat))
 	l.to(l.poller.Now())
@@ -157,7 +168,17 @@ func (l *Loop) prepare(by int64) {
 	l.flushDirty()
 }
 
-// turn is one round: wait, then do all that there is to do.
+// turn waits for the next event and then does everything that is due. Its order
+// matters:
+//
+//  1. Wait, and account for a pause of the generator (pauses).
+//  2. Advance the clock (to), which opens and closes seconds and phases.
+//  3. Read all ready connections, then process the replies (handleReady).
+//  4. Expire operations that reached their timeout.
+//  5. Start operations that are due: by schedule (fire) or by client (wakeRested,
+//     shareWork).
+//  6. Write all output (flushDirty), so that one write carries several operations.
+//  7. Hand over complete seconds (release).
 func (l *Loop) turn() {
 	until := l.nextWake()
 	asked := max(until, l.now, l.pauses.turned)
@@ -220,7 +241,7 @@ func (l *Loop) turn() {
 	l.pauses.worked(end, l.ended.done+l.ended.failed-ended, len(l.ready))
 }
 
-// nextWake is the time by which the loop has something to do.
+// nextWake returns the latest time at which the loop must run again.
 func (l *Loop) nextWake() int64 {
 	if l.more && !l.draining {
 		return l.now
@@ -247,7 +268,7 @@ func (l *Loop) nextWake() int64 {
 	return min(until, l.clock.next, l.conns.tickAt, l.conns.redialAt)
 }
 
-// maintain does what time asks for: ticks, dialling, watchers again.
+// maintain does periodic work: it recreates watchers, ticks codecs and redials.
 func (l *Loop) maintain() {
 	if !l.watchers.none {
 		l.watchers.retry(l.now)
@@ -263,8 +284,8 @@ func (l *Loop) maintain() {
 	l.conns.redialDue(l.now)
 }
 
-// publish updates what others read. It stores only changes, because an atomic store costs
-// as much as many loads.
+// publish updates Live. It stores a counter only if that has changed, because an atomic
+// store costs as much as many loads.
 func (l *Loop) publish() {
 	if l.Live.Done.Load() != l.ended.done {
 		l.Live.Done.Store(l.ended.done)
@@ -281,14 +302,16 @@ func (l *Loop) publish() {
 	}
 }
 
+// finished reports whether the load has ended and is drained.
 func (l *Loop) finished() bool { return l.draining && l.drained() }
 
-// drained reports whether nothing is awaited any more, while the load drains.
+// drained reports whether the loop has nothing left to wait for: no operation is open, and
+// neither a watcher nor the source expects an event. After Stop it also returns true when
+// drainTill has passed.
 func (l *Loop) drained() bool {
 	return l.slots.open == 0 && l.watchers.settled(l.now) && (l.reactive == nil || !l.reactive.Awaits(l.now)) || l.stopped && l.now >= l.drainTill
 }
 
-// Epoch says that another leader began, for protocols whose answers carry no
-// term: what is sent from now on belongs to the given term where its answer
-// names none.
+// Epoch notes the term of a new leader, for protocols whose replies carry no term.
+// Operations sent after the call belong to this term unless their replies name another.
 func (l *Loop) Epoch(term uint64) { l.conns.epoch.Store(term) }

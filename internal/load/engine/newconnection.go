@@ -8,27 +8,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// One connection an operation. A place is vacant until an operation comes; it
-// is dialled, the operation is written as soon as the codec takes it, and with
-// the answer the connection ends and the place is vacant again. When its
-// connection was first dialled is an operation's sent time: the handshakes of
-// TCP, TLS and the store are inside its service time, and its timeout runs from
-// there. In a closed loop it is due when its client got the answer before; what
-// lies between is the end of the session before, which a server would else keep.
+// With Config.NewConnection each operation has its own connection. A place is vacant until
+// an operation arrives. Then the place is dialled, the operation is written as soon as the
+// codec takes it, and after the reply the connection closes and the place is vacant again.
+//
+// An operation is sent when its connection is first dialled. So its service time includes
+// the handshakes of TCP, TLS and the store, and its timeout runs from there. In a closed
+// loop it is due when its client received the previous reply; between due and sent the
+// previous session is closed, which a server would otherwise keep.
 
-// partWithin bounds how long the end of a session is awaited, in nanoseconds.
+// partWithin limits the wait for the end of a session, in nanoseconds.
 const partWithin = secondNS
 
-// come dials for the operation that was just queued, unless the place is not
-// vacant yet, or waits before it dials again.
+// come dials a place for an operation that was just queued, unless the place is not vacant
+// yet or waits before its next dial.
 func (cs *connections) come(i int, now int64) {
 	if c := cs.table[i]; c.state == down && c.redialAt == never {
 		cs.launch(i, now)
 	}
 }
 
-// launch dials for the operation that waits for the place, if there is one. It
-// is sent from its first dialling on.
+// launch dials a place for the operation that waits there, if any. The operation is sent
+// when the first dial begins.
 func (cs *connections) launch(i int, now int64) {
 	c := cs.table[i]
 	if len(c.queue) == 0 {
@@ -44,8 +45,8 @@ func (cs *connections) launch(i int, now int64) {
 	cs.dial(i)
 }
 
-// leave ends the connection whose operation has its answer. A session is
-// closed before, and its end awaited, because the server would keep it.
+// leave closes the connection after its operation's reply. It first closes the session, if
+// there is one, and waits for its end, because the server would otherwise keep it.
 func (cs *connections) leave(i int, now int64) {
 	c := cs.table[i]
 	if c.state != up {
@@ -65,8 +66,8 @@ func (cs *connections) leave(i int, now int64) {
 	cs.parted(i, now)
 }
 
-// awaitEnd reads on, for nobody, until the server has ended the connection, and
-// reports whether it has.
+// awaitEnd reads and discards input until the server closes the connection, and reports
+// whether it has.
 func (cs *connections) awaitEnd(i int, buf []byte) (ended bool) {
 	for {
 		n, err := cs.poller.Read(i, buf)
@@ -80,8 +81,8 @@ func (cs *connections) awaitEnd(i int, buf []byte) (ended bool) {
 	}
 }
 
-// parted ends a connection whose session has ended, or was awaited for long
-// enough, and lets the operation that waits for the place go on.
+// parted closes a connection whose session has ended or was awaited long enough, and lets
+// the place's next operation start.
 func (cs *connections) parted(i int, now int64) {
 	cs.vacate(i)
 	if !cs.table[i].moved {
@@ -89,13 +90,13 @@ func (cs *connections) parted(i int, now int64) {
 	}
 }
 
-// vacate closes the connection; its place is vacant, or the connection retired
-// if the place has another.
+// vacate closes the connection and makes its place vacant. If the place has a new
+// connection, vacate retires the old one.
 func (cs *connections) vacate(i int) {
 	c := cs.table[i]
 	cs.poller.Close(i)
 	if c.codec != nil {
-		// Nothing is open; the codec may share a login that it must give up.
+		// No operation is open, but the codec may have to give up a login that it shares.
 		cs.discard = c.codec.Lost(cs.discard[:0])
 	}
 	c.codec, c.state, c.redialAt = nil, down, never
@@ -105,8 +106,7 @@ func (cs *connections) vacate(i int) {
 	}
 }
 
-// giveUpWithConnection ends an operation whose time is over, and its connection
-// with it.
+// giveUpWithConnection gives up an operation after its timeout and closes its connection.
 func (l *Loop) giveUpWithConnection(tag uint32) {
 	sl := &l.slots.table[tag]
 	i, ev := int(sl.conn), store.Event{Outcome: kv.TimedOut}

@@ -8,26 +8,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// What is due and was not taken up is a number, and no work: it is counted in
-// spans that belong to one second and to one step of the histogram, however many
-// operations a span has.
+// Operations that were due and never started cost no work: they are counted in spans
+// that belong to one second and one step of the histogram, whatever the number of
+// operations in a span.
 
-// mostAsked is how many operations of a mix are asked one by one what they would
-// have been; the others are divided by the mix's shares.
+// mostAsked is the number of abandoned operations of a mix whose kinds the loop asks the
+// source for, one by one. The rest is divided by the mix's shares.
 const mostAsked = 1 << 18
 
-// abandoning is how far that is.
+// abandoning tracks the counting of operations that were due and never started.
 type abandoning struct {
-	by    blocker      // what kept them from being taken up
-	spill bool         // what other loops could not take up is this one's, too
-	asked uint64       // of mostAsked
-	owed  [2][]float64 // by phase and share: what rounding kept from it
+	by    blocker      // why they could not start
+	spill bool         // this loop also counts the operations that other loops could not start
+	asked uint64       // operations counted towards mostAsked
+	owed  [2][]float64 // by phase and share: operations that rounding has withheld so far
 
 	shares [2][]Share // by phase
 }
 
-// giveUpSchedule notes at the close what is not taken up any more. It comes into the
-// books when what is in flight has ended, whose answers it does not delay.
+// giveUpSchedule records, when the window closes, that operations are left in the schedule.
+// abandonSchedule counts them after the drain, so that counting does not delay replies.
 func (l *Loop) giveUpSchedule(at int64) {
 	if l.sched.pacer == nil {
 		return
@@ -42,7 +42,7 @@ func (l *Loop) giveUpSchedule(at int64) {
 	l.explain(kv.NotSent, nil)
 }
 
-// abandonSchedule ends what was due before the close and never taken up.
+// abandonSchedule counts the operations that were due before the close and never started.
 func (l *Loop) abandonSchedule(at int64) {
 	s := &l.sched
 	if s.pacer == nil {
@@ -54,8 +54,8 @@ func (l *Loop) abandonSchedule(at int64) {
 	s.due = never
 }
 
-// abandonPhase does so with the phase that the schedule is in, and moves it to
-// the next one if it has one.
+// abandonPhase counts those of the schedule's current phase, and moves the schedule to the
+// next phase if there is one.
 func (l *Loop) abandonPhase(at int64) {
 	s := &l.sched
 	phase := s.phase
@@ -72,13 +72,13 @@ func (l *Loop) abandonPhase(at int64) {
 		l.neverSent(acc, span{s.n, next}, count, waited)
 		s.n, s.place = s.ownFrom(next)
 		s.setDue()
-		// Each second's histograms are used again for those that follow.
+		// The histograms of each second are reused for the following seconds.
 		l.secs.release(s.due)
 	}
 }
 
-// neverSent ends this loop's operations of a span, of which it has so many: they
-// were due in one second, waited for about as long, and were never taken up.
+// neverSent counts the operations of a span, of which count belong to this loop: they
+// were due in one second, waited for about the same time, and were never started.
 func (l *Loop) neverSent(acc *second, numbers span, count uint64, waited int64) {
 	if count == 0 {
 		return
@@ -105,16 +105,17 @@ func (l *Loop) neverSent(acc *second, numbers span, count uint64, waited int64) 
 	l.explain(kv.NotSent, nil)
 }
 
+// notSent records count operations of one kind as not sent.
 func (l *Loop) notSent(acc *second, kind kv.Kind, level kv.Consistency, count uint64, waited int64) {
 	if count == 0 {
 		return
 	}
 	c := l.secs.cell(acc, &measure.Series{Kind: kind, Consistency: level})
-	l.secs.recordAs(&c.Failed[measure.ErrorIndex(kv.NotSent)], waited, int64(count)) // #nosec G115 -- as many as are due
+	l.secs.recordAs(&c.Failed[measure.ErrorIndex(kv.NotSent)], waited, int64(count)) // #nosec G115 -- the number of operations due
 }
 
-// sharesOf is what the source says, once, which may count all its operations for that,
-// and in an order that is the same each time.
+// sharesOf returns the source's shares in an order that does not depend on the source. It
+// asks once per phase, because a source may have to count all its operations.
 func (a *abandoning) sharesOf(s Source, phase measure.Phase) []Share {
 	if a.shares[phase] == nil {
 		a.shares[phase] = slices.SortedStableFunc(slices.Values(s.Shares(phase)), func(x, y Share) int {
@@ -124,8 +125,10 @@ func (a *abandoning) sharesOf(s Source, phase measure.Phase) []Share {
 	return a.shares[phase]
 }
 
-// divide gives each share its part of a count, and what rounding keeps from one
-// it gets of a later count.
+// divide splits count among the shares. Each share carries what rounding withholds from it
+// over to the next call.
+//
+// Invariant: the parts add up to count.
 func (a *abandoning) divide(phase measure.Phase, shares []Share, count uint64) []uint64 {
 	if a.owed[phase] == nil {
 		a.owed[phase] = make([]float64, len(shares))
@@ -137,7 +140,7 @@ func (a *abandoning) divide(phase measure.Phase, shares []Share, count uint64) [
 		owed[i] -= float64(parts[i])
 		left -= parts[i]
 	}
-	for ; left > 0; left-- { // fewer than there are shares, but for rounding
+	for ; left > 0; left-- { // fewer iterations than shares, apart from floating-point error
 		most := 0
 		for i := range owed {
 			if owed[i] > owed[most] {

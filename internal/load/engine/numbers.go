@@ -5,29 +5,32 @@ import (
 	"sync/atomic"
 )
 
-// mostNumbers bounds a batch of operation numbers.
+// mostNumbers is the largest batch of operation numbers.
 const mostNumbers = 256
 
-// span is the numbers from the first up to, and without, the end.
+// span is the half-open range of numbers [first, end).
 type span struct{ first, end uint64 }
 
-// work is what is left of a closed loop's total. Batches shrink as it does, to
-// single operations at the end, so that no client is without work while
-// another loop has some that it has not begun.
+// work holds the numbers of a closed loop's total that are not yet started. Batches shrink
+// towards the end, down to single operations, so that no client is idle while another loop
+// has numbers that it has not started.
+//
+// Invariant: each number below total is in exactly one place: not yet handed out (next),
+// in returned, in a loop's batch, or started.
 type work struct {
-	// wanted says that a loop found nothing left: who has numbers that it has
-	// not begun gives them back.
+	// wanted is set when a loop found no number left. Loops with unstarted numbers then give
+	// them back.
 	wanted atomic.Bool
 
 	mu       sync.Mutex
 	next     uint64
 	total    uint64
 	returned []span
-	ended    []bool // by loop: it has neither numbers nor operations
-	lastAt   int64  // when the last of the operations ended that ended loops had
+	ended    []bool // by loop: it has neither numbers nor open operations
+	lastAt   int64  // when the last operation of the ended loops ended
 }
 
-// take returns the loop's next batch; it is empty when nothing is left.
+// take returns the loop's next batch, which is empty if no number is left.
 func (w *work) take(loop, loops int) span {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,7 +53,7 @@ func (w *work) take(loop, loops int) span {
 	return batch
 }
 
-// giveBack returns numbers that were not begun.
+// giveBack returns numbers that were not started.
 func (w *work) giveBack(s span) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,9 +61,9 @@ func (w *work) giveBack(s span) {
 	w.wanted.Store(false)
 }
 
-// end says that a loop has no numbers and no operations any more, the last of
-// which ended at the given time. It reports whether that is so of all loops,
-// and when the last operation of all ended. idle is a loop without clients.
+// end records that a loop has no numbers and no open operations, and that its last
+// operation ended at at. It reports whether all loops have ended, and if so when the last
+// operation of all ended. idle marks a loop without clients.
 func (w *work) end(loop int, at int64, idle bool) (all bool, last int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,8 +80,8 @@ func (w *work) end(loop int, at int64, idle bool) (all bool, last int64) {
 	return true, w.lastAt
 }
 
-// next is the number of a closed loop's next operation; ok is false when the
-// total has been begun.
+// next returns the number of a closed loop's next operation. ok is false if all numbers
+// have been handed out.
 func (l *Loop) next() (n uint64, ok bool) {
 	c := &l.closed
 	if !c.bounded {
@@ -100,8 +103,8 @@ func (l *Loop) next() (n uint64, ok bool) {
 	return n, true
 }
 
-// shareWork gives back numbers that this loop has not begun when another has
-// none left, and lets clients go on for which there was nothing.
+// shareWork gives unstarted numbers back when another loop has none left, and restarts this
+// loop's clients that found no number.
 func (l *Loop) shareWork() {
 	c := &l.closed
 	if !c.bounded || l.draining {
@@ -110,7 +113,7 @@ func (l *Loop) shareWork() {
 	w := &l.cfg.Shared.work
 	if !w.wanted.Load() {
 		if n := len(c.without); n > 0 {
-			// Numbers came back: each client asks again.
+			// Numbers may have been given back: each client asks again.
 			clients := append(c.asking[:0], c.without...)
 			c.asking, c.without = clients, c.without[:0]
 			for _, client := range clients {
@@ -147,5 +150,5 @@ func (l *Loop) endWork() {
 	l.close(at)
 }
 
-// me is this loop's place among those that share the load.
+// me returns this loop's index among the loops of this process.
 func (l *Loop) me() int { return int(l.cfg.Offset) }

@@ -4,7 +4,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// blocker is what keeps an operation that is due from being taken up.
+// blocker is a reason why an operation that is due cannot start.
 type blocker uint8
 
 const (
@@ -13,30 +13,30 @@ const (
 	byLimit
 )
 
-// openLoop is where an open loop is in its schedule, and what keeps it from going on.
+// openLoop tracks an open loop's progress along its schedule, and what blocks it.
 type openLoop struct {
-	sched     schedule // what is due next
-	more      bool     // the last turn did not come to all that was due
-	owed      int      // operations that slot.owed marks
+	sched     schedule // the next operation
+	more      bool     // the last turn stopped at mostAtOnce although more is due
+	owed      int      // number of operations with slot.owed
 	abandoned abandoning
 	blockedBy blocker
-	roomBy    blocker // what blocked before roomAt
-	roomAt    int64   // when something became free the last time that nothing had been
+	roomBy    blocker // what blocked the loop until roomAt
+	roomAt    int64   // when a connection or the limit became free after a blockage
 }
 
-// mostAtOnce is how many operations that are due a turn takes up: those behind
-// it wait for the next turn, so that none is longer than some milliseconds.
+// mostAtOnce is the largest number of due operations that one turn starts. The others
+// wait for the next turn, so that no turn is longer than some milliseconds.
 const mostAtOnce = 1 << 14
 
-// fire takes up what the open loop's schedule has due, and what other loops have.
+// fire starts the operations that are due in the schedules of this loop and of others.
 func (l *Loop) fire() {
 	if l.more = false; l.sched.due <= l.now || l.secs.several {
 		l.fireUntil(l.now + 1)
 	}
 }
 
-// fireUntil takes up what is due before the given time, in the order of that:
-// this loop's own, and what others could not take up.
+// fireUntil starts the operations that are due before end, in the order of their due
+// times: this loop's own, and those that other loops could not start (spill).
 func (l *Loop) fireUntil(end int64) {
 	l.more = false
 	if l.sched.pacer == nil {
@@ -68,7 +68,7 @@ func (l *Loop) fireUntil(end int64) {
 			l.sched.step()
 		default:
 			o, got := s.spill.take(end)
-			if !got { // another loop was quicker
+			if !got { // another loop has taken it
 				s.limit.give(l.me())
 				continue
 			}
@@ -78,10 +78,11 @@ func (l *Loop) fireUntil(end int64) {
 	l.more = true
 }
 
-// elsewhere is the place of an operation that belongs to another loop.
+// elsewhere stands for the place of an operation that belongs to another loop.
 const elsewhere = -1
 
-// takeUp begins an operation that was due, on a connection that takes it.
+// takeUp starts an operation that is due, on connection i, or on the operation's own
+// connection if the source requires one.
 func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 	own := -1
 	if l.reactive != nil {
@@ -122,8 +123,8 @@ func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 	}
 }
 
-// room finds a connection for an operation that belongs to the given place, and
-// takes its share of the limit.
+// room returns a connection for an operation of the given place, and takes one unit of
+// the limit. If it returns false, blockedBy is the reason.
 func (l *Loop) room(place int) (i int, ok bool) {
 	i, ok = l.conns.route(place)
 	switch {
@@ -143,20 +144,19 @@ func (l *Loop) room(place int) (i int, ok bool) {
 	return i, ok
 }
 
-// freed notes that something became free by the loop's clock, after there was
-// nothing for what is due.
+// freed records that a connection or the limit became free, if the loop was blocked.
 func (l *Loop) freed() {
 	if l.blockedBy == byNothing {
 		return
 	}
-	// What an answer made free was free when the answer arrived.
+	// A reply that was read now had freed its place when it arrived, lag earlier.
 	l.roomAt, l.roomBy, l.blockedBy = l.now-l.lag, l.blockedBy, byNothing
 	if s := l.cfg.Shared; s.several() {
 		s.spill.cursors[l.me()].full.Store(false)
 	}
 }
 
-// waitedFor counts operations of the window that waited.
+// waitedFor counts operations of the measurement window that were blocked.
 func (l *Loop) waitedFor(b blocker, acc *second, count uint64) {
 	if acc.Phase != measure.Measured {
 		return
@@ -169,8 +169,8 @@ func (l *Loop) waitedFor(b blocker, acc *second, count uint64) {
 	}
 }
 
-// canSend reports whether an operation that is due could be taken up, so that
-// it is worth waking for.
+// canSend reports whether an operation that is due could start now, so that the loop
+// should wake for it.
 func (l *Loop) canSend() bool {
 	if l.cfg.Shared.several() || l.slots.open-l.owed >= l.cfg.MaxInFlight {
 		return false // another loop, or the end of an operation, wakes this one
@@ -179,6 +179,6 @@ func (l *Loop) canSend() bool {
 	return ok || l.waitsInFlight()
 }
 
-// waitsInFlight reports whether operations are taken up without a connection that takes
-// them.
+// waitsInFlight reports whether operations start without a connection that takes them,
+// which a Reactive source allows.
 func (l *Loop) waitsInFlight() bool { return l.reactive != nil }

@@ -8,28 +8,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// mostSpilled bounds the memory of what is due and no loop can take: what comes
-// beyond it stays in the schedule of its own loop.
+// mostSpilled limits the memory for operations that are due and that no loop can start.
+// Further ones stay in the schedules of their own loops.
 const mostSpilled = 1 << 16
 
-// spill is what is due in an open loop of several loops and could not be taken
-// up by its own: no connection of that loop was free, or the limit was reached.
-// Whichever loop can takes it, what was due first first. It is in nobody's
-// books until it is taken.
+// spill holds operations of an open loop with several event loops that are due and that
+// their own loop could not start: none of its connections was free, or the limit was
+// reached. Any loop that can starts them, in the order of their due times. An operation
+// is counted in a second (Second.Due) only when a loop takes it.
+//
+// Invariant: queue[head:] is ordered by due, and oldest is the first due time in it.
 type spill struct {
-	oldest atomic.Int64 // when the first was due; never when there is none
-	// cursors has, by loop, a time before which it has nothing to add any more.
+	oldest atomic.Int64 // due time of the first operation; never if there is none
+	// cursors has, for each loop, a time before which the loop adds nothing any more.
 	cursors []cursorAt
 
 	mu     sync.Mutex
-	queue  []spilled // in the order of due
-	head   int
-	closed int // loops that add nothing any more
+	queue  []spilled // ordered by due
+	head   int       // index of the first operation in queue
+	closed int       // number of loops that add nothing any more
 }
 
 type cursorAt struct {
 	due  atomic.Int64
-	full atomic.Bool // no connection of this loop can take anything
+	full atomic.Bool // none of the loop's connections can take an operation
 	_    [48]byte
 }
 
@@ -37,7 +39,7 @@ type spilled struct {
 	n     uint64
 	due   int64
 	phase measure.Phase
-	from  int // the loop whose it is
+	from  int // the loop whose schedule it belongs to
 }
 
 func (s *spill) init(loops int) {
@@ -45,7 +47,7 @@ func (s *spill) init(loops int) {
 	s.oldest.Store(never)
 }
 
-// add reports whether there was space for it.
+// add adds an operation, and reports false if there is no space for it.
 func (s *spill) add(o spilled) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +58,7 @@ func (s *spill) add(o spilled) bool {
 		s.queue, s.head = s.queue[:copy(s.queue, s.queue[s.head:])], 0
 	}
 	s.queue = append(s.queue, o)
-	// Each loop adds in order, so that little is out of it.
+	// Each loop adds in order, so the new operation moves only a little.
 	for i := len(s.queue) - 1; i > s.head && s.queue[i-1].due > o.due; i-- {
 		s.queue[i], s.queue[i-1] = s.queue[i-1], o
 	}
@@ -64,7 +66,7 @@ func (s *spill) add(o spilled) bool {
 	return true
 }
 
-// take takes what was due first, if that was before the given time.
+// take removes and returns the operation that was due first, if that was before a time.
 func (s *spill) take(before int64) (o spilled, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +83,7 @@ func (s *spill) take(before int64) (o spilled, ok bool) {
 	return o, true
 }
 
-// leave says that a loop adds nothing any more; last is true for the last.
+// leave records that a loop adds nothing any more, and reports whether it was the last.
 func (s *spill) leave() (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,8 +91,8 @@ func (s *spill) leave() (last bool) {
 	return s.closed == len(s.cursors)
 }
 
-// before counts a loop's operations that were due before a time, and when the
-// first of them was.
+// before returns the number of a loop's operations that were due before at, and the
+// earliest of their due times.
 func (s *spill) before(loop int, at int64) (count uint64, oldest int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,18 +105,18 @@ func (s *spill) before(loop int, at int64) (count uint64, oldest int64) {
 	return count, oldest
 }
 
-// pending is the earliest time at which an operation can be due that is in
-// nobody's books yet.
+// pending returns the earliest due time that an operation can have that no loop has
+// counted.
 func (s *spill) pending() int64 {
 	at := int64(math.MaxInt64)
-	// The cursors first: one has moved on only after what it added was there.
+	// Read the cursors first: a loop advances its cursor only after it has added.
 	for i := range s.cursors {
 		at = min(at, s.cursors[i].due.Load())
 	}
 	return min(at, s.oldest.Load())
 }
 
-// spillDue adds what is due before the given time and could not be taken up.
+// spillDue adds the operations that are due before end and that this loop cannot start.
 func (l *Loop) spillDue(end int64) {
 	s := &l.cfg.Shared.spill
 	for l.sched.due < end {
@@ -130,7 +132,7 @@ func (l *Loop) spillDue(end int64) {
 	}
 }
 
-// passOn wakes a loop that may have a connection for what is due.
+// passOn wakes a loop that may have a free connection.
 func (l *Loop) passOn() {
 	s := l.cfg.Shared
 	for k := 1; k < len(s.loops); k++ {
@@ -141,8 +143,8 @@ func (l *Loop) passOn() {
 	}
 }
 
-// abandonSpilled ends what was due and no loop took until all had closed. It is
-// in the books of the loop that closed last.
+// abandonSpilled counts the operations that no loop could start until all loops had
+// closed. The loop that closed last counts them.
 func (l *Loop) abandonSpilled(at int64) {
 	if !l.abandoned.spill {
 		return

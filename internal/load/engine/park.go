@@ -1,28 +1,29 @@
 package engine
 
-// A loop keeps one of Go's processors while it waits, and Go's monitor interrupts it a
-// hundred times a second. One that has nothing in flight, and nothing due for a while,
-// parks: its goroutine waits as any other does, and a program whose loops are all
-// parked does nothing. It wakes a little before something is due, because that takes
-// longer, and waits for the rest as it always does.
+// A loop occupies one of Go's processors (P) even while it waits, and Go's monitor thread
+// interrupts it a hundred times a second. A loop that has no operation in flight, and none
+// due soon, therefore parks: its goroutine blocks like any other, so that a program whose
+// loops are all parked uses no CPU. Waking from a park takes longer, so the loop wakes a
+// little early and waits for the rest as usual.
 
 const (
-	// leastPark is the shortest wait in which parking costs less than waiting, and
-	// longestPark how long a loop sleeps at most while nothing is in flight.
+	// leastPark is the shortest wait for which parking costs less than waiting. longestPark
+	// is the longest sleep while no operation is in flight.
 	leastPark   = 20 * millisecond
 	longestPark = 100 * millisecond
-	// parkMargin is how long before its time a parked loop wakes.
+	// parkMargin is how much earlier than needed a parked loop wakes.
 	parkMargin = 2 * millisecond
 )
 
-// mayPark reports whether nothing can end before an operation is due: then no pause
-// can be in any operation's time, and no beat is needed to find one.
+// mayPark reports whether nothing can happen before the next operation is due. Then a
+// pause would not lengthen any operation, and the loop needs no beat to detect one.
 func (l *Loop) mayPark() bool {
 	return l.slots.open == 0 && l.parking != nil && l.sched.due > l.now && !l.draining && !l.more &&
 		len(l.left) == 0 && l.watchers.none && !l.cfg.Shared.several()
 }
 
-// park parks until a little before a time that is leastPark away, if the loop may.
+// park parks until shortly before a time at least leastPark away, and reports whether the
+// loop was allowed to.
 func (l *Loop) park(until int64) (parked bool) {
 	if !l.mayPark() {
 		return false

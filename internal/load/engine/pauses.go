@@ -2,43 +2,49 @@ package engine
 
 import "github.com/quorumbench/quorumbench/internal/load/engine/poll"
 
-// How the generator's own pauses are found. A loop that measures and has
-// something in flight wakes at each beat at least; how much later than asked it
-// does is time in which it was stopped, throttled or not scheduled.
+// This file finds the generator's own pauses. A loop that measures and has operations
+// in flight wakes at least once in each beat. If it wakes later than it asked to, it was
+// stopped, throttled or not scheduled for the time between.
 
 const (
-	// heartbeat is how long a loop sleeps at most, and beat how long while it
-	// measures with something in flight.
+	// heartbeat is the longest sleep of a loop. beat is the longest sleep while the loop
+	// measures with operations in flight.
 	heartbeat = 10 * millisecond
 	beat      = millisecond
-	// stampedBeat is the beat where the system stamps what arrives: there it only
-	// has to find what stopped the whole machine, and each beat costs as much as
-	// an operation or two.
+	// stampedBeat is the beat of a poller that knows when bytes arrived. There the beat
+	// only has to detect pauses of the whole machine, and each beat costs as much as one
+	// or two operations.
 	stampedBeat = 4 * millisecond
-	// leastPause is what counts as a pause: timers are later than asked by some
-	// microseconds on any machine.
+	// leastPause is the shortest delay that counts as a pause. On every machine timers
+	// are late by some microseconds.
 	leastPause = millisecond
-	// A turn takes so much for each answer and each ready connection at most,
-	// which is ten times what it needs; what is beyond that and leastPause is a
-	// pause.
+	// perAnswer and perReady are the time that a turn may take for each operation that
+	// ends and each ready connection: ten times what it normally needs. A turn that takes
+	// leastPause longer than that had a pause.
 	perAnswer = 20_000
 	perReady  = 50_000
 )
 
-// pauses is what a loop knows of its own.
+// pauses detects times in which the loop did not run although it had work.
+//
+// Example: the loop asks to wake at 10 ms, wakes at 13 ms, and processes two replies
+// until 13.02 ms. awake adds a pause of 3 ms to sum, and replies that the turn read may
+// have waited since 10 ms (asked): readInto records that wait as their lag.
+//
+// Invariant: asked <= woke.
 type pauses struct {
-	beat    int64 // the poller ends a wait at each multiple of it; 0: it does not
-	asked   int64 // when the loop wanted to wake, or woke earlier
-	woke    int64
-	sent    int64 // when the turn's latest write call began; 0 before the first
-	turned  int64 // when the turn before ended
-	held    int64 // how long a pause was that it had, or that it followed and read nothing after
-	counts  bool  // in the measured window
-	longest int64
-	sum     int64 // nanoseconds
+	beat    int64 // the poller ends a wait at each multiple of beat; 0: it does not
+	asked   int64 // when the loop wanted to wake; woke if it woke earlier
+	woke    int64 // when the turn began
+	sent    int64 // when the turn's latest write call began; 0 if there was none
+	turned  int64 // when the previous turn ended
+	held    int64 // pause in the previous turn, or before it if no connection was ready in it
+	counts  bool  // in the measurement window
+	longest int64 // longest delay of a wake-up, or longest turn
+	sum     int64 // total length of the pauses, in nanoseconds
 }
 
-// count begins or ends the measured window. The poller beats in it, if it can.
+// count begins (on) or ends the measurement. While it measures, the poller beats if it can.
 func (p *pauses) count(on bool, poller poll.Poller) {
 	p.counts, p.beat = on, 0
 	b, ok := poller.(poll.Beating)
@@ -57,7 +63,7 @@ func (p *pauses) count(on bool, poller poll.Poller) {
 	}
 }
 
-// nextBeat is when a wait that begins now ends at the latest.
+// nextBeat returns the time at which a wait that begins now ends at the latest.
 func (p *pauses) nextBeat(now, until int64) int64 {
 	if p.beat == 0 {
 		return until
@@ -66,9 +72,10 @@ func (p *pauses) nextBeat(now, until int64) int64 {
 	return min(until, began-began%p.beat+p.beat)
 }
 
-// awake notes when the loop woke, and when it had asked for that. What it finds at once
-// after a turn may have arrived when a pause began that the turn had, or that ended with
-// a signal and no connection: a process that goes on after it was stopped wakes so.
+// awake records when the loop woke, and when it had asked to wake. Data that is ready
+// right after the previous turn may have arrived before a pause in that turn. The same
+// holds if the previous turn followed a pause and found no ready connection: a signal
+// wakes the wait of a stopped process that way when the process continues.
 func (p *pauses) awake(asked, now int64) {
 	p.woke, p.asked = now, min(asked, now)
 	p.add(now-asked, now-asked)
@@ -77,11 +84,11 @@ func (p *pauses) awake(asked, now int64) {
 	}
 }
 
-// late reports whether the turn's latest write call, if there was one, began leastPause ago.
+// late reports whether the turn's latest write call began at least leastPause ago.
 func (p *pauses) late(now int64) bool { return p.sent != 0 && now-p.sent >= leastPause }
 
-// worked notes how long a turn took in which so many operations ended and so
-// many connections were ready.
+// worked records the length of a turn, in which the given numbers of operations ended and
+// connections were ready.
 func (p *pauses) worked(now int64, answers uint64, ready int) {
 	p.turned, p.held = now, 0
 	took, slept := now-p.woke, p.woke-p.asked
@@ -101,8 +108,8 @@ func (p *pauses) worked(now int64, answers uint64, ready int) {
 	}
 }
 
-// add notes what may have been a pause, and how much of it the loop's own work
-// does not explain.
+// add records a delay. Only the part that the loop's own work does not explain can be a
+// pause.
 func (p *pauses) add(took, unexplained int64) {
 	if !p.counts {
 		return
@@ -115,8 +122,9 @@ func (p *pauses) add(took, unexplained int64) {
 	}
 }
 
-// usualWake is what any client of the machine pays to be woken, by an answer or
-// a timer, when nothing disturbs it: it is not added by this generator.
+// usualWake is the time that any client on the machine needs to wake up after a reply
+// or a timer. It does not count as a disturbance by the generator.
 const usualWake = 50_000
 
+// beyondUsual returns the part of a delay that exceeds usualWake.
 func beyondUsual(ns int64) int64 { return max(ns-usualWake, 0) }

@@ -5,15 +5,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// clockwork is the time's side of a load: which phase and second it is now.
+// clockwork tracks the current phase and second of a load.
+//
+// Invariant: origin <= current.start < next <= end while a second is open.
 type clockwork struct {
 	phases  []Phase
-	at      int   // phase; len(phases) when all have ended
-	origin  int64 // when the phase began
-	index   int   // of the second in it
-	end     int64 // of the phase; never while a total bounds it
-	next    int64 // the next boundary
-	current *second
+	at      int     // index of the current phase
+	origin  int64   // start of the phase
+	index   int     // of the current second in the phase
+	end     int64   // end of the phase; never while a total ends it
+	next    int64   // next boundary: the end of the second or of the phase
+	current *second // nil before the load and after it
 }
 
 func (c *clockwork) phase() *Phase { return &c.phases[c.at] }
@@ -30,7 +32,7 @@ func (c *clockwork) completed(kind kv.Kind, at int64) {
 	s.Alive[ms>>6] |= 1 << (ms & 63)
 }
 
-// fine notes how an operation ended within the second.
+// fine records the outcome of an operation in the finer steps of the current second.
 func (c *clockwork) fine(series *measure.Series, o kv.Outcome, at int64) {
 	s := c.current
 	if s == nil {

@@ -2,17 +2,16 @@ package engine
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// An operation of a closed loop is due because its client is free, and not because a
-// schedule wants it. While the connection has as many operations open as it takes, the
-// operation waits for its client's neighbours, however long that takes: the waiting is in
-// its response time, its timeout begins when it is written, and it is neither due nor
-// failed if the window closes first. It fails, as not_sent, only where the connection was
-// missing, or took nothing although nothing was open on it, for a whole timeout or at the
-// end of the window.
+// An operation of a closed loop is due because its client is free, not because a schedule
+// wants it. If its connection is full, it waits for the operations of other clients,
+// however long that takes. The wait is part of its response time, its timeout starts when
+// it is written, and if the window closes first it is neither due nor failed. It fails as
+// not_sent only if for a whole timeout, or when the window closes, the connection was
+// down, or took nothing although no operation was open on it.
 
-// waitsOn reports whether an operation that was not written goes on waiting after its
-// timeout, because it waits for operations that were written to its connection: each of
-// those has a timeout of its own.
+// waitsOn reports whether an operation that was not written continues to wait after its
+// timeout, because it waits for operations that were written to its connection. Each of
+// those has its own timeout.
 func (l *Loop) waitsOn(tag uint32) bool {
 	sl := &l.slots.table[tag]
 	if sl.client < 0 || l.draining || sl.state == written || !l.waitsForOthers(sl) {
@@ -23,10 +22,9 @@ func (l *Loop) waitsOn(tag uint32) bool {
 	return true
 }
 
-// waitsForOthers reports whether operations that were written to the operation's
-// connection are open, for which it waits. Where there are none the connection is missing
-// or takes nothing: what waits for it when the window closes was kept from being sent by
-// an outage, which counts.
+// waitsForOthers reports whether the operation waits for open operations that were written
+// to its connection. If there are none, the connection is down or takes nothing: then an
+// outage kept the operation from being sent, which counts.
 func (l *Loop) waitsForOthers(sl *slot) bool {
 	if sl.conn < 0 {
 		return false
@@ -35,8 +33,8 @@ func (l *Loop) waitsForOthers(sl *slot) bool {
 	return c.state == up && c.open > len(c.unsent)
 }
 
-// noteStalled restarts the timeouts of what waits for a connection when that begins to
-// take nothing although nothing is open on it.
+// noteStalled restarts the timeouts of the operations in a connection's queue when the
+// connection begins to take nothing although no operation is open on it.
 func (l *Loop) noteStalled(i int) {
 	c := l.conns.table[i]
 	stalled := c.open == 0 && !c.ready()
@@ -46,13 +44,13 @@ func (l *Loop) noteStalled(i int) {
 	c.stalled = stalled
 }
 
-// restartWaiting restarts the timeouts of a closed loop's operations that wait for a
-// connection that was lost, replaced, or takes nothing any more: until now they waited
-// for other operations. The caller does so only where the connection had answered: one
-// that is lost again and again before it answers anything must not keep them for ever.
+// restartWaiting restarts the timeouts of the closed loop's operations in the queue of a
+// connection that was lost, replaced, or takes nothing any more: until now they waited for
+// other operations. The caller must check that the connection had received a reply.
+// Otherwise a connection that is lost again and again would keep them for ever.
 func (l *Loop) restartWaiting(i int) {
 	if l.cfg.NewConnection {
-		return // a place's operation has its time from when connecting began
+		return // there the timeout runs from the start of connecting
 	}
 	for _, w := range l.conns.table[i].queue {
 		if sl := &l.slots.table[w.tag]; sl.state == waiting && sl.n == w.n && int(sl.conn) == i && sl.client >= 0 {
@@ -62,9 +60,9 @@ func (l *Loop) restartWaiting(i int) {
 	}
 }
 
-// queueAgain puts an operation of a closed loop whose connection ended before any of it
-// was written back into its place's queue, and reports whether it did. Behind the window
-// the operation is withdrawn.
+// queueAgain returns an operation of a closed loop to the queue of its place if its
+// connection ended before any of it was written, and reports whether it did. After the
+// window closed it withdraws the operation instead.
 func (l *Loop) queueAgain(tag uint32, outcome kv.Outcome) bool {
 	sl := &l.slots.table[tag]
 	if outcome != kv.NotSent || sl.state != submitted || sl.client < 0 || l.cfg.NewConnection {
@@ -75,13 +73,13 @@ func (l *Loop) queueAgain(tag uint32, outcome kv.Outcome) bool {
 		return true
 	}
 	to := l.conns.places[l.closed.clients[sl.client].place]
-	sl.conn, sl.state, sl.queued = int32(to), waiting, true // #nosec G115 -- there are not so many connections
+	sl.conn, sl.state, sl.queued = int32(to), waiting, true // #nosec G115 -- connection indexes are far below 2^31
 	c := l.conns.table[to]
 	c.queue = append(c.queue, waiter{tag, sl.n})
 	return true
 }
 
-// withdraw takes an operation of a closed loop that was never written out of the books.
+// withdraw removes an operation of a closed loop that was never written from all counts.
 func (l *Loop) withdraw(tag uint32) {
 	sl := &l.slots.table[tag]
 	sl.acc.Due--

@@ -1,13 +1,13 @@
 package engine
 
-// reactions is what a loop does for a Reactive source.
+// reactions holds the loop's state for a Reactive source.
 type reactions struct {
-	reactive Reactive   // the source, if it is one
-	kept     []waiter   // operations that wait for others' answers
-	prompts  heldSecond // in which is counted what is prompted after the window
+	reactive Reactive   // the source, if it implements Reactive
+	kept     []waiter   // operations that wait for other replies or for a connection
+	prompts  heldSecond // counts the operations that are prompted after the window
 }
 
-// placeOf is the connection that an operation belongs to; -1: it is sent on any.
+// placeOf returns the connection that an operation must use; -1 for any connection.
 func (l *Loop) placeOf(n uint64) int {
 	if l.reactive != nil {
 		if place := l.reactive.Place(n); place >= 0 {
@@ -17,8 +17,7 @@ func (l *Loop) placeOf(n uint64) int {
 	return -1
 }
 
-// place sends an operation that was taken up on the connection that it belongs to, or
-// has it wait for that.
+// place sends an operation on the connection that it must use, or queues it there.
 func (l *Loop) place(i int, n uint64, tag uint32) {
 	c, sl := l.conns.table[i], &l.slots.table[tag]
 	sl.conn = int32(i)
@@ -30,21 +29,22 @@ func (l *Loop) place(i int, n uint64, tag uint32) {
 	c.queue = append(c.queue, waiter{tag, n})
 }
 
-// keep has an operation that was taken up wait for others' answers, or for a connection
-// that takes it: such a load has so many operations, and each is sent. It is in flight,
-// and its timeout runs.
+// keep makes an operation wait for other replies or for a free connection. A Reactive load
+// has a fixed set of operations, and each is sent: the operation is in flight, and its
+// timeout runs.
 func (l *Loop) keep(tag uint32, sl *slot) {
 	sl.state = waiting
 	l.kept = append(l.kept, waiter{tag, sl.n})
 }
 
-// letGo sends those that have waited long enough. Their waiting was not the generator's.
+// letGo sends the kept operations that can be sent now. Their wait is not lateness of the
+// generator.
 func (l *Loop) letGo() {
 	left, full := l.kept[:0], false
 	for _, w := range l.kept {
 		sl := &l.slots.table[w.tag]
 		if sl.state != waiting || sl.n != w.n {
-			continue // it was given up
+			continue // it has been given up
 		}
 		i := l.placeOf(w.n)
 		placed := i >= 0
@@ -57,7 +57,7 @@ func (l *Loop) letGo() {
 		if ok {
 			if i = int(sl.conn); !l.conns.takes(i) {
 				i, ok = l.conns.route(elsewhere)
-				full = !ok // as are all behind it
+				full = !ok // no other operation finds a connection either
 			}
 		}
 		if !ok {
@@ -70,19 +70,19 @@ func (l *Loop) letGo() {
 	l.kept = left
 }
 
-// prompting reports whether what is prompted is taken up.
+// prompting reports whether the loop starts operations that the source prompts.
 func (l *Loop) prompting() bool {
 	return l.reactive != nil && !l.idle && !l.stopped && (!l.draining || l.reactive.Awaits(l.now))
 }
 
-// connectionLost tells the source that a place's connection is gone.
+// connectionLost informs the source that the connection of a place is gone.
 func (l *Loop) connectionLost(place int) {
 	if l.reactive != nil {
 		l.reactive.Lost(place)
 	}
 }
 
-// prompt takes up what answers and events have made due.
+// prompt starts the operations that replies and events have made due.
 func (l *Loop) prompt() {
 	if !l.prompting() {
 		return
@@ -103,7 +103,7 @@ func (l *Loop) prompt() {
 	}
 }
 
-// nextPrompt is when the source prompts something next, on the loop's clock.
+// nextPrompt returns the time on the loop's clock at which the source prompts next.
 func (l *Loop) nextPrompt() int64 {
 	if !l.prompting() {
 		return never
@@ -115,7 +115,7 @@ func (l *Loop) nextPrompt() int64 {
 	return max(at+l.clock.origin, l.now)
 }
 
-// holdPrompts keeps the last second open for what is prompted behind the window.
+// holdPrompts keeps the last second open for operations that are prompted after the window.
 func (l *Loop) holdPrompts() {
 	if s := l.clock.current; l.reactive != nil && len(l.cfg.Clients) == 0 && s != nil {
 		l.prompts.hold(s)

@@ -6,63 +6,63 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
-// All connections that are ready are read first, each stamped right after its
-// read call, and what they had is parsed and answered afterwards: else the last
-// of a thousand answers that came at once would have waited for the others to
-// be answered, and that would be in its time.
+// The loop first reads all ready connections, and takes the time right after each read
+// call. Only then does it decode and process the replies. Otherwise the last of a
+// thousand replies that arrived together would include the time of processing the others.
 
 const (
 	readBuffer = 256 << 10
-	// readMost is the most that is read of one connection at once while others
-	// wait, and readLeast what must be left of the buffer for another read.
+	// readMost is the largest read from one connection while others wait. readLeast is the
+	// free part of the buffer that another read needs.
 	readMost  = 64 << 10
 	readLeast = 16 << 10
-	// readTurn is the most that is read of one connection before everything
-	// else has its turn: a server that sends without end would have the loop for
-	// itself, and no timeout would be noticed.
+	// readTurn is the most that one connection can deliver before everything else gets its
+	// turn. Without it a server that sends without pause would occupy the loop, which would
+	// miss its timeouts.
 	readTurn = 1 << 20
 )
 
-// reading is what one read call brought.
+// reading holds the result of one read call.
 type reading struct {
 	conn   int
-	dial   uint64 // which of the place's connections it was
+	dial   uint64 // number of the dial that made the connection
 	bytes  []byte
 	err    error
 	at     int64
-	lag    int64 // since the bytes arrived, as far as that is known
-	weight int64 // 0: not of the sample
+	lag    int64 // time since the bytes arrived, as far as it is known
+	weight int64 // number of reads that this one represents; 0: not sampled
 }
 
-// reads is what a loop has read and not acted on yet, and the time of what it acts on.
+// reads holds the data that the loop has read and not processed, and the times of the
+// reading that it processes.
 type reads struct {
 	stamped  poll.Stamped // the poller, if it knows when bytes arrived
 	buf      []byte
-	used     int // of buf
+	used     int // bytes of buf in use
 	readings []reading
-	left     []poll.Ready // connections that have more than was read in their turn
+	left     []poll.Ready // connections with more data than readTurn allowed
 	sample   sampling
-	lag      int64 // of the reading that is acted on
-	weight   int64 // likewise
+	lag      int64 // of the current reading
+	weight   int64 // of the current reading
 }
 
-// sampling chooses the reads of which it is recorded what the generator added:
-// each one of every so many, by count and not by time, which would weigh too
-// little what comes at once after a pause. Of what is late, which decides about the
-// slowest operations, each is recorded, up to sampledReads a second.
+// sampling selects the reads for which the loop records what the generator added to the
+// time: one of every `every` reads. It counts reads, because sampling by time would
+// under-represent the burst of replies after a pause. It also selects every late read and
+// operation, up to sampledReads a second, because they determine the highest percentiles.
 type sampling struct {
 	every   int64 // a power of two
-	count   int64 // of reads, without those that were late
-	late    int64 // reads and operations of this second
-	sampled int64 // since every was changed
-	before  int64 // count at the last second's end
+	count   int64 // reads, without the late ones
+	late    int64 // late reads and operations in this second
+	sampled int64 // reads since every changed
+	before  int64 // count at the end of the last second
 }
 
-// sampledReads is how many reads a second are sampled, up to twice as many. To
-// ask for a stamp makes a read take half as long again.
+// sampledReads is the target number of sampled reads per second; up to twice as many
+// occur. A read with a time stamp takes half as long again as one without.
 const sampledReads = 1000
 
-// weight is for how many reads the next one stands; 0: it is not sampled.
+// weight returns the number of reads that the next read represents; 0: it is not sampled.
 func (s *sampling) weight(late bool) int64 {
 	if late && s.takeLate() {
 		return 1
@@ -72,13 +72,13 @@ func (s *sampling) weight(late bool) int64 {
 		return 0
 	}
 	weight := s.every
-	if s.sampled++; s.sampled > 2*sampledReads { // a second that has many more than the one before
+	if s.sampled++; s.sampled > 2*sampledReads { // far more reads than in the second before
 		s.set(8 * s.every)
 	}
 	return weight
 }
 
-// takeLate reports whether one more that is late is recorded.
+// takeLate reports whether another late read or operation is recorded.
 func (s *sampling) takeLate() bool {
 	if s.every == 1 || s.late >= sampledReads {
 		return false
@@ -89,7 +89,7 @@ func (s *sampling) takeLate() bool {
 
 func (s *sampling) set(every int64) { s.every, s.sampled = every, 0 }
 
-// second adapts it to the second that has ended.
+// second adapts the sampling rate to the second that has ended.
 func (s *sampling) second() {
 	reads := s.count - s.before
 	s.before, s.late = s.count, 0
@@ -100,7 +100,8 @@ func (s *sampling) second() {
 	s.set(every)
 }
 
-// wait waits until a connection is ready, and not at all while one was left.
+// wait waits until a connection is ready. It does not wait if a connection still has data
+// from the last turn.
 func (l *Loop) wait(until int64) {
 	ready := l.ready[:0]
 	if len(l.left) > 0 {
@@ -109,7 +110,7 @@ func (l *Loop) wait(until int64) {
 	l.ready = l.poller.Wait(until, ready)
 }
 
-// handleReady acts on what is ready.
+// handleReady reads from and writes to the ready connections, and processes the replies.
 func (l *Loop) handleReady() {
 	for k := range l.ready {
 		switch r := &l.ready[k]; r.What {
@@ -128,7 +129,7 @@ func (l *Loop) handleReady() {
 	}
 }
 
-// read reads what a connection has, to be acted on by answer.
+// read reads the data of connection i. answer processes it later.
 func (l *Loop) read(i int) {
 	c := l.conns.table[i]
 	most := readMost
@@ -173,7 +174,7 @@ func (l *Loop) read(i int) {
 	}
 }
 
-// nextReading appends a reading and returns it. It may have the fields of an earlier one.
+// nextReading appends a reading and returns it. Its fields may have old values.
 func (l *Loop) nextReading() *reading {
 	n := len(l.readings)
 	if n == cap(l.readings) {
@@ -183,12 +184,12 @@ func (l *Loop) nextReading() *reading {
 	return &l.readings[n]
 }
 
-// readInto reads and notes when, and since when the bytes were there: they were
-// when the loop woke, and as long before as it had overslept. A poller that
-// knows better is asked for the sample.
+// readInto reads into b and records the time, and how long the bytes may have waited: since
+// the loop woke, plus the time by which it woke late. For sampled reads a poller that
+// stamps packets returns the exact time.
 func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
 	arrived := int64(-1)
-	if !l.measuring && !l.draining { // what is answered after the window belongs to it, too
+	if !l.measuring && !l.draining { // replies that arrive while the load drains belong to the window, too
 		l.sample.count++
 		n, err = l.poller.Read(i, b)
 	} else if r.weight = l.sample.weight(l.pauses.woke-l.pauses.asked >= leastPause); r.weight > 0 && l.stamped != nil {
@@ -204,14 +205,14 @@ func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
 	return n, err
 }
 
-// answer acts on what was read, in that order.
+// answer processes the readings in order.
 func (l *Loop) answer() {
 	for k := range l.readings {
 		r := &l.readings[k]
 		i, c, err := r.conn, l.conns.table[r.conn], r.err
-		r.err = nil // it is not kept
+		r.err = nil // so that the reading does not keep the error alive
 		if c.state != up || c.dials != r.dial {
-			continue // it has ended meanwhile
+			continue // the connection has ended since
 		}
 		l.to(r.at)
 		if err != nil {
@@ -235,8 +236,9 @@ func (l *Loop) answer() {
 	l.readings, l.used = l.readings[:0], 0
 }
 
-// weightOf is for how many operations one stands that a read completes; 0: it is not
-// recorded. One that was sent late stands for itself.
+// weightOf returns the number of operations that an operation completed by the current
+// read represents; 0: it is not recorded. An operation that was sent late represents only
+// itself.
 func (l *Loop) weightOf(sl *slot) int64 {
 	late := sl.held > 0 || sl.client < 0 && sl.sent-sl.ready >= leastPause
 	if late && (l.measuring || l.draining) && l.sample.takeLate() {
@@ -245,8 +247,8 @@ func (l *Loop) weightOf(sl *slot) int64 {
 	return l.weight
 }
 
-// disturbed records what the generator added to the time of a success that stands for
-// weight operations.
+// disturbed records the time that the generator added to a successful operation, which
+// represents weight operations.
 func (l *Loop) disturbed(sl *slot, at, weight int64) {
 	d := &sl.acc.Disturbed
 	service := at - sl.sent

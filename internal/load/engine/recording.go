@@ -6,15 +6,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// recording is what the loop needs for its History alone.
+// recording holds the loop's state for its History.
 type recording struct {
-	told      history.Op // what it gets next
-	completed Completion // likewise
+	told      history.Op // reused for each operation
+	completed Completion // reused for each operation
 	owned     [][]owned  // by place: keys that end with its session
 }
 
-// remember gives the history an operation that has ended. One that never was made
-// into a request changed nothing, and saw nothing.
+// remember records an operation that has ended. It ignores an operation that was never
+// encoded: such an operation changed and read nothing.
 func (l *Loop) remember(sl *slot, outcome kv.Outcome, ev *store.Event, at int64) {
 	if sl.state == waiting {
 		return
@@ -29,16 +29,16 @@ func (l *Loop) remember(sl *slot, outcome kv.Outcome, ev *store.Event, at int64)
 	l.cfg.History.Ended(&l.completed)
 }
 
-// began is when an operation was sent.
+// began returns a time before which the operation was not sent.
 func (sl *slot) began() int64 {
-	if sl.state == submitted { // never seen written, and some of it may have been
+	if sl.state == submitted { // no write was seen, but some of its bytes may have been written
 		return sl.due
 	}
 	return sl.sent
 }
 
-// session is the number of an operation's client among those of all shards; in an
-// open loop it is that of its connection's place.
+// session returns the number of the operation's client among all shards. In an open loop
+// it is the number of its connection's place.
 func (l *Loop) session(sl *slot) uint32 {
 	client := uint32(sl.client)
 	if sl.client < 0 {

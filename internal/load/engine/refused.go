@@ -2,28 +2,30 @@ package engine
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// A client of a closed loop that was refused rests before it asks again, for as
-// long as a success takes of late: a store that refuses at once for a tenth of
-// the time then has about a tenth of errors, and not as many as a client can
-// spin in that time. The rest is neither an operation in progress nor response
-// time: the client's next operation is due at its end.
+// A client of a closed loop that is refused rests before its next operation, for the
+// current mean service time of a success. Without the rest, a store that refuses at once
+// for a tenth of the time would get most of all operations in that tenth; with the rest,
+// about a tenth of the operations are errors. The rest is neither in flight nor part of a
+// response time: the client's next operation is due at the end of the rest.
 
 const (
-	// firstRest is the rest while nothing succeeded yet: long enough not to spin,
-	// and short enough for a total to end when nothing ever does. lastRest is the
-	// longest of any.
+	// firstRest is the rest before the first success: long enough to avoid a busy loop, and
+	// short enough for a total to complete if no operation ever succeeds. lastRest is the
+	// longest rest.
 	firstRest = 10 * millisecond
 	lastRest  = secondNS
 )
 
-// rests is which clients rest, and how long one does.
+// rests tracks the clients that rest, and how long a client rests.
 type rests struct {
 	resting
-	usual int64 // how long a success takes: a running mean of service times; 0: none yet
+	usual int64 // running mean of the service times of successes; 0 before the first
 }
 
-// resting is the clients that rest, the first to wake at the front: a binary
-// heap.
+// resting is the set of clients that rest: a binary heap with the first to wake at the
+// front.
+//
+// Invariant: r[(i-1)/2].until <= r[i].until for each i > 0.
 type resting []sleeper
 
 type sleeper struct {
@@ -64,7 +66,7 @@ func (r *resting) pop() sleeper {
 	return first
 }
 
-// until is when the first wakes.
+// until returns the time at which the first client wakes; never if none rests.
 func (r resting) until() int64 {
 	if len(r) == 0 {
 		return never
@@ -72,7 +74,7 @@ func (r resting) until() int64 {
 	return r[0].until
 }
 
-// succeeded takes how long a success took.
+// succeeded adds the service time of a success to the mean.
 func (r *rests) succeeded(service int64) {
 	if r.usual == 0 {
 		r.usual = max(service, 1)
@@ -80,8 +82,9 @@ func (r *rests) succeeded(service int64) {
 	r.usual = max(r.usual+(service-r.usual)/64, 1)
 }
 
-// after returns for how long a client rests whose operation failed: not at all, unless that
-// came sooner than a success takes.
+// after returns how long a client rests after its operation failed. It returns 0 for a
+// timeout, a wrong response, and a failure that took as long as a success without being a
+// refusal.
 func (r *rests) after(sl *slot, outcome kv.Outcome, at, timeout int64) int64 {
 	took := at - sl.due
 	if sl.state == written {
@@ -90,7 +93,7 @@ func (r *rests) after(sl *slot, outcome kv.Outcome, at, timeout int64) int64 {
 	refused := outcome == kv.Refused || outcome == kv.NoLeader
 	switch {
 	case outcome == kv.WrongAnswer || outcome == kv.TimedOut:
-		return 0 // an answer, and what took its time
+		return 0 // not a refusal, or it already took the timeout
 	case r.usual > 0 && (refused || took < r.usual):
 		return min(r.usual, lastRest)
 	case r.usual == 0 && took < timeout:
@@ -99,14 +102,14 @@ func (r *rests) after(sl *slot, outcome kv.Outcome, at, timeout int64) int64 {
 	return 0
 }
 
-// wakeRested lets the clients go on whose rest has ended.
+// wakeRested starts the next operations of the clients whose rest has ended.
 func (l *Loop) wakeRested() {
 	r := &l.closed.rests
 	for r.until() <= l.now {
 		s := r.pop()
 		due := max(s.until, l.clock.current.start)
 		if l.measuring {
-			// Since then it has been an operation's time, and no rest.
+			// Since the end of the rest the client has had an operation in flight.
 			over := float64(l.now - max(due, l.res.Opened))
 			l.res.RestingArea -= over
 			l.res.InFlightArea += over

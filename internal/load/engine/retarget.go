@@ -1,21 +1,20 @@
 package engine
 
-// A place is what clients, watchers and the schedule refer to; a connection is
-// what has a socket. When the load moves to another member each place gets a
-// new connection there at once. What is open on the old one drains beside it:
-// it ends by its answer, by the connection's loss or by its timeout, and keeps
-// nobody but the clients that wait for it.
+// When the load moves to another member, each place gets a new connection there at once
+// (see connections). The operations in flight on the old connection drain: they end by
+// their reply, by the loss of the connection, or by their timeout. Meanwhile the old
+// connection blocks only the clients that wait for it.
 
-// moving is what the loop must do for a place that goes elsewhere.
+// moving is what the loop must do to move a place to another endpoint.
 type moving uint8
 
 const (
-	nothingOpen moving = iota // nothing: the place is dialled, or will be
-	mustDrain                 // operations are open: detach
-	mustReplace               // none is: replace
+	nothingOpen moving = iota // nothing: the place is dialled now or will be
+	mustDrain                 // call detach: operations are open
+	mustReplace               // call replace: no operation is open
 )
 
-// retarget lets a place go to another endpoint.
+// retarget changes the endpoint of a place, and returns what the loop must do now.
 func (cs *connections) retarget(place int, endpoint string, now int64) moving {
 	i := cs.places[place]
 	c := cs.table[i]
@@ -41,8 +40,8 @@ func (cs *connections) retarget(place int, endpoint string, now int64) moving {
 	return nothingOpen
 }
 
-// detach gives a place another connection than the one on which operations are
-// open. What waits for the place goes with it.
+// detach gives a place a new connection, and lets the old one drain. The queue of the place
+// moves to the new connection.
 func (cs *connections) detach(place int, now int64) {
 	i := cs.places[place]
 	old := cs.table[i]
@@ -67,14 +66,14 @@ func (cs *connections) detach(place int, now int64) {
 	}
 }
 
-// retire ends an old connection on which nothing is awaited any more.
+// retire closes an old connection that has drained.
 func (cs *connections) retire(i int) {
 	c := cs.table[i]
 	if c.state != down {
 		cs.poller.Close(i)
 	}
 	if c.codec != nil {
-		// The codec may share a login that it must give up.
+		// The codec may have to give up a login that it shares.
 		cs.discard = c.codec.Lost(cs.discard[:0])
 	}
 	cs.ops.releaseLate(i)
@@ -83,9 +82,9 @@ func (cs *connections) retire(i int) {
 	cs.spare = append(cs.spare, i)
 }
 
-// move lets a place go to another endpoint. What is open where it was does not
-// count to the limit of operations in flight any more: it would hold the load
-// back at the new member for as long as the old one is mute.
+// move moves a place to another endpoint. The operations that are open on its old
+// connection no longer count towards the limit of operations in flight: otherwise they
+// would block the load at the new member for as long as the old one does not reply.
 func (l *Loop) move(place int, endpoint string) {
 	i := l.conns.places[place]
 	if l.measuring && l.conns.table[i].want != endpoint {
@@ -113,14 +112,14 @@ func (l *Loop) move(place int, endpoint string) {
 	}
 }
 
-// retire ends an old connection on which nothing is awaited any more. The place's new one has
-// a session of its own, and that of the old runs out.
+// retire closes an old connection that has drained. Its session expires; the place's new
+// connection has its own session.
 func (l *Loop) retire(i int) {
 	l.mayEnd(i, false)
 	l.conns.retire(i)
 }
 
-// noteHeld notes for how long an old connection kept a client.
+// noteHeld records for how long an old connection blocked a client.
 func (l *Loop) noteHeld(sl *slot, at int64) {
 	if len(l.conns.table) == len(l.conns.places) || sl.conn < 0 { // no place has moved
 		return

@@ -2,36 +2,36 @@ package engine
 
 import "github.com/quorumbench/quorumbench/internal/load/engine/poll"
 
-// How much of the lag of a closed loop's answers is time in which its thread waited
-// for a processor. A loop that was stopped, throttled or at work has the same lag,
-// and only the first can be time in which the members had the processor.
+// This file finds out which part of the lag of a closed loop's replies is time in which the
+// loop's thread waited for a CPU. A loop that was stopped, throttled or busy has the same
+// lag, but only while its thread waits for a CPU can the members have had that CPU.
 
-// runWaitEvery is for how long the system's counter is not read, at most, in
-// nanoseconds. What is counted since it was read last is the most that the loop can
-// have waited in this turn: the older the reading, the more it says beside that.
+// runWaitEvery is the longest time between two reads of the system's counter, in
+// nanoseconds. A turn's wait is estimated by the change since the last read, so an older
+// reading overestimates more.
 const runWaitEvery = 4 * millisecond
 
-// runWaits reads the counter for one loop. A closed loop reads it every few
-// milliseconds, and in each turn in which an answer of the sample has a lag.
+// runWaits reads the counter for one loop. A closed loop reads it every few milliseconds,
+// and in each turn in which a sampled reply has a lag.
 type runWaits struct {
-	thread poll.Scheduled // nil: nobody knows, or nobody asks
-	at     int64          // when it was read last
-	last   int64          // what it said then
-	before int64          // what it said when it was read last before this turn
-	fresh  bool           // it was read in this turn
+	thread poll.Scheduled // nil: the system has no such counter, or it is not needed
+	at     int64          // when the counter was last read
+	last   int64          // value of that reading
+	before int64          // value of the last reading before this turn
+	fresh  bool           // the counter was read in this turn
 }
 
-// begin begins to read the counter of a poller that has one.
+// begin starts reading the counter, if the poller has one.
 func (w *runWaits) begin(p poll.Poller, now int64) {
 	w.thread, _ = p.(poll.Scheduled)
 	w.read(now)
 	w.before = w.last
 }
 
-// end ends that.
+// end stops reading the counter.
 func (w *runWaits) end() { w.thread = nil }
 
-// turn is called when the loop has woken.
+// turn starts a new turn. The loop calls it when it has woken.
 func (w *runWaits) turn(now int64) {
 	w.before, w.fresh = w.last, false
 	if w.thread != nil && now-w.at >= runWaitEvery {
@@ -39,8 +39,9 @@ func (w *runWaits) turn(now int64) {
 	}
 }
 
-// now is for how long the thread can have waited before what it does in this turn, at
-// most; 0 where nobody knows. It is called when all reads of the turn are stamped.
+// now returns the longest time for which the thread can have waited for a CPU before it
+// processes this turn's replies; 0 if unknown. It must be called after all reads of the
+// turn have their times.
 func (w *runWaits) now(now int64) int64 {
 	if !w.fresh {
 		w.read(now)
@@ -48,8 +49,8 @@ func (w *runWaits) now(now int64) int64 {
 	return w.last - w.before
 }
 
-// sinceRead is for how long the thread waited since the counter was read last. What
-// answers wait for that the next turn reads stays to be told.
+// sinceRead returns how long the thread has waited for a CPU since the counter was last
+// read. It does not count as a reading, so the next turn includes this wait for its replies.
 func (w *runWaits) sinceRead() int64 {
 	if w.thread == nil {
 		return 0
@@ -61,13 +62,14 @@ func (w *runWaits) sinceRead() int64 {
 	return is - w.last
 }
 
+// read reads the counter. If that fails it stops, and the wait of this turn is 0.
 func (w *runWaits) read(now int64) {
 	if w.thread == nil {
 		return
 	}
 	is, ok := w.thread.RunDelay()
 	if !ok {
-		w.last = w.before // what was not seen is no wait
+		w.last = w.before // a failed reading must not count as a wait
 		w.end()
 		return
 	}

@@ -2,39 +2,45 @@ package engine
 
 import "github.com/quorumbench/quorumbench/internal/load/pace"
 
-// schedule walks along an open loop's schedule, which may lie behind the clock.
-// The operations go round the places of all loops of all shards, and a loop has
-// every stride-th of those, from offset on. Its clients have those numbers too, and
-// so have the operations of a closed loop without a total.
+// schedule iterates over this loop's operations of an open loop. It may lag behind the
+// clock: then the operations between due and now are the backlog.
+//
+// Operations are assigned to places (connections) round-robin, across all loops of all
+// shards. This loop owns every stride-th place, beginning with offset.
+//
+// Example: with places = 5, stride = 2 and offset = 1 the loop owns places 1 and 3, and
+// its operations are 1, 3, 6, 8, 11, 13, …
+//
+// Invariant: n mod places == place, and place mod stride == offset.
+//
+// Invariant: due never decreases within a phase, whatever the clock or the store does.
 type schedule struct {
 	offset, stride, places uint64
 
 	clock  *clockwork
 	pacer  pace.Pacer // nil in a closed loop
-	phase  int
-	origin int64 // when the phase began
-	n      uint64
-	due    int64  // of operation n, on the loop's clock; never after the last
-	place  uint64 // of operation n, among those of all loops
+	phase  int        // index in clock.phases
+	origin int64      // start of the phase on the loop's clock
+	n      uint64     // number of the next operation in the phase
+	due    int64      // of operation n, on the loop's clock; never if there is none
+	place  uint64     // of operation n, among the places of all loops
 }
 
-// enter puts it at the first operation of phase i, whose origin the clock knows:
-// a schedule goes on in the next phase at its beginning, when the one before is
-// used up.
+// enter moves the schedule to the first operation of phase i, the clock's current phase.
 func (s *schedule) enter(i int) {
 	s.pacer, s.phase, s.origin = s.clock.phases[i].Pacer, i, s.clock.origin
 	s.n, s.place = s.offset, s.offset
 	s.setDue()
 }
 
-// step moves it to this loop's next operation.
+// step moves the schedule to this loop's next operation.
 func (s *schedule) step() {
 	s.n, s.place = s.after(s.n, s.place)
 	s.setDue()
 }
 
-// after is this loop's operation after the one with the given number, which
-// belongs to the given place.
+// after returns this loop's operation after operation n, which belongs to place, and the
+// place of the returned operation.
 func (s *schedule) after(n, place uint64) (next, its uint64) {
 	step := s.stride
 	if place+step >= s.places {
@@ -44,6 +50,8 @@ func (s *schedule) after(n, place uint64) (next, its uint64) {
 	return n + step, place + step
 }
 
+// setDue computes due for operation n, and enters the next phase if this one has no
+// operation n and the clock has already left it.
 func (s *schedule) setDue() {
 	p := &s.clock.phases[s.phase]
 	s.due = never
@@ -53,14 +61,14 @@ func (s *schedule) setDue() {
 			return
 		}
 	}
-	// This phase's schedule is used up. When the clock is ahead of it, the
-	// next phase's has begun meanwhile.
+	// No operation is left in this phase. If the clock is ahead of the schedule, the next
+	// phase has already begun.
 	if s.phase < s.clock.at {
 		s.enter(s.phase + 1)
 	}
 }
 
-// own is the place of operation n among this loop's own.
+// own returns the index of operation n's place among this loop's places.
 func (s *schedule) own() int {
 	if s.stride == 1 { // one loop: no division
 		return int(s.place)
@@ -68,12 +76,12 @@ func (s *schedule) own() int {
 	return int(s.place / s.stride)
 }
 
-// second is the one in which operation n is due.
+// second returns the second in which operation n is due.
 func (s *schedule) second(q *secondQueue) *second {
 	return q.dueIn(s.clock.phases[s.phase].Kind, s.due)
 }
 
-// rest is what is left of the phase's schedule at a time.
+// rest returns the remaining schedule of the phase, as it is known at a time.
 func (s *schedule) rest(at int64) pace.Rest {
 	p := &s.clock.phases[s.phase]
 	var last pace.Point
@@ -83,8 +91,8 @@ func (s *schedule) rest(at int64) pace.Rest {
 	return s.pacer.Rest(s.n, last)
 }
 
-// upTo is the first operation of the phase that is due at a time or later, and
-// how many of this loop's there are before it, from operation n on.
+// upTo returns the first operation of the phase that is due at or after a time, and the
+// number of this loop's operations from n up to the returned one.
 func (s *schedule) upTo(rest pace.Rest, at int64) (next, count uint64) {
 	p := &s.clock.phases[s.phase]
 	next = rest.First(min(at-s.origin, p.Duration))
@@ -95,19 +103,19 @@ func (s *schedule) upTo(rest pace.Rest, at int64) (next, count uint64) {
 	return next, s.ownBelow(next) - s.ownBelow(s.n)
 }
 
-// backlog is how many operations are due before at and not taken up.
+// backlog returns the number of operations that are due before at and not started.
 func (s *schedule) backlog(at int64) uint64 {
 	_, count := s.upTo(s.rest(at), at)
 	return count
 }
 
-// ownBelow is how many of the numbers below n belong to this loop.
+// ownBelow returns the number of this loop's operations below n.
 func (s *schedule) ownBelow(n uint64) uint64 {
 	own := func(below uint64) uint64 { return (max(below, s.offset) - s.offset + s.stride - 1) / s.stride }
 	return n/s.places*own(s.places) + own(n%s.places)
 }
 
-// ownFrom is the first number from n on that belongs to this loop, and its
+// ownFrom returns this loop's first operation with a number of at least n, and its
 // place.
 func (s *schedule) ownFrom(n uint64) (first, place uint64) {
 	at := n % s.places

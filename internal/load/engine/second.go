@@ -14,26 +14,29 @@ const (
 	never       = math.MaxInt64
 )
 
-// second gathers what belongs to one second of a phase. Latencies and errors
-// come to the one in which an operation was due, which stays until all of
-// those have ended.
+// second collects the figures of one second of a phase. Latencies and errors belong to the
+// second in which their operation was due, so a second stays in the queue until all its
+// operations have ended.
+//
+// Invariant: Due is the sum of Outcomes plus open, apart from heldSecond, which adds 1 to
+// open.
 type second struct {
 	measure.Second
-	start    int64 // on the loop's clock
-	open     int   // operations due in it that have not ended
-	last     *cell
-	cells    []*cell            // those of Cells
-	prompt   *measure.LiveSteps // Lateness of operations that had nothing to wait for
+	start    int64              // on the loop's clock
+	open     int                // operations due in this second that have not ended
+	last     *cell              // used last
+	cells    []*cell            // wraps Cells, in the same order
+	prompt   *measure.LiveSteps // Lateness of operations that were not blocked
 	reported measure.Reported
 }
 
-// cell is a measure.Cell whose successes are counted live.
+// cell wraps a measure.Cell and counts its successes in LiveSteps.
 type cell struct {
 	measure.Cell
 	response, service *measure.LiveSteps // nil before the first success
 }
 
-// fine is how the second went within, which is kept from now on.
+// fine returns the finer record of the second, and creates it if needed.
 func (s *second) fine() *measure.Fine {
 	if s.Fine == nil {
 		s.Fine = &measure.Fine{}
@@ -41,8 +44,8 @@ func (s *second) fine() *measure.Fine {
 	return s.Fine
 }
 
-// cell returns the series' cell. There are few, and the one used last is
-// nearly always the one.
+// cell returns the cell of a series, and creates it if needed. A second has few cells, and
+// nearly always the last one used is the right one.
 func (q *secondQueue) cell(s *second, series *measure.Series) *cell {
 	if s.last != nil && same(&s.last.Series, series) {
 		return s.last
@@ -61,7 +64,7 @@ func (q *secondQueue) cell(s *second, series *measure.Series) *cell {
 	return s.last
 }
 
-// find returns the series' cell if there is one.
+// find returns the cell of a series, or nil.
 func (s *second) find(series *measure.Series) *cell {
 	for _, c := range s.cells {
 		if same(&c.Series, series) {
@@ -71,22 +74,25 @@ func (s *second) find(series *measure.Series) *cell {
 	return nil
 }
 
-// same compares field by field: == on the struct, which has padding, is a call
-// that costs more than all of these.
+// same compares two series field by field. The operator == on a struct with padding is a
+// function call that costs more than all of these comparisons.
 func same(a, b *measure.Series) bool {
 	return a.Member == b.Member && a.Term == b.Term && a.Kind == b.Kind && a.Consistency == b.Consistency
 }
 
 // secondQueue is the queue of seconds that are not handed over yet.
+//
+// Invariant: seconds are ordered by start, and only the last one may still be open for
+// completions (clockwork.current).
 type secondQueue struct {
 	queue    []*second
 	fresh    func() *measure.Histogram
 	live     *measure.LivePool
 	hand     func(*measure.Second)
-	several  bool             // other loops have seconds of their own
-	used     *second          // that dueIn returned last
-	reported measure.Reported // in all seconds
-	errors   []failureKind    // likewise
+	several  bool             // the load has several loops
+	used     *second          // the last result of dueIn
+	reported measure.Reported // members and terms of all seconds
+	errors   []failureKind    // kinds of errors of all seconds
 }
 
 // newSecondQueue returns the empty queue of a loop.
@@ -103,14 +109,14 @@ func newSecondQueue(cfg *Config) secondQueue {
 	return secondQueue{fresh: fresh, live: measure.NewLivePool(fresh), hand: cfg.Hand, several: cfg.Shared.several()}
 }
 
-// failureKind is a kind of error of a member at a term.
+// failureKind is a kind of error of one member at one term.
 type failureKind struct {
 	member, term uint64
 	outcome      kv.Outcome
 }
 
-// mayFail reports whether a kind of error is one of the first MaxReportedFailed of
-// named members; what nobody is named for always is.
+// mayFail reports whether a kind of error may have a histogram of its member and term: the
+// first MaxReportedFailed kinds may, and so may errors without a member and term.
 func (q *secondQueue) mayFail(series *measure.Series, outcome kv.Outcome) bool {
 	if series.Member == 0 && series.Term == 0 {
 		return true
@@ -134,7 +140,7 @@ func (q *secondQueue) begin(phase measure.Phase, index int, start int64) *second
 	return s
 }
 
-// dueIn is the second of a phase in which an operation is due.
+// dueIn returns the second of a phase in which an operation is due.
 func (q *secondQueue) dueIn(phase measure.Phase, due int64) *second {
 	if s := q.used; s != nil && due >= s.start && due < s.start+secondNS && s.Phase == phase {
 		return s
@@ -146,14 +152,14 @@ func (q *secondQueue) dueIn(phase measure.Phase, due int64) *second {
 		}
 	}
 	if n := len(q.queue); n > 0 && q.several {
-		// Another loop's clock was ahead by a moment when this one was stopped.
+		// Another loop's clock was slightly ahead when it stopped this loop.
 		return q.queue[n-1]
 	}
-	// Cannot be: a second is kept until the schedule has passed it.
+	// Unreachable: a second is kept until the schedule has passed it.
 	panic("engine: an operation is due in a second that is not there")
 }
 
-// over reports whether the first second has ended by a time. Before that none is complete.
+// over reports whether the first second in the queue has ended. Until then none is complete.
 func (q *secondQueue) over(now int64) bool {
 	return len(q.queue) > 0 && now >= q.queue[0].start+secondNS
 }
@@ -163,16 +169,16 @@ func (q *secondQueue) complete(pending int64) bool {
 	return len(q.queue) > 0 && q.queue[0].open == 0 && pending >= q.queue[0].start+secondNS
 }
 
-// dropEmpty takes back the last second if nothing was due in it.
+// dropEmpty removes the last second if nothing was due or completed in it.
 func (q *secondQueue) dropEmpty() {
 	if n := len(q.queue); n > 1 && q.queue[n-1].Due == 0 && q.queue[n-1].Done == 0 {
 		q.queue = q.queue[:n-1]
 	}
 }
 
-// release hands over the seconds at the queue's front that are complete:
-// nothing due in them is open, and nothing more can become due, because the
-// schedule has come to pending, the time at which the next operation is due.
+// release hands over the complete seconds at the front of the queue. A second is complete
+// if none of its operations is open and no more can become due in it, because pending, the
+// earliest time at which another operation can become due, is later.
 func (q *secondQueue) release(pending int64) {
 	done := 0
 	for _, s := range q.queue {
@@ -189,6 +195,7 @@ func (q *secondQueue) release(pending int64) {
 	}
 }
 
+// record adds a duration to a histogram, and creates the histogram if needed.
 func (q *secondQueue) record(h **measure.Histogram, ns int64) {
 	if *h == nil {
 		*h = q.fresh()
@@ -196,7 +203,7 @@ func (q *secondQueue) record(h **measure.Histogram, ns int64) {
 	measure.Record(*h, ns)
 }
 
-// recordAs records a value that stands for so many.
+// recordAs adds a duration that represents weight values.
 func (q *secondQueue) recordAs(h **measure.Histogram, ns, weight int64) {
 	if *h == nil {
 		*h = q.fresh()
@@ -214,8 +221,8 @@ func (q *secondQueue) succeeded(s *second, series *measure.Series, response, ser
 	c.service.Record(service)
 }
 
-// late records how late an operation of an open loop was sent, and how much of that was the
-// generator's own: all of it, unless the operation had to wait.
+// late records the lateness of an operation of an open loop. own is the part that the
+// generator caused: all of it, unless the operation was blocked.
 func (q *secondQueue) late(s *second, late, own int64) {
 	if waiting := late - own; waiting != 0 {
 		q.record(&s.Lateness, late)
@@ -229,7 +236,8 @@ func (q *secondQueue) late(s *second, late, own int64) {
 	s.prompt.Record(late)
 }
 
-// failed records an error likewise, with the time after which it was known.
+// failed records an error in the second in which its operation was due. response is the
+// time from due to the error.
 func (q *secondQueue) failed(s *second, series *measure.Series, outcome kv.Outcome, response int64) {
 	c, i := q.cell(s, series), measure.ErrorIndex(outcome)
 	if c.Failed[i] == nil && !q.mayFail(&c.Series, outcome) {
@@ -240,8 +248,8 @@ func (q *secondQueue) failed(s *second, series *measure.Series, outcome kv.Outco
 	q.record(&c.Failed[i], response)
 }
 
-// heldSecond is the last second, which is kept open for what comes behind the window; none
-// while it holds nil.
+// heldSecond keeps the last second of the window open for events that arrive after the
+// window. It holds nil if there is none.
 type heldSecond struct{ *second }
 
 func (h *heldSecond) hold(s *second) {

@@ -1,6 +1,6 @@
 package engine
 
-// submit encodes an operation on a connection that is ready.
+// submit encodes an operation into the output of a connection that is ready.
 func (l *Loop) submit(i int, tag uint32) {
 	c, sl := l.conns.table[i], &l.slots.table[tag]
 	sl.conn = int32(i)
@@ -20,7 +20,7 @@ func (l *Loop) submit(i int, tag uint32) {
 	l.conns.touch(i)
 }
 
-// pump submits what waits for the connection.
+// pump submits the operations that wait for the connection, while it has room.
 func (l *Loop) pump(i int) {
 	c := l.conns.table[i]
 	if c.state != up {
@@ -55,6 +55,7 @@ func (l *Loop) pump(i int) {
 	}
 }
 
+// flushDirty writes the output of all connections marked by touch.
 func (l *Loop) flushDirty() {
 	for k := 0; k < len(l.conns.dirty); k++ {
 		i := l.conns.dirty[k]
@@ -64,8 +65,8 @@ func (l *Loop) flushDirty() {
 	l.conns.dirty = l.conns.dirty[:0]
 }
 
-// flush writes a connection's output. Every operation whose first byte this
-// writes is sent at the time read just before.
+// flush writes a connection's output. The time that it reads just before the write call
+// becomes sent for every operation whose first byte the call writes.
 func (l *Loop) flush(i int) {
 	c := l.conns.table[i]
 	for c.state == up && !c.blocked {
@@ -95,8 +96,8 @@ func (l *Loop) flush(i int) {
 	}
 }
 
-// wroteLate notes that the latest write call has ended by now, which is late: the loop
-// paused in it or after it, and what was sent then may have left as late.
+// wroteLate records that the latest write call, or the time since, took leastPause or longer:
+// the loop was paused, so the operations of that write may have left late.
 func (l *Loop) wroteLate(now int64) {
 	if !l.measuring {
 		return
@@ -113,21 +114,22 @@ func (l *Loop) wroteLate(now int64) {
 	}
 }
 
+// markSent marks the operations whose first byte has been written as sent.
 func (l *Loop) markSent(c *conn, i int, sent int64) {
 	done := 0
 	for done < len(c.unsent) && c.unsent[done].after < c.wrote {
 		done++
 	}
 	term, table := l.conns.term(), l.slots.table
-	for k := done - 1; k >= 0; k-- { // the last one first, which is at the end of the list of timeouts
+	for k := done - 1; k >= 0; k-- { // last one first: it is at the end of the list of timeouts
 		tag := c.unsent[k].tag
 		sl := &table[tag]
 		if sl.state != submitted || sl.n != c.unsent[k].n || int(sl.conn) != i {
-			continue // given up meanwhile
+			continue // it was given up in the meantime
 		}
 		switch {
 		case l.cfg.NewConnection:
-			sent = sl.sent // when connecting began, which the timeout runs from too
+			sent = sl.sent // when connecting began; the timeout runs from there, too
 		case sl.next == none || table[sl.next].start >= sent:
 			sl.start = sent
 		default:
@@ -149,7 +151,7 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 	}
 }
 
-// late records how late an operation of an open loop was sent.
+// late records the lateness of an operation of an open loop.
 func (l *Loop) late(sl *slot) {
 	own := sl.sent - sl.ready
 	l.secs.late(sl.acc, sl.sent-sl.due, own)

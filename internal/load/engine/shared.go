@@ -1,12 +1,14 @@
 package engine
 
-// Shared is the work that belongs to all loops of a load, so that no figure
-// depends on how many they are: a closed loop's total, of which a loop takes a
-// batch when it has used up the one before; the limit of operations in flight;
-// and what is due in an open loop and cannot be taken up by the loop that it
-// belongs to. In the steady state a loop touches none of what the others touch.
+// Shared holds the work that all loops of a load share, so that no figure depends
+// on the number of loops:
+//   - the total of a closed loop, from which a loop takes numbers in batches;
+//   - the limit of operations in flight;
+//   - operations of an open loop that are due and that their own loop cannot start.
+//
+// In the steady state a loop writes to none of the memory that another loop uses.
 type Shared struct {
-	loops []*Loop // by Config.Offset
+	loops []*Loop // indexed by Config.Offset
 	work  work
 	limit limit
 	spill spill
@@ -14,9 +16,9 @@ type Shared struct {
 	warming warming
 }
 
-// NewShared returns what so many loops share: total operations of the measured
-// window of a closed loop (0: as many as its duration holds), and the most
-// operations of an open loop in flight.
+// NewShared returns the shared state of the given number of loops. total is the number
+// of operations in the measurement window of a closed loop, or 0 if the duration ends
+// it. maxInFlight limits the operations of an open loop in flight.
 func NewShared(loops int, total uint64, maxInFlight int) *Shared {
 	s := &Shared{loops: make([]*Loop, loops)}
 	s.work.total, s.work.ended = total, make([]bool, loops)
@@ -25,17 +27,17 @@ func NewShared(loops int, total uint64, maxInFlight int) *Shared {
 	return s
 }
 
-// several reports whether there is more than one loop to share with.
+// several reports whether the load has more than one loop.
 func (s *Shared) several() bool { return len(s.loops) > 1 }
 
-// wake ends the wait of a loop.
+// wake ends the wait of loop i.
 func (s *Shared) wake(i int) {
 	if l := s.loops[i]; l != nil {
 		l.poller.Wake()
 	}
 }
 
-// wakeOthers ends the wait of all loops but one.
+// wakeOthers ends the wait of all loops except one.
 func (s *Shared) wakeOthers(me int) {
 	for i := range s.loops {
 		if i != me {

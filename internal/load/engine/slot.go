@@ -4,19 +4,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// none is the end of a list of slots.
+// none ends a list of slots.
 const none = ^uint32(0)
 
-// slot is an operation from when it is taken up until it has ended. Its index
-// is the operation's tag.
+// slot is an operation from its start to its end. Its index in the table is the
+// operation's tag in the codec.
+//
+// A slot passes through these states:
+//
+//	free → waiting → submitted → written → free
+//	                     │           └──→ late → free   (timed out; its reply is still awaited)
+//	                     └──→ waiting                   (connection lost before the write)
+//
+// An operation starts as submitted if its connection takes it at once, and ends in any
+// state in which it fails.
 type slot struct {
 	due, sent  int64
-	ready      int64 // open loop: when it could first be taken up; due unless it had to wait
-	start      int64 // what the timeout counts from: sent, or due while it waits
-	held       int64 // how long the loop paused at most between sent and the write call's end
+	ready      int64 // open loop: when it could first start; due unless it was blocked
+	start      int64 // when its timeout began: sent, or due while it waits
+	held       int64 // longest pause of the loop between sent and the end of the write call
 	n, ref     uint64
-	term       uint64 // when it was sent
-	expected   int64  // a compare-and-set's condition
+	term       uint64 // the leader's term when it was sent
+	expected   int64  // condition of a compare-and-set
 	acc        *second
 	conn       int32
 	client     int32 // closed loop: index in clients; -1 in an open loop
@@ -25,9 +34,9 @@ type slot struct {
 	level      kv.Consistency
 	measured   bool
 	queued     bool   // closed loop: it had to wait for its connection
-	owed       bool   // open loop: its place has moved, and it does not count to the limit
-	owned      bool   // it makes a key that ends with its session; for the history alone
-	prev, next uint32 // the list of timeouts, in the order of start
+	owed       bool   // open loop: its place has moved, so it does not count to the limit
+	owned      bool   // it creates a key that ends with its session; for the history only
+	prev, next uint32 // list of timeouts, ordered by start
 }
 
 type slotState uint8
@@ -37,23 +46,29 @@ const (
 	waiting             // for room on its connection
 	submitted           // encoded, not written
 	written             // at least partly written
-	late                // given up, but its place is not free yet
+	late                // given up, but its codec still awaits the reply
 )
 
-// place says whether an operation that ends leaves its place on its connection.
+// place reports whether an operation that ends frees its place on its connection.
 type place bool
 
 const (
 	placeFree  place = true
-	placeTaken place = false // its late answer is awaited
+	placeTaken place = false // its late reply is awaited
 )
 
 // slots is the table of operations in flight and the list of their timeouts.
+//
+// Invariant: every slot that is neither free nor late is in the list, and open counts
+// them.
+//
+// Invariant: start never decreases along the list, so the operation that times out next
+// is always at its head.
 type slots struct {
 	table      []slot
 	unused     []uint32
 	head, tail uint32
-	open       int // not free and not late
+	open       int // slots that are neither free nor late
 }
 
 func newSlots(n int) slots {
@@ -75,7 +90,7 @@ func (s *slots) grow(n int) {
 	s.unused = unused
 }
 
-// take returns an unused slot's tag.
+// take returns the tag of an unused slot.
 func (s *slots) take() uint32 {
 	if len(s.unused) == 0 {
 		s.grow(len(s.table))
@@ -86,8 +101,8 @@ func (s *slots) take() uint32 {
 	return tag
 }
 
-// finish takes the slot from the list of timeouts. It can be taken again when
-// its place is free.
+// finish removes the slot from the list of timeouts. The slot becomes free, or late until
+// its reply arrives.
 func (s *slots) finish(tag uint32, at place) {
 	sl := &s.table[tag]
 	s.unlink(sl)
@@ -100,8 +115,8 @@ func (s *slots) finish(tag uint32, at place) {
 	s.unused = append(s.unused, tag)
 }
 
-// releaseLate frees the places of operations whose late answers cannot come any
-// more, because their connection has ended.
+// releaseLate frees the late operations of a connection that has ended: their replies
+// cannot arrive any more.
 func (s *slots) releaseLate(conn int) {
 	for tag := range s.table {
 		if sl := &s.table[tag]; sl.state == late && int(sl.conn) == conn {
@@ -110,7 +125,7 @@ func (s *slots) releaseLate(conn int) {
 	}
 }
 
-// requeue gives operations that wait for a connection to another.
+// requeue moves waiting operations to another connection.
 func (s *slots) requeue(queue []waiter, from, to int) {
 	for _, w := range queue {
 		if sl := &s.table[w.tag]; sl.state == waiting && sl.n == w.n && int(sl.conn) == from {
@@ -119,8 +134,8 @@ func (s *slots) requeue(queue []waiter, from, to int) {
 	}
 }
 
-// owe marks the operations of an open loop that are open on a connection, and
-// returns how many there are.
+// owe marks the open operations of an open loop on a connection as owed, and returns
+// their number.
 func (s *slots) owe(conn int) (owed int) {
 	for k := range s.table {
 		if sl := &s.table[k]; sl.openOn(conn) && sl.client < 0 && !sl.owed {
@@ -131,7 +146,8 @@ func (s *slots) owe(conn int) (owed int) {
 	return owed
 }
 
-// heldBy is how many clients of a closed loop wait for a connection's answers.
+// heldBy returns the number of clients of a closed loop that wait for replies on a
+// connection.
 func (s *slots) heldBy(conn int) (clients int) {
 	for k := range s.table {
 		if sl := &s.table[k]; sl.openOn(conn) && sl.client >= 0 {
@@ -141,20 +157,22 @@ func (s *slots) heldBy(conn int) (clients int) {
 	return clients
 }
 
-// openOn reports whether the connection has it, and its answer is awaited.
+// openOn reports whether the operation was submitted to the connection and its reply is
+// awaited.
 func (sl *slot) openOn(conn int) bool {
 	return int(sl.conn) == conn && (sl.state == submitted || sl.state == written)
 }
 
+// release frees a slot that is not in the list of timeouts.
 func (s *slots) release(tag uint32) {
 	s.table[tag].state = free
 	s.table[tag].acc = nil
 	s.unused = append(s.unused, tag)
 }
 
-// link puts the slot at the end of the list of timeouts, whose start never
-// decreases: what was read a moment before another operation was sent and is
-// acted on after it begins with that one's start.
+// link appends the slot to the list of timeouts. If start is earlier than the last
+// slot's, link uses that slot's: a reply that was read just before another operation was
+// sent can be processed after it, and then starts a new operation.
 func (s *slots) link(tag uint32, start int64) {
 	sl := &s.table[tag]
 	if s.tail != none {
@@ -169,7 +187,7 @@ func (s *slots) link(tag uint32, start int64) {
 	s.tail = tag
 }
 
-// unlink takes the slot from the list of timeouts.
+// unlink removes the slot from the list of timeouts.
 func (s *slots) unlink(sl *slot) {
 	if sl.prev == none {
 		s.head = sl.next

@@ -8,86 +8,97 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Source says what each operation is. A Source belongs to one loop.
+// Source generates the operations of one loop and checks their replies.
+//
+// For example, a source of puts with 100 keys could turn operation 7 into a put of key
+// 42: Fill sets op.Kind, op.Key and op.Value and returns ref 42. When the reply arrives
+// the loop calls Check with ref 42, so that Check needs no table of open operations.
 type Source interface {
-	// Fill makes the n-th operation of the phase for a client: its kind,
-	// consistency, key, end, limit and value. It returns a reference that
-	// comes back with the answer, such as the key's number. The memory it
-	// gives to op stays as it is until the next Fill.
+	// Fill sets the kind, consistency, key, end, limit and value of operation n of the
+	// phase, which the given client sends. It returns a reference, such as the key's number,
+	// which Check receives with the reply. The memory that op refers to stays valid until
+	// the next Fill.
 	Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) (ref uint64)
-	// Kind is what Fill would make it.
+	// Kind returns the kind and consistency that Fill would set for operation n.
 	Kind(phase measure.Phase, n uint64) (kv.Kind, kv.Consistency)
-	// Shares are all that a phase's operations can be, with the share of each.
+	// Shares returns all combinations of kind and consistency in a phase, with the share
+	// of operations of each.
 	Shares(phase measure.Phase) []Share
-	// Check judges a successful answer; it returns the event's outcome, or
-	// kv.WrongAnswer.
+	// Check checks a successful reply. It returns the event's outcome, or kv.WrongAnswer.
 	Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome
 }
 
-// Share is a part of a phase's operations; the shares' sum is 1.
+// Share is a kind of operation and its share of a phase. The shares of a phase add up
+// to 1.
 type Share struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
 	Of          float64
 }
 
-// Reactive is the optional interface of a Source whose operations depend on what the store
-// does: applications and recordings. A load that is an open loop with such a source has one
-// event loop. Each of its operations that is due is in flight from then on, also while it
-// waits for an answer or a connection; its timeout runs, and the window's end does not end
-// it. In a closed loop only Failed and Ended are called. Numbers are those of the measured
-// phase. A Source embeds ReactiveBase, and implements the methods that it needs.
+// Reactive is an optional interface of a Source whose operations depend on replies and
+// events: applications and recordings. An open loop with a Reactive source has only one
+// event loop. Each of its operations is in flight from the time at which it is due, even
+// while it waits for another reply or for a connection: its timeout runs, and the end of
+// the measurement window does not end it. A closed loop calls Ready, Place and Sent only
+// for operations that Prompt returned. Operation numbers are those of the measured phase.
+//
+// A Source embeds ReactiveBase and overrides the methods that it needs. For example, an
+// application that renews its lease 2 s after each reply overrides three of them: Ended
+// notes the time of the reply, NextPrompt returns that time plus 2 s, and Prompt returns
+// the renewal when it is due.
 type Reactive interface {
 	Source
 
-	// Ready reports whether the n-th operation can be made: what it needs is known, or will
-	// never be.
+	// Ready reports whether operation n can be encoded: the replies that it depends on have
+	// arrived, or never will.
 	Ready(n uint64) bool
-	// Place returns the number, from 0, of the connection that the n-th operation is sent
-	// on, and whose end it waits for; -1: any connection.
+	// Place returns the index, from 0, of the connection that operation n must use. The
+	// operation waits for this connection. -1 stands for any connection.
 	Place(n uint64) int
 
-	// Sent takes by how many nanoseconds the n-th operation was sent late, and whether it
-	// waited for an answer or a connection, which is not in that.
+	// Sent is called when operation n was sent. late is its lateness in nanoseconds, without
+	// the time for which it waited for a reply or a connection; waited reports whether it did.
 	Sent(n uint64, late int64, waited bool)
-	// Failed takes that the n-th operation failed, and so was not given to Check.
+	// Failed is called when operation n failed. Check is not called for it.
 	Failed(n uint64)
-	// Ended takes how the n-th operation ended, after Check or Failed, with its response
-	// time and, if it succeeded, its service time, in nanoseconds. It is not called for an
-	// operation that was due and never taken up.
+	// Ended is called with the outcome of operation n, after Check or Failed. response is the
+	// response time in nanoseconds, and service, if the operation succeeded, the service
+	// time. Ended is not called for operations that were due and never started.
 	Ended(n uint64, o kv.Outcome, response, service int64)
 
-	// Notified takes an event of a watcher that an operation began: store.Notify,
-	// store.Seen or store.Ended. A loop with Watching of its own has no such watchers.
+	// Notified receives an event (store.Notify, store.Seen or store.Ended) of a watcher that
+	// one of the source's operations created. It is not called in a loop with Watching.
 	Notified(ev *store.Event)
-	// Awaits reports, while the load drains, whether the source waits for more events, or
-	// for what it prompts itself. It is asked again until it does not.
+	// Awaits reports, while the load drains, whether the source expects more events, or
+	// will prompt more operations. The loop calls it until it returns false.
 	Awaits(now int64) bool
 
-	// Prompt returns the next operation that answers or events have made due by now,
-	// besides those of the schedule: since when it is due, and its number, which no
-	// operation of the schedule and none in flight has. Times are in nanoseconds since the
-	// window opened, as the schedule's. It is called until there is none, and at the
-	// beginning of each turn: that is how a source knows what time it is. When the window
-	// has closed, what is prompted is counted in its last second, and Prompt is called only
-	// as long as Awaits allows it: a store that does not come back would have something
-	// prompted, and in flight, for ever.
+	// Prompt returns the next operation that is due by now and is not in the schedule,
+	// because a reply or an event made it necessary. n is its number, which must differ from
+	// those of the schedule and of the operations in flight. now and due are in nanoseconds
+	// since the window opened, as in the schedule. The loop calls Prompt until ok is false,
+	// also at the beginning of each turn, so that a source learns the time. After the window
+	// closed, prompted operations are counted in its last second, and Prompt is called only
+	// while Awaits returns true: if the store never replies again, an application could
+	// prompt operations for ever.
 	Prompt(now int64) (n uint64, due int64, ok bool)
-	// NextPrompt returns when Prompt has an operation next, if nothing comes before;
-	// math.MaxInt64: never.
+	// NextPrompt returns the time at which Prompt will return an operation if no event
+	// arrives earlier; math.MaxInt64 stands for never.
 	NextPrompt() int64
 
-	// Lost takes that a place's connection has ended, after the ends of the operations that
-	// were in flight on it, or that the place has another connection now, while operations
-	// that are in flight on the old one may still be answered. What watched on it is gone.
+	// Lost is called when the connection of a place has ended, after the outcomes of the
+	// operations in flight on it. It is also called when the load moves the place to a new
+	// connection; operations in flight on the old one can still complete. Watchers on the old
+	// connection are gone.
 	Lost(place int)
-	// Expired takes that the session of a place's connection, which was to be taken up
-	// again, has ended. Another has begun.
+	// Expired is called when the session of a place's connection could not be resumed because
+	// it has expired. A new session has begun.
 	Expired(place int)
 }
 
-// ReactiveBase implements the methods of Reactive that a Source does not have by itself, with
-// no effect.
+// ReactiveBase implements all methods that Reactive adds to Source, with no effect. Sources
+// embed it.
 type ReactiveBase struct{}
 
 // Ready implements Reactive.

@@ -7,23 +7,44 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Live is the state of a running loop; any goroutine may read it at any time.
+// Live holds counters of a running loop. Any goroutine may read them at any time.
 type Live struct {
-	Done, Failed atomic.Uint64 // operations ended, warm-up included
-	Events       atomic.Uint64 // that watchers got
+	Done, Failed atomic.Uint64 // ended operations, including warm-up
+	Events       atomic.Uint64 // watch events received
 	InFlight     atomic.Int64
-	Phase        atomic.Int32 // measure.Phase; -1 before the start and when draining
-	Thread       atomic.Int64 // the system's number of the loop's thread
+	Phase        atomic.Int32 // measure.Phase; -1 before the start and while draining
+	Thread       atomic.Int64 // operating system's thread ID of the loop
 }
 
-// Loop is one event loop. Run runs it; the other exported methods may be
-// called from any goroutine.
+// Loop is an event loop that generates one part of a load. Run runs it; the other
+// exported methods may be called from any goroutine.
+//
+// One turn of the loop waits, reads all ready connections, processes the replies,
+// starts the operations that are due and writes them (see turn). For example, a closed
+// loop with one client does this:
+//
+//	begin(client)   take a slot, due = now, choose the client's connection
+//	submit          let the codec encode the operation into its output
+//	flush           sent = clock; write the output
+//	readInto        read the reply; done = clock
+//	handle          let the codec decode the reply, which finishes the slot
+//	begin(client)   start the client's next operation, due = done
+//
+// An open loop starts operations in fireUntil instead, at the times of its schedule.
+//
+// Invariant: only the goroutine in Run uses the fields below, except Live, control,
+// conns.epoch and cfg.Shared, which other goroutines use too.
+//
+// Invariant: now never decreases, and all seconds that end at or before now are closed.
+//
+// Invariant: in each second, Due is the sum of all Outcomes and of the open operations.
+// No operation is lost or counted twice.
 type Loop struct {
 	Live Live
 
 	cfg     Config
 	poller  poll.Poller
-	parking poll.Parking // the poller, if it is one
+	parking poll.Parking // the poller, if it implements Parking
 	control mailbox
 
 	conns    connections
@@ -35,7 +56,7 @@ type Loop struct {
 	runWaits runWaits
 	events   []store.Event
 	ready    []poll.Ready
-	op       store.Op
+	op       store.Op // functions that Config.Mark returned, to be called after the next write
 	marked   []func() // what marks left to be done
 
 	reads
@@ -44,23 +65,23 @@ type Loop struct {
 	openLoop
 	closed closedLoop
 
-	now   int64
-	clock clockwork // phases and seconds, by time
+	now   int64     // the loop's clock, as read last
+	clock clockwork // current phase and second
 	stage
 	warmup slotsPassed
 	ended  endedCounts
 	res    Result
 }
 
-// stage is how far the load is.
+// stage tracks how far the load has progressed.
 type stage struct {
 	idle      bool  // before the start: nothing is counted
-	measuring bool  // in the window
-	areaAt    int64 // until when Result.InFlightArea is known
-	draining  bool  // nothing becomes due any more
-	stopped   bool  // before its time
-	drainTill int64 // until when what is in flight is awaited then
+	measuring bool  // in the measurement window
+	areaAt    int64 // time up to which Result.InFlightArea is computed
+	draining  bool  // no further operation becomes due
+	stopped   bool  // Stop was called
+	drainTill int64 // after Stop: when the wait for operations in flight ends
 }
 
-// endedCounts are the operations that have ended, warm-up included.
+// endedCounts counts ended operations, including warm-up.
 type endedCounts struct{ done, failed uint64 }

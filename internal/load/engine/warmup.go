@@ -6,33 +6,33 @@ import (
 	"sync/atomic"
 )
 
-// A closed loop's warm-up goes on until its throughput is steady: a store that
-// has just started gets faster for a while, and a Java machine for long. All
-// loops then open the window at one time.
+// A closed loop's warm-up continues until its throughput is steady: a store that has just
+// started gets faster for a while, and a Java program for longer. Then all loops open the
+// measurement window at the same time.
 
-// warmSlot is the longest step, in nanoseconds, in which throughput is looked
-// at; the last steadySlots are held against as many before.
+// warmSlot is the longest slot, in nanoseconds, over which throughput is averaged. The last
+// steadySlots slots are compared with the same number before.
 const (
 	warmSlot    = 250 * millisecond
 	steadySlots = 4
 )
 
-// warming is what the loops know together of a warm-up. The last of them to
-// come to a slot's end decides.
+// warming is the shared state of a warm-up. The last loop that reaches the end of a slot
+// decides whether throughput is steady.
 type warming struct {
-	endsAt atomic.Int64 // since the phase's begin; 0: not known yet
+	endsAt atomic.Int64 // since the phase began; 0: not decided
 	steady atomic.Bool
 
 	mu     sync.Mutex
-	done   []uint64 // operations, by slot
-	passed []int    // loops that have come to the slot's end
+	done   []uint64 // by slot: completed operations
+	passed []int    // by slot: loops that have reached its end
 }
 
-// slotOf is the length of a warm-up's slots: a short one has two spans to be
-// compared, and a slot until all loops know, in itself.
+// slotOf returns the length of a warm-up's slots. Even a short warm-up has two spans of
+// slots to compare, and one more slot in which all loops learn of the decision.
 func slotOf(duration int64) int64 { return max(min(duration/(2*steadySlots+1), warmSlot), 1) }
 
-// pass takes what a loop did in a slot; now is its time since the phase's begin.
+// pass adds a loop's operations of a slot. now is the time since the phase began.
 func (w *warming) pass(slot int, done uint64, loops int, duration, now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -47,12 +47,15 @@ func (w *warming) pass(slot int, done uint64, loops int, duration, now int64) {
 		return
 	}
 	w.steady.Store(true)
-	// Loops that slept meanwhile are informed before they come to it.
+	// Loops that sleep now learn of the end before they reach it.
 	w.endsAt.Store(max(next, duration, now+length/2))
 }
 
-// steady reports whether throughput was about the same in the last slots as in
-// those before: within a tenth, and what so few operations differ by by chance.
+// steady reports whether the last slots and those before have about the same throughput:
+// within a tenth, plus the chance variation of that many operations.
+//
+// For example, 1000 and then 1150 operations are steady: they differ by 150, and
+// 0.1·1150 + 2·√2150 is 208.
 func steady(done []uint64) bool {
 	n := len(done)
 	if n < 2*steadySlots {
@@ -66,14 +69,14 @@ func steady(done []uint64) bool {
 	return last > 0 && math.Abs(last-before) <= 0.1*max(last, before)+2*math.Sqrt(last+before)
 }
 
-// slotsPassed is how far a loop is in the slots of the warm-up.
+// slotsPassed is a loop's progress through the slots of the warm-up.
 type slotsPassed struct {
-	slot int    // that runs
-	done uint64 // operations that had ended when it began
+	slot int    // current slot
+	done uint64 // operations that had completed when it began
 }
 
-// warm counts this loop's operations of a warm-up for all loops, and ends it when
-// that is known to be over.
+// warm adds this loop's operations to the shared state of a warm-up, and ends the warm-up
+// when that has been decided.
 func (l *Loop) warm(now int64) {
 	c := &l.clock
 	if l.idle || l.draining || c.phase().Most == 0 {

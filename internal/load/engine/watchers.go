@@ -9,49 +9,46 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Watching is one loop's part of the watching beside a load.
+// Watching describes one loop's watchers and what it records about writes for watchers.
 type Watching struct {
 	Sink  *watch.Sink // nil: this loop has no watchers
 	Board *watch.Board
-	// Conns has a connection's index for each watcher of this loop.
+	// Conns has the index of a connection for each watcher of this loop.
 	Conns []int
-	// Fill completes the operation that creates a watcher: its key, and what its
-	// payload op.Watch says. The memory it gives to op stays as it is until the
-	// next Fill.
+	// Fill sets the key and the payload (op.Watch) of the operation that creates a watcher.
+	// The memory that op refers to stays valid until the next Fill.
 	Fill func(watcher uint32, op *store.Op)
-	// Start is the first revision wanted; 0 for what is written from now on.
+	// Start is the first revision to watch; 0 for the writes after the watcher's creation.
 	Start int64
-	// Present says that a watcher can only begin with what is written from now on,
-	// also where it is created again.
+	// Present reports that a watcher can only receive the writes after its creation, even
+	// when it is created again.
 	Present bool
-	// AtWindow creates the watchers when the measured window opens, and not
-	// before the first phase.
+	// AtWindow creates the watchers when the measurement window opens, instead of before
+	// the first phase.
 	AtWindow bool
-	// History is nil where nobody checks what the watchers are told. Where it is not,
-	// the streams are asked now and then how far they have been told.
+	// History records the watchers' events; nil if they are not verified. With a History the
+	// loop asks the streams regularly for their progress.
 	History History
-	// Acknowledged takes the answer, which is no error, to a write whose Fill returned
-	// ref, and that was sent at sent.
+	// Acknowledged is called with the successful reply to a write. Fill had returned ref for
+	// it, and it was sent at sent. It may be nil.
 	Acknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)
-	// Unsure takes the end of a write that failed and may have been done all the same. May
-	// be nil.
+	// Unsure is called when a write failed and the store may have executed it. It may be nil.
 	Unsure func(kind kv.Kind, ref uint64)
-	// AskEvery is how often a stream is asked how far its watchers have been told, one
-	// after the other, in nanoseconds; 0: as History needs it.
+	// AskEvery is the time between two progress requests, each to the next watcher's stream,
+	// in nanoseconds; 0 for the interval that History needs.
 	AskEvery int64
-	// Silent reports whether a watcher's stream is never asked that; nil: each is.
+	// Silent reports whether a watcher's stream never gets progress requests; nil: each does.
 	Silent func(watcher uint32) bool
-	// Caught is called, once, when the watchers have all that Sink expects besides
-	// the load's own writes. May be nil.
+	// Caught is called once when the watchers have received everything that Sink expects
+	// apart from the load's own writes. It may be nil.
 	Caught func()
 }
 
-// watchMark is in the tags of operations that create watchers; those of slots
-// are below it.
+// watchMark is a bit in the tags of operations that create watchers. Tags of slots are
+// smaller.
 const watchMark = 1 << 30
 
-// retryWatch is the wait before watchers of a stream that ended are created
-// again.
+// retryWatch is the wait before the watchers of an ended stream are created again.
 const retryWatch = 100 * millisecond
 
 type watcherState uint8
@@ -60,14 +57,16 @@ const (
 	absent watcherState = iota // waits to be created
 	asked                      // its creation was submitted
 	alive
-	ended // for good
+	ended // the store refused it; it is not created again
 )
 
-// watchers are those of one loop: which of them exist on which connection, which
-// are to be created again after a loss, and what they have seen.
+// watchers manages one loop's watchers: which ones exist on which connection, which ones
+// must be created again after a loss, and up to which revision each one has received events.
+//
+// Invariant: missing is the number of watchers that are absent or asked.
 type watchers struct {
-	cfg     *Watching // nil: nothing is watched beside the load
-	none    bool      // this loop has no watchers; others may
+	cfg     *Watching // nil: no loop of the load has watchers
+	none    bool      // this loop has no watchers; others may have some
 	conns   *connections
 	ops     *slots
 	timeout int64
@@ -75,25 +74,25 @@ type watchers struct {
 	what    store.WatchOp // its payload
 
 	state   []watcherState
-	seen    []int64    // the store's revision up to which a watcher has seen all
-	todo    [][]uint32 // by place: watchers to be created there
-	of      [][]uint32 // by place: all watchers that belong there
-	again   []bool     // was created before
+	seen    []int64    // revision up to which a watcher has received all events
+	todo    [][]uint32 // by place: watchers to create there
+	of      [][]uint32 // by place: all its watchers
+	again   []bool     // has been created before
 	askedAt []int64
-	open    bool // watchers are to be created now
+	open    bool // watchers may be created now
 	missing int  // neither alive nor ended
 	retryAt int64
-	later   []uint32   // to be created again at retryAt
-	tail    heldSecond // what comes behind the window belongs to it
-	failed  error      // why a watcher could not be created the first time
+	later   []uint32   // watchers to create again at retryAt
+	tail    heldSecond // counts events that arrive after the window
+	failed  error      // why the first creation of a watcher failed
 	quiet   bool       // this loop's operations have ended
-	till    int64      // when the wait for the rest of the events ends; 0: it has not begun
+	till    int64      // deadline for the remaining events; 0: the wait has not begun
 	caught  bool
-	events  uint64 // that came
+	events  uint64 // events received
 	fine    bool   // Config.Fine
 
-	askAt   int64  // when a stream is asked next how far its watchers have been told
-	askNext uint32 // the watcher whose it is
+	askAt   int64  // when the next progress request is due
+	askNext uint32 // the watcher whose stream receives it
 }
 
 func (w *watchers) init(cfg *Config, conns *connections, ops *slots) {
@@ -118,7 +117,7 @@ func (w *watchers) init(cfg *Config, conns *connections, ops *slots) {
 	}
 }
 
-// begin lets the watchers be created, on the connections that are up.
+// begin allows the creation of watchers, and starts it on the connections that are up.
 func (w *watchers) begin(now int64) {
 	if w.none || w.open {
 		return
@@ -131,11 +130,11 @@ func (w *watchers) begin(now int64) {
 	}
 }
 
-// created reports whether all watchers have been created that are to be there
-// before the load; an error says why one cannot be.
+// created reports whether all watchers have been created or refused. The error is the first
+// refusal.
 func (w *watchers) created() (bool, error) { return w.missing == 0, w.failed }
 
-// pump creates watchers on a connection as long as it has room.
+// pump creates watchers on a connection while it has room.
 func (w *watchers) pump(i int, now int64) {
 	if !w.open {
 		return
@@ -161,9 +160,9 @@ func (w *watchers) pump(i int, now int64) {
 	w.todo[c.place] = todo[:copy(todo, todo[k:])]
 }
 
-// handle acts on what a codec says about a watcher. Events are counted in the
-// current second, if there is one.
-func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, secs *secondQueue) {
+// handle processes a codec's event about a watcher, and counts it in the current second, if
+// there is one.
+func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, secs *secondQueue) { // the new connection of the place has its watchers
 	if w.none || w.conns.table[i].moved { // its watchers are on the place's new connection
 		return
 	}
@@ -181,22 +180,22 @@ func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, se
 	}
 }
 
-// tell gives the history what a watcher was told. A watcher that a store refuses to
-// create was told nothing but its end.
+// tell passes a watcher's event to the history. A watcher that the store refuses has only
+// its end as an event.
 func (w *watchers) tell(n uint32, ev *store.Event, from, now int64) {
 	if w.cfg.History != nil {
 		w.cfg.History.Told(n, ev, w.askedAt[n], from, now)
 	}
 }
 
-// Between two questions how far a stream's watchers have been told lies as much; of
-// many watchers more, since each is told.
+// askEvery is the default interval between two progress requests. A loop with many watchers
+// uses askEachFor per watcher instead, because each one gets a reply.
 const (
 	askEvery   = 100 * millisecond
 	askEachFor = millisecond
 )
 
-// ask asks one stream how far its watchers have been told: the next watcher's.
+// ask sends a progress request to the stream of the next watcher, if one is due.
 func (w *watchers) ask(now int64) {
 	if w.none || w.cfg.History == nil && w.cfg.AskEvery == 0 || !w.open || now < w.askAt {
 		return
@@ -222,8 +221,7 @@ func (w *watchers) ask(now int64) {
 	}
 }
 
-// checkCaught reports, once, that the watchers have what they were to catch up
-// with.
+// checkCaught calls Watching.Caught once the watchers have caught up.
 func (w *watchers) checkCaught() {
 	if w.caught || !w.cfg.Sink.Caught() {
 		return
@@ -234,7 +232,7 @@ func (w *watchers) checkCaught() {
 	}
 }
 
-// answered takes the answer to a watcher's creation.
+// answered processes the reply to a watcher's creation.
 func (w *watchers) answered(i int, ev *store.Event, now int64, s *second) {
 	n := ev.Tag &^ watchMark
 	if ev.Outcome.Failed() {
@@ -267,6 +265,7 @@ func (w *watchers) answered(i int, ev *store.Event, now int64, s *second) {
 	w.again[n] = true
 }
 
+// textOf returns the text of a failed event, or the name of its outcome.
 func textOf(ev *store.Event) string {
 	if len(ev.Text) > 0 {
 		return string(ev.Text)
@@ -274,8 +273,8 @@ func textOf(ev *store.Event) string {
 	return ev.Outcome.String()
 }
 
-// end takes the end of a watcher: for good if the store refuses it, else it is
-// created again, on the next connection where lost does that.
+// end processes the end of a watcher. A refused watcher is not created again. Any other is
+// created again after retryWatch, or, if its connection is down, on the place's next one.
 func (w *watchers) end(n uint32, ev *store.Event, now int64, s *second) {
 	if w.state[n] != alive && w.state[n] != asked {
 		return
@@ -303,7 +302,7 @@ func (w *watchers) end(n uint32, ev *store.Event, now int64, s *second) {
 	}
 }
 
-// retry creates the watchers again whose streams ended a while ago.
+// retry creates the watchers whose streams ended a while ago again.
 func (w *watchers) retry(now int64) {
 	if now < w.retryAt {
 		return
@@ -323,7 +322,7 @@ func (w *watchers) retry(now int64) {
 	}
 }
 
-// lost makes all watchers of a connection that ended wait for the place's next.
+// lost makes all watchers of a lost connection wait for the place's next connection.
 func (w *watchers) lost(i int) {
 	if w.none || w.conns.table[i].moved {
 		return
@@ -349,9 +348,9 @@ func (w *watchers) lost(i int) {
 	w.later = kept
 }
 
-// settled reports whether nothing is to be awaited of the watchers any more: all
-// events came that acknowledged writes make, or the timeout has passed since the
-// last write of any loop. The loop is draining and has nothing in flight.
+// settled reports whether the watchers have nothing more to wait for: the events of all
+// acknowledged writes have arrived, or the timeout has passed since the last write of any
+// loop. It is called while the loop drains and has no operation in flight.
 func (w *watchers) settled(now int64) bool {
 	switch {
 	case w.cfg == nil:

@@ -7,10 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// What arrives at the watchers is counted in the second in which it does, and timed from
-// the write that made it: when that was due, sent and acknowledged is noted here, too.
+// Watch events are counted in the second in which they arrive, and timed from the write that
+// caused them. So this file also records when writes were due, sent and acknowledged.
 
-// notified takes an event that arrived now.
+// notified processes a watch event that arrived now.
 func (w *watchers) notified(ev *store.Event, now int64, s *second, secs *secondQueue) {
 	w.seen[ev.Watcher] = max(w.seen[ev.Watcher], ev.Revision)
 	w.events++
@@ -20,14 +20,15 @@ func (w *watchers) notified(ev *store.Event, now int64, s *second, secs *secondQ
 	w.count(seen, now, s, secs)
 }
 
-// resolve counts the events whose writes have become known.
+// resolve counts the events whose writes have become known since they arrived.
 func (w *watchers) resolve(now int64, current *second, secs *secondQueue) {
 	if !w.none {
 		w.cfg.Sink.Resolve(now, func(seen watch.Seen, at int64) { w.count(seen, at, current, secs) })
 	}
 }
 
-// count counts an event that arrived at a time in a second.
+// count counts an event that arrived at now in second s, or in the last second after the
+// window closed.
 func (w *watchers) count(seen watch.Seen, now int64, s *second, secs *secondQueue) {
 	if w.fine && s != nil {
 		w.within(&seen, now, s)
@@ -54,7 +55,7 @@ func (w *watchers) count(seen watch.Seen, now int64, s *second, secs *secondQueu
 	secs.record(&s.Watch.FromSent, now-seen.Sent)
 }
 
-// within notes when in the second an event came.
+// within records an event in the finer steps of the second.
 func (w *watchers) within(seen *watch.Seen, now int64, s *second) {
 	after := int64(-1)
 	if seen.Timed {
@@ -68,30 +69,29 @@ func (w *watchers) within(seen *watch.Seen, now int64, s *second) {
 	}
 }
 
-// broke notes that a watcher was created again, or has ended for good.
+// broke records that a watcher was created again, or that the store refused it.
 func (w *watchers) broke(again bool, now int64, s *second) {
 	if w.fine && s != nil {
 		s.fine().WatcherEnded(again, now-s.start)
 	}
 }
 
-// holdTail keeps the last second open for events that are yet to come.
+// holdTail keeps the last second open for events that arrive after the window.
 func (w *watchers) holdTail(s *second) {
 	if !w.none && s != nil && s.Phase == measure.Measured {
 		w.tail.hold(s)
 	}
 }
 
-// due notes when a write is due, of which watchers may get an event. There is something
-// that watches.
+// due records when a write was due. The load has watchers.
 func (w *watchers) due(sl *slot, kind kv.Kind) {
 	if kind.Writes() {
 		w.cfg.Board.Times.Due(sl.acc.Phase, sl.n, sl.due)
 	}
 }
 
-// acked notes that a write was acknowledged at the given time, and at which revision of the
-// store it was done. There is something that watches.
+// acked records when a write was acknowledged, and at which revision the store executed it.
+// The load has watchers.
 func (w *watchers) acked(sl *slot, ev *store.Event, at int64) {
 	if !sl.kind.Writes() {
 		return
@@ -105,15 +105,15 @@ func (w *watchers) acked(sl *slot, ev *store.Event, at int64) {
 	}
 }
 
-// mayBeDone notes that a write failed, and may have been done.
+// mayBeDone records that a write failed and that the store may have executed it.
 func (w *watchers) mayBeDone(sl *slot) {
 	if w.cfg != nil && w.cfg.Unsure != nil && sl.kind.Writes() {
 		w.cfg.Unsure(sl.kind, sl.ref)
 	}
 }
 
-// sent notes when a connection's writes are sent before they are: their events
-// may come, in another loop, as soon as they are written.
+// sent records the time at which a connection's writes are sent. It is called before the
+// write call, because another loop may receive the events as soon as they are written.
 func (w *watchers) sent(c *conn, i int, at int64) {
 	if w.cfg == nil {
 		return

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Connections of one operation each are made here, by a non-blocking connect
-// and no goroutine: thousands a second come and go.
+// This file opens connections for a single operation with a non-blocking connect and
+// without a goroutine, because thousands are opened and closed each second.
 
-// address is an endpoint's address as the system wants it, nil while it is not
-// known: a name is resolved by the first connection to it.
+// address returns an endpoint's address for the system, or nil while it is unknown. The
+// first connection to a host name resolves it (learn).
 func (p *epoll) address(endpoint string) unix.Sockaddr {
 	if at, ok := p.known[endpoint]; ok {
 		return at
@@ -23,7 +23,7 @@ func (p *epoll) address(endpoint string) unix.Sockaddr {
 	return p.known[endpoint]
 }
 
-// learn keeps where a connection that was made by name went.
+// learn stores the address that a host name resolved to.
 func (p *epoll) learn(endpoint string, remote net.Addr) {
 	tcp, ok := remote.(*net.TCPAddr)
 	if !ok || !p.dialer.Brief || tcp.Zone != "" {
@@ -32,6 +32,7 @@ func (p *epoll) learn(endpoint string, remote net.Addr) {
 	p.known[endpoint] = sockaddr(tcp.AddrPort())
 }
 
+// sockaddr converts an address for the system.
 func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	if ip := a.Addr().Unmap(); ip.Is4() {
 		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: ip.As4()}
@@ -39,8 +40,8 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
 }
 
-// connect begins to connect; came returns how it ended. How long that may take
-// is the operation's timeout.
+// connect starts a non-blocking connect; came returns its result. The operation's timeout
+// limits how long it may take.
 func (p *epoll) connect(i int, endpoint string, at unix.Sockaddr) {
 	c := &p.conns[i]
 	c.gen++
@@ -58,7 +59,7 @@ func (p *epoll) connect(i int, endpoint string, at unix.Sockaddr) {
 	c.fd, c.coming, c.at = fd, true, endpoint
 }
 
-// socket returns a socket on its way to an address.
+// socket returns a socket that is connecting to an address.
 func (p *epoll) socket(to unix.Sockaddr) (int, error) {
 	family := unix.AF_INET
 	if _, ok := to.(*unix.SockaddrInet6); ok {
@@ -77,7 +78,7 @@ func (p *epoll) socket(to unix.Sockaddr) (int, error) {
 	return fd, nil
 }
 
-// came returns how connecting ended.
+// came returns the result of a connect.
 func (p *epoll) came(i int) Ready {
 	c := &p.conns[i]
 	c.coming = false

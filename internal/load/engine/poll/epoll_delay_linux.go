@@ -6,16 +6,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// delays reads the file in which the kernel counts what the scheduler did with the
-// loop's thread: three numbers, of which the second is how long it waited for a
-// processor (sched-stats in the kernel's documentation). It stays open, because it is
-// read a thousand times a second and more where the machine is full.
+// delays reads the kernel's scheduler statistics of the loop's thread: three numbers, of
+// which the second is the time for which the thread waited for a CPU (see sched-stats in the
+// kernel's documentation). The file stays open, because it is read a thousand times a second
+// or more on a busy machine.
 type delays struct {
-	fd   int // 0: not opened, or there is none
+	fd   int // 0: not open
 	text [96]byte
 }
 
-// open opens that of the calling thread, which keeps its goroutine.
+// open opens the statistics of the calling thread, to which its goroutine is locked.
 func (d *delays) open() {
 	fd, err := unix.Open("/proc/thread-self/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err == nil {
@@ -23,6 +23,7 @@ func (d *delays) open() {
 	}
 }
 
+// close closes the file.
 func (d *delays) close() {
 	if d.fd > 0 {
 		_ = unix.Close(d.fd)
@@ -43,7 +44,7 @@ func (p *epoll) RunDelay() (ns int64, ok bool) {
 	return secondNumber(d.text[:n])
 }
 
-// secondNumber is the second of the numbers in decimal digits that a text begins with.
+// secondNumber returns the second of the decimal numbers at the beginning of text.
 func secondNumber(text []byte) (n int64, ok bool) {
 	blanks := 0
 	for _, c := range text {

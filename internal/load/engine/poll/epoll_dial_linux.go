@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Dial implements Poller.
 func (p *epoll) Dial(i int, endpoint string) {
 	for len(p.conns) <= i {
 		p.conns = append(p.conns, epollConn{fd: -1})
@@ -34,10 +35,11 @@ func (p *epoll) Dial(i int, endpoint string) {
 	}()
 }
 
+// deliver passes the result of a dial to the loop.
 func (p *epoll) deliver(d dialResult) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ep < 0 { // released meanwhile
+	if p.ep < 0 { // the poller was released in the meantime
 		if d.err == nil {
 			_ = unix.Close(d.fd)
 		}
@@ -47,6 +49,7 @@ func (p *epoll) deliver(d dialResult) {
 	p.wake()
 }
 
+// takeDialed appends the results of dials to ready, and registers the new sockets.
 func (p *epoll) takeDialed(ready []Ready) []Ready {
 	p.mu.Lock()
 	results := p.dialed
@@ -70,7 +73,7 @@ func (p *epoll) takeDialed(ready []Ready) []Ready {
 		if d.secured != nil && d.err == nil {
 			fd := d.fd
 			d.secured.fetch = func(b []byte) (int, error) { return p.fetch(fd, b) }
-			// The handshake may have read what the server said after it.
+			// The handshake may have read data that follows it.
 			p.ready = append(p.ready, Ready{Conn: d.conn, What: Readable})
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NewPoller returns the system's poller for the given number of connections.
-// Its clock is the time since base.
+// NewPoller returns this system's poller for the given number of connections. Its clock is
+// the time since base.
 func NewPoller(conns int, base time.Time, dialer Dialer) (Poller, error) {
 	p := &epoll{base: base, dialer: dialer, conns: make([]epollConn, conns), known: map[string]unix.Sockaddr{}, events: make([]unix.EpollEvent, 256)}
 	for i := range p.conns {
@@ -31,8 +31,7 @@ func NewPoller(conns int, base time.Time, dialer Dialer) (Poller, error) {
 	return p, nil
 }
 
-// Attach binds the loop to its thread, whose timers then end without the
-// system's usual 50 µs of slack.
+// Attach locks the loop to its thread, and turns off the 50 µs slack of the thread's timers.
 func (p *epoll) Attach() int {
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
@@ -40,6 +39,7 @@ func (p *epoll) Attach() int {
 	return unix.Gettid()
 }
 
+// Wait implements Poller.
 func (p *epoll) Wait(until int64, ready []Ready) []Ready {
 	ready = append(ready, p.ready...)
 	if len(p.ready) > 0 {
@@ -61,7 +61,7 @@ func (p *epoll) Wait(until int64, ready []Ready) []Ready {
 	return ready
 }
 
-// waitMillis is for kernels before 5.11.
+// waitMillis waits on kernels before 5.11, which have no epoll_pwait2.
 func (p *epoll) waitMillis(wait int64) uintptr {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.ep), uintptr(unsafe.Pointer(&p.events[0])),
 		uintptr(len(p.events)), uintptr(wait/millisecond), 0, 0)
@@ -71,10 +71,11 @@ func (p *epoll) waitMillis(wait int64) uintptr {
 	return n
 }
 
+// take appends the readiness that an epoll event reports, if any.
 func (p *epoll) take(e unix.EpollEvent, ready []Ready) []Ready {
 	switch e.Fd {
 	case beatConn:
-		p.readCount(p.beat) // the system sets the timer again when it is read
+		p.readCount(p.beat) // reading rearms the timer
 		return ready
 	case wakeConn:
 		p.readCount(p.ev)
@@ -82,7 +83,7 @@ func (p *epoll) take(e unix.EpollEvent, ready []Ready) []Ready {
 	}
 	i := int(e.Fd)
 	if p.conns[i].gen != e.Pad || p.conns[i].fd < 0 {
-		return ready // of a connection that was closed meanwhile
+		return ready // event of a connection that has been closed since
 	}
 	if p.conns[i].coming {
 		return append(ready, p.came(i))
@@ -99,7 +100,7 @@ func (p *epoll) take(e unix.EpollEvent, ready []Ready) []Ready {
 	return ready
 }
 
-// want asks for EPOLLOUT, or no longer.
+// want turns notifications of EPOLLOUT on or off.
 func (p *epoll) want(i int, out bool) {
 	c := &p.conns[i]
 	if c.asked == out {
@@ -113,10 +114,11 @@ func (p *epoll) want(i int, out bool) {
 	_ = p.control(unix.EPOLL_CTL_MOD, c.fd, events, i, c.gen)
 }
 
+// Read implements Poller.
 func (p *epoll) Read(i int, b []byte) (int, error) {
 	if s := p.conns[i].secured; s != nil {
 		n, err := s.read(b)
-		// Reading may have sealed something, such as a key update.
+		// Reading can produce encrypted output, such as a key update.
 		if e := p.pushed(i); err == nil {
 			err = e
 		}
@@ -125,6 +127,7 @@ func (p *epoll) Read(i int, b []byte) (int, error) {
 	return readFD(p.conns[i].fd, b)
 }
 
+// Write implements Poller.
 func (p *epoll) Write(i int, b []byte) (int, error) {
 	c := &p.conns[i]
 	if c.secured == nil {
@@ -135,7 +138,7 @@ func (p *epoll) Write(i int, b []byte) (int, error) {
 		return n, err
 	}
 	if len(c.secured.out) > 0 {
-		return 0, nil // Writable follows when what was sealed before is gone
+		return 0, nil // Writable follows when the earlier output has been written
 	}
 	n, err := c.secured.write(b)
 	if err != nil {
@@ -144,7 +147,7 @@ func (p *epoll) Write(i int, b []byte) (int, error) {
 	return n, p.pushed(i)
 }
 
-// pushed writes what a secured connection has sealed.
+// pushed writes the encrypted output of a TLS connection.
 func (p *epoll) pushed(i int) error {
 	c := &p.conns[i]
 	if len(c.secured.out) == 0 {
@@ -158,12 +161,13 @@ func (p *epoll) pushed(i int) error {
 	return err
 }
 
-// push is pushed after EPOLLOUT; it reports whether all is written. An error
-// shows at the next read.
+// push calls pushed after EPOLLOUT, and reports whether all output is written. The next read
+// returns the error, if there was one.
 func (p *epoll) push(i int) bool {
 	return p.pushed(i) != nil || len(p.conns[i].secured.out) == 0
 }
 
+// Close implements Poller.
 func (p *epoll) Close(i int) {
 	c := &p.conns[i]
 	if c.cancel != nil {
@@ -177,14 +181,15 @@ func (p *epoll) Close(i int) {
 	c.gen++
 }
 
+// Wake implements Poller.
 func (p *epoll) Wake() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.wake()
 }
 
-// wake is Wake with the lock held: after Release the number may be another
-// file's.
+// wake is Wake with the lock held. After Release it does nothing, because the number of the
+// file descriptor may belong to another file.
 func (p *epoll) wake() {
 	if p.ep < 0 {
 		return
@@ -193,6 +198,7 @@ func (p *epoll) wake() {
 	_, _ = unix.Write(p.ev, one[:])
 }
 
+// Release implements Poller.
 func (p *epoll) Release() {
 	for i := range p.conns {
 		p.Close(i)

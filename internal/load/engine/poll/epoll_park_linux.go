@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Park implements Parking. The beat's timer ends the wait, and beats again after it.
+// Park implements Parking. The timer of the beat ends it, and beats again afterwards.
 func (p *epoll) Park(until int64) {
 	wait := until - p.Now()
 	if wait <= 0 || len(p.ready) > 0 || !p.mayPark() {
@@ -22,7 +22,8 @@ func (p *epoll) Park(until int64) {
 	p.SetBeat(p.period)
 }
 
-// mayPark makes what parking needs: a timer ends it.
+// mayPark creates what Park needs, and reports whether it succeeded. Without the timer
+// nothing would end a park.
 func (p *epoll) mayPark() bool {
 	if p.beat < 0 || p.beat == 0 && !p.makeBeat() {
 		p.park.close()
@@ -30,43 +31,44 @@ func (p *epoll) mayPark() bool {
 	return p.park.available()
 }
 
-// parker waits as any goroutine does. It is an epoll instance that Go's scheduler watches and
-// that holds the loop's own one only while the loop is parked, so that events of a busy loop
-// wake no other thread. The zero value is made when it is first needed.
+// parker waits as any other goroutine does. It is an epoll instance that Go's scheduler
+// watches. It contains the loop's own epoll instance only while the loop is parked, so that
+// the events of a busy loop wake no other thread. The zero value is ready for use.
 type parker struct {
 	file  *os.File
-	fd    int // the file's; its Fd might have reads wait in the system
+	fd    int // of file; calling file.Fd could make reads block
 	raw   syscall.RawConn
 	ready func(fd uintptr) bool
 	event unix.EpollEvent
-	none  bool
+	none  bool // the system does not support parking
 }
 
-// available makes the epoll instance if need be, and reports whether there is one: the system
-// may refuse it.
+// available creates the epoll instance if needed, and reports whether there is one. The
+// system may refuse it.
 func (p *parker) available() bool { return !p.none && (p.file != nil || p.open()) }
 
-// wait returns when the epoll instance ep has an event. It reports false, at once, if it
+// wait returns when the epoll instance ep has an event. It returns false at once if it
 // cannot wait.
 func (p *parker) wait(ep int) bool {
 	if !p.available() || unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, ep, &unix.EpollEvent{Events: unix.EPOLLIN}) != nil {
 		return false
 	}
 	if p.raw.Read(p.ready) != nil {
-		p.close() // Go's scheduler refuses it
+		p.close() // Go's scheduler does not accept it
 		return false
 	}
 	_ = unix.EpollCtl(p.fd, unix.EPOLL_CTL_DEL, ep, nil)
 	return true
 }
 
+// open creates the epoll instance and registers it with Go's scheduler.
 func (p *parker) open() bool {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		p.none = true
 		return false
 	}
-	_ = unix.SetNonblock(fd, true) // otherwise os treats it as a file that is never waited for
+	_ = unix.SetNonblock(fd, true) // otherwise package os treats it as a file that never blocks
 	p.fd, p.file = fd, os.NewFile(uintptr(fd), "epoll")
 	if p.raw, err = p.file.SyscallConn(); err != nil {
 		p.close()
@@ -79,7 +81,7 @@ func (p *parker) open() bool {
 	return true
 }
 
-// close closes the instance for good.
+// close closes the instance, which is not opened again.
 func (p *parker) close() {
 	if p.file != nil {
 		_ = p.file.Close()

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// takeFD returns a connection's socket as a file descriptor of its own, which does not block,
-// and closes the connection: Go's poller would otherwise be woken for every packet, too.
+// takeFD returns a duplicate of a connection's file descriptor in non-blocking mode, and
+// closes the connection. Otherwise every packet would also wake Go's network poller.
 func takeFD(c net.Conn) (int, error) {
 	defer func() { _ = c.Close() }()
 	s, ok := c.(syscall.Conn)
@@ -34,9 +34,9 @@ func takeFD(c net.Conn) (int, error) {
 	return fd, unix.SetNonblock(fd, true)
 }
 
-// readFD reads a socket into b, which has room, as Poller.Read does. The system call is made
-// without Go's scheduler (decision 0001). recv and send reach a socket without what read and
-// write do for files first, some 5 % of an operation's system time.
+// readFD reads from a socket into b, which must not be empty, as Poller.Read does. It makes
+// the system call without Go's scheduler (decision 0001). recv and send skip the work that
+// read and write do for files, about 5 % of an operation's system time.
 func readFD(fd int, b []byte) (int, error) {
 	for {
 		n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), 0, 0, 0)
@@ -54,7 +54,7 @@ func readFD(fd int, b []byte) (int, error) {
 	}
 }
 
-// writeFD writes what the system takes of b at once, and returns how much that is.
+// writeFD writes as much of b as the system accepts at once, and returns its length.
 func writeFD(fd int, b []byte) (done int, err error) {
 	for done < len(b) {
 		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[done])), uintptr(len(b)-done), unix.MSG_NOSIGNAL, 0, 0)

@@ -8,25 +8,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The system stamps what arrives when the network stack takes it, before the
-// loop's thread has a processor: what lies between is the generator's.
+// The kernel stamps arriving data when the network stack receives it, before the loop's
+// thread gets a CPU. The time in between is the generator's.
 
-// stamps is what reading a stamp needs, kept so that it allocates nothing.
+// stamps holds the buffers for reading a stamp, so that reading allocates nothing.
 type stamps struct {
 	message unix.Msghdr
 	vector  unix.Iovec
 	control [64]byte
-	wanted  bool  // a secured connection's next reads are to be stamped
-	lag     int64 // of the last of those
+	wanted  bool  // the next reads of a TLS connection need stamps
+	lag     int64 // of the last such read
 }
 
-// stamp asks for stamps on a socket.
+// stamp turns on time stamps for a socket, and reports whether it succeeded.
 func stamp(fd int) bool {
 	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) == nil
 }
 
-// ReadStamped reads as Read does and says how long ago the last bytes arrived;
-// -1 where the system does not say.
+// ReadStamped implements Stamped. The lag is -1 if it is unknown.
 func (p *epoll) ReadStamped(i int, b []byte) (n int, lag int64, err error) {
 	c := &p.conns[i]
 	switch {
@@ -42,7 +41,7 @@ func (p *epoll) ReadStamped(i int, b []byte) (n int, lag int64, err error) {
 	return p.readStamped(c.fd, b)
 }
 
-// fetch reads a socket for TLS.
+// fetch reads from a socket for TLS.
 func (p *epoll) fetch(fd int, b []byte) (int, error) {
 	if !p.stamps.wanted {
 		return readFD(fd, b)
@@ -54,6 +53,7 @@ func (p *epoll) fetch(fd int, b []byte) (int, error) {
 	return n, err
 }
 
+// readStamped reads from a socket, and returns how long ago the bytes arrived.
 func (p *epoll) readStamped(fd int, b []byte) (int, int64, error) {
 	s := &p.stamps
 	for {
@@ -77,8 +77,8 @@ func (p *epoll) readStamped(fd int, b []byte) (int, int64, error) {
 	}
 }
 
-// since is how long before now, by the system's clock of the day, the bytes of
-// the last read arrived; -1 if it does not say, or if that clock was set.
+// since returns how long before now, on the wall clock, the bytes of the last read arrived.
+// It returns -1 if the system gave no stamp or the wall clock was set back.
 func (s *stamps) since(now int64) int64 {
 	const length = unix.SizeofCmsghdr + int(unsafe.Sizeof(unix.Timespec{}))
 	if s.message.Flags&unix.MSG_CTRUNC != 0 || int(s.message.Controllen) < length {

@@ -16,10 +16,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// Ask connects to an endpoint, does one operation there and returns its event,
-// whose memory is the caller's. It finds out, before any load, whether the
-// server is there, speaks the store's protocol and lets us in. The error is a
-// sentence.
+// Ask connects to an endpoint, executes one operation there and returns its event, whose
+// memory belongs to the caller. It finds out, before a load starts, whether the server runs,
+// speaks the store's protocol and accepts our credentials. The error is a complete sentence.
 func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, op *store.Op) (store.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
@@ -30,10 +29,10 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 	defer func() { _ = socket.Close() }()
 	conn := socket
 	if s != nil {
-		s.shaken = false // the connection stays crypto/tls's own
+		s.shaken = false // crypto/tls continues to use the socket itself
 		conn = s.tls
 	}
-	// A cancelled context also ends a read.
+	// Make a cancelled context end a read, too.
 	stop := context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	ev, err := exchange(conn, codecs(store.Dialed{Endpoint: endpoint, Parts: parts.New(cmp.Or(d.MaxHeld, DefaultMaxHeld))}), op)
@@ -55,7 +54,7 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 	return ev, fmt.Errorf("%s: %w", endpoint, err)
 }
 
-// exchange submits op as soon as the codec has room and waits for its end.
+// exchange submits op as soon as the codec has room, and returns the event of its end.
 func exchange(conn net.Conn, c store.Codec, op *store.Op) (store.Event, error) {
 	began := time.Now()
 	buf := make([]byte, 64<<10)
@@ -88,13 +87,13 @@ func exchange(conn net.Conn, c store.Codec, op *store.Op) (store.Event, error) {
 	}
 }
 
-// lost returns what the codec says of an operation whose connection ended.
+// lost returns the codec's outcome for an operation whose connection ended.
 func lost(c store.Codec, op *store.Op) store.Event {
 	ev, _ := eventOf(op, c.Lost(nil))
 	return ev
 }
 
-// eventOf returns the event that says how an operation ended, with memory of its own.
+// eventOf returns the event with the outcome of op, and copies its memory.
 func eventOf(op *store.Op, events []store.Event) (ev store.Event, ok bool) {
 	for _, ev := range events {
 		if ev.What == store.Done && ev.Tag == op.Tag {
@@ -105,11 +104,11 @@ func eventOf(op *store.Op, events []store.Event) (ev store.Event, ok bool) {
 	return ev, false
 }
 
-// part ends a session that the server would else keep.
+// part closes a session that the server would otherwise keep.
 func part(conn net.Conn, c store.Codec) {
 	if s, ok := c.(store.SessionCodec); ok {
 		s.Close()
-		_, _ = conn.Write(c.Out()) // the answer is there, and the session ends by itself in the end
+		_, _ = conn.Write(c.Out()) // the reply has arrived, and the session expires anyway
 	}
 }
 

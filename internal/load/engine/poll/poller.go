@@ -1,5 +1,5 @@
-// Package poll is an event loop's view of the world: clock, sockets and waiting. Linux has
-// epoll; a portable poller over net.Conn serves other systems.
+// Package poll provides an event loop with a clock, sockets and waiting. Linux uses epoll;
+// a portable poller over net.Conn serves other systems.
 package poll
 
 import "errors"
@@ -9,86 +9,98 @@ const (
 	secondNS    = 1_000_000_000
 )
 
-// DefaultMaxHeld is how much a load keeps at most of answers that are not whole, where they
-// are short, in bytes.
+// DefaultMaxHeld is the default limit, in bytes, for the incomplete replies that a load
+// buffers if its replies are short.
 const DefaultMaxHeld = 8 << 20
 
-// ErrAgain is a Poller's answer when a connection has nothing to read now.
+// ErrAgain is returned by Poller.Read if a connection has nothing to read now.
 var ErrAgain = errors.New("nothing to read now")
 
-// Ready says what a connection is ready for.
+// Ready reports what a connection is ready for.
 type Ready struct {
 	Conn int
 	What ReadyFor
-	Err  error // of Dialed: why there is no connection
+	Err  error // of Dialed: why dialling failed, or nil
 }
 
-// ReadyFor is what happened to a connection.
+// ReadyFor is a kind of readiness.
 type ReadyFor uint8
 
-// What a connection can be ready for.
+// The kinds of readiness.
 const (
-	Readable ReadyFor = iota // Read has bytes, or the connection's end
-	Writable                 // Write takes bytes again after it took fewer
-	Dialed                   // Dial has ended, with Err or without
+	Readable ReadyFor = iota // Read returns bytes, or the end of the connection
+	Writable                 // Write accepts bytes again, after it had accepted only a part
+	Dialed                   // Dial has ended; Ready.Err is its error
 )
 
-// Poller is a loop's view of the world. It belongs to one goroutine, but for
-// Wake. Times are nanoseconds of one monotonic clock that all loops share.
+// Poller provides a loop with its clock, its sockets and a way to wait for them. Only Wake
+// may be called from another goroutine than the loop's. Times are in nanoseconds on one
+// monotonic clock that all loops share.
+//
+// A loop uses it like this:
+//
+//	p.Dial(0, "10.0.0.1:2379")
+//	ready = p.Wait(until, ready[:0]) // {Conn: 0, What: Dialed}
+//	p.Write(0, request)
+//	ready = p.Wait(until, ready[:0]) // {Conn: 0, What: Readable}
+//	n, err := p.Read(0, buf)
+//
+// Wait may still return an event of a connection that was just closed.
 type Poller interface {
-	// Now reads the clock.
+	// Now returns the current time.
 	Now() int64
-	// Wait waits until a connection is ready, Wake is called or the clock
-	// reaches until; it appends what is ready.
+	// Wait waits until a connection is ready, Wake is called, or the clock reaches until. It
+	// appends the ready connections to ready and returns the result.
 	Wait(until int64, ready []Ready) []Ready
-	// Dial connects in the background; a Ready with Dialed says how it ended.
-	// The numbers of connections have no gaps, and may grow.
+	// Dial connects in the background. A Ready with Dialed reports the result. Connections are
+	// numbered from 0 without gaps; a new number may be added at any time.
 	Dial(conn int, endpoint string)
-	// Read reads what is there; ErrAgain when that is nothing. Any other error
-	// is the connection's end.
+	// Read reads the bytes that have arrived, or returns ErrAgain if there are none. After any
+	// other error the connection has ended.
 	Read(conn int, p []byte) (int, error)
-	// Write writes what the connection takes now, which may be less than p, or
-	// nothing; then Writable follows. An error is the connection's end.
+	// Write writes the part of p that the connection accepts now, possibly nothing, and
+	// returns its length. After a partial write a Ready with Writable follows. After an error
+	// the connection has ended.
 	Write(conn int, p []byte) (int, error)
-	// Close ends the connection, or its dialling.
+	// Close closes the connection, or cancels its dial.
 	Close(conn int)
-	// Wake ends a Wait from another goroutine, now or the next one.
+	// Wake ends the current or the next Wait. Any goroutine may call it.
 	Wake()
-	// Attach prepares the calling goroutine, which runs the loop from now on,
-	// and returns the system's number of its thread, or 0.
+	// Attach prepares the calling goroutine, which runs the loop afterwards. It returns the
+	// operating system's ID of its thread, or 0.
 	Attach() int
-	// Release gives up everything the poller holds.
+	// Release closes all connections and frees all other resources of the poller.
 	Release()
 }
 
-// Beating is an optional interface of a Poller that can end a Wait at regular times
-// without a call for each.
+// Beating is an optional interface of a Poller that can end a Wait at regular times without
+// a system call for each.
 type Beating interface {
-	// SetBeat makes Wait end at each multiple of period on the clock, too, in
-	// nanoseconds; 0 ends that. It reports whether the system does it.
+	// SetBeat makes Wait also end at each multiple of period on the clock, in nanoseconds; 0
+	// stops this. It reports whether the system supports it.
 	SetBeat(period int64) bool
 }
 
-// Stamped is an optional interface of a Poller that knows when the bytes that it reads
-// arrived at this machine.
+// Stamped is an optional interface of a Poller that knows when the bytes it reads arrived
+// at this machine.
 type Stamped interface {
-	// ReadStamped reads as Read does and says how long ago, in nanoseconds, the
-	// last of the bytes arrived; below 0: that is not known.
+	// ReadStamped does what Read does, and returns how many nanoseconds ago the last of the
+	// bytes arrived; lag is negative if that is unknown.
 	ReadStamped(conn int, p []byte) (n int, lag int64, err error)
 }
 
-// Scheduled is an optional interface of a Poller whose system counts for how long the
-// thread that Attach was called from was ready to run and had no processor.
+// Scheduled is an optional interface of a Poller whose system measures how long the thread
+// that called Attach was ready to run without having a CPU.
 type Scheduled interface {
-	// RunDelay is that since the thread began, in nanoseconds; ok is false where the
-	// system does not say.
+	// RunDelay returns this time since the thread started, in nanoseconds. ok is false if the
+	// system does not provide it.
 	RunDelay() (ns int64, ok bool)
 }
 
-// Parking is an optional interface of a Poller that can wait without keeping one of
-// Go's processors.
+// Parking is an optional interface of a Poller that can wait without occupying one of Go's
+// processors.
 type Parking interface {
-	// Park waits until a connection is ready, Wake is called, or the clock reaches
-	// until, and some time longer. What is ready the next Wait says.
+	// Park waits until a connection is ready, Wake is called, or the clock reaches until. It
+	// may return somewhat later than Wait would. The next Wait returns what is ready.
 	Park(until int64)
 }

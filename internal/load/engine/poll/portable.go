@@ -8,9 +8,11 @@ import (
 	"time"
 )
 
-// portable is the Poller over net.Conn, for systems without epoll: one
-// goroutine reads and one writes for each connection. A time read before a
-// write is that of handing the bytes to the writer.
+// portable is a Poller over net.Conn for systems without epoll. Each connection has one
+// goroutine that reads and one that writes. The time of a write is the time at which the
+// loop passes the bytes to the writer.
+//
+// Invariant: mu protects conns, ready and all fields of a portableConn.
 type portable struct {
 	base   time.Time
 	dialer Dialer
@@ -26,35 +28,39 @@ type portableConn struct {
 	gen    int
 	socket net.Conn
 	cancel context.CancelFunc
-	in     []byte // read, not yet taken
+	in     []byte // read from the socket and not yet by the loop
 	err    error
-	out    []byte // handed over, not yet written
-	full   bool   // Write refused something since
-	taken  *sync.Cond
-	given  *sync.Cond
+	out    []byte     // passed to the writer and not yet written
+	full   bool       // Write has refused bytes since the writer last took some
+	taken  *sync.Cond // signals that the loop took bytes from in
+	given  *sync.Cond // signals that the loop added bytes to out
 }
 
-// portableBuffer is how much is read ahead of the loop and how much waits for
-// a socket, in bytes.
+// portableBuffer limits the bytes that are read ahead of the loop, and those that wait for a
+// socket.
 const portableBuffer = 256 << 10
 
-// NewPortable returns a Poller over net.Conn; its clock is the time since base.
+// NewPortable returns a Poller over net.Conn. Its clock is the time since base.
 func NewPortable(conns int, base time.Time, dialer Dialer) Poller {
 	p := &portable{base: base, dialer: dialer, wakeup: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
 	p.grow(conns)
 	return p
 }
 
-// grow makes space for so many connections.
+// grow makes space for conns connections.
 func (p *portable) grow(conns int) {
 	for len(p.conns) < conns {
 		p.conns = append(p.conns, &portableConn{taken: sync.NewCond(&p.mu), given: sync.NewCond(&p.mu)})
 	}
 }
 
-func (p *portable) Now() int64  { return int64(time.Since(p.base)) }
+// Now implements Poller.
+func (p *portable) Now() int64 { return int64(time.Since(p.base)) }
+
+// Attach implements Poller. The loop has no fixed thread.
 func (p *portable) Attach() int { return 0 }
 
+// Wake implements Poller.
 func (p *portable) Wake() {
 	select {
 	case p.wakeup <- struct{}{}:
@@ -62,12 +68,13 @@ func (p *portable) Wake() {
 	}
 }
 
-// markReady adds to what is ready; the lock is held.
+// markReady adds a ready connection. The lock must be held.
 func (p *portable) markReady(r Ready) {
 	p.ready = append(p.ready, r)
 	p.Wake()
 }
 
+// Wait implements Poller.
 func (p *portable) Wait(until int64, ready []Ready) []Ready {
 	if ready = p.take(ready); len(ready) > 0 {
 		return ready
@@ -82,6 +89,7 @@ func (p *portable) Wait(until int64, ready []Ready) []Ready {
 	return p.take(ready)
 }
 
+// take appends the ready connections that are still open.
 func (p *portable) take(ready []Ready) []Ready {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,6 +102,7 @@ func (p *portable) take(ready []Ready) []Ready {
 	return ready
 }
 
+// Dial implements Poller.
 func (p *portable) Dial(i int, endpoint string) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.dialer.Timeout)
 	p.mu.Lock()
@@ -107,7 +116,7 @@ func (p *portable) Dial(i int, endpoint string) {
 		defer cancel()
 		socket, s, err := p.dialer.dial(ctx, endpoint)
 		if s != nil {
-			s.shaken = false // crypto/tls keeps the socket
+			s.shaken = false // crypto/tls continues to use the socket itself
 			socket = s.tls
 		}
 		p.mu.Lock()
@@ -152,8 +161,8 @@ func (p *portable) reads(i, gen int, c *portableConn, socket net.Conn) {
 	}
 }
 
-// writes writes what the loop hands over until the connection ends. An error
-// shows at the next read.
+// writes writes the loop's output until the connection ends. The next read returns the error
+// of a failed write.
 func (p *portable) writes(i, gen int, c *portableConn, socket net.Conn) {
 	var buf []byte
 	for {
@@ -178,6 +187,7 @@ func (p *portable) writes(i, gen int, c *portableConn, socket net.Conn) {
 	}
 }
 
+// Read implements Poller.
 func (p *portable) Read(i int, b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,6 +207,7 @@ func (p *portable) Read(i int, b []byte) (int, error) {
 	return n, nil
 }
 
+// Write implements Poller.
 func (p *portable) Write(i int, b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -211,6 +222,7 @@ func (p *portable) Write(i int, b []byte) (int, error) {
 	return n, nil
 }
 
+// Close implements Poller.
 func (p *portable) Close(i int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -230,6 +242,7 @@ func (p *portable) Close(i int) {
 	c.given.Broadcast()
 }
 
+// Release implements Poller.
 func (p *portable) Release() {
 	for i := range p.conns {
 		p.Close(i)

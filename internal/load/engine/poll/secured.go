@@ -13,22 +13,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Dialer makes connections for a poller.
+// Dialer opens the connections of a poller.
 type Dialer struct {
-	Timeout time.Duration // of connecting and of the handshake together
-	TLS     *tls.Config   // nil: plain
-	// Brief is for connections of one operation each: they are made without a
-	// goroutine where there is no TLS (Linux), and end with a reset, so that no
-	// port is kept waiting (TIME_WAIT) and the ports do not run out.
+	Timeout time.Duration // for connecting and the handshake together
+	TLS     *tls.Config   // nil: no TLS
+	// Brief optimizes for connections of a single operation. On Linux without TLS they are
+	// opened without a goroutine. They are closed with a reset, so that their ports do not
+	// stay in TIME_WAIT and the machine does not run out of ports.
 	Brief bool
-	// MaxHeld is Config.MaxHeld for Ask.
+	// MaxHeld limits the incomplete replies that Ask buffers, in bytes; 0 means DefaultMaxHeld.
 	MaxHeld int
-	// Connect is how Ask connects; nil: directly, as pollers do, which need sockets.
+	// Connect opens the connection of Ask; nil: directly, like pollers, which need sockets.
 	Connect store.Dial
 }
 
-// dial connects and shakes hands. The socket is returned beside the TLS state,
-// because the poller reads and writes it itself.
+// dial connects and does the TLS handshake. It returns the socket as well as the TLS state,
+// because the poller reads and writes the socket itself.
 func (d Dialer) dial(ctx context.Context, endpoint string) (net.Conn, *secured, error) {
 	access := store.Access{Dial: d.Connect}
 	socket, err := access.Connect(ctx, endpoint)
@@ -55,6 +55,7 @@ func (d Dialer) dial(ctx context.Context, endpoint string) (net.Conn, *secured, 
 	return socket, s, nil
 }
 
+// sentence describes the failure of a dial.
 func (d Dialer) sentence(endpoint string, err error) error {
 	var op *net.OpError
 	switch {
@@ -72,20 +73,19 @@ func (d Dialer) sentence(endpoint string, err error) error {
 	return noAnswer("could not connect to %s: %w", endpoint, err)
 }
 
-// secured is TLS between a codec and a socket that a poller owns. During the
-// handshake crypto/tls uses the socket itself; afterwards it reads from what
-// the poller has read and writes to what the poller will write, and "nothing
-// there" is a temporary error, which crypto/tls leaves without consequence. So
-// TLS needs no goroutine of its own.
+// secured is a TLS connection over a socket that a poller owns. During the handshake
+// crypto/tls uses the socket directly. Afterwards it reads what the poller has read, and its
+// output is collected for the poller to write. If nothing has arrived, crypto/tls gets a
+// temporary error, which it does not remember. So TLS needs no goroutine.
 type secured struct {
 	tls    *tls.Conn
 	socket net.Conn
-	shaken bool
-	out    []byte                    // sealed, not yet written
-	fetch  func([]byte) (int, error) // reads from the socket; ErrAgain when it has nothing
+	shaken bool                      // the handshake has succeeded
+	out    []byte                    // encrypted and not yet written
+	fetch  func([]byte) (int, error) // reads from the socket; ErrAgain if nothing has arrived
 }
 
-// temporary is the net.Error that crypto/tls does not remember.
+// temporary is a net.Error that crypto/tls does not remember.
 type temporary struct{}
 
 func (temporary) Error() string   { return ErrAgain.Error() }
@@ -111,7 +111,7 @@ func (s *secured) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// read unseals what is there; it fills p as far as it can.
+// read decrypts the bytes that have arrived, up to the length of p.
 func (s *secured) read(p []byte) (int, error) {
 	done := 0
 	for done < len(p) {
@@ -125,7 +125,7 @@ func (s *secured) read(p []byte) (int, error) {
 			}
 			return done, nil
 		case err != nil && done > 0:
-			return done, nil // the next read says it again
+			return done, nil // the next read returns the error again
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return 0, io.EOF
 		case err != nil:
@@ -135,13 +135,13 @@ func (s *secured) read(p []byte) (int, error) {
 	return done, nil
 }
 
-// write seals p into out.
+// write encrypts p into out.
 func (s *secured) write(p []byte) (int, error) { return s.tls.Write(p) }
 
-// wrote takes n bytes from out.
+// wrote removes the first n bytes of out.
 func (s *secured) wrote(n int) { s.out = s.out[:copy(s.out, s.out[n:])] }
 
-// The rest of net.Conn, for crypto/tls.
+// The remaining methods implement net.Conn for crypto/tls.
 
 func (s *secured) Close() error                       { return nil }
 func (s *secured) LocalAddr() net.Addr                { return s.socket.LocalAddr() }
@@ -157,11 +157,11 @@ func (s *secured) deadline(t time.Time) error {
 	return s.socket.SetDeadline(t)
 }
 
-// NoAnswerError says that a server said nothing: it cannot be reached, ends the
-// connection, or is silent for too long.
+// NoAnswerError reports that a server sent no reply: it cannot be reached, closes the
+// connection, or stays silent for too long.
 type NoAnswerError struct {
 	why error
-	// Text says why the server ended the connection, where it or the codec tells that.
+	// Text is the reason that the server or the codec gave for closing the connection.
 	Text string
 }
 
@@ -170,7 +170,7 @@ func (e *NoAnswerError) Error() string { return e.why.Error() }
 // Unwrap returns the reason.
 func (e *NoAnswerError) Unwrap() error { return e.why }
 
-// noAnswer makes a NoAnswerError of a sentence.
+// noAnswer returns a NoAnswerError with a formatted message.
 func noAnswer(format string, args ...any) error {
 	return &NoAnswerError{why: fmt.Errorf(format, args...)}
 }
