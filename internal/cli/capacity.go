@@ -97,6 +97,7 @@ the capacity is not known because the trials showed too little of the store.`,
 		f.given = c.Flags().Changed
 		return a.capacity(c.Context(), f, args)
 	}
+	c.AddCommand(a.capacityShareCommand())
 	return c
 }
 

@@ -32,10 +32,11 @@ const (
 )
 
 func (a *commandLine) checkCommand() *cobra.Command {
-	g := command.Group("check", "Check whether a cluster or a disk is fast enough", "perf, datascale or disk",
-		a.checkPerfCommand(), a.checkDatascaleCommand(), a.checkDiskCommand())
+	g := command.Group("check", "Check whether a cluster, a disk or this machine is fast enough", "perf, datascale, disk or machine",
+		a.checkPerfCommand(), a.checkDatascaleCommand(), a.checkDiskCommand(), a.checkMachineCommand())
 	g.Long = `Check whether a running cluster or a disk is fast enough: the checks of etcdctl for
-every store, with the reason when one fails. The checks remove everything they write.`
+every store, with the reason when one fails. "check machine" measures what this machine
+and its load generator can resolve. The checks remove everything they write.`
 	return g
 }
 

@@ -68,7 +68,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 				{"report", place, "--format", "csv"}, {"report", place, "--format", "csv", "--baseline", place},
 				{"report", place, "--format", "markdown", "--baseline", place},
 				{"bench", "put", "--endpoints", "127.0.0.1:1", "--total", "1", "--baseline", place},
-				{"size", place, "--rate", "1"},
+				{"capacity", "share", place, "--rate", "1"},
 			} {
 				checkShown(t, args...)
 			}

@@ -149,9 +149,9 @@ func readLinks(t *testing.T, dir string) {
 				commands := [][]string{
 					{"report", place, "--format", "svg", "--out", filepath.Join(t.TempDir(), "svg")},
 					{"report", place, "--format", "dbtester", "--out", filepath.Join(t.TempDir(), "dbtester")},
-					{"check-answers", place}, // these three read a trial's files, the others need none of them
+					{"verify", place}, // these three read a trial's files, the others need none of them
 					{"report", place}, {"report", place, "--format", "csv", "--out", filepath.Join(t.TempDir(), "csv")},
-					{"compare", place, dir}, {"size", place, "--rate", "1"}, {"upload", place, "file://" + t.TempDir()},
+					{"compare", place, dir}, {"capacity", "share", place, "--rate", "1"}, {"upload", place, "file://" + t.TempDir()},
 					{"run", "--resume", place}, {"run", "--dry-run", "--baseline", place},
 				}
 				if filepath.Dir(entries[0]) == trial {
@@ -227,7 +227,7 @@ func writeLinks(t *testing.T, dir, endpoint string) {
 	}
 	for _, args := range [][]string{
 		{"bench", "put", "--endpoints", endpoint, "--total", "1"}, {"run", written(t, fmt.Sprintf("trials: [{name: a, store: etcd, endpoints: [%s], operation: put, total: 1}]", endpoint))},
-		{"capacity", "--endpoints", endpoint, "--objective", "p99<20ms"}, {"report", dir, "--format", "csv"}, {"record", "--listen", "127.0.0.1:0", "--to", endpoint},
+		{"capacity", "--endpoints", endpoint, "--objective", "p99<20ms"}, {"report", dir, "--format", "csv"}, {"traffic", "record", "--listen", "127.0.0.1:0", "--to", endpoint},
 	} {
 		out, outside := filepath.Join(t.TempDir(), "out"), watch(t)
 		if err := os.Mkdir(out, 0o700); err != nil {
@@ -251,7 +251,7 @@ func writeLinks(t *testing.T, dir, endpoint string) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{pipe, "/dev/zero"} {
-		for _, args := range [][]string{{"profile", file}, {"replay", file, "--endpoints", endpoint}} {
+		for _, args := range [][]string{{"traffic", "profile", file}, {"traffic", "replay", file, "--endpoints", endpoint}} {
 			if code, said := mainWithin(t, args...); code == command.ExitDone || !strings.Contains(lastLine(said), file+": it is a ") {
 				t.Errorf("%q: exit code %d, %q", args, code, said)
 			}

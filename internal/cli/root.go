@@ -41,8 +41,8 @@ func (a *commandLine) root() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(command.FlagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.runCommand(), a.reportCommand(), a.compareCommand(), a.checkAnswersCommand(), a.uploadCommand(), bench.Command(a.App), a.checkCommand(), a.capacityCommand(), a.sizeCommand(), a.cleanupCommand(), a.calibrateCommand(), a.clusterCommand(),
-		a.nullServerCommand(), a.recordCommand(), a.profileCommand(), a.replayCommand(), a.agentCommand(), a.storesCommand(), a.versionCommand(), a.memberCommand(), diskCommand(), networkCommand())
+	root.AddCommand(a.runCommand(), a.reportCommand(), a.compareCommand(), a.verifyCommand(), a.uploadCommand(), bench.Command(a.App), a.checkCommand(), a.capacityCommand(), a.cleanupCommand(), a.clusterCommand(),
+		a.nullServerCommand(), a.trafficCommand(), a.agentCommand(), a.storesCommand(), a.versionCommand(), a.memberCommand(), diskCommand(), networkCommand())
 	root.SetHelpCommand(helpCommand())
 	return root
 }
@@ -68,7 +68,8 @@ func helpCommand() *cobra.Command {
 // behind it are read as those of the command above.
 func unknownCommand(root *cobra.Command, args []string) error {
 	found, rest, err := root.Find(args)
-	if err != nil || !found.HasAvailableSubCommands() || len(rest) == 0 || strings.HasPrefix(rest[0], "-") {
+	takesArguments := err == nil && strings.Contains(found.Use, " ")
+	if err != nil || !found.HasAvailableSubCommands() || takesArguments || len(rest) == 0 || strings.HasPrefix(rest[0], "-") {
 		return nil // flags and arguments are the command's own business
 	}
 	if strings.HasPrefix(rest[0], "__") {

@@ -140,7 +140,7 @@ func whileRecorded(ts *testscript.TestScript, neg bool, args []string) {
 	if !ok {
 		name, to = "etcd", args[1]
 	}
-	relay, stop, err := startServing(ts.MkAbs("."), "record", "--store", name, "--listen", "127.0.0.1:0", "--to", to, "--out", args[0])
+	relay, stop, err := startServing(ts.MkAbs("."), "traffic", "record", "--store", name, "--listen", "127.0.0.1:0", "--to", to, "--out", args[0])
 	ts.Check(err)
 	command := slices.Clone(args[2:])
 	for i := range command {

@@ -89,7 +89,7 @@ func (l *Load) checkArrival(c *checks) {
 	case l.Arrival >= numArrivals:
 		c.add("arrival", "there is no such arrival; choose closed, constant or poisson")
 	case l.Arrival == Recorded && l.Application.Name == "":
-		c.add("arrival", "recorded arrivals are those of a recording, which quorumbench replay sends again; choose closed, constant or poisson")
+		c.add("arrival", "recorded arrivals are those of a recording, which quorumbench traffic replay sends again; choose closed, constant or poisson")
 	case l.Arrival == Closed && given:
 		c.add("rate", "a closed loop has no rate: its clients send when they are free; drop <rate>, or choose constant or poisson arrivals")
 	case l.Arrival == Closed:

@@ -92,7 +92,7 @@ func (l *limits) value(c *call.Call, size int) error {
 // needs adds bytes of memory, and returns an error if the plan has too many then.
 func (l *limits) needs(bytes int) error {
 	if l.bytes += bytes; l.bytes > l.most {
-		return fmt.Errorf("%s needs more than %s of memory to be sent again, after %d of its calls; record for a shorter time, or run what \"quorumbench profile\" makes of it",
+		return fmt.Errorf("%s needs more than %s of memory to be sent again, after %d of its calls; record for a shorter time, or run what \"quorumbench traffic profile\" makes of it",
 			l.path, text.FormatSize(l.most), l.calls)
 	}
 	return nil

@@ -121,7 +121,7 @@ func Calibrated(c *record.Calibration) string {
 	}
 	day := c.Measured.UTC().Format("2006-01-02 15:04 UTC")
 	if c.Outdated != "" {
-		return fmt.Sprintf("not as it is now: %s (measured %s); \"quorumbench calibrate\" measures again", c.Outdated, day)
+		return fmt.Sprintf("not as it is now: %s (measured %s); \"quorumbench check machine\" measures again", c.Outdated, day)
 	}
 	var parts []string
 	add := func(format string, of *record.OfRounds, shown func(float64) string) {

@@ -135,7 +135,7 @@ func TestCalibrated(t *testing.T) {
 		t.Errorf("%s\nnot\n%s", got, want)
 	}
 	c = &record.Calibration{Measured: noon, Outdated: "the machine has the kernel 2, and had 1"}
-	const old = `not as it is now: the machine has the kernel 2, and had 1 (measured 2026-03-01 12:00 UTC); "quorumbench calibrate" measures again`
+	const old = `not as it is now: the machine has the kernel 2, and had 1 (measured 2026-03-01 12:00 UTC); "quorumbench check machine" measures again`
 	if got := Calibrated(c); got != old {
 		t.Errorf("%s\nnot\n%s", got, old)
 	}

@@ -207,7 +207,7 @@ func TestCalibrationSaysWhatIsWrong(t *testing.T) {
 		must(t, os.WriteFile(path, []byte(tt.contents), 0o600))
 		_, err := ReadCalibration(path)
 		sentence(t, err, tt.want)
-		sentence(t, err, `"quorumbench calibrate" writes another`)
+		sentence(t, err, `"quorumbench check machine" writes another`)
 	}
 	_, err = ReadCalibration(t.TempDir())
 	sentence(t, err, "a folder and not a regular file")

@@ -58,7 +58,7 @@ func ReadCalibration(path string) (*Calibration, error) {
 			return c, nil
 		}
 	}
-	return nil, fmt.Errorf("the calibration in %s is not shown: %w; \"quorumbench calibrate\" writes another", path, err)
+	return nil, fmt.Errorf("the calibration in %s is not shown: %w; \"quorumbench check machine\" writes another", path, err)
 }
 
 // ParseCalibration parses a calibration's JSON, which may come from an untrusted source:

@@ -139,7 +139,7 @@ func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment
 	a, err := h.check(ctx)
 	switch {
 	case ctx.Err() != nil:
-		a = &record.Answers{Failure: "the run was interrupted; quorumbench check-answers checks what there is of the history"}
+		a = &record.Answers{Failure: "the run was interrupted; quorumbench verify checks what there is of the history"}
 	case err != nil:
 		a = &record.Answers{Failure: err.Error()}
 	}

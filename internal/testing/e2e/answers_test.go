@@ -215,7 +215,7 @@ func TestWrongAnswersAreViolations(t *testing.T) {
 			if n := trial.Answers.Wrong["wrong answer"]; n < trial.WrongAnswers || trial.WrongAnswers == 0 {
 				t.Errorf("%d wrong answers in the window, %d in the record of the check", trial.WrongAnswers, n)
 			}
-			w.run(t, "check-answers", w.path("run")).exits(t, exitFailed)
+			w.run(t, "verify", w.path("run")).exits(t, exitFailed)
 		})
 	}
 }

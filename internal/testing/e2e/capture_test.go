@@ -33,10 +33,10 @@ func calls(t *testing.T, path string) (by map[string]int, gaps []string) {
 	return by, gaps
 }
 
-// recordsFrom starts `record` and waits until it has begun.
+// recordsFrom starts `traffic record` and waits until it has begun.
 func (w *world) recordsFrom(t *testing.T, args ...string) *startedProgram {
 	t.Helper()
-	p := w.start(t, append([]string{"record"}, args...)...)
+	p := w.start(t, append([]string{"traffic", "record"}, args...)...)
 	eventually(t, patience, "the recording had begun", func() bool {
 		select {
 		case <-p.ended:

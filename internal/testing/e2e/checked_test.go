@@ -105,7 +105,7 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 			t.Errorf("the report does not say %q", text)
 		}
 	}
-	again := w.run(t, "check-answers", dir).exits(t, exitDone)
+	again := w.run(t, "verify", dir).exits(t, exitDone)
 	if n := strings.Count(again.stdout.String(), "no promise was broken"); n != 8 {
 		t.Errorf("checked again, %d trials are right:\n%s", n, again.stdout.String())
 	}
@@ -256,11 +256,11 @@ func TestTheHistoryOfAKilledRunIsChecked(t *testing.T) {
 	})
 	p.signal(t, syscall.SIGKILL)
 	<-p.ended
-	again := w.run(t, "check-answers", dir).exits(t, exitDone)
+	again := w.run(t, "verify", dir).exits(t, exitDone)
 	if !strings.Contains(again.stdout.String(), "no promise was broken") || !strings.Contains(again.stdout.String(), "the history ends in the middle: what came before is read") {
 		t.Errorf("of a killed run it says\n%s", again.stdout.String())
 	}
-	w.run(t, "check-answers", w.path("cache")).exits(t, exitFailed).oneSentence(t)
+	w.run(t, "verify", w.path("cache")).exits(t, exitFailed).oneSentence(t)
 }
 
 // What cannot be checked is refused before anything runs.

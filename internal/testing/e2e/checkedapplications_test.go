@@ -124,7 +124,7 @@ func TestAnApplicationIsNotAccused(t *testing.T) {
 	if a := byName(t, run, "broken").Answers; a.Watches.Resumed == 0 || a.Indefinite < 2 {
 		t.Errorf("where the leader was killed, %d writes may have been done, and watchers were told %+v", a.Indefinite, a.Watches)
 	}
-	w.run(t, "check-answers", dir).exits(t, exitDone)
+	w.run(t, "verify", dir).exits(t, exitDone)
 }
 
 const membershipScenario = `

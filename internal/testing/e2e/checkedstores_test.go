@@ -77,7 +77,7 @@ func checkedRuns(t *testing.T, suits func(store.Store) bool, text func(store.Sto
 			dir := w.path(fmt.Sprint("run", n))
 			w.run(t, "run", w.file(t, "checked.yaml", of(text(st), st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
 			check(t, st, dir, whole(t, dir, record.Complete))
-			w.run(t, "check-answers", dir).exits(t, exitDone)
+			w.run(t, "verify", dir).exits(t, exitDone)
 		}
 	})
 }

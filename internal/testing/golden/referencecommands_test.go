@@ -40,8 +40,8 @@ func commandBlocks() map[string]func(*block) string {
 		"bench flags": benchTable,
 	}
 	for _, name := range []string{
-		"run", "report", "compare", "bench", "capacity", "size", "check", "check-answers", "calibrate", "cluster", "stores", "null-server",
-		"record", "profile", "replay", "cleanup", "agent", "upload", "version", "help",
+		"run", "report", "compare", "bench", "capacity", "check", "verify", "cluster", "stores", "null-server",
+		"traffic", "cleanup", "agent", "upload", "version", "help",
 	} {
 		all["command "+name] = func(b *block) string {
 			var to strings.Builder

@@ -112,7 +112,7 @@ func TestJSON(t *testing.T) {
 	of("trial", trial)
 	of("capacity", capacity)
 	of("events.jsonl", filled[record.Event]())
-	of("calibrate --format json", filled[record.Calibration]())
+	of("check machine --format json", filled[record.Calibration]())
 
 	written := func(what string, f report.Finding) {
 		var b bytes.Buffer

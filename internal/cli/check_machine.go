@@ -26,8 +26,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// calibrateFlags are the flags of `calibrate`.
-type calibrateFlags struct {
+// machineFlags are the flags of `check machine`.
+type machineFlags struct {
 	dir       string
 	endpoints []string
 	store     string
@@ -40,10 +40,10 @@ type calibrateFlags struct {
 // maxCalibrationRounds bounds the rounds.
 const maxCalibrationRounds = 100
 
-func (a *commandLine) calibrateCommand() *cobra.Command {
-	f := &calibrateFlags{dir: ".", store: "etcd", rounds: 5, window: time.Second, seed: scenario.DefaultSeed, format: "text"}
+func (a *commandLine) checkMachineCommand() *cobra.Command {
+	f := &machineFlags{dir: ".", store: "etcd", rounds: 5, window: time.Second, seed: scenario.DefaultSeed, format: "text"}
 	c := &cobra.Command{
-		Use: "calibrate", Short: "Measure the limits of this machine, its network and the load generator", Args: command.Takes(0, 0, ""),
+		Use: "machine", Short: "Measure the limits of this machine, its network and the load generator", Args: command.Takes(0, 0, ""),
 		Long: `Measure the limits of this machine, its network and the load generator: the shortest
 times and the highest rates that the generator measures against a null server, how late
 it sends and wakes up, fdatasync in a folder, and TCP connections over loopback and to
@@ -51,8 +51,8 @@ endpoints. It takes about half a minute.
 
 The result is kept for this machine in the user's cache folder, and every later report
 on this machine shows it, until the machine, its kernel or the program changes.`,
-		Example: `  quorumbench calibrate
-  quorumbench calibrate --dir /var/lib/etcd --endpoints 10.0.0.1:2379,10.0.0.2:2379`,
+		Example: `  quorumbench check machine
+  quorumbench check machine --dir /var/lib/etcd --endpoints 10.0.0.1:2379,10.0.0.2:2379`,
 	}
 	r := command.NewFlags(c.Flags())
 	r.Text("dir", &f.dir, "DIR", "folder in which fdatasync is timed")
@@ -63,7 +63,7 @@ on this machine shows it, until the machine, its kernel or the program changes.`
 	r.Span("duration", &f.window, "duration of each of the four loads of a round")
 	r.Seed("seed", &f.seed, "seed of everything random")
 	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
-	c.RunE = func(c *cobra.Command, _ []string) error { return a.calibrate(c.Context(), f) }
+	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkMachine(c.Context(), f) }
 	return c
 }
 
@@ -89,7 +89,7 @@ func parseEndpoints(text string) (all []string, err error) {
 }
 
 // check refuses what cannot be done.
-func (f *calibrateFlags) check(a *commandLine) error {
+func (f *machineFlags) check(a *commandLine) error {
 	if err := command.CheckStore(f.store, a.Catalog); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (f *calibrateFlags) check(a *commandLine) error {
 	return nil
 }
 
-func (a *commandLine) calibrate(ctx context.Context, f *calibrateFlags) error {
+func (a *commandLine) checkMachine(ctx context.Context, f *machineFlags) error {
 	if err := f.check(a); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (a *commandLine) calibrate(ctx context.Context, f *calibrateFlags) error {
 
 // measureMachine does it all. What needs others is first: an endpoint that nobody
 // listens at is no reason to wait for the rest.
-func (a *commandLine) measureMachine(ctx context.Context, f *calibrateFlags, d *command.Display) (*record.Calibration, error) {
+func (a *commandLine) measureMachine(ctx context.Context, f *machineFlags, d *command.Display) (*record.Calibration, error) {
 	began := time.Now()
 	say := func(step string) { d.Update(step, time.Since(began), step) }
 	c := &record.Calibration{Schema: record.CalibrationSchema, Measured: began.UTC(), Tool: command.Tool(), Machine: probe.Machine(), Rounds: f.rounds, Store: f.store}
@@ -220,7 +220,7 @@ func timeDisk(ctx context.Context, dir string) (*record.DataDir, error) {
 
 // limits runs the built-in scenario against a null server of our own: all of it, and its
 // load of one client once more with processors chosen for both.
-func (a *commandLine) limits(ctx context.Context, f *calibrateFlags, progress func(runner.Progress)) (g record.GeneratorLimits, failed error) {
+func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func(runner.Progress)) (g record.GeneratorLimits, failed error) {
 	self, err := command.Self()
 	if err != nil {
 		return g, err

@@ -59,7 +59,7 @@ const recordingPairs = 8
 func relayingCost(b *testing.B, endpoint, load string) {
 	f := &fleet{b: b}
 	path := filepath.Join(b.TempDir(), "a.qbrec")
-	relay, process, err := startProcess(b.TempDir(), "record", "--listen", "127.0.0.1:0", "--to", endpoint, "--out", path)
+	relay, process, err := startProcess(b.TempDir(), "traffic", "record", "--listen", "127.0.0.1:0", "--to", endpoint, "--out", path)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func capturingCost(b *testing.B, endpoint, load string) {
 	}
 	captured := func() {
 		path := filepath.Join(b.TempDir(), "a.qbrec")
-		_, process, err := startProcess(b.TempDir(), "record", "--capture", endpoint, "--out", path)
+		_, process, err := startProcess(b.TempDir(), "traffic", "record", "--capture", endpoint, "--out", path)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -183,7 +183,7 @@ func BenchmarkReplayTiming(b *testing.B) {
 	f := &fleet{b: b}
 	endpoint := embedded.Etcd(b)
 	path := filepath.Join(b.TempDir(), "a.qbrec")
-	relay, stop, err := startServing(b.TempDir(), "record", "--listen", "127.0.0.1:0", "--to", endpoint, "--out", path)
+	relay, stop, err := startServing(b.TempDir(), "traffic", "record", "--listen", "127.0.0.1:0", "--to", endpoint, "--out", path)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func BenchmarkReplayTiming(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		dir := filepath.Join(b.TempDir(), "again")
-		said, err := exec.Command("quorumbench", "replay", path, "--endpoints", endpoint, "--out", dir).CombinedOutput()
+		said, err := exec.Command("quorumbench", "traffic", "replay", path, "--endpoints", endpoint, "--out", dir).CombinedOutput()
 		b.Logf("%s", said)
 		if err != nil {
 			b.Fatal(err)

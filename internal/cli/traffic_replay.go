@@ -24,7 +24,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// replayFlags are the flags of `replay`.
+// replayFlags are the flags of `traffic replay`.
 type replayFlags struct {
 	command.AttachFlags
 	preset *scenario.Command
@@ -49,14 +49,14 @@ func (a *commandLine) replayCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Send a recording again",
-		Long: `Send the calls of a recording (quorumbench record) to a running cluster, each at its
+		Long: `Send the calls of a recording (quorumbench traffic record) to a running cluster, each at its
 recorded time, counted from the first (an open loop). The replay translates revisions
 and leases to those of this cluster, and a call that depends on another call's response
 waits for it. Keys and leases that existed when the recording began are written before.
 
 Every key gets a prefix, so that the replay touches no existing key, and all keys are
 removed at the end.`,
-		Example: `  quorumbench replay monday.qbrec --endpoints 10.0.0.1:2379,10.0.0.2:2379 --speed 2`,
+		Example: `  quorumbench traffic replay monday.qbrec --endpoints 10.0.0.1:2379,10.0.0.2:2379 --speed 2`,
 		Args:    command.Takes(1, 1, "a recording"),
 	}
 	preset := scenario.NewCommand("put")

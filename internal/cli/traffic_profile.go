@@ -15,10 +15,10 @@ func (a *commandLine) profileCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "profile FILE",
 		Short: "Derive a scenario from a recording",
-		Long: `Derive a scenario from a recording (quorumbench record): operations and their shares,
+		Long: `Derive a scenario from a recording (quorumbench traffic record): operations and their shares,
 rate, keys, sizes and connections. Comments hold facts that a scenario cannot express.
 The scenario goes to standard output, to be read, scaled and run.`,
-		Example: `  quorumbench profile monday.qbrec > monday.yaml
+		Example: `  quorumbench traffic profile monday.qbrec > monday.yaml
   quorumbench run monday.yaml --scale 2`,
 		Args: command.Takes(1, 1, "a recording"),
 	}

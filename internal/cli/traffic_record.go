@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// recordFlags are the flags of `record`.
+// recordFlags are the flags of `traffic record`.
 type recordFlags struct {
 	store, listen, to, out string
 	capture                string
@@ -41,9 +41,9 @@ machine of the member or of its clients, which needs Linux and the right to read
 packets. It does not understand connections that are already open, or TLS.
 
 The recording continues until SIGINT, SIGTERM or SIGHUP, or for --duration.
-"quorumbench profile" derives a scenario from it.`,
-		Example: `  quorumbench record --listen 127.0.0.1:12379 --to 127.0.0.1:2379 --duration 10m --out monday.qbrec
-  quorumbench record --capture 10.0.0.5:2379 --duration 10m --out monday.qbrec`,
+"quorumbench traffic profile" derives a scenario from it.`,
+		Example: `  quorumbench traffic record --listen 127.0.0.1:12379 --to 127.0.0.1:2379 --duration 10m --out monday.qbrec
+  quorumbench traffic record --capture 10.0.0.5:2379 --duration 10m --out monday.qbrec`,
 		Args: command.Takes(0, 0, ""),
 	}
 	r := command.NewFlags(c.Flags())
@@ -128,7 +128,7 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 		a.Warn(missing)
 	}
 	if n.Gaps > 0 {
-		a.Warn(fmt.Sprintf("the recording has %s; \"quorumbench profile\" says what is missing", text.Plural(n.Gaps, "gap")))
+		a.Warn(fmt.Sprintf("the recording has %s; \"quorumbench traffic profile\" says what is missing", text.Plural(n.Gaps, "gap")))
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// sizeFlags are the flags of `size`.
-type sizeFlags struct {
+// shareFlags are the flags of `capacity share`.
+type shareFlags struct {
 	load    string
 	trial   string
 	set     []scenario.Assignment
@@ -28,10 +28,10 @@ type sizeFlags struct {
 	given   func(flag string) bool
 }
 
-func (a *commandLine) sizeCommand() *cobra.Command {
-	f := &sizeFlags{history: 5 * time.Minute, format: "text"}
+func (a *commandLine) capacityShareCommand() *cobra.Command {
+	f := &shareFlags{history: 5 * time.Minute, format: "text"}
 	c := &cobra.Command{
-		Use:   "size RUN...",
+		Use:   "share RUN...",
 		Short: "Estimate how much of a cluster a load uses, from recorded capacities",
 		Long: `Estimate how much of a cluster a load uses, from the run directories of quorumbench
 capacity: its share of the capacity, of CPUs, disk, network and memory, and of the
@@ -40,9 +40,9 @@ first; and the recommendations of the store's documentation, each with its sourc
 
 The load is the load of the recorded search at another rate, changed by --set, or the
 trial of the scenario file that --load names. The command contacts no server.`,
-		Example: `  quorumbench size runs/capacity-1 --rate 2000
-  quorumbench size runs/capacity-1 --rate 500 --set value-size=1KiB --set key-space=200000
-  quorumbench size runs/* --load my-load.yaml --format json`,
+		Example: `  quorumbench capacity share runs/capacity-1 --rate 2000
+  quorumbench capacity share runs/capacity-1 --rate 500 --set value-size=1KiB --set key-space=200000
+  quorumbench capacity share runs/* --load my-load.yaml --format json`,
 		Args: command.Takes(1, math.MaxInt, "run directories"),
 	}
 	r := command.NewFlags(c.Flags())
@@ -55,12 +55,12 @@ trial of the scenario file that --load names. The command contacts no server.`,
 	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed
-		return a.size(f, args)
+		return a.capacityShare(f, args)
 	}
 	return c
 }
 
-func (f *sizeFlags) check() error {
+func (f *shareFlags) check() error {
 	switch {
 	case f.load == "" && f.trial != "":
 		return command.Usage("--trial names one of a file's trials, and there is no file; give it with --load")
@@ -80,7 +80,7 @@ func (f *sizeFlags) check() error {
 	return nil
 }
 
-func (a *commandLine) size(f *sizeFlags, dirs []string) error {
+func (a *commandLine) capacityShare(f *shareFlags, dirs []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (a *commandLine) size(f *sizeFlags, dirs []string) error {
 	if first == nil {
 		return command.Usage("%s is no search for a capacity; record one with quorumbench capacity", dirs[0])
 	}
-	load, err := a.sizeLoad(f, first)
+	load, err := a.sharedLoad(f, first)
 	if err != nil {
 		return err
 	}
@@ -120,9 +120,9 @@ func (a *commandLine) size(f *sizeFlags, dirs []string) error {
 	return a.Report(f.format, report.Sizes(sizes))
 }
 
-// sizeLoad is the load that is asked about. Without a file it is that of the recorded
+// sharedLoad is the load that is asked about. Without a file it is that of the recorded
 // search, with what was set.
-func (a *commandLine) sizeLoad(f *sizeFlags, recorded *record.Trial) (load size.Load, err error) {
+func (a *commandLine) sharedLoad(f *shareFlags, recorded *record.Trial) (load size.Load, err error) {
 	o := scenario.Options{Set: f.set}
 	var s *scenario.Scenario
 	if f.load != "" {
@@ -155,7 +155,7 @@ func (a *commandLine) sizeLoad(f *sizeFlags, recorded *record.Trial) (load size.
 }
 
 // sets reports whether --set gives a value in place of a recorded one.
-func (f *sizeFlags) sets(recorded scenario.Assignment) bool {
+func (f *shareFlags) sets(recorded scenario.Assignment) bool {
 	return slices.ContainsFunc(f.set, func(a scenario.Assignment) bool {
 		return a.Key == recorded.Key || a.Key == "operation" && recorded.Key == "mix"
 	})

@@ -18,20 +18,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-func (a *commandLine) checkAnswersCommand() *cobra.Command {
+func (a *commandLine) verifyCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "check-answers RUN",
+		Use:   "verify RUN",
 		Short: "Verify the responses of a run that recorded its operations",
 		Long: `Verify the responses in the history of a run directory (run --check, bench --check).
 For an interrupted or killed run, the recorded part is verified. The record does not
 change.`,
 		Args: command.Takes(1, 1, "a run directory"),
 	}
-	c.RunE = func(c *cobra.Command, args []string) error { return a.checkAnswers(c.Context(), args[0]) }
+	c.RunE = func(c *cobra.Command, args []string) error { return a.verify(c.Context(), args[0]) }
 	return c
 }
 
-func (a *commandLine) checkAnswers(ctx context.Context, dir string) error {
+func (a *commandLine) verify(ctx context.Context, dir string) error {
 	run, err := record.Open(dir)
 	if err != nil {
 		return err
