@@ -86,7 +86,7 @@ func TestALeaderDies(t *testing.T) {
 		first, dies := int(s.offices[0].leader), s.deaths.at
 		s.goOn(dies - 1)
 		if !s.leader(first) || dies == 0 {
-			t.Fatalf("before %d the leader is %d, who was %d", dies, s.offices[0].leader, first)
+			t.Fatalf("before %d the leader is %d, want %d", dies, s.offices[0].leader, first)
 		}
 		before := append([]uint64(nil), spannedBy(s)...)
 		s.goOn(dies)
@@ -99,7 +99,7 @@ func TestALeaderDies(t *testing.T) {
 		s.Expired(first)
 		ends := max(s.offices[0].until, s.offices[1].until) + int64(time.Second)
 		if made := s.goOn(ends); made[first] > 0 || slices.Max(made) == 0 {
-			t.Errorf("who has died has made %d calls, of %v", made[first], made)
+			t.Errorf("the dead leader has made %d calls, of %v", made[first], made)
 		}
 		s.end(0)
 		s.end(1)
@@ -133,20 +133,20 @@ func TestALeaderDies(t *testing.T) {
 		}
 		back := ends + int64(ComesBack)
 		if made := s.goOn(back - int64(time.Millisecond)); made[first] > 0 {
-			t.Errorf("it has made %d calls before it comes back", made[first])
+			t.Errorf("the dead leader has made %d calls before its return", made[first])
 		}
 		own := append([]int64(nil), s.leases...)
 		if s.leases != nil {
 			s.leases[first] = 0 // as it is then
 		}
 		if made := s.goOn(back + int64(time.Second)); made[first] == 0 || s.leader(first) || s.candidates[first].dead {
-			t.Errorf("it has made %d calls, and %+v", made[first], s.candidates[first])
+			t.Errorf("after its return it has made %d calls, state %+v", made[first], s.candidates[first])
 		}
 		if s.leases != nil && s.leases[first] == 0 {
-			t.Errorf("its leases are %v, and were %v", s.leases, own)
+			t.Errorf("its leases are %v, were %v", s.leases, own)
 		}
 		if again := spannedBy(s); !slices.Equal(again, took) {
-			t.Errorf("its coming back is of a failover: %v, and %v", again, took)
+			t.Errorf("its return is counted as a part of a failover: %v, want %v", again, took)
 		}
 	})
 }
@@ -226,11 +226,11 @@ func TestASessionIsNotHeldToAMemberThatWasCutOff(t *testing.T) {
 			timed--
 		}
 		if (wrong == nil) != (test.doubted || test.ended) || s.deaths.behind.Due != timed {
-			t.Errorf("%+v: wrong is %q, and %d are timed", test, wrong, s.deaths.behind.Due)
+			t.Errorf("%+v: wrong is %q, %d are counted from the session's end", test, wrong, s.deaths.behind.Due)
 		}
 		s.took(c, s.Script.now)
 		if s.deaths.failover.Outcomes[kv.OK] != 1 || s.deaths.behind.Outcomes[kv.OK] != timed-1 {
-			t.Errorf("%+v: %d failovers have ended, and %d timed by the session", test, s.deaths.failover.Outcomes[kv.OK], s.deaths.behind.Outcomes[kv.OK])
+			t.Errorf("%+v: %d failovers have ended, %d counted from the session's end", test, s.deaths.failover.Outcomes[kv.OK], s.deaths.behind.Outcomes[kv.OK])
 		}
 	}
 }
@@ -261,13 +261,13 @@ func TestAShortSessionMayEndUnheard(t *testing.T) {
 			}
 			wrong := s.leads((int(first)+1)%s.Candidates, 1<<40)
 			if string(wrong) != string(test.wrong) || (wrong == nil) != (test.wrong == nil) {
-				t.Errorf("of %v, dead %v, behind what was answered %v: wrong is %q, want %q", test.lives, test.dead, test.behind, wrong, test.wrong)
+				t.Errorf("lives %v, dead %v, longer than since the last write %v: wrong is %q, want %q", test.lives, test.dead, test.behind, wrong, test.wrong)
 			}
 			if timed := s.deaths.behind.Due; test.dead && (timed == 1) != (wrong == nil) {
-				t.Errorf("of %v, behind what was answered %v: %d are timed by their sessions", test.lives, test.behind, timed)
+				t.Errorf("lives %v, longer than since the last write %v: %d are counted from the session's end", test.lives, test.behind, timed)
 			}
 			if looks := s.candidates[first].busy; looks != (wrong == nil && !test.dead) {
-				t.Errorf("of %v, dead %v, behind what was answered %v: it looks: %v", test.lives, test.dead, test.behind, looks)
+				t.Errorf("lives %v, dead %v, longer than since the last write %v: it looks: %v", test.lives, test.dead, test.behind, looks)
 			}
 		}
 	}
@@ -290,7 +290,7 @@ func TestALeaderDiesWithARenewalUnderWay(t *testing.T) {
 	}
 	s.Ended(s.number(int(other.dead), planRenew), kv.BadRequest, 1, 1)
 	if other.until != 0 || s.deaths.behind.Due != 1 {
-		t.Errorf("the lease that is gone lives until %d, and %d are timed", other.until, s.deaths.behind.Due)
+		t.Errorf("the lease that is gone lives until %d, %d are counted from the session's end", other.until, s.deaths.behind.Due)
 	}
 }
 
@@ -337,7 +337,7 @@ func TestSessionsAreKeptAlive(t *testing.T) {
 		if got := testing.AllocsPerRun(100, func() {
 			n, _, ok := s.Prompt(s.beats.at())
 			if s.Fill(0, n, 0, &s.op); !ok || s.what(n) != Renew {
-				t.Fatal("nothing is kept alive")
+				t.Fatal("no session is kept alive")
 			}
 		}); got != 0 {
 			t.Errorf("%v allocations", got)
@@ -345,7 +345,7 @@ func TestSessionsAreKeptAlive(t *testing.T) {
 		if s.way.Connected {
 			calm := newScripted(t, a, way)
 			if calm.SessionTimeout() != 0 || s.SessionTimeout() != ttl || New(a, app.Setup{Settings: calmSettings(), Length: time.Minute}).beats.order.n > 0 {
-				t.Errorf("a load in which nobody dies keeps sessions for %v, and the other for %v", calm.SessionTimeout(), s.SessionTimeout())
+				t.Errorf("sessions live for %v without deaths, and for %v with deaths", calm.SessionTimeout(), s.SessionTimeout())
 			}
 		}
 	})
@@ -359,7 +359,7 @@ func TestASessionThatIsGrantedLess(t *testing.T) {
 	had := s.lives[first]
 	s.Check(kv.KeepAlive, reference(first+1, planRenew), &store.Event{Count: 4})
 	if want := had - 6e9; had == 0 || s.lives[first] != want || s.life != 4e9 {
-		t.Errorf("it lives until %d, which was %d, want %d, and for %d", s.lives[first], had, want, s.life)
+		t.Errorf("the session lives until %d, was %d, want %d; the timeout is %d", s.lives[first], had, want, s.life)
 	}
 }
 

@@ -43,7 +43,7 @@ type Application struct{ Queue bool }
 func (a Application) Definition() application.Definition {
 	d := application.Definition{
 		Name: RaceName, Meaning: "elections in which all candidates compete for a free office", Prefix: "elections/", Names: keyNames,
-		Unsearched: "its trials would be of seconds, and most of what happens in those is that all candidates stand at once, which no tenure later has",
+		Unsearched: "its trials last seconds, so most of their calls would be the candidates' first ones, which do not recur",
 		Parameters: []application.Parameter{
 			{Key: electionsKey, Meaning: "number of offices, each with its own leader", Differs: "the offices", Default: 20, Least: 1, Most: 10_000},
 			{Key: candidatesKey, Meaning: "candidates for each office, each with its own session", Differs: "the candidates for an office", Default: 5, Least: 2, Most: 1000},
@@ -71,9 +71,9 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 	case c.All() > maxCandidates:
 		return electionsKey, fmt.Sprintf("<elections> times <candidates> is %d candidates and can be at most %d", c.All(), maxCandidates)
 	case c.Storm > c.Offices:
-		return stormKey, fmt.Sprintf("<failovers> is %d, and there are %d <elections>, each with one leader", c.Storm, c.Offices)
+		return stormKey, fmt.Sprintf("<failovers> is %d, but there are only %d <elections>, each with one leader", c.Storm, c.Offices)
 	case c.TTL != 0 && (c.TTL < leastTTL || c.TTL%time.Second != 0):
-		return ttlKey, fmt.Sprintf("<ttl> is %v, and stores want whole seconds, %v at least; 0 is what the store's client has", c.TTL, leastTTL)
+		return ttlKey, fmt.Sprintf("<ttl> is %v and must be whole seconds, at least %v; 0 uses the default of the store's client", c.TTL, leastTTL)
 	}
 	return "", ""
 }
@@ -85,7 +85,7 @@ func (a Application) CheckWindow(s application.Settings, way int, length time.Du
 		return "", ""
 	}
 	least := (c.least(w) + time.Second - 1).Truncate(time.Second)
-	return stormKey, fmt.Sprintf("<failovers> needs a <duration> of %v at least here, where a session that is not kept alive lives for %v; it is %v", least, w.lives(&c), length)
+	return stormKey, fmt.Sprintf("<failovers> needs a <duration> of at least %v here, because a session that is not kept alive lives for %v; it is %v", least, w.lives(&c), length)
 }
 
 // Way returns the way with an index in the Definition's ways.

@@ -104,32 +104,32 @@ func TestAFailoverFallsIntoTheWindow(t *testing.T) {
 			}
 			_, short := app.CheckWindow(s, way, least-time.Second)
 			_, fine := app.CheckWindow(s, way, least)
-			if !strings.Contains(short, least.String()+" at least") || fine != "" || c.Dies(w, least-time.Second) != 0 {
-				t.Errorf("%s: %q, and of %v %q", w.Name, short, least, fine)
+			if !strings.Contains(short, "at least "+least.String()) || fine != "" || c.Dies(w, least-time.Second) != 0 {
+				t.Errorf("%s: too short: %q; %v: %q", w.Name, short, least, fine)
 			}
 			lives, every := w.Keeps(&c)
 			for _, length := range []time.Duration{least, 5 * least} {
 				dies := c.Dies(w, length)
 				over := dies + lives + w.Vacancy(lives) + ComesBack
 				if dies < settled+every || over+time.Second > length || lives != 12*time.Second {
-					t.Errorf("%s: of %v they die at %v, whose sessions live for %v", w.Name, length, dies, lives)
+					t.Errorf("%s: in a window of %v leaders die at %v, with sessions of %v", w.Name, length, dies, lives)
 				}
 				line, after := NewSchedule(c, w, length), 0
 				for i, e := range line.Entries {
 					at := time.Duration(line.Due[i])
 					if e.Call == Resign && e.Of < 5 && at >= dies-settled && at < over {
-						t.Errorf("%s: of an office whose leader dies at %v one is to resign at %v", w.Name, dies, at)
+						t.Errorf("%s: an office whose leader dies at %v has a resignation at %v", w.Name, dies, at)
 					} else if e.Call == Resign && e.Of < 5 && at > over {
 						after++
 					}
 				}
 				if length > least && after < 5 {
-					t.Errorf("%s: behind the failovers %d are to resign", w.Name, after)
+					t.Errorf("%s: %d resignations after the failovers", w.Name, after)
 				}
 			}
 			calm := ConfigOf(settings(nil), 3)
 			if _, every := w.Keeps(&calm); (every == 0) != w.Connected {
-				t.Errorf("%s: where nobody dies a session is kept alive each %v", w.Name, every)
+				t.Errorf("%s: without deaths a session is kept alive every %v", w.Name, every)
 			}
 		}
 	}

@@ -68,7 +68,7 @@ func TestAResignationOfNoLeader(t *testing.T) {
 			t.Errorf("%+v is sent", s.op.Call)
 		}
 		if got := s.handover.Outcomes[kv.OK]; (got == 1) != filled || !filled && (!o.planned || o.due != s.schedule.Due[n]) {
-			t.Errorf("filled already: %v; %d handovers have ended, and %+v", filled, got, o)
+			t.Errorf("new leader: %v; %d handovers have ended, office %+v", filled, got, o)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func TestTheOwnLeaseIsLookedAtFirst(t *testing.T) {
 			t.Errorf("%+v: it leads: %v", test, led)
 		}
 		if of := &s.offices[0]; of.vacant != (test.leaders == at-1 && test.own == at) || of.vacant && of.since != at-1 {
-			t.Errorf("%+v: nobody leads: %v, since %d", test, of.vacant, of.since)
+			t.Errorf("%+v: vacant: %v, since %d", test, of.vacant, of.since)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestAnEarlierRunsNodeIsNobodys(t *testing.T) {
 			s.Check(s.op.Kind, ref, &store.Event{Value: name})
 		}
 		if s.leader(c) {
-			t.Errorf("way %d: it leads by it", way)
+			t.Errorf("way %d: it leads", way)
 		}
 	}
 	s, _ := standing(t, Application{Queue: true}, 0)
@@ -320,13 +320,13 @@ func TestALeaseLivesFromTheOldestRenewal(t *testing.T) {
 	for range 2 {
 		s.Check(kv.KeepAlive, reference(3, planRenew), &store.Event{})
 		if got := s.lives[3] - int64(s.way.Lives); got != 1000 {
-			t.Errorf("it lives from %d on", got)
+			t.Errorf("it lives since %d", got)
 		}
 	}
 	renew(3000)
 	s.Check(kv.KeepAlive, reference(3, planRenew), &store.Event{})
 	if got := s.lives[3] - int64(s.way.Lives); got != 3000 {
-		t.Errorf("it lives from %d on", got)
+		t.Errorf("it lives since %d", got)
 	}
 }
 
@@ -346,7 +346,7 @@ func TestAResignationThatIsSentLate(t *testing.T) {
 			if s.recipe.again(s.Script, c, Resign) != Resign { // the node may be another candidate's
 				s.follows(c, Stand)
 				if s.candidates[c].owes != 0 || !s.leader(c) {
-					t.Errorf("it stands, and %+v", s.candidates[c])
+					t.Errorf("it stands, state %+v", s.candidates[c])
 				}
 				continue
 			}

@@ -269,7 +269,7 @@ func (leaseQueue) fill(s *source, c int, request Call, op *store.Op) {
 	}
 }
 
-var strangeKey = []byte("a key that no candidate made is in the queue")
+var strangeKey = []byte("the queue contains a key that no candidate created")
 
 func (leaseQueue) answered(s *source, c int, call Call, ev *store.Event) kv.Outcome {
 	k := &s.candidates[c]

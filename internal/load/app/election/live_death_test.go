@@ -40,7 +40,7 @@ func TestLeadersThatDieOnZooKeeper(t *testing.T) {
 	client := official.ZooKeeper(t, access)
 	offices, _, err := client.Children("/" + data.RaceName)
 	if err != nil || len(offices) != mortal()["elections"] {
-		t.Fatalf("%d offices, and %v", len(offices), err)
+		t.Fatalf("%d offices, error %v", len(offices), err)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestLeadersThatDieOnConsul(t *testing.T) {
 	succeeded(t, res, (2*10-5+15)*time.Second, "acquire")
 	tried := row(t, res, "acquire")
 	if least := uint64(4 * 2 * 2); tried.SpannedByFailovers < least || tried.Outcomes[kv.Conflict] < least {
-		t.Errorf("in 4 failovers it was tried %d times, want %d at least", tried.SpannedByFailovers, least)
+		t.Errorf("candidates tried %d times in 4 failovers, want at least %d", tried.SpannedByFailovers, least)
 	}
 	client, err := api.NewClient(&api.Config{Address: access.Endpoints[0]})
 	if err != nil {
@@ -95,11 +95,11 @@ func TestLeadersThatDieOnConsul(t *testing.T) {
 	}
 	pairs, _, err := client.KV().List(data.RaceName+"/", nil)
 	if err != nil || len(pairs) != mortal()["elections"] {
-		t.Fatalf("%d offices, and %v", len(pairs), err)
+		t.Fatalf("%d offices, error %v", len(pairs), err)
 	}
 	for _, p := range pairs {
 		if p.Session == "" {
-			t.Errorf("nobody has %s", p.Key)
+			t.Errorf("no session holds %s", p.Key)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func row(t *testing.T, res *load.Result, name string) *measure.Calls {
 	t.Helper()
 	i := slices.IndexFunc(res.Calls, func(c measure.Calls) bool { return c.Name == name })
 	if i < 0 {
-		t.Fatalf("there is no row %q", name)
+		t.Fatalf("no row %q", name)
 	}
 	return &res.Calls[i]
 }
@@ -125,26 +125,26 @@ func succeeded(t *testing.T, res *load.Result, least time.Duration, stand string
 		}
 	}
 	want := uint64(mortal()["failovers"])
-	for _, name := range []string{measure.Failover, "nobody leads, of a death", "behind the session's life"} {
+	for _, name := range []string{measure.Failover, "nobody leads after a death", "nobody leads after expiry"} {
 		if c := row(t, res, name); c.Due != want || c.Done() != want {
-			t.Errorf("%s: of %d %d came to their end, want %d", name, c.Due, c.Done(), want)
+			t.Errorf("%s: %d due, %d done, want %d", name, c.Due, c.Done(), want)
 		}
 	}
 	if got := time.Duration(row(t, res, measure.Failover).Response.Min()); got < least {
-		t.Errorf("a failover took %v, and a session lives for %v at least behind its leader's death", got, least)
+		t.Errorf("a failover took %v, but a session lives for at least %v after its leader's death", got, least)
 	}
 	if c := row(t, res, measure.Handover); c.Due == 0 || c.Done() != c.Due {
-		t.Errorf("of %d handovers %d came to their end", c.Due, c.Done())
+		t.Errorf("%d handovers due, %d done", c.Due, c.Done())
 	}
 	first := want + uint64(mortal()["elections"]*mortal()["candidates"])
 	if c := row(t, res, stand); c.Done()-c.Spanned-c.SpannedByFailovers < first {
-		t.Errorf("of %d times %q %d and %d follow from others' ends, so that less than %d are new candidates'", c.Done(), stand, c.Spanned, c.SpannedByFailovers, first)
+		t.Errorf("%d calls %q, of which %d and %d belong to handovers and failovers, leave less than %d of new candidates", c.Done(), stand, c.Spanned, c.SpannedByFailovers, first)
 	}
 	spans := uint64(0)
 	for _, c := range res.Calls {
 		spans += c.SpannedByFailovers
 	}
 	if spans == 0 {
-		t.Error("failovers took no calls")
+		t.Error("failovers have no calls")
 	}
 }

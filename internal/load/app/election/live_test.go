@@ -45,11 +45,11 @@ func TestOnZooKeeper(t *testing.T) {
 			client := official.ZooKeeper(t, access)
 			offices, _, err := client.Children("/" + name)
 			if err != nil || len(offices) != settings()["elections"] {
-				t.Fatalf("%d offices, and %v", len(offices), err)
+				t.Fatalf("%d offices, error %v", len(offices), err)
 			}
 			for _, office := range offices {
 				if left, _, err := client.Children("/" + name + "/" + office); err != nil || len(left) > 0 {
-					t.Errorf("%s has %q, and %v", office, left, err)
+					t.Errorf("%s has nodes %q, error %v", office, left, err)
 				}
 			}
 		})
@@ -102,7 +102,7 @@ func TestOnConsul(t *testing.T) {
 	}
 	pairs, _, err := client.KV().List(data.RaceName+"/", nil)
 	if err != nil || len(pairs) != settings()["elections"] {
-		t.Fatalf("%d offices, and %v", len(pairs), err)
+		t.Fatalf("%d offices, error %v", len(pairs), err)
 	}
 	for _, p := range pairs {
 		if _, _, ok := data.Candidate(p.Value); !ok || p.Session == "" || p.LockIndex < 2 {
@@ -158,18 +158,18 @@ func check(t *testing.T, app data.Application, way int, res *load.Result) {
 		failed += m.Outcomes[o]
 	}
 	if m.Due == 0 || failed > 0 {
-		t.Errorf("of %d calls %d failed: %v %v", m.Due, failed, m.Outcomes, m.ErrorTexts)
+		t.Errorf("%d calls, %d failed: %v %v", m.Due, failed, m.Outcomes, m.ErrorTexts)
 	}
 	of := func(name string) *measure.Calls {
 		i := slices.IndexFunc(res.Calls, func(c measure.Calls) bool { return c.Name == name })
 		if i < 0 {
-			t.Fatalf("there is no row %q", name)
+			t.Fatalf("no row %q", name)
 		}
 		return &res.Calls[i]
 	}
 	handovers, vacant := of("handover"), of("nobody leads")
 	if handovers.Due < 30 || handovers.Outcomes[kv.OK] != handovers.Due || vacant.Outcomes[kv.OK] != vacant.Due || vacant.Due < handovers.Due {
-		t.Errorf("of %d handovers %d came to their end, and of %d times without a leader %d", handovers.Due, handovers.Outcomes[kv.OK], vacant.Due, vacant.Outcomes[kv.OK])
+		t.Errorf("%d handovers due, %d done; %d vacancies due, %d done", handovers.Due, handovers.Outcomes[kv.OK], vacant.Due, vacant.Outcomes[kv.OK])
 	}
 	w, n := app.Way(way), settings()
 	all := float64(n["elections"] * n["candidates"])

@@ -102,7 +102,7 @@ func (q *ephemeralQueue) fill(s *source, c int, request Call, op *store.Op) {
 
 // Texts of wrong responses.
 var (
-	notNumbered = []byte("a node that was to be numbered has no number")
+	notNumbered = []byte("the store created a sequential node without a number")
 	twiceThere  = []byte("two nodes of one queue have the same number")
 )
 

@@ -256,7 +256,7 @@ func TestTwoThatLeadAtOnceAreAWrongAnswer(t *testing.T) {
 	}
 	s := begin()
 	if o, text := stand(s, 1000); o != kv.WrongAnswer || text != string(twoLead) || s.wrongs != 1 {
-		t.Errorf("two lead: %v, %q", o, text)
+		t.Errorf("second leader: %v, %q", o, text)
 	}
 	s = begin()
 	s.Lost(int(s.offices[0].leader))
@@ -266,7 +266,7 @@ func TestTwoThatLeadAtOnceAreAWrongAnswer(t *testing.T) {
 	s = begin()
 	s.Lost(int(s.offices[0].leader))
 	if o, text := stand(s, s.offices[0].token); o != kv.WrongAnswer || text != string(tokenBack) {
-		t.Errorf("a token that is not above: %v, %q", o, text)
+		t.Errorf("a token that is not higher: %v, %q", o, text)
 	}
 }
 
@@ -295,12 +295,12 @@ func TestFailedCallsAreMadeAgain(t *testing.T) {
 		s.Failed(n)
 		s.Ended(n, kv.TimedOut, 1000, 900)
 		if next, _, ok := s.Prompt(s.now); ok {
-			t.Errorf("operation %x is made at once", next)
+			t.Errorf("operation %x is prompted at once", next)
 		}
 		s.now = s.NextPrompt()
 		next, due, ok := s.Prompt(s.now)
 		if !ok || due != s.now || s.whose(next) != c || s.what(next) != want {
-			t.Errorf("operation %x of %d is made at %d, and is due since %d", next, c, s.now, due)
+			t.Errorf("operation %x of %d is prompted at %d, due %d", next, c, s.now, due)
 		}
 	}
 }
@@ -315,7 +315,7 @@ func TestSessionsKeepTheirNames(t *testing.T) {
 	}
 	for _, wrong := range []string{"", "f0e1d2c3", name + "0", "F0e1d2c3-0000-4a5b-8c7d-00ff1234abcd"} {
 		if high, low := halves([]byte(wrong)); high != 0 || low != 0 {
-			t.Errorf("%q is read as a session", wrong)
+			t.Errorf("%q is accepted as a session", wrong)
 		}
 	}
 }
@@ -339,7 +339,7 @@ func TestALeaseThatIsGone(t *testing.T) {
 	s.offices[0].leader, s.Script.now = int32(first), s.lives[first]+1
 	s.lives[(first+1)%s.Candidates] = s.Script.now // it has renewed its own lease
 	if wrong := s.leads((first+1)%s.Candidates, 1<<41); wrong != nil {
-		t.Errorf("behind the end of the leader's lease: %q", wrong)
+		t.Errorf("after the end of the leader's lease: %q", wrong)
 	}
 	c := s.Candidates // a candidate for another office
 	s.Ended(s.number(c, planRenew), kv.BadRequest, 1000, 900)
@@ -369,12 +369,12 @@ func TestSessionsEndByTheirTimeAlone(t *testing.T) {
 		before, n := s.Before()
 		before.Fill(measure.Measured, n-1, 0, &op)
 		if p := op.Call.Parts[0]; p.Action != call.Grant || p.Flags != want {
-			t.Errorf("way %d: before the load it asks for %+v", way, p)
+			t.Errorf("way %d: before the load it requests %+v", way, p)
 		}
 		s.leases[of] = 0
 		s.renew(of, &op)
 		if p := s.call.Parts[0]; p.Action != call.Grant || p.Flags != want {
-			t.Errorf("way %d: in the load it asks for %+v", way, p)
+			t.Errorf("way %d: in the load it requests %+v", way, p)
 		}
 	}
 }

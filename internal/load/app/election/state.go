@@ -183,9 +183,9 @@ func (s *Script) leads(c int, token int64) (wrong []byte) {
 }
 
 var (
-	twoLead   = []byte("two lead one office at once: a candidate was told that it leads, and the leader before it has not resigned")
-	deadLives = []byte("two lead one office at once: a candidate was told that it leads, and the session of the leader before it, which sends nothing any more, cannot have ended yet")
-	tokenBack = []byte("the fencing token of a new leader is not above that of one before it")
+	twoLead   = []byte("the store named a new leader of an office before the previous leader resigned")
+	deadLives = []byte("the store named a new leader of an office before the session of the previous leader, which sends nothing any more, can have ended")
+	tokenBack = []byte("the fencing token of a new leader is not higher than that of an earlier one")
 )
 
 // ceases notes that a candidate, if it led, does not lead any more because it resigns, which was

@@ -70,16 +70,16 @@ func TestARaceForANodeIsRecorded(t *testing.T) {
 	r.c.Told(of, &store.Event{What: store.Notify, Watcher: of, Key: []byte("/x"), Revision: 90, At: 90}, 0, 0, 300)
 	storetest.SameOps(t, "told", r.to.Since(), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 90, At: 90, Invoked: 300, Done: 300})
 	if got := r.ended(of, Renew, asked{}, store.Event{At: 95}); len(got) > 0 {
-		t.Errorf("behind its event it is recorded of a watch: %+v", got)
+		t.Errorf("recorded of a watch after its event: %+v", got)
 	}
 	// The response to its own write does not show that this write's event was delivered.
 	r.ended(of, Await, asked{}, store.Event{At: 96, Mod: 65, Value: r.name(5)})
 	if got := r.ended(of, Stand, asked{}, store.Event{At: 99}); len(got) != 2 || got[1].Watch != history.Reached || got[1].Mod != 98 {
-		t.Errorf("of a write it is recorded: %+v", got)
+		t.Errorf("recorded of a write: %+v", got)
 	}
 	r.Lost(of)
 	if got := r.ended(of, Stand, asked{}, store.Event{At: 99}); len(got) != 1 {
-		t.Errorf("behind the loss of its connection it is recorded: %+v", got)
+		t.Errorf("recorded after the loss of the connection: %+v", got)
 	}
 	if got := r.c.identity([]byte("damaged")); got != nobodys {
 		t.Errorf("a damaged value is %d", got)
@@ -108,7 +108,7 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 	r = standing()
 	r.candidates[of].dead = true
 	r.c.MayEnd(ref, of, 500, 500)
-	storetest.SameOps(t, "of the dead", r.to.Since(), gone(100, 500))
+	storetest.SameOps(t, "dead", r.to.Since(), gone(100, 500))
 	r = standing()
 	r.ended(of, Resign, asked{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
@@ -124,8 +124,8 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 		return r.to.Since()
 	}
 	r = standing()
-	storetest.SameOps(t, "closed, and answered", closed(50), ended)
-	storetest.SameOps(t, "of a node that it has no more", closed(40))
+	storetest.SameOps(t, "closed with a response", closed(50), ended)
+	storetest.SameOps(t, "closed after another node", closed(40))
 	r.ended(of, Resign, asked{leads: true}, store.Event{At: 60})
 	storetest.SameOps(t, "resigned, and closed", closed(50))
 	r = standing()
@@ -136,14 +136,14 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 	r.ended(of, Stand, asked{}, store.Event{Outcome: kv.TimedOut})
 	r.ended(of, Resign, asked{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
-	storetest.SameOps(t, "perhaps made", r.to.Since(), gone(100, 500))
+	storetest.SameOps(t, "possibly created", r.to.Since(), gone(100, 500))
 	// A node of an earlier run ends with a session that this load does not know.
 	r = record(t, Application{}, 0)
 	for i := range 2 {
 		r.Lost(of)
 		got := r.ended(of, Await, asked{}, store.Event{At: 70, Mod: 65, Value: AppendCandidate(nil, of, r.source.run+1)})
 		if len(got) != 3-i || got[1-i].Read != nobodys || got[0].Indefinite() != (i == 0) {
-			t.Errorf("of an earlier run it is recorded: %+v", got)
+			t.Errorf("recorded of an earlier run's node: %+v", got)
 		}
 	}
 }
@@ -173,30 +173,30 @@ func TestAQueueOfNodesIsRecorded(t *testing.T) {
 	second.Key, second.Read, second.Joined = key(8), history.Absent, true
 	storetest.SameOps(t, "a list without one", list(7, 9), part, second)
 	if got := r.ended(5, Stand, asked{}, store.Event{Outcome: kv.TimedOut}); len(got) > 0 {
-		t.Errorf("of a node without a number it is recorded: %+v", got)
+		t.Errorf("recorded of a node without a number: %+v", got)
 	}
 	got := list(5, 12, 7, 9, of, 8)
 	if len(got) != 5 || got[0].Kind != kv.CAS || !got[0].Indefinite() || got[0].Key != key(12) || got[0].Written != whose(5, 1) || !got[1].Indefinite() || got[1].Kind != kv.Delete {
-		t.Errorf("of a node that nobody knew it is recorded: %+v", got)
+		t.Errorf("recorded of an unknown node: %+v", got)
 	}
 	if got = list(5, 12, 7, 9, of, 8); len(got) != 3 {
-		t.Errorf("and again: %+v", got)
+		t.Errorf("recorded again: %+v", got)
 	}
 	// A node was listed before the call that created it timed out.
 	list(4, 13, 7, 9, of, 8)
 	if got = r.ended(4, Stand, asked{}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].Key != key(13) {
-		t.Errorf("of one that was seen before it is recorded: %+v", got)
+		t.Errorf("recorded of a node that was listed before: %+v", got)
 	}
 	// A candidate that is missing in an outdated list creates another node; both end with the session.
 	r.ended(of, Stand, asked{}, store.Event{At: 80, Key: made(of, 20)})
 	r.c.MayEnd(reference(of, Stand), of, 100, 500)
 	if got = r.to.Since(); len(got) != 2 || got[0].Key != key(8) || got[1].Key != key(20) {
-		t.Errorf("of two nodes it is recorded: %+v", got)
+		t.Errorf("recorded of two nodes: %+v", got)
 	}
 	r.c.MayEnd(reference(of, Stand), of, 100, 600)
 	for made, order := range map[int64]uint64{50: 8, 80: 20} {
 		r.c.SessionEnded(reference(of, Stand), &history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 600, Done: 700, At: 90, Mod: made})
-		storetest.SameOps(t, "closed, and answered", r.to.Since(), at(history.Op{Kind: kv.Ephemeral, Session: of, Key: key(order), Written: whose(of, 1), At: 90, Mod: made}, 600, 700))
+		storetest.SameOps(t, "closed with a response", r.to.Since(), at(history.Op{Kind: kv.Ephemeral, Session: of, Key: key(order), Written: whose(of, 1), At: 90, Mod: made}, 600, 700))
 	}
 	storetest.SameOps(t, "a removal", r.ended(of, Drop, asked{before: 8}, store.Event{At: 90, Outcome: kv.Conflict}),
 		at(history.Op{Kind: kv.Delete, Outcome: kv.Miss, Session: of, Key: key(8), At: 90}, 100, 700))
@@ -213,12 +213,12 @@ func TestElectionsByLeasesAreRecorded(t *testing.T) {
 	storetest.SameOps(t, "refused", r.ended(of, Stand, asked{lease: lease}, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: r.name(of)}), stood)
 	storetest.SameOps(t, "looked", r.ended(of, Look, asked{own: 50}, store.Event{At: 60, Revision: 44, Key: appendLeaseKey(nil, "p/", 1, 6), Value: r.name(5)}),
 		history.Op{Kind: kv.Range, Consistency: kv.Linearizable, Session: of, Key: 5, At: 60, Mod: 44, Read: whose(5, 1)})
-	storetest.SameOps(t, "nobody before", r.ended(of, Look, asked{own: 50}, store.Event{At: 60}))
+	storetest.SameOps(t, "no candidate before", r.ended(of, Look, asked{own: 50}, store.Event{At: 60}))
 	storetest.SameOps(t, "waits", r.ended(of, Await, asked{before: 6, from: 60}, store.Event{At: 61}),
 		history.Op{Kind: kv.Watch, Watch: history.Began, Key: 5, Written: 1, Mod: 60, At: 61})
 	r.c.Told(of, &store.Event{What: store.Notify, Watcher: of, Key: appendLeaseKey(nil, "p/", 1, 5), Revision: 90, At: 90}, 0, 0, 300)
 	if got := r.to.Since(); len(got) != 1 || got[0].Outcome != kv.WrongAnswer {
-		t.Errorf("of another key's event it is recorded: %+v", got)
+		t.Errorf("recorded of another key's event: %+v", got)
 	}
 	gone := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: of, Key: of}
 	alive := history.Op{Kind: kv.KeepAlive, Session: of, Written: lease, Mod: 60, At: 70}
@@ -236,19 +236,19 @@ func TestElectionsByLeasesAreRecorded(t *testing.T) {
 	granted := history.Op{Kind: kv.KeepAlive, Session: of, Written: 77, Mod: r.life / 1e9, At: 80}
 	storetest.SameOps(t, "granted", r.endedAt(of, Renew, asked{}, store.Event{At: 80, Count: 77}, until+6, until+7), at(nothing, until+6, until+7), at(granted, until+6, until+7))
 	if got := r.ended(of, Stand, asked{lease: 77}, store.Event{At: 82}); len(got) != 1 || got[0].Key != uint64(r.All()) {
-		t.Errorf("with another lease it is recorded: %+v", got)
+		t.Errorf("recorded of another lease: %+v", got)
 	}
 	r.c.Closed(until + 9)
 	gone.Key, gone.Invoked, gone.Done = uint64(r.All()), until+9, until+9
 	if got := r.to.Since(); len(got) != 1 || got[0].Kind != kv.Delete || got[0].Key != gone.Key {
-		t.Errorf("of the end it is recorded: %+v", got)
+		t.Errorf("recorded at the end: %+v", got)
 	}
 	// A lease requested before that does not show it.
 	r.ended(5, Stand, asked{lease: of}, store.Event{At: 83})
 	r.endedAt(5, Renew, asked{lease: of}, store.Event{At: 84, Outcome: kv.BadRequest}, 100, 200)
 	r.leases[5] = 78
 	if got := r.endedAt(5, Renew, asked{}, store.Event{At: 85, Count: 78}, 199, 201); len(got) != 1 {
-		t.Errorf("of a lease that was asked for before the last was found gone it is recorded: %+v", got)
+		t.Errorf("recorded of a lease requested before the previous one was found gone: %+v", got)
 	}
 	removed := history.Op{Kind: kv.Delete, Session: of, Key: of, At: 90, Expected: 45}
 	storetest.SameOps(t, "resigned", r.endedAt(of, Resign, asked{lease: lease, own: 45}, store.Event{At: 90}, until+10, until+11), at(removed, until+10, until+11))
@@ -280,7 +280,7 @@ func TestHoldsAreRecorded(t *testing.T) {
 	storetest.SameOps(t, "another leads", got[1:],
 		history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: 7, Key: 1, Written: 8, Mod: 60}, at(freed, 201, 201))
 	if got = r.ended(7, Resign, asked{lease: 8, own: 60}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].Lock != history.Released || got[0].Mod != 60 {
-		t.Errorf("of a resignation without an answer it is recorded: %+v", got)
+		t.Errorf("recorded of a resignation without a response: %+v", got)
 	}
 }
 
@@ -296,7 +296,7 @@ func TestLocksOfSessionsAreRecorded(t *testing.T) {
 	storetest.SameOps(t, "acquired", r.ended(of, Stand, asked{wrote: 3}, store.Event{}), wrote)
 	refused := wrote
 	refused.Outcome, refused.Read = kv.Conflict, history.Unseen
-	storetest.SameOps(t, "not got", r.ended(of, Stand, asked{wrote: 3}, store.Event{Outcome: kv.Conflict}), refused)
+	storetest.SameOps(t, "not acquired", r.ended(of, Stand, asked{wrote: 3}, store.Event{Outcome: kv.Conflict}), refused)
 	r.offices[1].leader = of
 	read := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: 1, Mod: 40, Read: whose(of, 3)}
 	hold := history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: of, Key: 1, Written: lease, Mod: 2}
@@ -305,11 +305,11 @@ func TestLocksOfSessionsAreRecorded(t *testing.T) {
 	wrote.Written, hold.Lock = whose(of, 4), history.Released
 	storetest.SameOps(t, "released", r.ended(of, Resign, asked{wrote: 4}, store.Event{}), hold, wrote)
 	read.Mod, read.Read = 0, whose(of, 4)
-	storetest.SameOps(t, "nobody's", r.ended(of, Look, asked{}, store.Event{Revision: 50, Value: written(4)}), read)
+	storetest.SameOps(t, "without a holder", r.ended(of, Look, asked{}, store.Event{Revision: 50, Value: written(4)}), read)
 	// A release without a response may end a later hold.
 	r.ended(of, Resign, asked{wrote: 5}, store.Event{Outcome: kv.TimedOut})
 	if got := r.ended(of, Look, asked{}, held); len(got) != 1 {
-		t.Errorf("of a hold that may end it is recorded: %+v", got)
+		t.Errorf("recorded of a hold that may end: %+v", got)
 	}
 	r.ended(of, Await, asked{}, store.Event{})
 	key := r.AppendKey(nil, 1)
@@ -319,7 +319,7 @@ func TestLocksOfSessionsAreRecorded(t *testing.T) {
 		return r.to.Since()
 	}
 	if got := tellIt(nil); len(got) > 0 {
-		t.Errorf("of a key that nobody has it is recorded: %+v", got)
+		t.Errorf("recorded of a lock without a holder: %+v", got)
 	}
 	storetest.SameOps(t, "told", tellIt(held.Before), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 60, Read: whose(of, 6), Invoked: 300, Done: 300})
 }
@@ -329,7 +329,7 @@ func TestTheNumberOfTheRunIsKept(t *testing.T) {
 	r := record(t, Application{}, 0)
 	kept := r.Kept()
 	if got := kept[len(kept)-1]; got != int64(r.source.run) {
-		t.Errorf("%d is kept", got)
+		t.Errorf("the script keeps %d", got)
 	}
 }
 
@@ -367,7 +367,7 @@ func TestAQueueOfNodesIsReadBack(t *testing.T) {
 	storetest.SameOps(t, "there is no office", read(0, 1, kv.Miss))
 	for tag, want := range []bool{true, false, false, false} {
 		if got := r.Exists(&store.Event{Tag: uint32(tag)}); got != want {
-			t.Errorf("of list %d it says that nodes are there: %v", tag, got)
+			t.Errorf("list %d: Exists returned %v", tag, got)
 		}
 	}
 	race := record(t, Application{}, 0)

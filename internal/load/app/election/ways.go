@@ -160,8 +160,8 @@ func onNodes(name string, r Recipe, stand, look, await app.Shape, per func(float
 		Shapes: [NumCalls]app.Shape{
 			Resign: {Name: "resign", Kind: kv.Delete},
 			Stand:  stand, Look: look, Await: await,
-			Drop:  {Name: "remove a node of a lost call", Kind: kv.Delete},
-			Renew: {Name: "ping of the session", Kind: kv.KeepAlive},
+			Drop:  {Name: "remove the node of a failed call", Kind: kv.Delete},
+			Renew: {Name: "ping the session", Kind: kv.KeepAlive},
 		},
 		PerHandover: per,
 	}
@@ -199,7 +199,7 @@ var (
 			func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1} },
 		),
 		onLeases(
-			"a key with a lease, made by a transaction if it is not there, and watchers", LeaseRace,
+			"a key with a lease, created by a transaction if it does not exist, and watchers", LeaseRace,
 			"race for the office", "look", "watch the leader",
 			func(n float64) [NumCalls]float64 {
 				return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1, Drop: n - 1}
@@ -228,12 +228,12 @@ var (
 			"numbered ephemeral nodes and one-shot watches", EphemeralQueue,
 			app.Shape{Name: "join the queue", Kind: kv.Ephemeral},
 			app.Shape{Name: "list the queue", Kind: kv.Range, Level: kv.Local},
-			app.Shape{Name: "watch who is before", Kind: kv.Get, Level: kv.Local},
+			app.Shape{Name: "watch the candidate before", Kind: kv.Get, Level: kv.Local},
 			func(float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1} },
 		),
 		onLeases(
 			"keys with leases in the order in which they were created, and watchers", LeaseQueue,
-			"campaign", "look who is before", "watch who is before",
+			"campaign", "look for the candidate before", "watch the candidate before",
 			func(float64) [NumCalls]float64 {
 				return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1, Drop: 1}
 			},
