@@ -16,7 +16,8 @@ type deaths struct {
 	due   int64 // the first value of at
 	count int   // the leaders of the first count offices die
 	// failover is the time from when a leader was due to die until the next leader knows that it
-	// leads, orphaned from the death, and behind from the earliest end of the dead leader's session.
+	// leads, orphaned from the death, and behind from the earliest end of the dead leader's
+	// session.
 	failover, orphaned, behind measure.Calls
 	returning                  ring // dead candidates, by when they return
 }
@@ -77,7 +78,7 @@ func (s *Script) dieAndReturn() {
 // kill executes an office's pending death if the office has a leader without a call in flight.
 func (s *Script) kill(o *office) {
 	c := int(o.leader)
-	if o.deathDue == 0 || c == nobody || s.candidates[c].busy {
+	if o.deathDue == 0 || c == none || s.candidates[c].busy {
 		return
 	}
 	s.candidates[c].dead = true
@@ -89,9 +90,9 @@ func (s *Script) kill(o *office) {
 	}
 }
 
-// lived updates the time until which a dead candidate's session lives at least, because a
-// keep-alive was in flight at the death; 0: the session is gone.
-func (s *Script) lived(c int, until int64) {
+// updateDeadSession updates the time until which a dead candidate's session lives at least, because
+// a keep-alive was in flight at the death; 0: the session is gone.
+func (s *Script) updateDeadSession(c int, until int64) {
 	o := s.officeOf(c)
 	if !o.vacant || !o.died || int(o.dead) != c {
 		return
@@ -105,24 +106,24 @@ func (s *Script) lived(c int, until int64) {
 	o.until = until
 }
 
-// doubt discards the time until which a dead leader's session lives, if the session belongs to a
-// connection and may have ended earlier. There are two such cases:
+// doubtSession discards the time until which a dead leader's session lives, if the session belongs
+// to a connection and may have ended earlier. There are two such cases:
 //   - The connection was lost before that time, and so was that of a living candidate since the
 //     death. A member without a leader answers pings of which the other members do not learn,
 //     until it drops its clients. A session that is resumed elsewhere also gets a new timeout.
-//   - A candidate leads before that time, and the session may have expired unnoticed (sure).
-func (s *Script) doubt(o *office) {
+//   - A candidate leads before that time, and the session may have expired unnoticed (mustLive).
+func (s *Script) doubtSession(o *office) {
 	if s.leases != nil || !o.died || !o.vacant {
 		return
 	}
-	if o.cut && s.broke >= o.since || s.now < o.until && !s.sure(int(o.dead)) {
-		s.lived(int(o.dead), 0)
+	if o.cut && s.broke >= o.since || s.now < o.until && !s.mustLive(int(o.dead)) {
+		s.updateDeadSession(int(o.dead), 0)
 	}
 }
 
-// succeeded counts the end of a failover, at a time, after the office was without a leader for
+// endFailover counts the end of a failover, at a time, after the office was without a leader for
 // some nanoseconds. The dead leader returns ComesBack later.
-func (s *Script) succeeded(o *office, at, without int64) {
+func (s *Script) endFailover(o *office, at, without int64) {
 	d := &s.deaths
 	d.failover.Ended(kv.OK, max(at-o.due, 0), without)
 	d.orphaned.Ended(kv.OK, without, without)

@@ -23,8 +23,8 @@ func mortal(t *testing.T, app Application, way int) *scripted {
 	return mortalFor(t, app, way, ttl)
 }
 
-// longLived is the life of a session that outlasts the time in which a member that is cut off answers
-// pings.
+// longLived is the life of a session that outlasts the time in which a member that is cut off
+// answers pings.
 const longLived = 17 * time.Second
 
 // mortalFor is like mortal, with another life of sessions.
@@ -39,15 +39,15 @@ func mortalFor(t *testing.T, a Application, way int, ttl time.Duration) *scripte
 	return s
 }
 
-// goOn lets time pass, and sends and answers all prompted operations. It returns the number of calls
-// by candidate.
+// goOn lets time pass, and sends and answers all prompted operations. It returns the number of
+// calls by candidate.
 func (s *scripted) goOn(until int64) (made []int) {
 	made = make([]int, s.All())
 	for {
 		n, _, ok := s.Prompt(s.now)
 		switch {
 		case ok:
-			made[s.whose(n)]++
+			made[s.candidateOf(n)]++
 			s.answer(n)
 		case s.now == until:
 			return made
@@ -77,21 +77,21 @@ func everyWay(t *testing.T, do func(t *testing.T, app Application, way int)) {
 	}
 }
 
-// A dead leader sends nothing and ignores events. The time until the next leader counts from when the
-// leader was due to die, from when it died, and from when its session may have ended. The dead leader
-// stands again with another session; the calls for that do not belong to the failover.
-func TestALeaderDies(t *testing.T) {
+// A dead leader sends nothing and ignores events. The time until the next leader counts from when
+// the leader was due to die, from when it died, and from when its session may have ended. The dead
+// leader stands again with another session; the calls for that do not belong to the failover.
+func TestDeadLeaderIsReplaced(t *testing.T) {
 	everyWay(t, func(t *testing.T, app Application, way int) {
 		s := mortal(t, app, way)
 		first, dies := int(s.offices[0].leader), s.deaths.at
 		s.goOn(dies - 1)
-		if !s.leader(first) || dies == 0 {
+		if !s.isLeader(first) || dies == 0 {
 			t.Fatalf("before %d the leader is %d, want %d", dies, s.offices[0].leader, first)
 		}
 		before := append([]uint64(nil), spannedBy(s)...)
 		s.goOn(dies)
 		o := &s.offices[0]
-		if o.leader != nobody || int(o.dead) != first || o.until <= dies || o.until > dies+int64(ttl) || s.offices[2].leader == nobody {
+		if o.leader != none || int(o.dead) != first || o.until <= dies || o.until > dies+int64(ttl) || s.offices[2].leader == none {
 			t.Fatalf("at %d: %+v, and %+v", dies, o, s.offices[2])
 		}
 		s.Notified(&store.Event{What: store.Notify, Watcher: uint32(first)})
@@ -105,7 +105,7 @@ func TestALeaderDies(t *testing.T) {
 		s.end(1)
 		s.goOn(ends + int64(time.Millisecond))
 		next := int(o.leader)
-		if next == nobody || next == first || s.wrongs > 0 {
+		if next == none || next == first || s.wrongs > 0 {
 			t.Fatalf("%d leads next, with %d wrong answers", next, s.wrongs)
 		}
 		for _, span := range []struct {
@@ -139,7 +139,7 @@ func TestALeaderDies(t *testing.T) {
 		if s.leases != nil {
 			s.leases[first] = 0 // as it is then
 		}
-		if made := s.goOn(back + int64(time.Second)); made[first] == 0 || s.leader(first) || s.candidates[first].dead {
+		if made := s.goOn(back + int64(time.Second)); made[first] == 0 || s.isLeader(first) || s.candidates[first].dead {
 			t.Errorf("after its return it has made %d calls, state %+v", made[first], s.candidates[first])
 		}
 		if s.leases != nil && s.leases[first] == 0 {
@@ -158,8 +158,8 @@ func spannedBy(s *scripted) (of []uint64) {
 	return of
 }
 
-// perFailover returns the calls of a failover. They are those of a handover with one candidate fewer,
-// without the resignation; a resigning leader also has no watcher left to end.
+// perFailover returns the calls of a failover. They are those of a handover with one candidate
+// fewer, without the resignation; a resigning leader also has no watcher left to end.
 func perFailover(c *Config, w *Way) (n [NumCalls]uint64) {
 	left := float64(c.Candidates - 1)
 	for call, each := range w.PerHandover(left) {
@@ -179,7 +179,7 @@ func perFailover(c *Config, w *Way) (n [NumCalls]uint64) {
 
 // A candidate that leads while the dead leader's session must still live is a second leader. After
 // the session's end it is not.
-func TestADeadLeadersSessionIsHeldToItsLife(t *testing.T) {
+func TestLeaderBeforeADeadLeadersExpiryIsWrong(t *testing.T) {
 	everyWay(t, func(t *testing.T, app Application, way int) {
 		for _, early := range []bool{true, false} {
 			s := mortalFor(t, app, way, longLived)
@@ -192,7 +192,7 @@ func TestADeadLeadersSessionIsHeldToItsLife(t *testing.T) {
 			if s.leases != nil {
 				s.lives[c] = s.Script.now
 			}
-			wrong := s.leads(c, 1<<40)
+			wrong := s.becomeLeader(c, 1<<40)
 			if (wrong != nil) != early || early && string(wrong) != string(deadLives) {
 				t.Errorf("early: %v, and wrong is %q", early, wrong)
 			}
@@ -203,7 +203,7 @@ func TestADeadLeadersSessionIsHeldToItsLife(t *testing.T) {
 // A member that has dropped its clients may have answered pings of which no other member learned. A
 // dead leader's session there may end early, and no time is counted from its end. This is not so if
 // only the dead leader's or only a living candidate's connection is lost.
-func TestASessionIsNotHeldToAMemberThatWasCutOff(t *testing.T) {
+func TestSessionOnACutOffMemberMayEndEarly(t *testing.T) {
 	for _, test := range []struct{ dead, ended, living, doubted bool }{{true, false, true, true}, {true, false, false, false}, {false, false, true, false}, {true, true, true, false}} {
 		s := mortalFor(t, Application{}, 0, longLived)
 		s.goOn(s.deaths.at)
@@ -221,14 +221,14 @@ func TestASessionIsNotHeldToAMemberThatWasCutOff(t *testing.T) {
 		if s.Script.now = o.until - 1; test.ended {
 			s.Script.now++
 		}
-		wrong, timed := s.leads(c, 1<<40), uint64(2)
+		wrong, timed := s.becomeLeader(c, 1<<40), uint64(2)
 		if test.doubted {
 			timed--
 		}
 		if (wrong == nil) != (test.doubted || test.ended) || s.deaths.behind.Due != timed {
 			t.Errorf("%+v: wrong is %q, %d are counted from the session's end", test, wrong, s.deaths.behind.Due)
 		}
-		s.took(c, s.Script.now)
+		s.countVacancy(c, s.Script.now)
 		if s.deaths.failover.Outcomes[kv.OK] != 1 || s.deaths.behind.Outcomes[kv.OK] != timed-1 {
 			t.Errorf("%+v: %d failovers have ended, %d counted from the session's end", test, s.deaths.failover.Outcomes[kv.OK], s.deaths.behind.Outcomes[kv.OK])
 		}
@@ -238,7 +238,7 @@ func TestASessionIsNotHeldToAMemberThatWasCutOff(t *testing.T) {
 // If sessions may expire before a member that is cut off drops its clients, a leader's session must
 // live only for its timeout after the newest write that a majority acknowledged, whether the leader
 // lives or is dead. Longer sessions must always live. A leader that may have lost its office looks.
-func TestAShortSessionMayEndUnheard(t *testing.T) {
+func TestShortSessionMayExpireUnnoticed(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for _, test := range []struct {
 			lives        time.Duration
@@ -259,7 +259,7 @@ func TestAShortSessionMayEndUnheard(t *testing.T) {
 			if s.candidates[first].wrote = s.now - heard; !test.behind {
 				s.candidates[first].wrote++
 			}
-			wrong := s.leads((int(first)+1)%s.Candidates, 1<<40)
+			wrong := s.becomeLeader((int(first)+1)%s.Candidates, 1<<40)
 			if string(wrong) != string(test.wrong) || (wrong == nil) != (test.wrong == nil) {
 				t.Errorf("lives %v, dead %v, longer than since the last write %v: wrong is %q, want %q", test.lives, test.dead, test.behind, wrong, test.wrong)
 			}
@@ -275,7 +275,7 @@ func TestAShortSessionMayEndUnheard(t *testing.T) {
 
 // A renewal was in flight when the leader died, so the session lives from then. A lease that a
 // response reports gone does not live.
-func TestALeaderDiesWithARenewalUnderWay(t *testing.T) {
+func TestLeaderDiesWithARenewalInFlight(t *testing.T) {
 	s := mortal(t, Application{}, 1)
 	first := int(s.offices[0].leader)
 	s.goOn(s.deaths.at - 1)
@@ -288,30 +288,30 @@ func TestALeaderDiesWithARenewalUnderWay(t *testing.T) {
 	if want := o.since - 1 + int64(ttl); o.until != want {
 		t.Errorf("its lease lives until %d, want %d", o.until, want)
 	}
-	s.Ended(s.number(int(other.dead), planRenew), kv.BadRequest, 1, 1)
+	s.Ended(s.newNumber(int(other.dead), planRenew), kv.BadRequest, 1, 1)
 	if other.until != 0 || s.deaths.behind.Due != 1 {
 		t.Errorf("the lease that is gone lives until %d, %d are counted from the session's end", other.until, s.deaths.behind.Due)
 	}
 }
 
-// A leader with a call in flight dies after it. If an office has no leader, the next leader dies. The
-// time counts from when the death was due.
-func TestADeathWaits(t *testing.T) {
+// A leader with a call in flight dies after it. If an office has no leader, the next leader dies.
+// The time counts from when the death was due.
+func TestDeathWaitsForTheCallInFlight(t *testing.T) {
 	s := mortal(t, Application{}, 0)
 	first := int(s.offices[0].leader)
 	s.goOn(s.deaths.at - 1)
-	s.ceases(first, false, s.now)
+	s.stepDown(first, false, s.now)
 	s.candidates[s.offices[1].leader].busy = true
 	due := s.deaths.at
 	s.goOn(due + int64(time.Second))
-	if s.offices[0].died || s.offices[1].died || s.offices[1].leader == nobody {
+	if s.offices[0].died || s.offices[1].died || s.offices[1].leader == none {
 		t.Fatalf("%+v", s.offices)
 	}
 	s.want(first, Stand, false)
 	s.queues[0] = s.queues[0][:0]
 	second := s.offices[1].leader
 	s.candidates[second].busy = false
-	s.Ended(s.number(int(second), Look), kv.OK, 1, 1)
+	s.Ended(s.newNumber(int(second), Look), kv.OK, 1, 1)
 	s.goOn(s.now + 1)
 	for i, who := range []int{first, int(second)} {
 		if o := &s.offices[i]; !o.died || int(o.dead) != who || o.due != due || o.since < due+int64(time.Second) {
@@ -335,8 +335,8 @@ func TestSessionsAreKeptAlive(t *testing.T) {
 			t.Errorf("%v renewals, want %v", got, want)
 		}
 		if got := testing.AllocsPerRun(100, func() {
-			n, _, ok := s.Prompt(s.beats.at())
-			if s.Fill(0, n, 0, &s.op); !ok || s.what(n) != Renew {
+			n, _, ok := s.Prompt(s.beats.nextTime())
+			if s.Fill(0, n, 0, &s.op); !ok || s.callOf(n) != Renew {
 				t.Fatal("no session is kept alive")
 			}
 		}); got != 0 {
@@ -353,7 +353,7 @@ func TestSessionsAreKeptAlive(t *testing.T) {
 
 // A session timeout that a server shortens also applies to earlier responses, so that no session is
 // expected to live longer than it was granted.
-func TestASessionThatIsGrantedLess(t *testing.T) {
+func TestShorterGrantedTimeoutAppliesToAllSessions(t *testing.T) {
 	s := mortal(t, Application{}, 0)
 	first := int(s.offices[0].leader)
 	had := s.lives[first]

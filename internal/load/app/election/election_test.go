@@ -20,7 +20,7 @@ func settings(of map[string]float64) application.Settings {
 
 // The number of resignations is that of the profile within 1 %. None is due before an office can
 // have a leader, and each candidate stands once.
-func TestScheduleIsTheProfile(t *testing.T) {
+func TestScheduleMatchesTheProfile(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for _, of := range []map[string]float64{nil, {electionsKey: 300, candidatesKey: 2, tenureKey: 1}, {electionsKey: 1, tenureKey: 0.1}} {
 			s := settings(of)
@@ -74,7 +74,7 @@ func TestWaysNameTheirCalls(t *testing.T) {
 	}
 }
 
-func TestSettingsThatCannotBe(t *testing.T) {
+func TestRefusesImpossibleSettings(t *testing.T) {
 	for want, of := range map[string][]map[string]float64{
 		"":           {nil, {stormKey: 20, ttlKey: 10}, {ttlKey: 40}},
 		electionsKey: {{electionsKey: 10_000, candidatesKey: 6}},
@@ -92,7 +92,7 @@ func TestSettingsThatCannotBe(t *testing.T) {
 // Leaders die only in a window that contains the whole failover; the reason for refusing a shorter
 // one names the least length. Each leader has kept its session alive before, and its office has no
 // resignations from shortly before the death until the last leader is back.
-func TestAFailoverFallsIntoTheWindow(t *testing.T) {
+func TestWindowContainsTheFailover(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for way := range app.Definition().Ways {
 			w := app.Way(way)

@@ -15,26 +15,26 @@ type ephemeralRace struct{}
 const leaderNode = "/leader"
 
 func (ephemeralRace) fill(s *source, c int, request Call, op *store.Op) {
-	s.office(c)
+	s.setOfficeKey(c)
 	s.key = append(s.key, leaderNode...)
 	switch request {
 	case Stand:
 		s.parts[0] = call.Part{Action: call.Compare, Target: call.Version, Key: s.key}
-		s.parts[1] = call.Part{Action: call.Write, Branch: call.Then, Flags: call.Ephemeral, Key: s.key, Value: s.name(c)}
+		s.parts[1] = call.Part{Action: call.Write, Branch: call.Then, Flags: call.Ephemeral, Key: s.key, Value: s.setName(c)}
 		s.call = call.Call{Guarded: true, Parts: s.parts[:2]}
 	case Resign:
-		if s.leader(c) {
-			s.one(call.Part{Action: call.Remove, Key: s.key})
+		if s.isLeader(c) {
+			s.setCall(call.Part{Action: call.Remove, Key: s.key})
 			break
 		}
 		// It has lost its connection, and the node may be another candidate's: it looks.
-		s.one(call.Part{Action: call.Read, Key: s.key, Flags: call.Local})
+		s.setCall(call.Part{Action: call.Read, Key: s.key, Flags: call.Local})
 	default:
 		s.await(c, op)
 	}
 }
 
-func (ephemeralRace) answered(s *source, c int, call Call, ev *store.Event) kv.Outcome {
+func (ephemeralRace) handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome {
 	k := &s.candidates[c]
 	missed := k.missed
 	k.missed = call != Await && missed && ev.Outcome == kv.Conflict
@@ -42,23 +42,23 @@ func (ephemeralRace) answered(s *source, c int, call Call, ev *store.Event) kv.O
 	case call == Resign: // a missing node counts as resigned, too
 		s.want(c, Stand, false)
 	case call == Stand && ev.Outcome == kv.OK:
-		return outcomeOf(ev, s.leads(c, ev.At))
+		return outcomeOf(ev, s.becomeLeader(c, ev.At))
 	case call == Stand: // another candidate was faster, or an earlier failed call created the node
 		s.want(c, Await, false)
 	case ev.Outcome == kv.Miss: // the node was deleted meanwhile; twice in a row, the office may be missing
 		k.missed = true
 		s.want(c, Stand, missed)
 	default:
-		if s.named(c, ev.Value) {
-			return outcomeOf(ev, s.leads(c, ev.Mod))
+		if s.isName(c, ev.Value) {
+			return outcomeOf(ev, s.becomeLeader(c, ev.Mod))
 		}
 	}
 	return ev.Outcome
 }
 
-func (ephemeralRace) told(s *Script, c int, gone bool) {
+func (ephemeralRace) handleChange(s *Script, c int, gone bool) {
 	switch {
-	case s.leader(c): // its watch is on its own node, which an earlier call created
+	case s.isLeader(c): // its watch is on its own node, which an earlier call created
 	case gone:
 		s.want(c, Stand, false)
 	default:
@@ -66,8 +66,8 @@ func (ephemeralRace) told(s *Script, c int, gone bool) {
 	}
 }
 
-// again returns Stand even after a resignation. Whether that was executed is unknown, and the node
-// may be another candidate's by now. If the candidate's own node still exists, it leads again.
-func (ephemeralRace) again(*Script, int, Call) Call { return Stand }
+// retryCall returns Stand even after a resignation. Whether that was executed is unknown, and the
+// node may be another candidate's by now. If the candidate's own node still exists, it leads again.
+func (ephemeralRace) retryCall(*Script, int, Call) Call { return Stand }
 
-func (ephemeralRace) expired(*Script, int) {}
+func (ephemeralRace) handleExpiry(*Script, int) {}

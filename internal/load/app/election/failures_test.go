@@ -32,8 +32,8 @@ func (s *scripted) follows(c int, want Call) (n, ref uint64) {
 	s.t.Helper()
 	s.now = max(s.now, s.NextPrompt())
 	n, _, ok := s.Prompt(s.now)
-	if !ok || s.whose(n) != c || s.what(n) != want {
-		s.t.Fatalf("operation %x of %d follows, want call %d of %d", n, s.whose(n), want, c)
+	if !ok || s.candidateOf(n) != c || s.callOf(n) != want {
+		s.t.Fatalf("operation %x of %d follows, want call %d of %d", n, s.candidateOf(n), want, c)
 	}
 	return n, s.Fill(measure.Measured, n, 0, &s.op)
 }
@@ -42,26 +42,26 @@ func (s *scripted) follows(c int, want Call) (n, ref uint64) {
 func (s *scripted) nothing() {
 	s.t.Helper()
 	if n, _, ok := s.Prompt(max(s.now, s.NextPrompt())); ok {
-		s.t.Fatalf("operation %x follows: call %d of %d", n, s.what(n), s.whose(n))
+		s.t.Fatalf("operation %x follows: call %d of %d", n, s.callOf(n), s.candidateOf(n))
 	}
 }
 
-// A resignation that waited while the connection was lost deletes nothing in a race, as the node may
-// be another candidate's. The handover still counts from when the resignation was due, and ends at
-// once if the office has a new leader already.
-func TestAResignationOfNoLeader(t *testing.T) {
+// A resignation that waited while the connection was lost deletes nothing in a race, as the node
+// may be another candidate's. The handover still counts from when the resignation was due, and ends
+// at once if the office has a new leader already.
+func TestResignationAfterALostConnectionDeletesNothing(t *testing.T) {
 	for _, filled := range []bool{false, true} {
 		s, n := standing(t, Application{}, 0)
 		if !s.Ready(n) {
-			t.Fatal("nobody leads")
+			t.Fatal("the office has no leader")
 		}
-		c := s.whose(n)
+		c := s.candidateOf(n)
 		s.Lost(c)
 		o := s.officeOf(c)
 		if filled {
 			other := c/s.Candidates*s.Candidates + (c+1)%s.Candidates
-			s.leads(other, 1<<40)
-			s.took(other, s.now)
+			s.becomeLeader(other, 1<<40)
+			s.countVacancy(other, s.now)
 		}
 		s.Fill(measure.Measured, n, 0, &s.op)
 		if s.op.Call.Parts[0].Action != call.Read {
@@ -75,22 +75,22 @@ func TestAResignationOfNoLeader(t *testing.T) {
 
 // A candidate without a lease requests one before any other call, whether it lost the lease before
 // the call was due or while the call waited for the connection.
-func TestNobodyStandsWithoutALease(t *testing.T) {
+func TestCandidatesRequestALeaseFirst(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		s, _ := standing(t, app, 1)
 		c := (int(s.offices[0].leader) + 1) % s.Candidates
 		s.want(c, Stand, true)
-		s.bereft(c)
+		s.loseLease(c)
 		_, ref := s.follows(c, Renew)
 		if s.op.Call.Parts[0].Action != call.Grant {
 			t.Errorf("%+v is sent", s.op.Call)
 		}
 		s.Check(s.op.Kind, ref, &store.Event{Count: 70})
 		n, _, _ := s.Prompt(s.now)
-		s.bereft(c)
+		s.loseLease(c)
 		ref = s.Fill(measure.Measured, n, 0, &s.op)
-		if s.what(n) != Stand || s.op.Call.Parts[0].Action != call.Grant {
-			t.Errorf("%+v is sent as call %d", s.op.Call, s.what(n))
+		if s.callOf(n) != Stand || s.op.Call.Parts[0].Action != call.Grant {
+			t.Errorf("%+v is sent as call %d", s.op.Call, s.callOf(n))
 		}
 		s.Check(s.op.Kind, ref, &store.Event{Count: 71})
 		if s.follows(c, Stand); s.op.Call.Parts[1].Lease != 71 {
@@ -109,9 +109,9 @@ func TestNobodyStandsWithoutALease(t *testing.T) {
 }
 
 // A candidate whose own lease may have expired, or is unknown while another leader's lease lives,
-// renews it before the load reports a second leader. A leader whose lease is unknown is not reported
-// either. The office has no leader since the end of the leader's lease.
-func TestTheOwnLeaseIsLookedAtFirst(t *testing.T) {
+// renews it before the load reports a second leader. A leader whose lease is unknown is not
+// reported either. The office has no leader since the end of the leader's lease.
+func TestCandidateRenewsItsOwnLeaseFirst(t *testing.T) {
 	const at = int64(time.Minute)
 	for _, test := range []struct {
 		own, leaders int64
@@ -139,7 +139,7 @@ func TestTheOwnLeaseIsLookedAtFirst(t *testing.T) {
 		if s.candidates[c].queued && s.candidates[c].call == Renew != (test.first == Renew) {
 			t.Errorf("%+v: call %d follows", test, s.candidates[c].call)
 		}
-		if led := s.leader(c); led != (test.first != Renew) {
+		if led := s.isLeader(c); led != (test.first != Renew) {
 			t.Errorf("%+v: it leads: %v", test, led)
 		}
 		if of := &s.offices[0]; of.vacant != (test.leaders == at-1 && test.own == at) || of.vacant && of.since != at-1 {
@@ -150,7 +150,7 @@ func TestTheOwnLeaseIsLookedAtFirst(t *testing.T) {
 
 // A candidate makes a single call after a wrong response, and also when a scheduled renewal ends
 // while it waits for another one.
-func TestACandidateMakesOneCall(t *testing.T) {
+func TestCandidateMakesOneCallAtATime(t *testing.T) {
 	s, _ := standing(t, Application{Queue: true}, 1)
 	c := (int(s.offices[0].leader) + 1) % s.Candidates
 	s.want(c, Look, false)
@@ -163,7 +163,7 @@ func TestACandidateMakesOneCall(t *testing.T) {
 	s.follows(c, Look)
 	s.nothing()
 	s.Failed(n) // of an operation of another candidate
-	s.bereft(c)
+	s.loseLease(c)
 	n, ref = s.follows(c, Renew)
 	s.Check(kv.KeepAlive, reference(c, planRenew), &store.Event{Count: 70})
 	s.nothing()
@@ -174,12 +174,12 @@ func TestACandidateMakesOneCall(t *testing.T) {
 }
 
 // A candidate treats a node of an earlier run like another candidate's.
-func TestAnEarlierRunsNodeIsNobodys(t *testing.T) {
+func TestEarlierRunsNodeIsNotTheCandidates(t *testing.T) {
 	for way := range 2 {
 		s, _ := standing(t, Application{}, way)
 		c := int(s.offices[0].leader)
 		name := AppendCandidate(nil, c, s.source.run+1)
-		s.ceases(c, false, s.now)
+		s.stepDown(c, false, s.now)
 		s.want(c, Stand, false)
 		_, ref := s.follows(c, Stand)
 		s.Check(s.op.Kind, ref, &store.Event{Outcome: kv.Conflict, Value: name})
@@ -187,7 +187,7 @@ func TestAnEarlierRunsNodeIsNobodys(t *testing.T) {
 			_, ref = s.follows(c, Await)
 			s.Check(s.op.Kind, ref, &store.Event{Value: name})
 		}
-		if s.leader(c) {
+		if s.isLeader(c) {
 			t.Errorf("way %d: it leads", way)
 		}
 	}
@@ -199,7 +199,7 @@ func TestAnEarlierRunsNodeIsNobodys(t *testing.T) {
 	q := s.op.Range.Keys
 	q.Begin(0)
 	heard := func(run uint32, order int64) {
-		s.node(c, run, order)
+		s.setNodeKey(c, run, order)
 		q.Add(0, s.key[len("p/e000000/"):], nil, 0)
 	}
 	heard(s.source.run+1, 3)
@@ -213,7 +213,7 @@ func TestAnEarlierRunsNodeIsNobodys(t *testing.T) {
 
 // A node that was created by a call without a response is deleted. Otherwise the other candidates,
 // or the candidate itself, would wait for it forever.
-func TestALostNodeIsRemoved(t *testing.T) {
+func TestNodeOfAFailedCallIsDeleted(t *testing.T) {
 	for _, order := range []int64{3, 9} {
 		s, _ := standing(t, Application{Queue: true}, 0)
 		c := int(s.offices[0].leader)
@@ -223,7 +223,7 @@ func TestALostNodeIsRemoved(t *testing.T) {
 		q := s.op.Range.Keys
 		q.Begin(0)
 		for _, order := range []int64{order, 5} {
-			s.node(c, s.source.run, order)
+			s.setNodeKey(c, s.source.run, order)
 			q.Add(0, s.key[len("p/e000000/"):], nil, 0)
 		}
 		s.Check(s.op.Kind, ref, &store.Event{})
@@ -237,12 +237,12 @@ func TestALostNodeIsRemoved(t *testing.T) {
 }
 
 // Calls on a missing office are not repeated without a pause.
-func TestAMissingOffice(t *testing.T) {
+func TestCallsOnAMissingOfficePause(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		s, _ := standing(t, app, 0)
 		c := int(s.offices[0].leader)
-		s.ceases(c, false, s.now)
-		s.want(c, s.recipe.again(s.Script, c, Await), false)
+		s.stepDown(c, false, s.now)
+		s.want(c, s.recipe.retryCall(s.Script, c, Await), false)
 		from, asked := s.now, 0
 		for ; s.now < from+int64(10*time.Second); asked++ {
 			s.now = max(s.now, s.NextPrompt())
@@ -252,7 +252,7 @@ func TestAMissingOffice(t *testing.T) {
 			}
 			ev := store.Event{Outcome: kv.Miss}
 			ref := s.Fill(measure.Measured, n, 0, &s.op)
-			if s.what(n) == Stand {
+			if s.callOf(n) == Stand {
 				ev.Outcome = kv.Conflict
 			}
 			s.Check(s.op.Kind, ref, &ev)
@@ -265,20 +265,20 @@ func TestAMissingOffice(t *testing.T) {
 
 // A leader with a lease leads without its connection. With Consul it does not lead without the
 // connection that reports the lock holder.
-func TestALeaderThatLosesItsConnection(t *testing.T) {
+func TestLeaderLosesItsConnection(t *testing.T) {
 	for way, leads := range []bool{false, true, true} {
 		s, _ := standing(t, Application{}, way)
 		c := int(s.offices[0].leader)
 		s.Lost(c)
-		if s.leader(c) != leads {
-			t.Errorf("way %d: it leads: %v", way, s.leader(c))
+		if s.isLeader(c) != leads {
+			t.Errorf("way %d: it leads: %v", way, s.isLeader(c))
 		}
 		if leads {
 			s.nothing()
 		}
 		if s.way.Watches {
 			s.Lost(s.All() + c)
-			if s.leader(c) {
+			if s.isLeader(c) {
 				t.Error("it leads without its watch")
 			}
 			s.follows(c, Look)
@@ -286,9 +286,9 @@ func TestALeaderThatLosesItsConnection(t *testing.T) {
 	}
 }
 
-// A watch on a replaced connection reports nothing, so a candidate whose response arrived on it does
-// not wait for its events. A watch on the next connection counts.
-func TestAWatchOnAnOldConnection(t *testing.T) {
+// A watch on a replaced connection reports nothing, so a candidate whose response arrived on it
+// does not wait for its events. A watch on the next connection counts.
+func TestIgnoresAWatchOnAReplacedConnection(t *testing.T) {
 	for way := range 2 {
 		s, _ := standing(t, Application{}, way)
 		c := (int(s.offices[0].leader) + 1) % s.Candidates
@@ -309,7 +309,7 @@ func TestAWatchOnAnOldConnection(t *testing.T) {
 }
 
 // A lease lives since the oldest renewal without a response was sent.
-func TestALeaseLivesFromTheOldestRenewal(t *testing.T) {
+func TestLeaseLivesSinceTheOldestRenewal(t *testing.T) {
 	s, _ := standing(t, Application{}, 1)
 	renew := func(at int64) {
 		s.Script.now = at
@@ -332,32 +332,32 @@ func TestALeaseLivesFromTheOldestRenewal(t *testing.T) {
 
 // A resignation that could not be sent before its timeout is repeated, if the recipe repeats
 // resignations at all, and starts the handover. The handover counts from when it was due first.
-func TestAResignationThatIsSentLate(t *testing.T) {
+func TestRepeatsAResignationThatWasNotSent(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for way := range app.Definition().Ways {
 			s, n := standing(t, app, way)
 			if !s.Ready(n) {
-				t.Fatal("nobody leads")
+				t.Fatal("the office has no leader")
 			}
-			c := s.whose(n)
+			c := s.candidateOf(n)
 			o := s.officeOf(c)
 			s.Failed(n)
 			s.Ended(n, kv.NotSent, 1, 0)
-			if s.recipe.again(s.Script, c, Resign) != Resign { // the node may be another candidate's
+			if s.recipe.retryCall(s.Script, c, Resign) != Resign { // the node may be another candidate's
 				s.follows(c, Stand)
-				if s.candidates[c].owes != 0 || !s.leader(c) {
+				if s.candidates[c].owes != 0 || !s.isLeader(c) {
 					t.Errorf("it stands, state %+v", s.candidates[c])
 				}
 				continue
 			}
 			s.follows(c, Resign)
-			if s.leader(c) || !o.planned || o.due != s.schedule.Due[n] || s.candidates[c].owes != 0 {
+			if s.isLeader(c) || !o.planned || o.due != s.schedule.Due[n] || s.candidates[c].owes != 0 {
 				t.Errorf("way %d of %+v: %+v", way, app, o)
 			}
 			had := s.handover.Outcomes[kv.OK]
 			other := c/s.Candidates*s.Candidates + (c+1)%s.Candidates
-			s.leads(other, 1<<40)
-			s.took(other, s.now+5000)
+			s.becomeLeader(other, 1<<40)
+			s.countVacancy(other, s.now+5000)
 			if want := s.now + 5000 - s.schedule.Due[n]; s.handover.Outcomes[kv.OK] != had+1 || s.handover.Response.Max() < want {
 				t.Errorf("way %d of %+v: a handover took %d at most, want %d", way, app, s.handover.Response.Max(), want)
 			}
@@ -367,14 +367,14 @@ func TestAResignationThatIsSentLate(t *testing.T) {
 
 // If a leader loses its lease before a due resignation can be sent, the handover ends with the next
 // leader.
-func TestAResignationThatALostLeaseOvertakes(t *testing.T) {
+func TestLostLeaseCompletesADueResignation(t *testing.T) {
 	s, n := standing(t, Application{}, 1)
 	s.Ready(n)
-	c := s.whose(n)
+	c := s.candidateOf(n)
 	o := s.officeOf(c)
 	s.Failed(n)
 	s.Ended(n, kv.NotSent, 1, 0)
-	s.bereft(c)
+	s.loseLease(c)
 	_, ref := s.follows(c, Renew)
 	s.Check(s.op.Kind, ref, &store.Event{Count: 70})
 	s.follows(c, Stand)
@@ -383,8 +383,8 @@ func TestAResignationThatALostLeaseOvertakes(t *testing.T) {
 	}
 	had := s.handover.Outcomes[kv.OK]
 	other := c/s.Candidates*s.Candidates + (c+1)%s.Candidates
-	s.leads(other, 1<<40)
-	s.took(other, s.now+5000)
+	s.becomeLeader(other, 1<<40)
+	s.countVacancy(other, s.now+5000)
 	if s.handover.Outcomes[kv.OK] != had+1 {
 		t.Errorf("%d handovers have ended, had %d", s.handover.Outcomes[kv.OK], had)
 	}

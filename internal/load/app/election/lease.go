@@ -11,12 +11,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// leased makes the n-th call before the load. The first calls remove keys of an earlier load,
+// fillBefore makes the n-th call before the load. The first calls remove keys of an earlier load,
 // whose leases may still live; the others grant a lease to each candidate.
-func (s *source) leased(n uint64) {
+func (s *source) fillBefore(n uint64) {
 	if n < uint64(s.Offices) { // #nosec G115 -- a count
 		s.key = append(AppendOffice(s.key[:0], s.prefix, int(n)), '/') // #nosec G115 -- below Offices
-		s.one(call.Part{Action: call.Remove, Scope: call.Prefix, Key: s.key})
+		s.setCall(call.Part{Action: call.Remove, Scope: call.Prefix, Key: s.key})
 		return
 	}
 	s.grant()
@@ -34,7 +34,7 @@ func (s *source) renew(c int, op *store.Op) {
 	}
 	op.Revision = s.leases[c] // the operation's completion contains it
 	if lease := s.leases[c]; lease != 0 {
-		s.one(call.Part{Action: call.KeepAlive, Lease: lease, Name: s.session(c)})
+		s.setCall(call.Part{Action: call.KeepAlive, Lease: lease, Name: s.sessionName(c)})
 		return
 	}
 	s.grant()
@@ -48,22 +48,22 @@ func (s *source) grant() {
 	if s.way.Recipe == SessionRace {
 		p.Flags = call.Unchecked
 	}
-	s.one(p)
+	s.setCall(p)
 }
 
-// renewed handles the response to a renewal. A candidate that waited for it stands.
-func (s *source) renewed(c int, ev *store.Event, planned bool) kv.Outcome {
+// handleRenewal handles the response to a renewal. A candidate that waited for it stands.
+func (s *source) handleRenewal(c int, ev *store.Event, planned bool) kv.Outcome {
 	switch {
 	case s.leases == nil:
 		s.shorten(ev.Count * int64(time.Second))
 	case s.leases[c] == 0:
-		s.granted(c, ev)
+		s.keepLease(c, ev)
 	}
 	if at := s.renewing[c]; at != 0 { // 0 after a failed renewal: when this one was sent is unknown
 		s.lives[c], s.renewing[c] = max(at+s.life, s.lives[c]), 0
 	}
 	if k := &s.candidates[c]; k.dead {
-		s.lived(c, s.lives[c])
+		s.updateDeadSession(c, s.lives[c])
 	} else if !planned {
 		k.busy = false
 		s.want(c, Stand, false)
@@ -89,62 +89,62 @@ func (s *Script) shorten(granted int64) {
 	}
 }
 
-// granted keeps the lease of a response: its ID, or the two halves of its name.
-func (s *source) granted(c int, ev *store.Event) {
+// keepLease keeps the lease of a response: its ID, or the two halves of its name.
+func (s *source) keepLease(c int, ev *store.Event) {
 	s.leases[c] = ev.Count
 	if s.way.Recipe == SessionRace {
-		s.leases[c], s.leases[s.All()+c] = halves(ev.Value)
+		s.leases[c], s.leases[s.All()+c] = splitSession(ev.Value)
 	}
 }
 
-// bereft handles the end of a candidate's lease and key. The candidate requests a new lease.
-func (s *source) bereft(c int) {
-	if c == nobody || s.leases == nil || s.leases[c] == 0 {
+// loseLease handles the end of a candidate's lease and key. The candidate requests a new lease.
+func (s *source) loseLease(c int) {
+	if c == none || s.leases == nil || s.leases[c] == 0 {
 		return
 	}
 	s.leases[c], s.lives[c] = 0, 0
 	if s.candidates[c].dead {
-		s.lived(c, 0)
+		s.updateDeadSession(c, 0)
 		return
 	}
-	s.ceases(c, false, s.now)
+	s.stepDown(c, false, s.now)
 	if k := &s.candidates[c]; k.entered && !k.busy {
 		s.want(c, Renew, false)
 	}
 }
 
-// bare reports whether a candidate's call needs a lease that the candidate does not have.
-func (s *Script) bare(c int, call Call) bool {
+// needsLease reports whether a candidate's call needs a lease that the candidate does not have.
+func (s *Script) needsLease(c int, call Call) bool {
 	return s.leases != nil && s.leases[c] == 0 && call != Renew && call != Drop
 }
 
-// take makes a call that creates the source's key with a candidate's lease if the key does not
+// createKey makes a call that creates the source's key with a candidate's lease if the key does not
 // exist, and otherwise reads it.
-func (s *source) take(c int) {
+func (s *source) createKey(c int) {
 	s.parts[0] = call.Part{Action: call.Compare, Target: call.Created, Key: s.key}
-	s.parts[1] = call.Part{Action: call.Write, Branch: call.Then, Key: s.key, Value: s.name(c), Lease: s.leases[c]}
+	s.parts[1] = call.Part{Action: call.Write, Branch: call.Then, Key: s.key, Value: s.setName(c), Lease: s.leases[c]}
 	s.parts[2] = call.Part{Action: call.Read, Branch: call.Else, Key: s.key}
 	s.call = call.Call{Guarded: true, Parts: s.parts[:3]}
 }
 
-// giveUp makes a call that deletes the source's key if created is its create revision.
-func (s *source) giveUp(created int64) {
+// deleteKey makes a call that deletes the source's key if created is its create revision.
+func (s *source) deleteKey(created int64) {
 	s.parts[0] = call.Part{Action: call.Compare, Target: call.Created, Number: created, Key: s.key}
 	s.parts[1] = call.Part{Action: call.Remove, Branch: call.Then, Key: s.key}
 	s.call = call.Call{Guarded: true, Parts: s.parts[:2]}
 }
 
-// watcher makes a call that starts or ends a candidate's watcher.
-func (s *source) watcher(c int, p call.Part, op *store.Op) {
-	s.one(p)
+// setWatchCall makes a call that starts or ends a candidate's watcher.
+func (s *source) setWatchCall(c int, p call.Part, op *store.Op) {
+	s.setCall(p)
 	s.watch = store.WatchOp{Watcher: uint32(c)} // #nosec G115 -- at most maxCandidates
 	op.Watch = &s.watch
 }
 
-// next makes call the candidate's next call, after the end of the candidate's watcher if there is
-// one and the call needs another. Drop only ends the watcher. A call that the candidate already has
-// to make (leads) takes precedence.
-func (s *source) next(c int, call Call) {
+// continueWith makes call the candidate's next call, after the end of the candidate's watcher if
+// there is one and the call needs another. Drop only ends the watcher. A call that the candidate
+// already has to make (becomeLeader) takes precedence.
+func (s *source) continueWith(c int, call Call) {
 	k := &s.candidates[c]
 	switch {
 	case k.busy:
@@ -156,15 +156,16 @@ func (s *source) next(c int, call Call) {
 	}
 }
 
-// dropped handles the end of a candidate's watcher.
-func (s *source) dropped(c int) {
+// endWatcher handles the end of a candidate's watcher.
+func (s *source) endWatcher(c int) {
 	k := &s.candidates[c]
 	k.watches = false
-	s.next(c, k.then)
+	s.continueWith(c, k.then)
 }
 
-// leaseAgain implements recipe.again for both recipes with leases. A candidate needs a lease first.
-func leaseAgain(s *Script, c int, failed Call) Call {
+// retryWithLease implements recipe.retryCall for both recipes with leases. A candidate needs a
+// lease first.
+func retryWithLease(s *Script, c int, failed Call) Call {
 	switch {
 	case s.leases[c] == 0:
 		return Renew
@@ -181,63 +182,63 @@ type leaseRace struct{}
 
 func (leaseRace) fill(s *source, c int, request Call, op *store.Op) {
 	k := &s.candidates[c]
-	s.office(c)
+	s.setOfficeKey(c)
 	s.key = append(s.key, leaderNode...)
 	switch request {
 	case Stand:
-		s.take(c)
+		s.createKey(c)
 	case Resign:
-		s.giveUp(k.own)
+		s.deleteKey(k.own)
 	case Drop:
-		s.watcher(c, call.Part{Action: call.Unwatch}, op)
+		s.setWatchCall(c, call.Part{Action: call.Unwatch}, op)
 	default:
-		s.watcher(c, call.Part{Action: call.Watch, Key: s.key, Number: k.from}, op)
+		s.setWatchCall(c, call.Part{Action: call.Watch, Key: s.key, Number: k.from}, op)
 	}
 }
 
-func (leaseRace) answered(s *source, c int, call Call, ev *store.Event) kv.Outcome {
+func (leaseRace) handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome {
 	k := &s.candidates[c]
 	switch call {
 	case Resign:
-		s.next(c, Stand)
+		s.continueWith(c, Stand)
 	case Stand:
 		created := ev.Mod // the key is never overwritten
 		if ev.Outcome == kv.OK {
 			created = ev.At
-		} else if !s.named(c, ev.Value) {
+		} else if !s.isName(c, ev.Value) {
 			k.from = ev.At + 1
-			s.next(c, Await)
+			s.continueWith(c, Await)
 			return ev.Outcome
 		}
 		k.own = created
-		wrong := s.leads(c, created)
-		s.next(c, Drop)
+		wrong := s.becomeLeader(c, created)
+		s.continueWith(c, Drop)
 		return outcomeOf(ev, wrong)
 	case Await:
 		k.watches = true
 	default:
-		s.dropped(c)
+		s.endWatcher(c)
 	}
 	return ev.Outcome
 }
 
-func (leaseRace) told(s *Script, c int, gone bool) {
-	if !s.leader(c) && gone {
+func (leaseRace) handleChange(s *Script, c int, gone bool) {
+	if !s.isLeader(c) && gone {
 		s.want(c, Stand, false)
 	}
 }
 
-func (leaseRace) again(s *Script, c int, failed Call) Call { return leaseAgain(s, c, failed) }
+func (leaseRace) retryCall(s *Script, c int, failed Call) Call { return retryWithLease(s, c, failed) }
 
-func (leaseRace) expired(*Script, int) {}
+func (leaseRace) handleExpiry(*Script, int) {}
 
 // leaseQueue is the election of etcd's package concurrency. Each candidate creates a key named
 // after its lease, below the office. The oldest key's candidate leads. Each other candidate reads
 // the newest key that is older than its own, and watches it until it is gone.
 type leaseQueue struct{}
 
-// leaseKey sets the source's key to that of a lease.
-func (s *source) leaseKey(c int, lease int64) {
+// setLeaseKey sets the source's key to that of a lease.
+func (s *source) setLeaseKey(c int, lease int64) {
 	s.key = appendLeaseKey(s.key[:0], s.prefix, c/s.Candidates, lease)
 }
 
@@ -249,71 +250,71 @@ func (leaseQueue) fill(s *source, c int, request Call, op *store.Op) {
 	k := &s.candidates[c]
 	switch request {
 	case Stand:
-		s.leaseKey(c, s.leases[c])
-		s.take(c)
+		s.setLeaseKey(c, s.leases[c])
+		s.createKey(c)
 	case Resign:
-		s.leaseKey(c, s.leases[c])
-		s.giveUp(k.own)
+		s.setLeaseKey(c, s.leases[c])
+		s.deleteKey(k.own)
 	case Look:
-		s.office(c)
+		s.setOfficeKey(c)
 		s.key = append(s.key, '/')
-		s.one(call.Part{
+		s.setCall(call.Part{
 			Action: call.Read, Scope: call.Prefix, Key: s.key, Limit: 1, Oldest: k.own - 1,
 			Flags: call.Sorted | call.Descending, Target: call.Created,
 		})
 	case Drop:
-		s.watcher(c, call.Part{Action: call.Unwatch}, op)
+		s.setWatchCall(c, call.Part{Action: call.Unwatch}, op)
 	default:
-		s.leaseKey(c, k.before)
-		s.watcher(c, call.Part{Action: call.Watch, Key: s.key, Number: k.from}, op)
+		s.setLeaseKey(c, k.before)
+		s.setWatchCall(c, call.Part{Action: call.Watch, Key: s.key, Number: k.from}, op)
 	}
 }
 
 var strangeKey = []byte("the queue contains a key that no candidate created")
 
-func (leaseQueue) answered(s *source, c int, call Call, ev *store.Event) kv.Outcome {
+func (leaseQueue) handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome {
 	k := &s.candidates[c]
 	switch call {
 	case Resign:
-		s.next(c, Stand)
+		s.continueWith(c, Stand)
 	case Stand: // a failed call may have created the key already
 		if k.own = ev.At; ev.Outcome == kv.Conflict {
 			k.own = ev.Mod
 		}
-		s.next(c, Look)
+		s.continueWith(c, Look)
 	case Look:
 		if len(ev.Key) == 0 {
-			wrong := s.leads(c, k.own)
-			s.next(c, Drop)
+			wrong := s.becomeLeader(c, k.own)
+			s.continueWith(c, Drop)
 			return outcomeOf(ev, wrong)
 		}
-		lease, ok := s.leaseOf(c, ev.Key)
+		lease, ok := s.parseLeaseKey(c, ev.Key)
 		if !ok {
 			s.want(c, Look, true)
 			return outcomeOf(ev, strangeKey)
 		}
 		k.before, k.from = lease, ev.At
-		s.next(c, Await)
+		s.continueWith(c, Await)
 	case Await:
 		k.watches = true
 	default:
-		s.dropped(c)
+		s.endWatcher(c)
 	}
 	return ev.Outcome
 }
 
-// leaseOf returns the lease in the name of a key below a candidate's office.
-func (s *source) leaseOf(c int, key []byte) (lease int64, ok bool) {
-	s.office(c)
+// parseLeaseKey returns the lease in the name of a key below a candidate's office.
+func (s *source) parseLeaseKey(c int, key []byte) (lease int64, ok bool) {
+	s.setOfficeKey(c)
 	at := len(s.key) + 1
 	if len(key) <= at || string(key[:at-1]) != string(s.key) || key[at-1] != '/' {
 		return 0, false
 	}
-	return leaseIn(key[at:])
+	return parseLease(key[at:])
 }
 
-// leaseIn returns the lease in the last part of a key.
-func leaseIn(name []byte) (lease int64, ok bool) {
+// parseLease returns the lease in the last part of a key.
+func parseLease(name []byte) (lease int64, ok bool) {
 	if len(name) == 0 || len(name) > 16 {
 		return 0, false
 	}
@@ -331,14 +332,14 @@ func leaseIn(name []byte) (lease int64, ok bool) {
 	return int64(min(n, math.MaxInt64)), true // #nosec G115 -- in its bounds
 }
 
-func (leaseQueue) told(s *Script, c int, gone bool) {
-	if !s.leader(c) && gone {
+func (leaseQueue) handleChange(s *Script, c int, gone bool) {
+	if !s.isLeader(c) && gone {
 		s.want(c, Look, false)
 	}
 }
 
-func (leaseQueue) again(s *Script, c int, failed Call) Call {
-	return leaseAgain(s, c, failed)
+func (leaseQueue) retryCall(s *Script, c int, failed Call) Call {
+	return retryWithLease(s, c, failed)
 }
 
-func (leaseQueue) expired(*Script, int) {}
+func (leaseQueue) handleExpiry(*Script, int) {}

@@ -28,7 +28,7 @@ func mortal() map[string]int {
 
 // Sessions of dead leaders expire after their timeout. The dead candidates return with sessions of
 // new connections.
-func TestLeadersThatDieOnZooKeeper(t *testing.T) {
+func TestLeaderDeathsOnZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
 	}
@@ -46,7 +46,7 @@ func TestLeadersThatDieOnZooKeeper(t *testing.T) {
 
 // Leases of dead leaders expire. The dead candidates stand again with new leases, so that each
 // candidate has a key afterwards.
-func TestLeadersThatDieOnEtcd(t *testing.T) {
+func TestLeaderDeathsOnEtcd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: leases live for 10 s")
 	}
@@ -76,7 +76,7 @@ func TestLeadersThatDieOnEtcd(t *testing.T) {
 
 // Sessions of dead leaders end after twice their TTL, and their locks are refused for another 15 s,
 // which the other candidates notice by trying.
-func TestLeadersThatDieOnConsul(t *testing.T) {
+func TestLeaderDeathsOnConsul(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
 	}
@@ -113,9 +113,10 @@ func row(t *testing.T, res *load.Result, name string) *measure.Calls {
 	return &res.Calls[i]
 }
 
-// succeeded checks a load with leaders that die. No call fails, each dead leader has a successor, but
-// not before its session can have ended, and the other offices hand over as before. Each candidate
-// stands once, and each dead one once more, in addition to what the ends of leaders cause.
+// succeeded checks a load with leaders that die. No call fails, each dead leader has a successor,
+// but not before its session can have ended, and the other offices hand over as before. Each
+// candidate stands once, and each dead one once more, in addition to what the ends of leaders
+// cause.
 func succeeded(t *testing.T, res *load.Result, least time.Duration, stand string) {
 	t.Helper()
 	m := res.Measured

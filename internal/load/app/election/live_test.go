@@ -148,8 +148,8 @@ func sendOf(t *testing.T, which data.Application, way int, st store.Store, endpo
 	return res
 }
 
-// check compares a load without faults with its profile: every resignation leads to a new leader, and
-// each handover takes the expected calls of each kind.
+// check compares a load without faults with its profile: every resignation leads to a new leader,
+// and each handover takes the expected calls of each kind.
 func check(t *testing.T, app data.Application, way int, res *load.Result) {
 	t.Helper()
 	m := res.Measured

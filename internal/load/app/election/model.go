@@ -35,19 +35,19 @@ func (s *Script) Steps(to *history.Recorder) app.Steps {
 	}
 	switch s.way.Recipe {
 	case EphemeralQueue:
-		c.tell = tellNodes{}
+		c.calls = queueRecorder{}
 	case LeaseRace:
-		c.tell = tellLeases{}
+		c.calls = leaseRecorder{}
 	case LeaseQueue:
 		c.members = map[int64]uint64{}
 		for i := range c.of {
 			c.of[i].key.Number, c.members[s.leases[i]] = uint64(i), uint64(i) // #nosec G115 -- a count
 		}
-		c.tell = tellLeases{queue: true}
+		c.calls = leaseRecorder{queue: true}
 	case SessionRace:
-		c.tell = tellLocks{}
+		c.calls = lockRecorder{}
 	default:
-		c.tell = tellNode{}
+		c.calls = nodeRecorder{}
 	}
 	s.records = c
 	return c
@@ -62,12 +62,12 @@ func (s *Script) MakeRead(number uint64, op *store.Op) {
 		return
 	}
 	if s.back == nil {
-		s.back = &readBack{source: source{Script: s}, lists: map[uint32]*namesHeard{}}
+		s.back = &readBack{source: source{Script: s}, lists: map[uint32]*nodeList{}}
 	}
 	b := s.back
-	b.office(int(number) * s.Candidates) // #nosec G115 -- below Offices
+	b.setOfficeKey(int(number) * s.Candidates) // #nosec G115 -- below Offices
 	b.key = append(b.key, '/')
-	b.one(call.Part{Action: call.Read, Scope: call.Prefix, Key: b.key, Flags: call.Local | call.KeysOnly})
+	b.setCall(call.Part{Action: call.Read, Scope: call.Prefix, Key: b.key, Flags: call.Local | call.KeysOnly})
 	b.names = store.RangeOp{Keys: b, KeysOnly: true}
 	*op = store.Op{Kind: kv.Range, Consistency: kv.Local, Call: &b.call, Range: &b.names}
 }
@@ -77,7 +77,7 @@ func (s *Script) Exists(ev *store.Event) bool {
 	if s.back == nil {
 		return true
 	}
-	for _, run := range s.back.heard(ev).runs {
+	for _, run := range s.back.listOf(ev).runs {
 		if run == s.run {
 			return true
 		}

@@ -7,33 +7,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// ephemeralQueue is Curator's LeaderLatch. Each candidate creates a sequential ephemeral node, lists
-// all nodes, and leads if its own node has the lowest number. Otherwise it watches the node before
-// its own, and lists the nodes again when that node is gone. A node's name contains the candidate's
-// name, so that the candidate recognizes a node that a failed call created (Curator's protection).
-type ephemeralQueue struct{ names *namesHeard }
+// ephemeralQueue is Curator's LeaderLatch. Each candidate creates a sequential ephemeral node,
+// lists all nodes, and leads if its own node has the lowest number. Otherwise it watches the node
+// before its own, and lists the nodes again when that node is gone. A node's name contains the
+// candidate's name, so that the candidate recognizes a node that a failed call created (Curator's
+// protection).
+type ephemeralQueue struct{ names *nodeList }
 
 const latch = "-latch-"
 
 // sequenceDigits is the number of digits of the store's number.
 const sequenceDigits = 10
 
-// namesHeard holds the nodes of a list: their candidates, runs and numbers. The next list reuses
+// nodeList holds the nodes of a list: their candidates, runs and numbers. The next list reuses
 // its memory.
-type namesHeard struct {
+type nodeList struct {
 	of    []int32
 	runs  []uint32
 	order []int64 // the store's number plus one
 }
 
 // Begin implements store.Keys.
-func (h *namesHeard) Begin(uint32) bool {
+func (h *nodeList) Begin(uint32) bool {
 	h.of, h.runs, h.order = h.of[:0], h.runs[:0], h.order[:0]
 	return false
 }
 
 // Add implements store.Keys. It ignores nodes that are not a candidate's.
-func (h *namesHeard) Add(_ uint32, name, _ []byte, _ int64) {
+func (h *nodeList) Add(_ uint32, name, _ []byte, _ int64) {
 	const head = NameSize
 	if len(name) != head+len(latch)+sequenceDigits || string(name[head:head+len(latch)]) != latch {
 		return
@@ -59,10 +60,10 @@ func sequence(name []byte) (order int64, ok bool) {
 	return order + 1, true
 }
 
-// node sets the source's key to that of a candidate's node in a run, with the number order; 0: the
-// node is not created yet and has none.
-func (s *source) node(c int, run uint32, order int64) {
-	s.office(c)
+// setNodeKey sets the source's key to that of a candidate's node in a run, with the number order;
+// 0: the node is not created yet and has none.
+func (s *source) setNodeKey(c int, run uint32, order int64) {
+	s.setOfficeKey(c)
 	s.key = AppendCandidate(append(s.key, '/'), c, run)
 	s.key = append(s.key, latch...)
 	if order == 0 {
@@ -80,22 +81,22 @@ func (q *ephemeralQueue) fill(s *source, c int, request Call, op *store.Op) {
 	k := &s.candidates[c]
 	switch request {
 	case Stand:
-		s.node(c, s.run, 0)
-		s.one(call.Part{Action: call.Write, Flags: call.Ephemeral | call.Sequential, Key: s.key, Value: s.name(c)})
+		s.setNodeKey(c, s.run, 0)
+		s.setCall(call.Part{Action: call.Write, Flags: call.Ephemeral | call.Sequential, Key: s.key, Value: s.setName(c)})
 	case Resign:
-		s.node(c, s.run, k.own)
-		s.one(call.Part{Action: call.Remove, Key: s.key})
+		s.setNodeKey(c, s.run, k.own)
+		s.setCall(call.Part{Action: call.Remove, Key: s.key})
 	case Look:
-		s.office(c)
+		s.setOfficeKey(c)
 		s.key = append(s.key, '/')
-		s.one(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Local | call.KeysOnly})
+		s.setCall(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Local | call.KeysOnly})
 		s.names = store.RangeOp{Keys: q.names, KeysOnly: true}
 		op.Range = &s.names
 	case Drop:
-		s.node(c, s.run, k.before)
-		s.one(call.Part{Action: call.Remove, Key: s.key})
+		s.setNodeKey(c, s.run, k.before)
+		s.setCall(call.Part{Action: call.Remove, Key: s.key})
 	default:
-		s.node(int(k.ahead), k.run, k.before)
+		s.setNodeKey(int(k.ahead), k.run, k.before)
 		s.await(c, op)
 	}
 }
@@ -106,7 +107,7 @@ var (
 	twiceThere  = []byte("two nodes of one queue have the same number")
 )
 
-func (q *ephemeralQueue) answered(s *source, c int, call Call, ev *store.Event) kv.Outcome {
+func (q *ephemeralQueue) handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome {
 	k := &s.candidates[c]
 	switch {
 	case call == Resign:
@@ -123,7 +124,7 @@ func (q *ephemeralQueue) answered(s *source, c int, call Call, ev *store.Event) 
 	case call == Stand:
 		s.want(c, Stand, true)
 	case call == Look && ev.Outcome == kv.OK:
-		return q.look(s, c, ev)
+		return q.handleList(s, c, ev)
 	case call == Look: // the office does not exist
 		s.want(c, Look, true)
 	case ev.Outcome == kv.Miss || call == Drop: // the node before it was deleted meanwhile
@@ -132,8 +133,8 @@ func (q *ephemeralQueue) answered(s *source, c int, call Call, ev *store.Event) 
 	return ev.Outcome
 }
 
-// look handles a list: the candidate leads, or waits for the node before its own.
-func (q *ephemeralQueue) look(s *source, c int, ev *store.Event) kv.Outcome {
+// handleList handles a list: the candidate leads, or waits for the node before its own.
+func (q *ephemeralQueue) handleList(s *source, c int, ev *store.Event) kv.Outcome {
 	k, h := &s.candidates[c], q.names
 	if k.own == 0 { // a failed call may have created its node
 		for i, of := range h.of {
@@ -167,16 +168,16 @@ func (q *ephemeralQueue) look(s *source, c int, ev *store.Event) kv.Outcome {
 		s.want(c, Look, true)
 		return outcomeOf(ev, twiceThere)
 	case k.before == 0:
-		return outcomeOf(ev, s.leads(c, k.own))
+		return outcomeOf(ev, s.becomeLeader(c, k.own))
 	default:
 		s.want(c, Await, false)
 	}
 	return ev.Outcome
 }
 
-func (q *ephemeralQueue) told(s *Script, c int, gone bool) {
+func (q *ephemeralQueue) handleChange(s *Script, c int, gone bool) {
 	switch {
-	case s.leader(c):
+	case s.isLeader(c):
 	case gone:
 		s.want(c, Look, false)
 	default:
@@ -184,11 +185,11 @@ func (q *ephemeralQueue) told(s *Script, c int, gone bool) {
 	}
 }
 
-func (q *ephemeralQueue) again(_ *Script, _ int, failed Call) Call {
+func (q *ephemeralQueue) retryCall(_ *Script, _ int, failed Call) Call {
 	if failed == Resign {
 		return Resign
 	}
 	return Look
 }
 
-func (q *ephemeralQueue) expired(s *Script, c int) { s.candidates[c].own = 0 }
+func (q *ephemeralQueue) handleExpiry(s *Script, c int) { s.candidates[c].own = 0 }

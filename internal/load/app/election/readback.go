@@ -7,48 +7,48 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// readBack lists the offices of sequential nodes after the load. Nodes of this run should exist only
-// if their sessions were not closed.
+// readBack lists the offices of sequential nodes after the load. Nodes of this run should exist
+// only if their sessions were not closed.
 type readBack struct {
 	source
-	lists map[uint32]*namesHeard // by the operations' tags, as several lists are read at the same time
-	now   *namesHeard            // the list that is being read
+	lists   map[uint32]*nodeList // by the operations' tags, as several lists are read at the same time
+	current *nodeList            // the list that is being read
 }
 
 // Begin implements store.Keys.
 func (b *readBack) Begin(tag uint32) bool {
-	if b.now = b.lists[tag]; b.now == nil {
-		b.now = &namesHeard{}
-		b.lists[tag] = b.now
+	if b.current = b.lists[tag]; b.current == nil {
+		b.current = &nodeList{}
+		b.lists[tag] = b.current
 	}
-	return b.now.Begin(tag)
+	return b.current.Begin(tag)
 }
 
 // Add implements store.Keys.
 func (b *readBack) Add(tag uint32, name, value []byte, revision int64) {
-	b.now.Add(tag, name, value, revision)
+	b.current.Add(tag, name, value, revision)
 }
 
-// heard returns the list of a response without an error.
-func (b *readBack) heard(ev *store.Event) *namesHeard {
+// listOf returns the list of a response without an error.
+func (b *readBack) listOf(ev *store.Event) *nodeList {
 	if h := b.lists[ev.Tag]; h != nil {
 		return h
 	}
-	return &namesHeard{}
+	return &nodeList{}
 }
 
-// listed records each node of this run in an office's list as a read.
-func (b *readBack) listed(c *chronicle, office uint64, ev *store.Event, o *history.Op) {
+// record records each node of this run in an office's list as a read.
+func (b *readBack) record(c *chronicle, office uint64, ev *store.Event, o *history.Op) {
 	if o.Kind = kv.Get; ev.Outcome != kv.OK {
 		return
 	}
 	o.Outcome = kv.OK
-	h := b.heard(ev)
+	h := b.listOf(ev)
 	for i, who := range h.of {
 		if h.runs[i] != b.run || int(who) >= len(c.of) {
 			continue
 		}
-		o.Key, o.Read = office<<nodeShift|uint64(h.order[i]), c.writes(int(who)) // #nosec G115 -- ten digits
+		o.Key, o.Read = office<<nodeShift|uint64(h.order[i]), c.valueOf(int(who)) // #nosec G115 -- ten digits
 		c.to.Add(o)
 		o.Joined = true
 	}
@@ -57,11 +57,11 @@ func (b *readBack) listed(c *chronicle, office uint64, ev *store.Event, o *histo
 // Read implements app.Steps.
 func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	if c.script.back != nil {
-		c.script.back.listed(c, number, ev, o)
+		c.script.back.record(c, number, ev, o)
 		return
 	}
 	if o.Key = number; o.Outcome == kv.OK {
-		if c.shown(ev, ev.Made(), o); c.script.way.Recipe == SessionRace {
+		if c.setRead(ev, ev.Made(), o); c.script.way.Recipe == SessionRace {
 			o.Mod = 0 // which the end of a session changes, too
 		}
 	}

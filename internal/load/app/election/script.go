@@ -17,7 +17,7 @@ import (
 // New returns the script of an application's load.
 func New(a Application, setup app.Setup) *Script {
 	c := ConfigOf(setup.Settings, setup.Seed)
-	s := &Script{Config: c, way: a.Way(setup.Way), prefix: setup.Prefix, won: nobody, over: nobody, run: rand.Uint32()} // #nosec G404 -- it is no secret
+	s := &Script{Config: c, way: a.Way(setup.Way), prefix: setup.Prefix, won: none, over: none, run: rand.Uint32()} // #nosec G404 -- it is no secret
 	before := setup.Before
 	if last := len(before) - 1; last >= 0 {
 		s.run, before = uint32(before[last]), before[:last] // #nosec G115 -- as Kept made it
@@ -40,11 +40,11 @@ func New(a Application, setup app.Setup) *Script {
 	s.handover.Due = kinds[Resign]
 	s.candidates, s.offices = make([]candidate, c.All()), make([]office, c.Offices)
 	for i := range s.offices {
-		s.offices[i].leader, s.offices[i].fenced = nobody, nobody
+		s.offices[i].leader, s.offices[i].fenced = none, none
 	}
 	s.resigns = make([]int32, len(s.schedule.Entries))
 	for i := range s.resigns {
-		s.resigns[i] = nobody
+		s.resigns[i] = none
 	}
 	s.todo = newTodo(c.All())
 	s.deaths = newDeaths(&c, c.Dies(s.way, setup.Length))
@@ -95,7 +95,7 @@ func (s *Script) CallCounts() []measure.Calls {
 func recipeOf(s *Script) recipe {
 	switch s.way.Recipe {
 	case EphemeralQueue:
-		return &ephemeralQueue{names: &namesHeard{}}
+		return &ephemeralQueue{names: &nodeList{}}
 	case LeaseRace:
 		return leaseRace{}
 	case LeaseQueue:
@@ -118,7 +118,7 @@ type before struct {
 func (b *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	s := &b.source
 	if s.leases != nil {
-		s.leased(n)
+		s.fillBefore(n)
 		*op = store.Op{Kind: kv.Put, Call: &s.call}
 		return n
 	}
@@ -130,7 +130,7 @@ func (b *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 // Check implements engine.Source.
 func (b *before) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	if s := &b.source; s.leases != nil && n >= uint64(s.Offices) { // #nosec G115 -- a count
-		s.granted(int(n)-s.Offices, ev) // #nosec G115 -- a count
+		s.keepLease(int(n)-s.Offices, ev) // #nosec G115 -- a count
 	}
 	return ev.Outcome
 }

@@ -16,9 +16,9 @@ type sessionRace struct{}
 // hexadecimal holds the digits of a session's name.
 const hexadecimal = "0123456789abcdef"
 
-// halves returns the two halves of a session's name, which is a UUID, as numbers; 0, 0 if name is
-// no UUID.
-func halves(name []byte) (high, low int64) {
+// splitSession returns the two halves of a session's name, which is a UUID, as numbers; 0, 0 if
+// name is no UUID.
+func splitSession(name []byte) (high, low int64) {
 	var of [2]uint64
 	n := 0
 	for _, d := range name {
@@ -45,9 +45,9 @@ func halves(name []byte) (high, low int64) {
 	return int64(of[0]), int64(of[1]) // #nosec G115 -- all bits are kept
 }
 
-// session returns the name of a candidate's session, in memory of the source, or nil for a lease
-// without a name.
-func (s *source) session(c int) []byte {
+// sessionName returns the name of a candidate's session, in memory of the source, or nil for a
+// lease without a name.
+func (s *source) sessionName(c int) []byte {
 	if s.way.Recipe != SessionRace {
 		return nil
 	}
@@ -65,65 +65,65 @@ func (s *source) session(c int) []byte {
 }
 
 func (sessionRace) fill(s *source, c int, request Call, op *store.Op) {
-	s.office(c)
+	s.setOfficeKey(c)
 	s.key = append(s.key, leaderNode...)
 	switch request {
 	case Stand, Resign:
-		s.parts[0] = call.Part{Action: call.Compare, Target: call.LeaseIs, Key: s.key, Name: s.session(c)}
-		s.parts[1] = call.Part{Action: call.Write, Key: s.key, Value: s.name(c)}
+		s.parts[0] = call.Part{Action: call.Compare, Target: call.LeaseIs, Key: s.key, Name: s.sessionName(c)}
+		s.parts[1] = call.Part{Action: call.Write, Key: s.key, Value: s.setName(c)}
 		if request == Stand {
 			s.parts[1].Name, s.parts[1].Lease = s.parts[0].Name, 1
 		}
 		s.call = call.Call{Guarded: true, Parts: s.parts[:2]}
 	case Look:
-		s.one(call.Part{Action: call.Read, Key: s.key})
+		s.setCall(call.Part{Action: call.Read, Key: s.key})
 	default:
 		s.watch = store.WatchOp{Watcher: uint32(c), Mode: kv.QueryWatch, Start: 1, Holder: true} // #nosec G115 -- at most maxCandidates
 		op.Call, op.Key, op.Watch = nil, s.key, &s.watch
 	}
 }
 
-func (r sessionRace) answered(s *source, c int, call Call, ev *store.Event) kv.Outcome {
+func (r sessionRace) handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome {
 	k := &s.candidates[c]
 	switch {
 	case call == Resign:
 		s.want(c, Look, false)
 	case call == Stand && ev.Outcome == kv.OK:
-		wrong := s.leads(c, untold)
-		s.next(c, Look) // the response has the token; Consul's client reads the lock here, too
+		wrong := s.becomeLeader(c, noToken)
+		s.continueWith(c, Look) // the response has the token; Consul's client reads the lock here, too
 		return outcomeOf(ev, wrong)
 	case call == Stand:
 		k.own = 1 // it has tried
 		s.want(c, Look, false)
 	case call == Look:
-		return r.looked(s, c, ev)
+		return r.handleLook(s, c, ev)
 	default:
 		k.watches = true
 	}
 	return ev.Outcome
 }
 
-// looked handles a response that contains the lock holder.
-func (sessionRace) looked(s *source, c int, ev *store.Event) kv.Outcome {
+// handleLook handles a response that contains the lock holder.
+func (sessionRace) handleLook(s *source, c int, ev *store.Event) kv.Outcome {
 	k := &s.candidates[c]
 	tried := k.own != 0
 	k.own = 0
 	switch {
-	case ev.Outcome == kv.OK && string(ev.Before) == string(s.session(c)):
+	case ev.Outcome == kv.OK && string(ev.Before) == string(s.sessionName(c)):
 		wrong := []byte(nil)
-		if s.leader(c) {
-			if wrong = s.fence(c, ev.BeforeRevision); wrong != nil {
+		if s.isLeader(c) {
+			if wrong = s.checkToken(c, ev.BeforeRevision); wrong != nil {
 				s.wrongs++
 			}
 		} else {
-			wrong = s.leads(c, ev.BeforeRevision)
+			wrong = s.becomeLeader(c, ev.BeforeRevision)
 		}
 		if !k.watches && !k.busy {
 			s.want(c, Await, false)
 		}
 		return outcomeOf(ev, wrong)
-	case s.leader(c): // it has lost the lock
-		s.ceases(c, false, s.now)
+	case s.isLeader(c): // it has lost the lock
+		s.stepDown(c, false, s.now)
 		s.want(c, Stand, false)
 	case ev.Outcome == kv.OK && len(ev.Before) > 0:
 		if !k.watches {
@@ -135,13 +135,13 @@ func (sessionRace) looked(s *source, c int, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-func (sessionRace) told(s *Script, c int, gone bool) {
-	if !s.leader(c) && gone {
+func (sessionRace) handleChange(s *Script, c int, gone bool) {
+	if !s.isLeader(c) && gone {
 		s.want(c, Stand, false)
 	}
 }
 
-func (sessionRace) again(s *Script, c int, failed Call) Call {
+func (sessionRace) retryCall(s *Script, c int, failed Call) Call {
 	switch {
 	case s.leases[c] == 0:
 		return Renew
@@ -151,4 +151,4 @@ func (sessionRace) again(s *Script, c int, failed Call) Call {
 	return Look
 }
 
-func (sessionRace) expired(*Script, int) {}
+func (sessionRace) handleExpiry(*Script, int) {}

@@ -33,8 +33,8 @@ const (
 	ownShift      = candidateBits + 4
 )
 
-// whose returns the candidate that makes an operation, or nobody if it is not known yet.
-func (s *source) whose(n uint64) int {
+// candidateOf returns the candidate that makes an operation, or none if it is not known yet.
+func (s *source) candidateOf(n uint64) int {
 	if n&promptMark != 0 {
 		return int(n & (1<<candidateBits - 1)) // #nosec G115 -- in its bounds
 	}
@@ -45,8 +45,8 @@ func (s *source) whose(n uint64) int {
 	return int(e.Of)
 }
 
-// what returns the call of an operation.
-func (s *source) what(n uint64) Call {
+// callOf returns the call of an operation.
+func (s *source) callOf(n uint64) Call {
 	if n&promptMark != 0 {
 		return min(Call(n>>candidateBits&0xf), Renew)
 	}
@@ -72,35 +72,35 @@ func (s *source) Prompt(now int64) (n uint64, due int64, ok bool) {
 	s.dieAndReturn()
 	if c, due, ok := s.beats.next(now, s.candidates); ok {
 		s.calls[Renew].Due++
-		return s.number(int(c), planRenew), due, true
+		return s.newNumber(int(c), planRenew), due, true
 	}
 	c, ok := s.todo.next(now, s.candidates)
 	if !ok {
 		return 0, 0, false
 	}
 	k := &s.candidates[c]
-	if s.bare(int(c), k.call) {
+	if s.needsLease(int(c), k.call) {
 		k.call = Renew
 	}
 	s.calls[k.call].Due++
-	return s.number(int(c), k.call), k.due, true
+	return s.newNumber(int(c), k.call), k.due, true
 }
 
-// number returns a new number for a prompted operation.
-func (s *source) number(c int, call Call) uint64 {
+// newNumber returns a new number for a prompted operation.
+func (s *source) newNumber(c int, call Call) uint64 {
 	s.prompted++
 	return promptMark | s.prompted<<ownShift&(promptMark-1) | reference(c, call)
 }
 
 // NextPrompt implements engine.Reactive.
 func (s *source) NextPrompt() int64 {
-	return min(s.todo.at(s.now, s.candidates), s.beats.at(), s.deaths.next(s.candidates))
+	return min(s.todo.nextTime(s.now, s.candidates), s.beats.nextTime(), s.deaths.next(s.candidates))
 }
 
 // Place implements engine.Reactive: each candidate has its own connection.
 func (s *source) Place(n uint64) int {
-	if c := s.whose(n); c != nobody {
-		if s.way.Watches && s.what(n) == Await {
+	if c := s.candidateOf(n); c != none {
+		if s.way.Watches && s.callOf(n) == Await {
 			return s.All() + c
 		}
 		return c
@@ -119,11 +119,11 @@ func (s *source) Ready(n uint64) bool {
 		s.candidates[e.Of].call, s.candidates[e.Of].busy = e.Call, true
 		return true
 	}
-	if s.resigns[n] != nobody {
+	if s.resigns[n] != none {
 		return true
 	}
 	leader := s.offices[e.Of].leader
-	if leader == nobody || s.candidates[leader].busy {
+	if leader == none || s.candidates[leader].busy {
 		return false
 	}
 	s.resigns[n] = leader
@@ -134,8 +134,8 @@ func (s *source) Ready(n uint64) bool {
 
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
-	c := s.whose(n)
-	k, call := &s.candidates[c], s.what(n)
+	c := s.candidateOf(n)
+	k, call := &s.candidates[c], s.callOf(n)
 	made := call
 	k.entered = k.entered || call != Renew
 	shape := &s.way.Shapes[call]
@@ -147,7 +147,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	case call == Renew:
 		s.renew(c, op)
 		return reference(c, call)
-	case s.bare(c, call): // the lease ended while the call waited, or before the first call
+	case s.needsLease(c, call): // the lease ended while the call waited, or before the first call
 		k.call, made = Renew, Renew
 		s.renew(c, op)
 	default:
@@ -155,14 +155,14 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	}
 	k.lost, k.sent = false, s.now
 	if s.records != nil && !planned(n) {
-		k.asks = s.asking(c)
+		k.asks = s.stateOf(c)
 	}
 	switch {
-	case k.owes > 0 && (call == Resign || !s.leader(c)): // the planned resignation is sent now, or is no longer needed
-		s.plans(c, k.owes)
+	case k.owes > 0 && (call == Resign || !s.isLeader(c)): // the planned resignation is sent now, or is no longer needed
+		s.beginHandover(c, k.owes)
 	case call != Resign:
 	default:
-		s.ceases(c, false, k.due)
+		s.stepDown(c, false, k.due)
 	}
 	k.owes = 0 // a leader that stands instead keeps the office
 	return reference(c, made)
@@ -170,7 +170,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 
 // Kind implements engine.Source.
 func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
-	shape := &s.way.Shapes[s.what(n)]
+	shape := &s.way.Shapes[s.callOf(n)]
 	return shape.Kind, shape.Level
 }
 
@@ -188,7 +188,7 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	c, call := int(ref&(1<<candidateBits-1)), Call(ref>>candidateBits) // #nosec G115 -- as Fill made it
 	k := &s.candidates[c]
 	if call == Renew || call == planRenew {
-		return s.renewed(c, ev, call == planRenew)
+		return s.handleRenewal(c, ev, call == planRenew)
 	}
 	k.busy = false
 	if s.leases == nil && s.life > 0 { // every request keeps the session alive
@@ -197,11 +197,11 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 			k.wrote = k.sent
 		}
 	}
-	outcome := s.recipe.answered(s, c, call, ev)
+	outcome := s.recipe.handleResponse(s, c, call, ev)
 	s.judged = outcome.Failed()
 	k.watches = k.watches && !k.lost
 	if (k.news || k.lost) && !k.busy {
-		s.recipe.told(s.Script, c, true)
+		s.recipe.handleChange(s.Script, c, true)
 	}
 	k.news, k.lost = false, false
 	return outcome
@@ -214,37 +214,37 @@ func (s *source) Failed(n uint64) {
 		s.judged = false
 		return
 	}
-	c := s.whose(n)
-	if c == nobody || planned(n) {
+	c := s.candidateOf(n)
+	if c == none || planned(n) {
 		return // Ended handles a lease that is gone
 	}
 	if k := &s.candidates[c]; k.busy {
-		s.want(c, s.recipe.again(s.Script, c, k.call), true)
+		s.want(c, s.recipe.retryCall(s.Script, c, k.call), true)
 	}
 }
 
 // Ended implements engine.Reactive.
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	s.ended(n, o, response, service)
-	if c := s.whose(n); c != nobody {
+	if c := s.candidateOf(n); c != none {
 		s.kill(s.officeOf(c))
 	}
 }
 
 func (s *source) ended(n uint64, o kv.Outcome, response, service int64) {
-	call := s.what(n)
+	call := s.callOf(n)
 	calls := &s.calls[call]
 	calls.Ended(o, response, service)
 	if call == Renew {
 		if o.Failed() {
-			s.renewing[s.whose(n)] = 0
+			s.renewing[s.candidateOf(n)] = 0
 		}
 		if o == kv.BadRequest {
-			s.bereft(s.whose(n))
+			s.loseLease(s.candidateOf(n))
 		}
 		return
 	}
-	if c := s.whose(n); c != nobody {
+	if c := s.candidateOf(n); c != none {
 		k := &s.candidates[c]
 		of := s.officeOf(c)
 		switch {
@@ -256,15 +256,15 @@ func (s *source) ended(n uint64, o kv.Outcome, response, service int64) {
 		}
 		k.settled = k.settled || !k.busy
 	}
-	if s.won == nobody {
+	if s.won == none {
 		return
 	}
 	due := s.wonDue
 	if n&promptMark == 0 {
 		due = s.schedule.Due[n]
 	}
-	s.took(s.won, due+response)
-	s.won = nobody
+	s.countVacancy(s.won, due+response)
+	s.won = none
 }
 
 // Notified implements engine.Reactive.
@@ -288,12 +288,12 @@ func (s *source) Notified(ev *store.Event) {
 		return
 	}
 	if ev.What == store.Ended {
-		if !s.leader(c) {
-			s.want(c, s.recipe.again(s.Script, c, Await), false)
+		if !s.isLeader(c) {
+			s.want(c, s.recipe.retryCall(s.Script, c, Await), false)
 		}
 		return
 	}
-	s.recipe.told(s.Script, c, ev.Version == 0 || s.way.Watches)
+	s.recipe.handleChange(s.Script, c, ev.Version == 0 || s.way.Watches)
 }
 
 // patience limits the wait for a leader of every office after the window has closed.
@@ -308,7 +308,7 @@ func (s *source) Awaits(now int64) bool {
 		return false
 	}
 	for i := range s.offices {
-		if s.offices[i].leader == nobody {
+		if s.offices[i].leader == none {
 			return true
 		}
 	}
@@ -321,13 +321,13 @@ func (s *source) Awaits(now int64) bool {
 func (s *source) Lost(place int) {
 	c := place
 	if s.records != nil {
-		s.records.lost(place)
+		s.records.loseConnection(place)
 	}
 	switch {
 	case place >= s.All(): // the connection for waiting, through which a leader sees that it still holds the lock
 		c -= s.All()
-		if s.leader(c) {
-			s.ceases(c, false, s.now)
+		if s.isLeader(c) {
+			s.stepDown(c, false, s.now)
 			if k := &s.candidates[c]; !k.busy {
 				k.watches = false
 				s.want(c, Look, false)
@@ -337,7 +337,7 @@ func (s *source) Lost(place int) {
 	case s.way.Watches: // waiting uses another connection
 		return
 	case s.leases == nil:
-		s.ceases(c, false, s.now)
+		s.stepDown(c, false, s.now)
 	}
 	k := &s.candidates[c]
 	if k.dead {
@@ -349,8 +349,8 @@ func (s *source) Lost(place int) {
 	}
 	s.broke = s.now
 	k.lost = k.busy // a watch that the call set is gone, even if its response still arrives
-	if k.watches = false; k.entered && !k.busy && !s.leader(c) {
-		s.want(c, s.recipe.again(s.Script, c, Await), false)
+	if k.watches = false; k.entered && !k.busy && !s.isLeader(c) {
+		s.want(c, s.recipe.retryCall(s.Script, c, Await), false)
 	}
 }
 
@@ -358,9 +358,9 @@ func (s *source) Lost(place int) {
 func (s *source) Expired(place int) {
 	if place < s.All() {
 		if s.records != nil {
-			s.records.expired(place)
+			s.records.expireSession(place)
 		}
-		s.recipe.expired(s.Script, place)
+		s.recipe.handleExpiry(s.Script, place)
 	}
 }
 
@@ -369,30 +369,31 @@ func (s *source) Expired(place int) {
 type recipe interface {
 	// fill makes a candidate's call.
 	fill(s *source, c int, call Call, op *store.Op)
-	// answered handles the response to the call.
-	answered(s *source, c int, call Call, ev *store.Event) kv.Outcome
-	// told handles a change of the key for which a candidate waits; gone reports that the key is
-	// gone, or may be. For example, a race's candidate stands when the leader's key is gone.
-	told(s *Script, c int, gone bool)
-	// again returns the call to make after a failed call, or after a candidate may have missed
+	// handleResponse handles the response to the call.
+	handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome
+	// handleChange handles a change of the key for which a candidate waits; gone reports that the
+	// key is gone, or may be. For example, a race's candidate stands when the leader's key is gone.
+	handleChange(s *Script, c int, gone bool)
+	// retryCall returns the call to make after a failed call, or after a candidate may have missed
 	// changes.
-	again(s *Script, c int, failed Call) Call
-	// expired handles the end of a candidate's session.
-	expired(s *Script, c int)
+	retryCall(s *Script, c int, failed Call) Call
+	// handleExpiry handles the end of a candidate's session.
+	handleExpiry(s *Script, c int)
 }
 
-// one makes a call of a single part.
-func (s *source) one(p call.Part) {
+// setCall makes a call of a single part.
+func (s *source) setCall(p call.Part) {
 	s.parts[0] = p
 	s.call = call.Call{Parts: s.parts[:1]}
 }
 
-// office sets the source's key to that of a candidate's office.
-func (s *source) office(c int) { s.key = AppendOffice(s.key[:0], s.prefix, c/s.Candidates) }
+// setOfficeKey sets the source's key to that of a candidate's office.
+func (s *source) setOfficeKey(c int) { s.key = AppendOffice(s.key[:0], s.prefix, c/s.Candidates) }
 
-// name sets the source's value to a candidate's name and returns it. In a SessionRace, which does
-// not recognize a leader by the value, each name differs, so that a value identifies its write.
-func (s *source) name(c int) call.Value {
+// setName sets the source's value to a candidate's name and returns it. In a SessionRace, which
+// does not recognize a leader by the value, each name differs, so that a value identifies its
+// write.
+func (s *source) setName(c int) call.Value {
 	run := s.run
 	if s.way.Recipe == SessionRace {
 		s.written++
@@ -402,8 +403,8 @@ func (s *source) name(c int) call.Value {
 	return call.Value{Size: len(s.value), Text: s.value}
 }
 
-// named reports whether a value is the candidate's name in this run.
-func (s *source) named(c int, value []byte) bool {
+// isName reports whether a value is the candidate's name in this run.
+func (s *source) isName(c int, value []byte) bool {
 	of, run, ok := Candidate(value)
 	return ok && of == c && run == s.run
 }
@@ -411,7 +412,7 @@ func (s *source) named(c int, value []byte) bool {
 // await makes a call that reads the source's key from the contacted member and sets a one-shot
 // watch on it for the candidate.
 func (s *source) await(c int, op *store.Op) {
-	s.one(call.Part{Action: call.Read, Key: s.key, Flags: call.Local})
+	s.setCall(call.Part{Action: call.Read, Key: s.key, Flags: call.Local})
 	s.parts[1] = call.Part{Action: call.Watch, Key: s.key}
 	s.call.Parts = s.parts[:2]
 	s.watch = store.WatchOp{Watcher: uint32(c)} // #nosec G115 -- at most maxCandidates

@@ -89,14 +89,14 @@ func (s *scripted) run(n uint64) {
 func (s *scripted) answer(n uint64) {
 	op, ev := &s.op, &s.ev
 	if s.Place(n) < 0 {
-		s.t.Fatalf("operation %d has no place", n)
+		s.t.Fatalf("operation %d waits for no connection", n)
 	}
 	ref := s.Fill(measure.Measured, n, 0, op)
-	c, call := s.whose(n), s.what(n)
+	c, call := s.candidateOf(n), s.callOf(n)
 	queue := &s.queues[c/s.Candidates]
 	s.zxid++
 	*ev = store.Event{At: s.zxid, Count: 1}
-	gone := int32(nobody)
+	gone := int32(none)
 	switch {
 	case call == Resign:
 		gone = int32(c)
@@ -114,19 +114,19 @@ func (s *scripted) answer(n uint64) {
 		*queue = append(*queue, int32(c))
 		s.numbers[c] = s.zxid
 		if s.way.Recipe == EphemeralQueue {
-			s.node(c, s.source.run, s.zxid+1)
+			s.setNodeKey(c, s.source.run, s.zxid+1)
 			ev.Key = s.key
 		}
 	case call == Look && s.way.Recipe == SessionRace:
 		if len(*queue) > 0 {
 			holder := int((*queue)[0])
-			s.held = append(s.held[:0], s.session(holder)...)
+			s.held = append(s.held[:0], s.sessionName(holder)...)
 			ev.Before, ev.BeforeRevision = s.held, s.numbers[holder]
 		}
 	case call == Look && s.way.Recipe == LeaseQueue:
 		for i := 1; i < len(*queue); i++ {
 			if (*queue)[i] == int32(c) {
-				s.leaseKey(c, s.leases[(*queue)[i-1]])
+				s.setLeaseKey(c, s.leases[(*queue)[i-1]])
 				ev.Key = s.key
 			}
 		}
@@ -135,7 +135,7 @@ func (s *scripted) answer(n uint64) {
 		keys.Begin(0)
 		for i := range *queue {
 			of := (*queue)[len(*queue)-1-i]
-			s.node(int(of), s.source.run, s.numbers[of]+1)
+			s.setNodeKey(int(of), s.source.run, s.numbers[of]+1)
 			keys.Add(0, s.key[len("p/e000000/"):], nil, 0)
 		}
 		keys.Add(0, somethingElse, nil, 0)
@@ -149,7 +149,7 @@ func (s *scripted) answer(n uint64) {
 	}
 	s.Ended(n, ev.Outcome, 1000, 900)
 	s.recorded(ref, c)
-	if gone == nobody {
+	if gone == none {
 		return
 	}
 	for w := range s.waiting {
@@ -237,7 +237,7 @@ func handOver(t *testing.T, app Application, way int, checked bool) {
 
 // A candidate that becomes leader while another leads, or with a token that is not higher than the
 // previous leader's, got a wrong response. After the loss of the other's connection it did not.
-func TestTwoThatLeadAtOnceAreAWrongAnswer(t *testing.T) {
+func TestSecondLeaderIsAWrongResponse(t *testing.T) {
 	begin := func() *scripted {
 		s := newScripted(t, Application{}, 0)
 		for n := range uint64(12) {
@@ -271,8 +271,9 @@ func TestTwoThatLeadAtOnceAreAWrongAnswer(t *testing.T) {
 }
 
 // A failed call is repeated after a pause. A failed resignation is repeated if the candidate's node
-// has a unique name. In a race the node may be another candidate's by then, so the candidate stands.
-func TestFailedCallsAreMadeAgain(t *testing.T) {
+// has a unique name. In a race the node may be another candidate's by then, so the candidate
+// stands.
+func TestFailedCallsAreRepeated(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		s, want := newScripted(t, app, 0), Stand
 		if app.Queue {
@@ -285,11 +286,11 @@ func TestFailedCallsAreMadeAgain(t *testing.T) {
 		var op store.Op
 		s.Prompt(s.now)
 		if !s.Ready(n) {
-			t.Fatal("nobody leads")
+			t.Fatal("the office has no leader")
 		}
 		ref := s.Fill(measure.Measured, n, 0, &op)
-		c := s.whose(n)
-		if s.leader(c) || op.Call.Parts[0].Action != call.Remove {
+		c := s.candidateOf(n)
+		if s.isLeader(c) || op.Call.Parts[0].Action != call.Remove {
 			t.Errorf("%d leads, and %+v", ref, op.Call)
 		}
 		s.Failed(n)
@@ -299,30 +300,30 @@ func TestFailedCallsAreMadeAgain(t *testing.T) {
 		}
 		s.now = s.NextPrompt()
 		next, due, ok := s.Prompt(s.now)
-		if !ok || due != s.now || s.whose(next) != c || s.what(next) != want {
+		if !ok || due != s.now || s.candidateOf(next) != c || s.callOf(next) != want {
 			t.Errorf("operation %x of %d is prompted at %d, due %d", next, c, s.now, due)
 		}
 	}
 }
 
 // A session's name is preserved, and other text is rejected.
-func TestSessionsKeepTheirNames(t *testing.T) {
+func TestSessionNamesRoundTrip(t *testing.T) {
 	s := newScripted(t, Application{}, 2)
 	const name = "f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd"
-	s.granted(3, &store.Event{Value: []byte(name)})
-	if got := string(s.session(3)); got != name {
+	s.keepLease(3, &store.Event{Value: []byte(name)})
+	if got := string(s.sessionName(3)); got != name {
 		t.Errorf("%s is written as %s", name, got)
 	}
 	for _, wrong := range []string{"", "f0e1d2c3", name + "0", "F0e1d2c3-0000-4a5b-8c7d-00ff1234abcd"} {
-		if high, low := halves([]byte(wrong)); high != 0 || low != 0 {
+		if high, low := splitSession([]byte(wrong)); high != 0 || low != 0 {
 			t.Errorf("%q is accepted as a session", wrong)
 		}
 	}
 }
 
-// A leader whose lease has expired for lack of renewals is not a second leader. A leader whose lease
-// is gone requests another, and stands with it.
-func TestALeaseThatIsGone(t *testing.T) {
+// A leader whose lease has expired for lack of renewals is not a second leader. A leader whose
+// lease is gone requests another, and stands with it.
+func TestCandidateReplacesALeaseThatIsGone(t *testing.T) {
 	s := newScripted(t, Application{Queue: true}, 1)
 	for n, e := range s.schedule.Entries {
 		if e.Call == Stand {
@@ -333,18 +334,18 @@ func TestALeaseThatIsGone(t *testing.T) {
 	for c := range s.Candidates {
 		s.lives[c] = int64(s.way.Lives)
 	}
-	if wrong := s.leads((first+1)%s.Candidates, 1<<40); string(wrong) != string(twoLead) {
+	if wrong := s.becomeLeader((first+1)%s.Candidates, 1<<40); string(wrong) != string(twoLead) {
 		t.Errorf("while the leader's lease lives: %q", wrong)
 	}
 	s.offices[0].leader, s.Script.now = int32(first), s.lives[first]+1
 	s.lives[(first+1)%s.Candidates] = s.Script.now // it has renewed its own lease
-	if wrong := s.leads((first+1)%s.Candidates, 1<<41); wrong != nil {
+	if wrong := s.becomeLeader((first+1)%s.Candidates, 1<<41); wrong != nil {
 		t.Errorf("after the end of the leader's lease: %q", wrong)
 	}
 	c := s.Candidates // a candidate for another office
-	s.Ended(s.number(c, planRenew), kv.BadRequest, 1000, 900)
+	s.Ended(s.newNumber(c, planRenew), kv.BadRequest, 1000, 900)
 	n, _, ok := s.Prompt(s.now)
-	if !ok || s.whose(n) != c || s.what(n) != Renew {
+	if !ok || s.candidateOf(n) != c || s.callOf(n) != Renew {
 		t.Fatalf("operation %x follows", n)
 	}
 	var op store.Op
@@ -355,14 +356,14 @@ func TestALeaseThatIsGone(t *testing.T) {
 	if o := s.Check(op.Kind, ref, &store.Event{Count: 77}); o != kv.OK || s.leases[c] != 77 {
 		t.Errorf("%v, and it has the lease %d", o, s.leases[c])
 	}
-	if n, _, ok = s.Prompt(s.now); !ok || s.whose(n) != c || s.what(n) != Stand {
+	if n, _, ok = s.Prompt(s.now); !ok || s.candidateOf(n) != c || s.callOf(n) != Stand {
 		t.Errorf("operation %x follows", n)
 	}
 }
 
 // Consul's default health check ends the sessions of a member that is considered lost, before their
 // TTL. The load would report that as a fault, so it requests sessions without the check.
-func TestSessionsEndByTheirTimeAlone(t *testing.T) {
+func TestSessionsHaveNoHealthCheck(t *testing.T) {
 	for way, want := range map[int]call.Flags{1: 0, 2: call.Unchecked} {
 		s := newScripted(t, Application{}, way)
 		var op store.Op

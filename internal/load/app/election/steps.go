@@ -22,7 +22,7 @@ type chronicle struct {
 	engine.HistoryBase
 	script   *Script
 	to       *history.Recorder
-	tell     teller
+	calls    callRecorder
 	of       []recorded // by candidate
 	left     app.LeftKeys
 	last     int64            // end of the latest operation or event
@@ -57,12 +57,12 @@ type recorded struct {
 	older []app.EphemeralKey
 }
 
-// teller records a recipe's calls.
-type teller interface {
-	// ended records a candidate's call. o is complete except for what depends on the recipe.
-	ended(c *chronicle, of int, call Call, ev *store.Event, o *history.Op)
-	// lives reports whether the recipe's keys end with leases, not with connections' sessions.
-	lives() bool
+// callRecorder records a recipe's calls.
+type callRecorder interface {
+	// record records a candidate's call. o is complete except for what depends on the recipe.
+	record(c *chronicle, of int, call Call, ev *store.Event, o *history.Op)
+	// usesLeases reports whether the recipe's keys end with leases, not with connections' sessions.
+	usesLeases() bool
 }
 
 var _ app.Steps = (*chronicle)(nil)
@@ -76,17 +76,17 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	if o.Outcome == kv.WrongAnswer && !ev.Outcome.Failed() {
 		o.Outcome = ev.Outcome // the response is right; the leader that it implies is wrong
 	}
-	if c.script.over != nobody {
-		c.of[of].over, c.script.over = c.script.over+1, nobody
+	if c.script.over != none {
+		c.of[of].over, c.script.over = c.script.over+1, none
 	}
-	if c.tell.lives() {
-		c.mayHaveEnded(of/c.script.Candidates, o.Done, o.Done)
+	if c.calls.usesLeases() {
+		c.recordExpiries(of/c.script.Candidates, o.Done, o.Done)
 	}
 	if call == Renew || call == planRenew {
-		if c.tell.lives() {
-			c.renewed(of, lease, ev, o)
+		if c.calls.usesLeases() {
+			c.recordRenewal(of, lease, ev, o)
 		} else {
-			c.reached(of, o)
+			c.recordReached(of, o)
 		}
 		return
 	}
@@ -97,15 +97,15 @@ func (c *chronicle) Ended(done *engine.Completion) {
 			key, ok = c.members[asks.before]
 		}
 		if ok {
-			c.begins(of, key, asks.from, ev, o)
+			c.beginWatcher(of, key, asks.from, ev, o)
 		}
 		return
 	}
-	c.tell.ended(c, of, call, ev, o)
+	c.calls.record(c, of, call, ev, o)
 }
 
-// nobodys is the identity of values that no candidate of this run writes.
-const nobodys = 1
+// foreign is the identity of values that no candidate of this run writes.
+const foreign = 1
 
 // identity returns the identity of a value's write: its candidate and, if each name identifies its
 // write, the write's number.
@@ -113,20 +113,20 @@ func (c *chronicle) identity(value []byte) uint64 {
 	s := c.script
 	of, run, ok := Candidate(value)
 	if !ok || of >= s.All() {
-		return nobodys
+		return foreign
 	}
 	which := run - s.run
 	switch {
 	case s.way.Recipe != SessionRace && which != 0, s.way.Recipe == SessionRace && which == 0:
-		return nobodys
+		return foreign
 	case s.way.Recipe != SessionRace:
 		which = 1
 	}
 	return uint64(which)<<candidateBits | uint64(of) // #nosec G115 -- a count
 }
 
-// writes returns the identity of the value that a candidate's call writes.
-func (c *chronicle) writes(of int) uint64 {
+// valueOf returns the identity of the value that a candidate's call writes.
+func (c *chronicle) valueOf(of int) uint64 {
 	which := uint32(1)
 	if c.script.way.Recipe == SessionRace {
 		which = c.script.candidates[of].asks.wrote
@@ -134,21 +134,21 @@ func (c *chronicle) writes(of int) uint64 {
 	return uint64(which)<<candidateBits | uint64(of) // #nosec G115 -- a count
 }
 
-// shown completes o, a read or a refused call, with the key's value in the response; mod is the
+// setRead completes o, a read or a refused call, with the key's value in the response; mod is the
 // value's revision, and 0 if the key does not exist.
-func (c *chronicle) shown(ev *store.Event, mod int64, o *history.Op) {
+func (c *chronicle) setRead(ev *store.Event, mod int64, o *history.Op) {
 	if o.Read = history.Absent; mod <= 0 {
 		return
 	}
-	if o.Read, o.Mod = c.identity(ev.Value), mod; o.Read == nobodys && c.script.leases == nil {
+	if o.Read, o.Mod = c.identity(ev.Value), mod; o.Read == foreign && c.script.leases == nil {
 		c.left.MayEnd(c.to, o.Key, o.Done)
 	}
 }
 
-// begins records that a candidate waits for a key. Each wait is a new watcher of one key, which
-// starts at revision from; 0: it reports what is written after the response. A one-shot watch
+// beginWatcher records that a candidate waits for a key. Each wait is a new watcher of one key,
+// which starts at revision from; 0: it reports what is written after the response. A one-shot watch
 // reports a single change.
-func (c *chronicle) begins(of int, key uint64, from int64, ev *store.Event, o *history.Op) {
+func (c *chronicle) beginWatcher(of int, key uint64, from int64, ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK {
 		return
 	}
@@ -156,7 +156,7 @@ func (c *chronicle) begins(of int, key uint64, from int64, ev *store.Event, o *h
 	r.watcher, r.watches, r.watched = c.watchers, true, key
 	c.watchers++
 	c.to.Add(&history.Op{
-		Kind: kv.Watch, Watch: history.Began, Session: r.watcher, Member: o.Member, Key: key, Written: 1, Mod: from, Joined: !c.tell.lives(),
+		Kind: kv.Watch, Watch: history.Began, Session: r.watcher, Member: o.Member, Key: key, Written: 1, Mod: from, Joined: !c.calls.usesLeases(),
 		Invoked: o.Invoked, Done: o.Done, At: max(ev.At, 0),
 	})
 }
@@ -178,17 +178,17 @@ func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64
 		c.to.Add(o)
 		return
 	}
-	if o.Watch != history.Happened || !c.happened(r, ev, o) {
+	if o.Watch != history.Happened || !c.completeEvent(r, ev, o) {
 		return
 	}
-	if c.tell.lives() {
-		c.mayHaveEnded(int(watcher)/c.script.Candidates, now, now)
+	if c.calls.usesLeases() {
+		c.recordExpiries(int(watcher)/c.script.Candidates, now, now)
 	}
 	c.to.Add(o)
 }
 
-// happened completes o, a watch event. It returns false if the event cannot be verified.
-func (c *chronicle) happened(r *recorded, ev *store.Event, o *history.Op) bool {
+// completeEvent completes o, a watch event. It returns false if the event cannot be verified.
+func (c *chronicle) completeEvent(r *recorded, ev *store.Event, o *history.Op) bool {
 	s := c.script
 	switch s.way.Recipe {
 	case EphemeralRace, EphemeralQueue:
@@ -200,7 +200,7 @@ func (c *chronicle) happened(r *recorded, ev *store.Event, o *history.Op) bool {
 			return false
 		}
 	}
-	if s.leases != nil && !c.names(r.watched, ev.Key) {
+	if s.leases != nil && !c.hasNumber(r.watched, ev.Key) {
 		o.Outcome = kv.WrongAnswer
 		return true
 	}
@@ -213,19 +213,19 @@ func (c *chronicle) happened(r *recorded, ev *store.Event, o *history.Op) bool {
 	return true
 }
 
-// names reports whether the key with a number is key.
-func (c *chronicle) names(number uint64, key []byte) bool {
+// hasNumber reports whether the key with a number is key.
+func (c *chronicle) hasNumber(number uint64, key []byte) bool {
 	s := c.script
 	if s.way.Recipe == LeaseQueue {
-		got, ok := c.member(key)
+		got, ok := c.numberOf(key)
 		return ok && got == number
 	}
 	c.key = s.AppendKey(c.key[:0], number)
 	return bytes.Equal(c.key, key)
 }
 
-// lost notes that the watcher on a lost connection is gone.
-func (c *chronicle) lost(place int) {
+// loseConnection notes that the watcher on a lost connection is gone.
+func (c *chronicle) loseConnection(place int) {
 	switch all := len(c.of); {
 	case !c.script.way.Watches && place < all:
 		c.of[place].watches = false

@@ -11,25 +11,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// tellLeases records elections by keys that end with leases. A compare-and-set that expects no key
-// creates the key, and a conditional delete removes it. The candidate with the oldest key holds the
-// office's lock from when it learns that until it gives the office up.
-type tellLeases struct{ queue bool }
+// leaseRecorder records elections by keys that end with leases. A compare-and-set that expects no
+// key creates the key, and a conditional delete removes it. The candidate with the oldest key holds
+// the office's lock from when it learns that until it gives the office up.
+type leaseRecorder struct{ queue bool }
 
-func (tellLeases) lives() bool { return true }
+func (leaseRecorder) usesLeases() bool { return true }
 
-func (t tellLeases) ended(c *chronicle, of int, call Call, ev *store.Event, o *history.Op) {
+func (t leaseRecorder) record(c *chronicle, of int, call Call, ev *store.Event, o *history.Op) {
 	s, r := c.script, &c.of[of]
 	asks := &s.candidates[of].asks
 	switch call {
 	case Stand:
-		o.Key, o.Written = c.keyOf(of, asks.lease), c.writes(of)
+		o.Key, o.Written = c.keyOf(of, asks.lease), c.valueOf(of)
 		if o.Outcome == kv.Conflict {
-			c.shown(ev, ev.Mod, o)
+			c.setRead(ev, ev.Mod, o)
 		}
-		c.stood(of, asks.lease, o)
+		c.noteStand(of, asks.lease, o)
 	case Resign:
-		c.released(of, o)
+		c.recordResignation(of, o)
 		o.Key, o.Expected = c.keyOf(of, asks.lease), asks.own
 		if o.Outcome == kv.Conflict { // the response does not contain the present key
 			o.Read = history.Unseen
@@ -38,17 +38,17 @@ func (t tellLeases) ended(c *chronicle, of int, call Call, ev *store.Event, o *h
 			r.key.Absent()
 		}
 	case Look:
-		if c.before(ev, o) {
+		if c.completeLook(ev, o) {
 			c.to.Add(o)
 		}
-		c.leads(of, s.candidates[of].own, o)
+		c.recordHold(of, s.candidates[of].own, o)
 		return
 	default: // a watcher's end, or its failed start
 		return
 	}
 	c.to.Add(o)
 	if call == Stand && !t.queue {
-		c.leads(of, s.candidates[of].own, o)
+		c.recordHold(of, s.candidates[of].own, o)
 	}
 }
 
@@ -60,8 +60,8 @@ func (c *chronicle) keyOf(of int, lease int64) uint64 {
 	return c.members[lease]
 }
 
-// stood notes a call that created, or may have created, a key with a lease.
-func (c *chronicle) stood(of int, lease int64, o *history.Op) {
+// noteStand notes a call that created, or may have created, a key with a lease.
+func (c *chronicle) noteStand(of int, lease int64, o *history.Op) {
 	r := &c.of[of]
 	if lease != r.lease.ID {
 		if o.Acknowledged() || o.Indefinite() {
@@ -72,21 +72,21 @@ func (c *chronicle) stood(of int, lease int64, o *history.Op) {
 	r.key.MayBeMade(o)
 }
 
-// before completes o, a read of the newest key in the queue that is older than the candidate's own.
-// It returns false if the response contains no known key.
-func (c *chronicle) before(ev *store.Event, o *history.Op) (ok bool) {
+// completeLook completes o, a read of the newest key in the queue that is older than the
+// candidate's own. It returns false if the response contains no known key.
+func (c *chronicle) completeLook(ev *store.Event, o *history.Op) (ok bool) {
 	if o.Outcome != kv.OK || len(ev.Key) == 0 {
 		return false
 	}
-	if o.Key, ok = c.member(ev.Key); ok {
+	if o.Key, ok = c.numberOf(ev.Key); ok {
 		o.Read, o.Mod = c.identity(ev.Value), ev.Revision
 	}
 	return ok
 }
 
-// member returns the number of a key that is named after a lease.
-func (c *chronicle) member(key []byte) (number uint64, ok bool) {
-	lease, ok := leaseIn(key[bytes.LastIndexByte(key, '/')+1:])
+// numberOf returns the number of a key that is named after a lease.
+func (c *chronicle) numberOf(key []byte) (number uint64, ok bool) {
+	lease, ok := parseLease(key[bytes.LastIndexByte(key, '/')+1:])
 	if !ok {
 		return 0, false
 	}
@@ -94,10 +94,10 @@ func (c *chronicle) member(key []byte) (number uint64, ok bool) {
 	return number, ok
 }
 
-// renewed records the grant of a lease, or a renewal that succeeded or found the lease gone.
-func (c *chronicle) renewed(of int, lease int64, ev *store.Event, o *history.Op) {
+// recordRenewal records the grant of a lease, or a renewal that succeeded or found the lease gone.
+func (c *chronicle) recordRenewal(of int, lease int64, ev *store.Event, o *history.Op) {
 	if lease == 0 {
-		c.granted(of, ev, o)
+		c.recordGrant(of, ev, o)
 		return
 	}
 	r := &c.of[of]
@@ -106,17 +106,17 @@ func (c *chronicle) renewed(of int, lease int64, ev *store.Event, o *history.Op)
 		r.key.Ended = false
 	}
 	if c.to.Add(o); gone {
-		c.leaseOver(of, o)
+		c.recordLeaseEnd(of, o)
 	}
 }
 
-// granted records a candidate's new lease. If the previous lease was found gone, the key named after
-// it does not exist at the response's revision.
-func (c *chronicle) granted(of int, ev *store.Event, o *history.Op) {
+// recordGrant records a candidate's new lease. If the previous lease was found gone, the key named
+// after it does not exist at the response's revision.
+func (c *chronicle) recordGrant(of int, ev *store.Event, o *history.Op) {
 	s, r := c.script, &c.of[of]
 	lease := ev.Count
 	if s.way.Recipe == SessionRace {
-		lease, _ = halves(ev.Value)
+		lease, _ = splitSession(ev.Value)
 	}
 	if o.Outcome != kv.OK || lease == 0 || lease != s.leases[of] {
 		return
@@ -139,10 +139,10 @@ func (c *chronicle) granted(of int, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// leaseOver records that a candidate's lease was found gone, and its key with it. The response does
-// not show the revision of that: etcd writes the header before it looks for the lease, and waits for
-// the end of a lease that has expired.
-func (c *chronicle) leaseOver(of int, o *history.Op) {
+// recordLeaseEnd records that a candidate's lease was found gone, and its key with it. The response
+// does not show the revision of that: etcd writes the header before it looks for the lease, and
+// waits for the end of a lease that has expired.
+func (c *chronicle) recordLeaseEnd(of int, o *history.Op) {
 	r := &c.of[of]
 	r.lease.MayEnd(c.to, &r.key, uint32(of), o.Done) // #nosec G115 -- a count
 	if r.key.There && c.members != nil {
@@ -152,9 +152,9 @@ func (c *chronicle) leaseOver(of int, o *history.Op) {
 	r.lease, r.hold.Token = app.Lease{}, 0
 }
 
-// mayHaveEnded records for an office's candidates whose leases may have ended by a time that their
-// keys may be gone.
-func (c *chronicle) mayHaveEnded(office int, by, now int64) {
+// recordExpiries records for an office's candidates whose leases may have ended by a time that
+// their keys may be gone.
+func (c *chronicle) recordExpiries(office int, by, now int64) {
 	n := c.script.Candidates
 	for of := office * n; of < (office+1)*n; of++ {
 		if r := &c.of[of]; by == math.MaxInt64 || r.lease.MayHaveEnded(by) {
@@ -165,34 +165,34 @@ func (c *chronicle) mayHaveEnded(office int, by, now int64) {
 
 // Closed implements engine.History: leases are no longer kept alive.
 func (c *chronicle) Closed(now int64) {
-	if c.tell.lives() {
+	if c.calls.usesLeases() {
 		for office := range c.script.Offices {
-			c.mayHaveEnded(office, math.MaxInt64, now)
+			c.recordExpiries(office, math.MaxInt64, now)
 		}
 	}
 }
 
-// leads records that a candidate learned from the response to o that it holds the lock of its
-// office, with a fencing token. If the previous holder had not learned otherwise, its hold ends just
-// after that.
-func (c *chronicle) leads(of int, token int64, o *history.Op) {
+// recordHold records that a candidate learned from the response to o that it holds the lock of its
+// office, with a fencing token. If the previous holder had not learned otherwise, its hold ends
+// just after that.
+func (c *chronicle) recordHold(of int, token int64, o *history.Op) {
 	s, r := c.script, &c.of[of]
 	over := r.over - 1
 	r.over = 0
-	if !s.leader(of) || r.hold.Token == token || r.doubtful || r.lease.ID == 0 {
+	if !s.isLeader(of) || r.hold.Token == token || r.doubtful || r.lease.ID == 0 {
 		return
 	}
 	r.hold.Granted(c.to, uint64(of/s.Candidates), uint32(of), &r.lease, token, o) // #nosec G115 -- counts
-	if over != nobody {
-		c.freed(over, o.Done+1, o.Done+1)
+	if over != none {
+		c.recordRelease(over, o.Done+1, o.Done+1)
 	}
 }
 
-// released records that a candidate's hold ends just before it gives the office up, whether or not
-// that succeeds.
-func (c *chronicle) released(of int, o *history.Op) { c.freed(of, o.Invoked, o.Done) }
+// recordResignation records that a candidate's hold ends just before it gives the office up,
+// whether or not that succeeds.
+func (c *chronicle) recordResignation(of int, o *history.Op) { c.recordRelease(of, o.Invoked, o.Done) }
 
-func (c *chronicle) freed(of int, at, now int64) {
+func (c *chronicle) recordRelease(of int, at, now int64) {
 	r := &c.of[of]
 	r.hold.Released(c.to, uint64(of/c.script.Candidates), uint32(of), &r.lease, at, now) // #nosec G115 -- counts
 }

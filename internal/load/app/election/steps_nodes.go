@@ -7,48 +7,48 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// tellNode records the race for a node with a fixed name. A create is a compare-and-set that expects
-// no node. A one-shot watch reports only the next change, so each wait is a new watcher that starts
-// at the present.
-type tellNode struct{}
+// nodeRecorder records the race for a node with a fixed name. A create is a compare-and-set that
+// expects no node. A one-shot watch reports only the next change, so each wait is a new watcher
+// that starts at the present.
+type nodeRecorder struct{}
 
-func (tellNode) lives() bool { return false }
+func (nodeRecorder) usesLeases() bool { return false }
 
-func (tellNode) ended(c *chronicle, of int, call Call, ev *store.Event, o *history.Op) {
+func (nodeRecorder) record(c *chronicle, of int, call Call, ev *store.Event, o *history.Op) {
 	r := &c.of[of]
 	o.Key = r.key.Number
 	switch call {
 	case Stand:
-		if o.Kind, o.Written = kv.CAS, c.writes(of); o.Outcome == kv.Conflict {
+		if o.Kind, o.Written = kv.CAS, c.valueOf(of); o.Outcome == kv.Conflict {
 			o.Read = history.Unseen // the response does not contain the present node
 		}
 		r.key.MayBeMade(o)
 	case Resign:
 		if !c.script.candidates[of].asks.leads {
-			c.looked(ev, o)
+			c.completeRead(ev, o)
 			break
 		}
-		c.removed(of, o)
+		c.completeRemoval(of, o)
 	case Await:
-		c.looked(ev, o)
+		c.completeRead(ev, o)
 	}
 	c.to.Add(o)
-	c.reached(of, o)
+	c.recordReached(of, o)
 	if call == Await {
-		c.begins(of, r.key.Number, 0, ev, o)
+		c.beginWatcher(of, r.key.Number, 0, ev, o)
 	}
 }
 
-// looked completes o, a read of a node from the contacted member.
-func (c *chronicle) looked(ev *store.Event, o *history.Op) {
+// completeRead completes o, a read of a node from the contacted member.
+func (c *chronicle) completeRead(ev *store.Event, o *history.Op) {
 	if o.Kind, o.Consistency = kv.Get, kv.Local; o.Outcome == kv.OK {
-		c.shown(ev, ev.Made(), o)
+		c.setRead(ev, ev.Made(), o)
 	}
 }
 
-// removed completes o, the delete of a candidate's own node. If the node does not exist, the
-// response is a conflict.
-func (c *chronicle) removed(of int, o *history.Op) {
+// completeRemoval completes o, the delete of a candidate's own node. If the node does not exist,
+// the response is a conflict.
+func (c *chronicle) completeRemoval(of int, o *history.Op) {
 	r := &c.of[of]
 	if o.Kind = kv.Delete; o.Outcome == kv.Conflict {
 		o.Outcome = kv.Miss
@@ -58,9 +58,9 @@ func (c *chronicle) removed(of int, o *history.Op) {
 	}
 }
 
-// reached records how far a response shows the watch on the same session to be. Before the response
-// the store has delivered all earlier changes, and for a read also those of its revision.
-func (c *chronicle) reached(of int, o *history.Op) {
+// recordReached records how far a response shows the watch on the same session to be. Before the
+// response the store has delivered all earlier changes, and for a read also those of its revision.
+func (c *chronicle) recordReached(of int, o *history.Op) {
 	r, upTo := &c.of[of], o.At
 	if o.Kind.Writes() {
 		upTo--
@@ -74,8 +74,8 @@ func (c *chronicle) reached(of int, o *history.Op) {
 // uncertain that the session had lived until then.
 func (c *chronicle) MayEnd(ref uint64, _ uint32, from, now int64) {
 	of := int(ref & (1<<candidateBits - 1)) // #nosec G115 -- as Fill made it
-	closed := from == now && !c.script.candidates[of].dead && c.script.sure(of)
-	c.ends(of, now, closed)
+	closed := from == now && !c.script.candidates[of].dead && c.script.mustLive(of)
+	c.recordSessionEnd(of, now, closed)
 }
 
 // SessionEnded implements engine.History. Nodes that were deleted before are not recorded.
@@ -87,9 +87,9 @@ func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 	r.key.SessionEnded(c.to, o)
 }
 
-// ends records, once per node, that the nodes of a candidate's session may be gone: since their
-// creation, or since now if the session was closed and had lived until then.
-func (c *chronicle) ends(of int, now int64, closed bool) {
+// recordSessionEnd records, once per node, that the nodes of a candidate's session may be gone:
+// since their creation, or since now if the session was closed and had lived until then.
+func (c *chronicle) recordSessionEnd(of int, now int64, closed bool) {
 	r := &c.of[of]
 	for i := range r.older {
 		r.older[i].SessionMayEnd(c.to, uint32(of), closed, now) // #nosec G115 -- a count
@@ -97,9 +97,9 @@ func (c *chronicle) ends(of int, now int64, closed bool) {
 	r.key.SessionMayEnd(c.to, uint32(of), closed, now) // #nosec G115 -- a count
 }
 
-// expired notes that a candidate's session ended before the present one began.
-func (c *chronicle) expired(of int) {
-	c.ends(of, c.last, false)
+// expireSession notes that a candidate's session ended before the present one began.
+func (c *chronicle) expireSession(of int) {
+	c.recordSessionEnd(of, c.last, false)
 	r := &c.of[of]
 	r.key.There, r.order, r.older = false, 0, r.older[:0]
 	if c.script.way.Recipe != EphemeralQueue { // a queue keeps the time since when nodes of a call without a response may exist

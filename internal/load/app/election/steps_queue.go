@@ -8,48 +8,48 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// tellNodes records the queue of sequential nodes. A create is a compare-and-set of a new key. A
-// list is recorded as a read of each node of this run in it, and of each node that is known to have
-// been created and is missing in it.
-type tellNodes struct{}
+// queueRecorder records the queue of sequential nodes. A create is a compare-and-set of a new key.
+// A list is recorded as a read of each node of this run in it, and of each node that is known to
+// have been created and is missing in it.
+type queueRecorder struct{}
 
-func (tellNodes) lives() bool { return false }
+func (queueRecorder) usesLeases() bool { return false }
 
 // nodeShift is the lowest bit of the office's number in a node's key.
 const nodeShift = 40
 
-func (c *chronicle) node(of int, order int64) uint64 {
+func (c *chronicle) nodeKey(of int, order int64) uint64 {
 	return uint64(of/c.script.Candidates)<<nodeShift | uint64(order) // #nosec G115 -- ten digits
 }
 
-func (t tellNodes) ended(c *chronicle, of int, call Call, ev *store.Event, o *history.Op) {
+func (t queueRecorder) record(c *chronicle, of int, call Call, ev *store.Event, o *history.Op) {
 	asks := &c.script.candidates[of].asks
 	switch call {
 	case Stand:
-		t.stood(c, of, ev, o)
+		t.recordStand(c, of, ev, o)
 	case Resign:
-		t.removed(c, of, asks.own, o)
+		t.recordRemoval(c, of, asks.own, o)
 	case Drop:
-		t.removed(c, of, asks.before, o)
+		t.recordRemoval(c, of, asks.before, o)
 	case Look:
-		t.listed(c, of, o)
+		t.recordList(c, of, o)
 	case Await:
 		if asks.run == c.script.run { // a node of an earlier run ends with its session
-			t.awaits(c, of, asks.before, ev, o)
+			t.recordAwait(c, of, asks.before, ev, o)
 		}
 	}
 }
 
-// stood records that a node was created. If the call has no response, the node's number is unknown,
-// and the creation is recorded when another response contains the node.
-func (t tellNodes) stood(c *chronicle, of int, ev *store.Event, o *history.Op) {
+// recordStand records that a node was created. If the call has no response, the node's number is
+// unknown, and the creation is recorded when another response contains the node.
+func (t queueRecorder) recordStand(c *chronicle, of int, ev *store.Event, o *history.Op) {
 	r := &c.of[of]
 	if o.Kind = kv.CAS; o.Indefinite() {
 		if r.key.Unsure == 0 {
 			r.key.Unsure = max(o.Invoked, 1)
 		}
 		if r.seen != 0 {
-			t.knows(c, of, r.seen, o.Done)
+			t.noteNode(c, of, r.seen, o.Done)
 		}
 		return
 	}
@@ -60,34 +60,35 @@ func (t tellNodes) stood(c *chronicle, of int, ev *store.Event, o *history.Op) {
 	if r.key.There { // the list that lacked the node before may be out of date
 		r.older = append(r.older, r.key)
 	}
-	o.Key, o.Written = c.node(of, order), c.writes(of)
+	o.Key, o.Written = c.nodeKey(of, order), c.valueOf(of)
 	r.key.Number, r.key.There, r.order = o.Key, false, order
 	r.key.MayBeMade(o)
 	c.to.Add(o)
 }
 
-// knows notes a node in another candidate's response. If a call without a response may have created
-// the node, its creation and its possible end with the session are recorded, once.
-func (t tellNodes) knows(c *chronicle, of int, order, now int64) {
+// noteNode notes a node in another candidate's response. If a call without a response may have
+// created the node, its creation and its possible end with the session are recorded, once.
+func (t queueRecorder) noteNode(c *chronicle, of int, order, now int64) {
 	r := &c.of[of]
 	if r.seen = order; r.key.Unsure == 0 || order == r.known || order == r.order {
 		return
 	}
 	r.known = order
-	key := c.node(of, order)
+	key := c.nodeKey(of, order)
 	c.to.Add(&history.Op{
-		Kind: kv.CAS, Outcome: kv.ConnectionLost, Session: uint32(of), Key: key, Written: c.writes(of), // #nosec G115 -- a count
+		Kind: kv.CAS, Outcome: kv.ConnectionLost, Session: uint32(of), Key: key, Written: c.valueOf(of), // #nosec G115 -- a count
 		Invoked: min(r.key.Unsure, now), Done: now,
 	})
 	app.RecordGone(c.to, key, uint32(of), r.key.Unsure, now) // #nosec G115 -- a count
 }
 
-// removed records the delete of a node. If the node does not exist, the response is a conflict.
-func (t tellNodes) removed(c *chronicle, of int, order int64, o *history.Op) {
+// recordRemoval records the delete of a node. If the node does not exist, the response is a
+// conflict.
+func (t queueRecorder) recordRemoval(c *chronicle, of int, order int64, o *history.Op) {
 	if order == 0 {
 		return
 	}
-	o.Key = c.node(of, order)
+	o.Key = c.nodeKey(of, order)
 	if o.Kind = kv.Delete; o.Outcome == kv.Conflict {
 		o.Outcome = kv.Miss
 	}
@@ -97,28 +98,28 @@ func (t tellNodes) removed(c *chronicle, of int, order int64, o *history.Op) {
 	c.to.Add(o)
 }
 
-// awaits records a read, with a watch, of the node before a candidate's own.
-func (t tellNodes) awaits(c *chronicle, of int, order int64, ev *store.Event, o *history.Op) {
-	o.Key = c.node(of, order)
+// recordAwait records a read, with a watch, of the node before a candidate's own.
+func (t queueRecorder) recordAwait(c *chronicle, of int, order int64, ev *store.Event, o *history.Op) {
+	o.Key = c.nodeKey(of, order)
 	if o.Outcome == kv.OK {
 		if who, run, ok := Candidate(ev.Value); ok && run == c.script.run && who < len(c.of) {
-			t.knows(c, who, order, o.Done)
+			t.noteNode(c, who, order, o.Done)
 		}
 		o.Read, o.Mod = c.identity(ev.Value), ev.Made()
 	}
 	c.to.Add(o)
-	c.begins(of, o.Key, 0, ev, o)
+	c.beginWatcher(of, o.Key, 0, ev, o)
 }
 
-// listed records a list of an office's nodes.
-func (t tellNodes) listed(c *chronicle, of int, o *history.Op) {
+// recordList records a list of an office's nodes.
+func (t queueRecorder) recordList(c *chronicle, of int, o *history.Op) {
 	if o.Outcome != kv.OK {
 		return
 	}
 	s, h := c.script, c.script.recipe.(*ephemeralQueue).names
 	for i, who := range h.of {
 		if h.runs[i] == s.run && int(who) < len(c.of) {
-			t.knows(c, int(who), h.order[i], o.Done)
+			t.noteNode(c, int(who), h.order[i], o.Done)
 		}
 	}
 	c.lists++
@@ -134,7 +135,7 @@ func (t tellNodes) listed(c *chronicle, of int, o *history.Op) {
 		if r := &c.of[who]; r.order == h.order[i] {
 			r.list = c.lists
 		}
-		part(c.node(of, h.order[i]), c.writes(int(who)))
+		part(c.nodeKey(of, h.order[i]), c.valueOf(int(who)))
 	}
 	first := of / s.Candidates * s.Candidates
 	for who := first; who < first+s.Candidates; who++ {

@@ -28,11 +28,11 @@ func record(t *testing.T, app Application, way int) *recordedLoad {
 
 // ended records a candidate's call, invoked at 100 and done at 200, with the given response. It
 // returns the operations that were recorded.
-func (r *recordedLoad) ended(of int, call Call, asks asked, ev store.Event) []history.Op {
+func (r *recordedLoad) ended(of int, call Call, asks callState, ev store.Event) []history.Op {
 	return r.endedAt(of, call, asks, ev, 100, 200)
 }
 
-func (r *recordedLoad) endedAt(of int, call Call, asks asked, ev store.Event, from, to int64) []history.Op {
+func (r *recordedLoad) endedAt(of int, call Call, asks callState, ev store.Event, from, to int64) []history.Op {
 	r.candidates[of].asks = asks
 	shape := &r.way.Shapes[call]
 	o := history.Op{Kind: shape.Kind, Consistency: shape.Level, Outcome: ev.Outcome, Session: uint32(of), Invoked: from, Done: to}
@@ -42,59 +42,59 @@ func (r *recordedLoad) endedAt(of int, call Call, asks asked, ev store.Event, fr
 
 func (r *recordedLoad) name(of int) []byte { return AppendCandidate(nil, of, r.source.run) }
 
-// whose returns the identity of a value that a candidate writes.
-func whose(of, which uint64) uint64 { return which<<candidateBits | of }
+// valueOf returns the identity of a value that a candidate writes.
+func valueOf(of, which uint64) uint64 { return which<<candidateBits | of }
 
 // of is a candidate for office 1. Each office has 4.
 const of = 6
 
 // The calls of a race for a node are recorded as operations that the verifier knows.
-func TestARaceForANodeIsRecorded(t *testing.T) {
+func TestRecordsARaceForANode(t *testing.T) {
 	r := record(t, Application{}, 0)
-	stood := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: whose(of, 1), At: 50}
-	storetest.SameOps(t, "stood", r.ended(of, Stand, asked{}, store.Event{At: 50}), stood)
+	stood := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: valueOf(of, 1), At: 50}
+	storetest.SameOps(t, "stood", r.ended(of, Stand, callState{}, store.Event{At: 50}), stood)
 	refused := stood
 	refused.Outcome, refused.Read = kv.Conflict, history.Unseen
-	storetest.SameOps(t, "refused", r.ended(of, Stand, asked{}, store.Event{At: 50, Outcome: kv.Conflict}), refused)
+	storetest.SameOps(t, "refused", r.ended(of, Stand, callState{}, store.Event{At: 50, Outcome: kv.Conflict}), refused)
 	gone := history.Op{Kind: kv.Delete, Session: of, Key: 1, At: 60}
-	storetest.SameOps(t, "resigned", r.ended(of, Resign, asked{leads: true}, store.Event{At: 60}), gone)
+	storetest.SameOps(t, "resigned", r.ended(of, Resign, callState{leads: true}, store.Event{At: 60}), gone)
 	gone.Outcome = kv.Miss
-	storetest.SameOps(t, "nothing to remove", r.ended(of, Resign, asked{leads: true}, store.Event{At: 60, Outcome: kv.Conflict}), gone)
-	read := history.Op{Kind: kv.Get, Consistency: kv.Local, Session: of, Key: 1, At: 70, Mod: 65, Read: whose(5, 1)}
-	storetest.SameOps(t, "not the leader", r.ended(of, Resign, asked{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read)
+	storetest.SameOps(t, "nothing to remove", r.ended(of, Resign, callState{leads: true}, store.Event{At: 60, Outcome: kv.Conflict}), gone)
+	read := history.Op{Kind: kv.Get, Consistency: kv.Local, Session: of, Key: 1, At: 70, Mod: 65, Read: valueOf(5, 1)}
+	storetest.SameOps(t, "not the leader", r.ended(of, Resign, callState{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read)
 	began := history.Op{Kind: kv.Watch, Watch: history.Began, Key: 1, Written: 1, At: 70, Joined: true}
-	storetest.SameOps(t, "waits", r.ended(of, Await, asked{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read, began)
+	storetest.SameOps(t, "waits", r.ended(of, Await, callState{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read, began)
 	// A response on the same session shows that the watch has delivered everything before it.
 	reached := history.Op{Kind: kv.Watch, Watch: history.Reached, Key: 1, Mod: 80, Invoked: 200, Done: 200}
-	storetest.SameOps(t, "pinged", r.ended(of, Renew, asked{}, store.Event{At: 80}), reached)
+	storetest.SameOps(t, "pinged", r.ended(of, Renew, callState{}, store.Event{At: 80}), reached)
 	r.c.Told(of, &store.Event{What: store.Notify, Watcher: of, Key: []byte("/x"), Revision: 90, At: 90}, 0, 0, 300)
 	storetest.SameOps(t, "told", r.to.Since(), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 90, At: 90, Invoked: 300, Done: 300})
-	if got := r.ended(of, Renew, asked{}, store.Event{At: 95}); len(got) > 0 {
+	if got := r.ended(of, Renew, callState{}, store.Event{At: 95}); len(got) > 0 {
 		t.Errorf("recorded of a watch after its event: %+v", got)
 	}
 	// The response to its own write does not show that this write's event was delivered.
-	r.ended(of, Await, asked{}, store.Event{At: 96, Mod: 65, Value: r.name(5)})
-	if got := r.ended(of, Stand, asked{}, store.Event{At: 99}); len(got) != 2 || got[1].Watch != history.Reached || got[1].Mod != 98 {
+	r.ended(of, Await, callState{}, store.Event{At: 96, Mod: 65, Value: r.name(5)})
+	if got := r.ended(of, Stand, callState{}, store.Event{At: 99}); len(got) != 2 || got[1].Watch != history.Reached || got[1].Mod != 98 {
 		t.Errorf("recorded of a write: %+v", got)
 	}
 	r.Lost(of)
-	if got := r.ended(of, Stand, asked{}, store.Event{At: 99}); len(got) != 1 {
+	if got := r.ended(of, Stand, callState{}, store.Event{At: 99}); len(got) != 1 {
 		t.Errorf("recorded after the loss of the connection: %+v", got)
 	}
-	if got := r.c.identity([]byte("damaged")); got != nobodys {
+	if got := r.c.identity([]byte("damaged")); got != foreign {
 		t.Errorf("a damaged value is %d", got)
 	}
 }
 
 // The end of a session is recorded, once per node, as a delete that may have been executed: at any
 // time since the creation if the connection was lost, and since now if the session was closed.
-func TestSessionsEndsAreRecorded(t *testing.T) {
+func TestRecordsSessionEnds(t *testing.T) {
 	gone := func(from, now int64) history.Op {
 		return history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: of, Key: 1, Invoked: from, Done: now}
 	}
 	standing := func() *recordedLoad {
 		r := record(t, Application{}, 0)
-		r.ended(of, Stand, asked{}, store.Event{At: 50})
+		r.ended(of, Stand, callState{}, store.Event{At: 50})
 		return r
 	}
 	ref := reference(of, Stand)
@@ -110,13 +110,13 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 	r.c.MayEnd(ref, of, 500, 500)
 	storetest.SameOps(t, "dead", r.to.Since(), gone(100, 500))
 	r = standing()
-	r.ended(of, Resign, asked{leads: true}, store.Event{At: 60})
+	r.ended(of, Resign, callState{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
 	storetest.SameOps(t, "resigned", r.to.Since())
 	// A close with a response ends the node that existed then.
 	end := history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 500, Done: 600, At: 90, Mod: 50}
 	ended := end
-	ended.Key, ended.Written = 1, whose(of, 1)
+	ended.Key, ended.Written = 1, valueOf(of, 1)
 	closed := func(made int64) []history.Op {
 		o := end
 		o.Mod = made
@@ -126,57 +126,58 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 	r = standing()
 	storetest.SameOps(t, "closed with a response", closed(50), ended)
 	storetest.SameOps(t, "closed after another node", closed(40))
-	r.ended(of, Resign, asked{leads: true}, store.Event{At: 60})
+	r.ended(of, Resign, callState{leads: true}, store.Event{At: 60})
 	storetest.SameOps(t, "resigned, and closed", closed(50))
 	r = standing()
 	r.Expired(of)
 	storetest.SameOps(t, "expired", r.to.Since(), gone(100, 200))
 	// A create without a response may be executed later.
 	r = record(t, Application{}, 0)
-	r.ended(of, Stand, asked{}, store.Event{Outcome: kv.TimedOut})
-	r.ended(of, Resign, asked{leads: true}, store.Event{At: 60})
+	r.ended(of, Stand, callState{}, store.Event{Outcome: kv.TimedOut})
+	r.ended(of, Resign, callState{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
 	storetest.SameOps(t, "possibly created", r.to.Since(), gone(100, 500))
 	// A node of an earlier run ends with a session that this load does not know.
 	r = record(t, Application{}, 0)
 	for i := range 2 {
 		r.Lost(of)
-		got := r.ended(of, Await, asked{}, store.Event{At: 70, Mod: 65, Value: AppendCandidate(nil, of, r.source.run+1)})
-		if len(got) != 3-i || got[1-i].Read != nobodys || got[0].Indefinite() != (i == 0) {
+		got := r.ended(of, Await, callState{}, store.Event{At: 70, Mod: 65, Value: AppendCandidate(nil, of, r.source.run+1)})
+		if len(got) != 3-i || got[1-i].Read != foreign || got[0].Indefinite() != (i == 0) {
 			t.Errorf("recorded of an earlier run's node: %+v", got)
 		}
 	}
 }
 
-// A list of a sequential queue is recorded as a read of each node in it, and of each known node that
-// is missing. A node that a call without a response created is recorded when a response contains it.
-func TestAQueueOfNodesIsRecorded(t *testing.T) {
+// A list of a sequential queue is recorded as a read of each node in it, and of each known node
+// that is missing. A node that a call without a response created is recorded when a response
+// contains it.
+func TestRecordsAQueueOfNodes(t *testing.T) {
 	r := record(t, Application{Queue: true}, 0)
 	key := func(order uint64) uint64 { return 1<<nodeShift | order }
 	made := func(c int, order int64) []byte {
-		r.node(c, r.source.run, order)
+		r.setNodeKey(c, r.source.run, order)
 		return r.key
 	}
-	storetest.SameOps(t, "stood", r.ended(of, Stand, asked{}, store.Event{At: 50, Key: made(of, 8)}),
-		history.Op{Kind: kv.CAS, Session: of, Key: key(8), Written: whose(of, 1), At: 50})
-	r.ended(7, Stand, asked{}, store.Event{At: 51, Key: made(7, 9)})
+	storetest.SameOps(t, "stood", r.ended(of, Stand, callState{}, store.Event{At: 50, Key: made(of, 8)}),
+		history.Op{Kind: kv.CAS, Session: of, Key: key(8), Written: valueOf(of, 1), At: 50})
+	r.ended(7, Stand, callState{}, store.Event{At: 51, Key: made(7, 9)})
 	list := func(of ...int64) []history.Op {
 		h := r.recipe.(*ephemeralQueue).names
 		h.Begin(0)
 		for i := 0; i < len(of); i += 2 {
 			h.Add(0, made(int(of[i]), of[i+1])[len("p/e000001/"):], nil, 0)
 		}
-		return r.ended(7, Look, asked{}, store.Event{At: 60})
+		return r.ended(7, Look, callState{}, store.Event{At: 60})
 	}
-	part := history.Op{Kind: kv.Range, Consistency: kv.Local, Session: 7, Key: key(9), Read: whose(7, 1), At: 60}
+	part := history.Op{Kind: kv.Range, Consistency: kv.Local, Session: 7, Key: key(9), Read: valueOf(7, 1), At: 60}
 	second := part
 	second.Key, second.Read, second.Joined = key(8), history.Absent, true
 	storetest.SameOps(t, "a list without one", list(7, 9), part, second)
-	if got := r.ended(5, Stand, asked{}, store.Event{Outcome: kv.TimedOut}); len(got) > 0 {
+	if got := r.ended(5, Stand, callState{}, store.Event{Outcome: kv.TimedOut}); len(got) > 0 {
 		t.Errorf("recorded of a node without a number: %+v", got)
 	}
 	got := list(5, 12, 7, 9, of, 8)
-	if len(got) != 5 || got[0].Kind != kv.CAS || !got[0].Indefinite() || got[0].Key != key(12) || got[0].Written != whose(5, 1) || !got[1].Indefinite() || got[1].Kind != kv.Delete {
+	if len(got) != 5 || got[0].Kind != kv.CAS || !got[0].Indefinite() || got[0].Key != key(12) || got[0].Written != valueOf(5, 1) || !got[1].Indefinite() || got[1].Kind != kv.Delete {
 		t.Errorf("recorded of an unknown node: %+v", got)
 	}
 	if got = list(5, 12, 7, 9, of, 8); len(got) != 3 {
@@ -184,11 +185,12 @@ func TestAQueueOfNodesIsRecorded(t *testing.T) {
 	}
 	// A node was listed before the call that created it timed out.
 	list(4, 13, 7, 9, of, 8)
-	if got = r.ended(4, Stand, asked{}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].Key != key(13) {
+	if got = r.ended(4, Stand, callState{}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].Key != key(13) {
 		t.Errorf("recorded of a node that was listed before: %+v", got)
 	}
-	// A candidate that is missing in an outdated list creates another node; both end with the session.
-	r.ended(of, Stand, asked{}, store.Event{At: 80, Key: made(of, 20)})
+	// A candidate that is missing in an outdated list creates another node; both end with the
+	// session.
+	r.ended(of, Stand, callState{}, store.Event{At: 80, Key: made(of, 20)})
 	r.c.MayEnd(reference(of, Stand), of, 100, 500)
 	if got = r.to.Since(); len(got) != 2 || got[0].Key != key(8) || got[1].Key != key(20) {
 		t.Errorf("recorded of two nodes: %+v", got)
@@ -196,25 +198,25 @@ func TestAQueueOfNodesIsRecorded(t *testing.T) {
 	r.c.MayEnd(reference(of, Stand), of, 100, 600)
 	for made, order := range map[int64]uint64{50: 8, 80: 20} {
 		r.c.SessionEnded(reference(of, Stand), &history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 600, Done: 700, At: 90, Mod: made})
-		storetest.SameOps(t, "closed with a response", r.to.Since(), at(history.Op{Kind: kv.Ephemeral, Session: of, Key: key(order), Written: whose(of, 1), At: 90, Mod: made}, 600, 700))
+		storetest.SameOps(t, "closed with a response", r.to.Since(), timed(history.Op{Kind: kv.Ephemeral, Session: of, Key: key(order), Written: valueOf(of, 1), At: 90, Mod: made}, 600, 700))
 	}
-	storetest.SameOps(t, "a removal", r.ended(of, Drop, asked{before: 8}, store.Event{At: 90, Outcome: kv.Conflict}),
-		at(history.Op{Kind: kv.Delete, Outcome: kv.Miss, Session: of, Key: key(8), At: 90}, 100, 700))
+	storetest.SameOps(t, "a removal", r.ended(of, Drop, callState{before: 8}, store.Event{At: 90, Outcome: kv.Conflict}),
+		timed(history.Op{Kind: kv.Delete, Outcome: kv.Miss, Session: of, Key: key(8), At: 90}, 100, 700))
 }
 
-// A key that ends with a lease may be gone since the lease's earliest end, and is gone when the lease
-// was found gone.
-func TestElectionsByLeasesAreRecorded(t *testing.T) {
+// A key that ends with a lease may be gone since the lease's earliest end, and is gone when the
+// lease was found gone.
+func TestRecordsElectionsByLeases(t *testing.T) {
 	const lease = of + 1 // as in the script
 	r := record(t, Application{Queue: true}, 1)
-	stood := history.Op{Kind: kv.CAS, Session: of, Key: of, Written: whose(of, 1), At: 50}
-	storetest.SameOps(t, "stood", r.ended(of, Stand, asked{lease: lease}, store.Event{At: 50}), stood)
-	stood.Outcome, stood.Mod, stood.Read = kv.Conflict, 45, whose(of, 1)
-	storetest.SameOps(t, "refused", r.ended(of, Stand, asked{lease: lease}, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: r.name(of)}), stood)
-	storetest.SameOps(t, "looked", r.ended(of, Look, asked{own: 50}, store.Event{At: 60, Revision: 44, Key: appendLeaseKey(nil, "p/", 1, 6), Value: r.name(5)}),
-		history.Op{Kind: kv.Range, Consistency: kv.Linearizable, Session: of, Key: 5, At: 60, Mod: 44, Read: whose(5, 1)})
-	storetest.SameOps(t, "no candidate before", r.ended(of, Look, asked{own: 50}, store.Event{At: 60}))
-	storetest.SameOps(t, "waits", r.ended(of, Await, asked{before: 6, from: 60}, store.Event{At: 61}),
+	stood := history.Op{Kind: kv.CAS, Session: of, Key: of, Written: valueOf(of, 1), At: 50}
+	storetest.SameOps(t, "stood", r.ended(of, Stand, callState{lease: lease}, store.Event{At: 50}), stood)
+	stood.Outcome, stood.Mod, stood.Read = kv.Conflict, 45, valueOf(of, 1)
+	storetest.SameOps(t, "refused", r.ended(of, Stand, callState{lease: lease}, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: r.name(of)}), stood)
+	storetest.SameOps(t, "looked", r.ended(of, Look, callState{own: 50}, store.Event{At: 60, Revision: 44, Key: appendLeaseKey(nil, "p/", 1, 6), Value: r.name(5)}),
+		history.Op{Kind: kv.Range, Consistency: kv.Linearizable, Session: of, Key: 5, At: 60, Mod: 44, Read: valueOf(5, 1)})
+	storetest.SameOps(t, "no candidate before", r.ended(of, Look, callState{own: 50}, store.Event{At: 60}))
+	storetest.SameOps(t, "waits", r.ended(of, Await, callState{before: 6, from: 60}, store.Event{At: 61}),
 		history.Op{Kind: kv.Watch, Watch: history.Began, Key: 5, Written: 1, Mod: 60, At: 61})
 	r.c.Told(of, &store.Event{What: store.Notify, Watcher: of, Key: appendLeaseKey(nil, "p/", 1, 5), Revision: 90, At: 90}, 0, 0, 300)
 	if got := r.to.Since(); len(got) != 1 || got[0].Outcome != kv.WrongAnswer {
@@ -222,20 +224,20 @@ func TestElectionsByLeasesAreRecorded(t *testing.T) {
 	}
 	gone := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: of, Key: of}
 	alive := history.Op{Kind: kv.KeepAlive, Session: of, Written: lease, Mod: 60, At: 70}
-	storetest.SameOps(t, "renewed", r.ended(of, Renew, asked{lease: lease}, store.Event{At: 70, Count: 60}), at(alive, 100, 300))
+	storetest.SameOps(t, "renewed", r.ended(of, Renew, callState{lease: lease}, store.Event{At: 70, Count: 60}), timed(alive, 100, 300))
 	until := 100 + r.life
-	later := r.endedAt(7, Look, asked{}, store.Event{At: 99}, until+1, until+2)
+	later := r.endedAt(7, Look, callState{}, store.Event{At: 99}, until+1, until+2)
 	gone.Invoked, gone.Done = until, until+2
 	storetest.SameOps(t, "its lease may have ended", later, gone)
 	alive.Outcome, alive.Mod, alive.Invoked, alive.Done = kv.BadRequest, 0, until+5, until+6
-	storetest.SameOps(t, "found gone", r.endedAt(of, Renew, asked{lease: lease}, store.Event{At: 70, Outcome: kv.BadRequest}, until+5, until+6), alive)
-	// The revision of the lease's end is unknown, but before that of a lease requested after it. A new
-	// lease has another key, which may end after the load.
+	storetest.SameOps(t, "found gone", r.endedAt(of, Renew, callState{lease: lease}, store.Event{At: 70, Outcome: kv.BadRequest}, until+5, until+6), alive)
+	// The revision of the lease's end is unknown, but before that of a lease requested after it. A
+	// new lease has another key, which may end after the load.
 	r.leases[of] = 77
 	nothing := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: of, At: 80}
 	granted := history.Op{Kind: kv.KeepAlive, Session: of, Written: 77, Mod: r.life / 1e9, At: 80}
-	storetest.SameOps(t, "granted", r.endedAt(of, Renew, asked{}, store.Event{At: 80, Count: 77}, until+6, until+7), at(nothing, until+6, until+7), at(granted, until+6, until+7))
-	if got := r.ended(of, Stand, asked{lease: 77}, store.Event{At: 82}); len(got) != 1 || got[0].Key != uint64(r.All()) {
+	storetest.SameOps(t, "granted", r.endedAt(of, Renew, callState{}, store.Event{At: 80, Count: 77}, until+6, until+7), timed(nothing, until+6, until+7), timed(granted, until+6, until+7))
+	if got := r.ended(of, Stand, callState{lease: 77}, store.Event{At: 82}); len(got) != 1 || got[0].Key != uint64(r.All()) {
 		t.Errorf("recorded of another lease: %+v", got)
 	}
 	r.c.Closed(until + 9)
@@ -244,28 +246,28 @@ func TestElectionsByLeasesAreRecorded(t *testing.T) {
 		t.Errorf("recorded at the end: %+v", got)
 	}
 	// A lease requested before that does not show it.
-	r.ended(5, Stand, asked{lease: of}, store.Event{At: 83})
-	r.endedAt(5, Renew, asked{lease: of}, store.Event{At: 84, Outcome: kv.BadRequest}, 100, 200)
+	r.ended(5, Stand, callState{lease: of}, store.Event{At: 83})
+	r.endedAt(5, Renew, callState{lease: of}, store.Event{At: 84, Outcome: kv.BadRequest}, 100, 200)
 	r.leases[5] = 78
-	if got := r.endedAt(5, Renew, asked{}, store.Event{At: 85, Count: 78}, 199, 201); len(got) != 1 {
+	if got := r.endedAt(5, Renew, callState{}, store.Event{At: 85, Count: 78}, 199, 201); len(got) != 1 {
 		t.Errorf("recorded of a lease requested before the previous one was found gone: %+v", got)
 	}
 	removed := history.Op{Kind: kv.Delete, Session: of, Key: of, At: 90, Expected: 45}
-	storetest.SameOps(t, "resigned", r.endedAt(of, Resign, asked{lease: lease, own: 45}, store.Event{At: 90}, until+10, until+11), at(removed, until+10, until+11))
+	storetest.SameOps(t, "resigned", r.endedAt(of, Resign, callState{lease: lease, own: 45}, store.Event{At: 90}, until+10, until+11), timed(removed, until+10, until+11))
 }
 
-func at(o history.Op, from, to int64) history.Op {
+func timed(o history.Op, from, to int64) history.Op {
 	o.Invoked, o.Done = from, to
 	return o
 }
 
-// A leader with a lease has a hold with a fencing token until it gives the office up. A second leader
-// does not end the first one's hold.
-func TestHoldsAreRecorded(t *testing.T) {
+// A leader with a lease has a hold with a fencing token until it gives the office up. A second
+// leader does not end the first one's hold.
+func TestRecordsHolds(t *testing.T) {
 	r := record(t, Application{}, 1)
 	stand := func(c int, created int64) []history.Op {
 		r.candidates[c].own, r.offices[1].leader = created, int32(c)
-		return r.ended(c, Stand, asked{lease: int64(c) + 1}, store.Event{At: created})
+		return r.ended(c, Stand, callState{lease: int64(c) + 1}, store.Event{At: created})
 	}
 	grant := history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: of, Key: 1, Written: of + 1, Mod: 50}
 	got := stand(of, 50)
@@ -278,40 +280,40 @@ func TestHoldsAreRecorded(t *testing.T) {
 	freed := grant
 	freed.Lock = history.Released
 	storetest.SameOps(t, "another leads", got[1:],
-		history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: 7, Key: 1, Written: 8, Mod: 60}, at(freed, 201, 201))
-	if got = r.ended(7, Resign, asked{lease: 8, own: 60}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].Lock != history.Released || got[0].Mod != 60 {
+		history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: 7, Key: 1, Written: 8, Mod: 60}, timed(freed, 201, 201))
+	if got = r.ended(7, Resign, callState{lease: 8, own: 60}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].Lock != history.Released || got[0].Mod != 60 {
 		t.Errorf("recorded of a resignation without a response: %+v", got)
 	}
 }
 
 // A lock's key is written when the lock is acquired and released. Its revision identifies the write
 // only while a session holds the lock.
-func TestLocksOfSessionsAreRecorded(t *testing.T) {
+func TestRecordsSessionLocks(t *testing.T) {
 	r := record(t, Application{}, 2)
-	r.granted(of, &store.Event{Value: []byte("f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd")})
+	r.keepLease(of, &store.Event{Value: []byte("f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd")})
 	r.c.of[of].lease.ID = r.leases[of]
 	lease := uint64(r.leases[of])
 	written := func(which uint32) []byte { return AppendCandidate(nil, of, r.source.run+which) }
-	wrote := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: whose(of, 3), Expected: history.AnyMod}
-	storetest.SameOps(t, "acquired", r.ended(of, Stand, asked{wrote: 3}, store.Event{}), wrote)
+	wrote := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: valueOf(of, 3), Expected: history.AnyMod}
+	storetest.SameOps(t, "acquired", r.ended(of, Stand, callState{wrote: 3}, store.Event{}), wrote)
 	refused := wrote
 	refused.Outcome, refused.Read = kv.Conflict, history.Unseen
-	storetest.SameOps(t, "not acquired", r.ended(of, Stand, asked{wrote: 3}, store.Event{Outcome: kv.Conflict}), refused)
+	storetest.SameOps(t, "not acquired", r.ended(of, Stand, callState{wrote: 3}, store.Event{Outcome: kv.Conflict}), refused)
 	r.offices[1].leader = of
-	read := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: 1, Mod: 40, Read: whose(of, 3)}
+	read := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: 1, Mod: 40, Read: valueOf(of, 3)}
 	hold := history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: of, Key: 1, Written: lease, Mod: 2}
 	held := store.Event{Revision: 40, Value: written(3), Before: []byte("f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd"), BeforeRevision: 2}
-	storetest.SameOps(t, "its own", r.ended(of, Look, asked{}, held), read, hold)
-	wrote.Written, hold.Lock = whose(of, 4), history.Released
-	storetest.SameOps(t, "released", r.ended(of, Resign, asked{wrote: 4}, store.Event{}), hold, wrote)
-	read.Mod, read.Read = 0, whose(of, 4)
-	storetest.SameOps(t, "without a holder", r.ended(of, Look, asked{}, store.Event{Revision: 50, Value: written(4)}), read)
+	storetest.SameOps(t, "its own", r.ended(of, Look, callState{}, held), read, hold)
+	wrote.Written, hold.Lock = valueOf(of, 4), history.Released
+	storetest.SameOps(t, "released", r.ended(of, Resign, callState{wrote: 4}, store.Event{}), hold, wrote)
+	read.Mod, read.Read = 0, valueOf(of, 4)
+	storetest.SameOps(t, "without a holder", r.ended(of, Look, callState{}, store.Event{Revision: 50, Value: written(4)}), read)
 	// A release without a response may end a later hold.
-	r.ended(of, Resign, asked{wrote: 5}, store.Event{Outcome: kv.TimedOut})
-	if got := r.ended(of, Look, asked{}, held); len(got) != 1 {
+	r.ended(of, Resign, callState{wrote: 5}, store.Event{Outcome: kv.TimedOut})
+	if got := r.ended(of, Look, callState{}, held); len(got) != 1 {
 		t.Errorf("recorded of a hold that may end: %+v", got)
 	}
-	r.ended(of, Await, asked{}, store.Event{})
+	r.ended(of, Await, callState{}, store.Event{})
 	key := r.AppendKey(nil, 1)
 	tellIt := func(holder []byte) []history.Op {
 		r.to.Since()
@@ -321,11 +323,11 @@ func TestLocksOfSessionsAreRecorded(t *testing.T) {
 	if got := tellIt(nil); len(got) > 0 {
 		t.Errorf("recorded of a lock without a holder: %+v", got)
 	}
-	storetest.SameOps(t, "told", tellIt(held.Before), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 60, Read: whose(of, 6), Invoked: 300, Done: 300})
+	storetest.SameOps(t, "told", tellIt(held.Before), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 60, Read: valueOf(of, 6), Invoked: 300, Done: 300})
 }
 
 // The values of a run are recognized when the keys are read after the load.
-func TestTheNumberOfTheRunIsKept(t *testing.T) {
+func TestKeepsTheRunNumber(t *testing.T) {
 	r := record(t, Application{}, 0)
 	kept := r.Kept()
 	if got := kept[len(kept)-1]; got != int64(r.source.run) {
@@ -333,15 +335,15 @@ func TestTheNumberOfTheRunIsKept(t *testing.T) {
 	}
 }
 
-// After the load the offices of a sequential queue are listed, and each node of this run is recorded
-// as a read. Several lists may arrive before the first is handled.
-func TestAQueueOfNodesIsReadBack(t *testing.T) {
+// After the load the offices of a sequential queue are listed, and each node of this run is
+// recorded as a read. Several lists may arrive before the first is handled.
+func TestReadsAQueueOfNodesBack(t *testing.T) {
 	r := record(t, Application{Queue: true}, 0)
 	if got := r.Keys(); got != uint64(r.Offices) {
 		t.Fatalf("%d lists of %d offices", got, r.Offices)
 	}
 	name := func(c int, run uint32, order int64) []byte {
-		r.node(c, run, order)
+		r.setNodeKey(c, run, order)
 		return bytes.Clone(r.key[len("p/e000001/"):])
 	}
 	var op store.Op
@@ -359,9 +361,9 @@ func TestAQueueOfNodesIsReadBack(t *testing.T) {
 		r.c.Read(office, &store.Event{Tag: tag, Outcome: outcome}, &o)
 		return r.to.Since()
 	}
-	first := history.Op{Kind: kv.Get, Consistency: kv.Local, Final: true, Key: 1<<nodeShift | 8, Read: whose(of, 1), At: 90}
+	first := history.Op{Kind: kv.Get, Consistency: kv.Local, Final: true, Key: 1<<nodeShift | 8, Read: valueOf(of, 1), At: 90}
 	second := first
-	second.Key, second.Read, second.Joined = 1<<nodeShift|12, whose(7, 1), true
+	second.Key, second.Read, second.Joined = 1<<nodeShift|12, valueOf(7, 1), true
 	storetest.SameOps(t, "two are there", read(0, 1, kv.OK), first, second)
 	storetest.SameOps(t, "one of an earlier run", read(1, 0, kv.OK))
 	storetest.SameOps(t, "there is no office", read(0, 1, kv.Miss))

@@ -59,8 +59,8 @@ func (t *todo) next(now int64, of []candidate) (c int32, ok bool) {
 	return c, true
 }
 
-// at returns when next has a candidate; now if it has one already.
-func (t *todo) at(now int64, of []candidate) int64 {
+// nextTime returns when next has a candidate; now if it has one already.
+func (t *todo) nextTime(now int64, of []candidate) int64 {
 	switch {
 	case t.now.n > 0:
 		return now
@@ -90,7 +90,7 @@ func newBeats(first []int64, every time.Duration) beats {
 // next returns the next candidate whose renewal is due by now, and since when. Renewals of dead
 // candidates are skipped.
 func (b *beats) next(now int64, of []candidate) (c int32, due int64, ok bool) {
-	for b.order.n > 0 && b.at() <= now {
+	for b.order.n > 0 && b.nextTime() <= now {
 		c = b.order.pop()
 		b.order.push(c)
 		due = b.due[c]
@@ -101,7 +101,7 @@ func (b *beats) next(now int64, of []candidate) (c int32, due int64, ok bool) {
 	return 0, 0, false
 }
 
-func (b *beats) at() int64 {
+func (b *beats) nextTime() int64 {
 	if b.order.n == 0 {
 		return math.MaxInt64
 	}
