@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A burst passes, a flood is held to the pace, and what was not used comes back.
+// TestReadPace checks that a burst passes, a flood is slowed down, and unused
+// capacity returns.
 func TestReadPace(t *testing.T) {
 	p, now := newReadPace(nil), time.Unix(1000, 0)
 	if wait := p.took(readBurst, now); wait != 0 {

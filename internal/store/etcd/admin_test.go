@@ -34,7 +34,7 @@ func runAlone(t *testing.T) string {
 	return l.Processes[0].Endpoint
 }
 
-// freePorts are the test's own to its end.
+// freePorts reserves ports until the test ends.
 func freePorts(t testing.TB, n int) (address string, ports []int) {
 	t.Helper()
 	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), n)
@@ -58,7 +58,7 @@ func adminOf(t *testing.T, a store.Access) store.Admin {
 	return admin
 }
 
-// awaitLeader asks until a member leads.
+// awaitLeader polls until a member leads.
 func awaitLeader(t *testing.T, admin store.Admin) store.Status {
 	t.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
@@ -86,7 +86,7 @@ func TestAdminOfARealMember(t *testing.T) {
 	if m.Role != kv.Leader || m.Name != "alone" || m.ID == 0 || m.Term == 0 || m.Term != s.Term || m.DBSize <= 0 || len(m.Alarms) != 0 {
 		t.Errorf("member %+v", m)
 	}
-	if s.Version != version.Version || m.Version != s.Version { // what is linked in is what answers
+	if s.Version != version.Version || m.Version != s.Version { // the linked version must be the one that responds
 		t.Errorf("version %q", s.Version)
 	}
 	if r := admin.Role(t.Context(), 0); r.Err != nil || r.ID != m.ID || r.Role != kv.Leader || r.Leader != m.ID || r.Term != m.Term {
@@ -184,7 +184,7 @@ func maintainAlone(t *testing.T, a store.Admin) {
 }
 
 func TestSilentEndpointIsReportedWithinTheDialTimeout(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and sends nothing
 	if err != nil {
 		t.Fatal(err)
 	}

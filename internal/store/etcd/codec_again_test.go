@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 )
 
-// TestWhatIsSentAgainIsWhatWasHeard: a tap understands the request that is made of a
-// recorded call as the same call.
+// TestWhatIsSentAgainIsWhatWasHeard checks that the passive decoder decodes a
+// replayed request as the recorded call.
 func TestWhatIsSentAgainIsWhatWasHeard(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
@@ -36,7 +36,7 @@ func TestWhatIsSentAgainIsWhatWasHeard(t *testing.T) {
 	}
 }
 
-// againCall is a request of any shape that is sent again.
+// againCall returns a random replayable call.
 func againCall(r *rand.Rand) *call.Call {
 	actions := []call.Action{call.Read, call.Write, call.Remove}
 	methods := map[call.Action]string{call.Read: methodRange, call.Write: methodPut, call.Remove: methodDelete}

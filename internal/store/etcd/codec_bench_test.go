@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// cannedAnswers returns the answers of a gRPC server to n calls, the blocks of
-// the first one and those of later ones, with stream ids that patch sets.
+// cannedAnswers returns a gRPC server's replies to n calls: those with the first
+// header blocks and those with later ones, with stream IDs that patch must set.
 func cannedAnswers(b *testing.B, n int, m proto.Message) (first, later []byte) {
 	b.Helper()
 	body, err := proto.Marshal(m)
@@ -52,7 +52,8 @@ func cannedAnswers(b *testing.B, n int, m proto.Message) (first, later []byte) {
 	return first, out.Bytes()
 }
 
-// patch numbers the streams of canned answers from id on, three frames each.
+// patch sets the streams of canned replies, which have three frames each,
+// starting with id.
 func patch(p []byte, id uint32) {
 	for frame := 0; len(p) > 0; frame++ {
 		h := h2.ParseFrameHeader(p)
@@ -90,7 +91,7 @@ func benchmark(b *testing.B, op store.Op, m proto.Message) {
 			op.Tag = uint32(n + i)
 			c.Submit(&op)
 		}
-		patch(later, id) // about 5 ns an operation that are the server's
+		patch(later, id) // about 5 ns per operation of server cost
 		id += 2 * batch
 		written += len(c.Out())
 		c.Wrote(len(c.Out()))

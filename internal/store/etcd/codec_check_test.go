@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// answered is what the codec makes of an answer to an operation.
+// answered returns the codec's event for a reply to an operation.
 func answered(t *testing.T, op store.Op, m proto.Message) store.Event {
 	t.Helper()
 	body, err := proto.Marshal(m)
@@ -55,7 +55,7 @@ func resultRange(r *pb.RangeResponse) *pb.ResponseOp {
 	return &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: r}}
 }
 
-// An empty message is a whole protobuf message, and etcd sends none to anything.
+// An empty message is valid protobuf, but etcd never sends one.
 func TestEmptyMessagesAreWrongAnswers(t *testing.T) {
 	for _, op := range []store.Op{
 		checkedPut, checkedGet, checkedList, checkedPages, checkedCount, checkedExists, checkedDelete, checkedCAS, checkedTxn, checkedTxnGet, checkedSTM,
@@ -66,8 +66,8 @@ func TestEmptyMessagesAreWrongAnswers(t *testing.T) {
 	}
 }
 
-// What no etcd answers is a wrong answer, and what it does answer is none; a
-// server that stands in for etcd names no member.
+// TestImpossibleAnswers checks that replies that no etcd server sends are wrong
+// answers, and possible ones are not. A stand-in for etcd names no member.
 func TestImpossibleAnswers(t *testing.T) {
 	etcd := &pb.ResponseHeader{ClusterId: 1, MemberId: 2, Revision: 9, RaftTerm: 3}
 	standIn := &pb.ResponseHeader{Revision: 9}
@@ -142,8 +142,8 @@ func TestImpossibleAnswers(t *testing.T) {
 	}
 }
 
-// TestEventTypeDecidesWhetherKeyWasDeleted gives events whose version says otherwise: kine
-// counts no versions.
+// TestEventTypeDecidesWhetherKeyWasDeleted sends events whose type and version
+// disagree, because kine counts no versions.
 func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
 	for _, tc := range []struct {
 		what             mvccpb.Event_EventType
@@ -166,8 +166,7 @@ func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
 	}
 }
 
-// TestStandInsLeaveOut gives the answers of a server that stands in for etcd and leaves out
-// what it does not have.
+// TestStandInsLeaveOut feeds replies of a stand-in for etcd that omits fields.
 func TestStandInsLeaveOut(t *testing.T) {
 	request := func(action call.Action) store.Op {
 		return store.Op{Kind: kv.Put, Call: &call.Call{Parts: []call.Part{{Action: action, Key: []byte("k"), Number: 7}}}}

@@ -17,18 +17,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// live is a real etcd in this process, and the official client on it.
+// live is a real etcd in this process and its official client.
 type live struct {
 	endpoint string
 	client   *clientv3.Client
 }
 
-// patience bounds what no test measures: however slow the machine, no test hangs
-// for ever.
+// patience limits waits that are not measured, so that no test hangs forever on a
+// slow machine.
 const patience = 2 * time.Minute
 
-// patient is a context that ends when a test has hung: the official client tries
-// for ever to reach what it cannot.
+// patient returns a context that ends only if a test hangs: the official client
+// retries forever to reach a dead endpoint.
 func patient(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -36,8 +36,8 @@ func patient(t testing.TB) context.Context {
 	return ctx
 }
 
-// startLive starts one member; with files, it speaks TLS and asks for a
-// client's certificate if mutual.
+// startLive starts one member. With files it uses TLS, and if mutual it requires
+// a client certificate.
 func startLive(t testing.TB, files *testCerts, mutual bool) *live {
 	t.Helper()
 	scheme := "http"
@@ -56,7 +56,7 @@ func startLive(t testing.TB, files *testCerts, mutual bool) *live {
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	cfg.UnsafeNoFsync = true
-	cfg.BcryptCost = 4 // the least that bcrypt allows
+	cfg.BcryptCost = 4 // bcrypt's minimum
 	e, err := embed.StartEtcd(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func startLive(t testing.TB, files *testCerts, mutual bool) *live {
 	return l
 }
 
-// official opens an official client.
+// official returns a connected official client.
 func (l *live) official(t testing.TB, files *testCerts, user, password string) *clientv3.Client {
 	t.Helper()
 	a := store.Access{Endpoints: []string{l.endpoint}, User: user, Password: password}
@@ -82,7 +82,7 @@ func (l *live) official(t testing.TB, files *testCerts, user, password string) *
 	return official.Etcd(t, a)
 }
 
-// wire drives a codec over a socket.
+// wire connects a codec to a server.
 type wire struct {
 	*storetest.Wire
 	t testing.TB
@@ -93,7 +93,7 @@ func dialWire(t testing.TB, a store.Access, codecs store.Codecs) *wire {
 	return &wire{storetest.DialWith(t, a, codecs, nil), t}
 }
 
-// want runs an operation that is to end with the outcome, at a known member.
+// want executes an operation that must end with the outcome and a known member.
 func (w *wire) want(o kv.Outcome, op store.Op) store.Event {
 	w.t.Helper()
 	e := w.Want(o, op)

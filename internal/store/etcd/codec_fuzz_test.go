@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// wantEvent is what the official library makes of an answer: the event, and
-// the message read.
+// wantEvent returns the event that corresponds to a reply as the official library
+// parses it, and the parsed message.
 func wantEvent(kind kv.Kind, body []byte) (e store.Event, m proto.Message, err error) {
 	var h *pb.ResponseHeader
 	ranged := func(r *pb.RangeResponse) {
@@ -59,8 +59,7 @@ func wantEvent(kind kv.Kind, body []byte) (e store.Event, m proto.Message, err e
 	return e, m, err
 }
 
-// cannotBe reports whether etcd cannot have sent an answer, by the words of its
-// API.
+// cannotBe reports whether etcd's API rules a reply out.
 func cannotBe(kind kv.Kind, m proto.Message) bool {
 	switch r := m.(type) {
 	case *pb.PutResponse:
@@ -99,7 +98,7 @@ func cannotBe(kind kv.Kind, m proto.Message) bool {
 	return false
 }
 
-// rawAnswer is an answer on stream 1 without the help of an encoder.
+// rawAnswer returns a reply on stream 1, built without an encoder.
 func rawAnswer(body []byte) []byte {
 	b := h2.AppendSettings(nil)
 	headers := append([]byte{0x88, 0x0f, 0x10, 16}, "application/grpc"...)
@@ -113,8 +112,8 @@ func rawAnswer(body []byte) []byte {
 	return append(h2.AppendFrameHeader(b, len(trailers), h2.FrameHeaders, h2.FlagEndHeaders|h2.FlagEndStream, 1), trailers...)
 }
 
-// FuzzReply compares with the official library: what it reads we read, and
-// where the encoding is the usual one, to the same effect.
+// FuzzReply checks that the codec parses every reply that the official library
+// parses, with the same result if the encoding is canonical.
 func FuzzReply(f *testing.F) {
 	seed := func(kind kv.Kind, m proto.Message) {
 		b, err := proto.Marshal(m)
@@ -163,7 +162,7 @@ func FuzzReply(f *testing.F) {
 		} else if impossible {
 			return
 		}
-		if n, m := len(want.Key), len(want.Value); n == 0 || m == 0 { // nil and empty are the same
+		if n, m := len(want.Key), len(want.Value); n == 0 || m == 0 { // nil and empty are equal
 			want.Key, want.Value = append([]byte{}, want.Key...), append([]byte{}, want.Value...)
 			events[0].Key, events[0].Value = append([]byte{}, events[0].Key...), append([]byte{}, events[0].Value...)
 		}

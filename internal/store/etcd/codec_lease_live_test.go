@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// A thousand leases on one connection, each with its own stream: granted,
-// kept alive (what is left of their time is the whole of it again), revoked.
+// TestLiveLeases grants a thousand leases on one connection, renews each on its
+// own stream, which restores its full TTL, and revokes them.
 func TestLiveLeases(t *testing.T) {
 	l, w := dialLive(t)
 	ctx := patient(t)
@@ -24,12 +24,12 @@ func TestLiveLeases(t *testing.T) {
 	defer func() { _ = a.Close() }()
 	leaser := a.(store.Leaser)
 	const n = 1000
-	const ttl = 600 // seconds, which no machine is too slow for
+	const ttl = 600 // seconds; enough for any machine
 	ids, err := leaser.Grant(ctx, n, ttl*time.Second)
 	if err != nil || len(ids) != n {
 		t.Fatal(len(ids), err)
 	}
-	// Some time passes: until the server says so, not until we believe it.
+	// Some time must pass, by the server's clock.
 	for {
 		left, err := l.client.TimeToLive(ctx, clientv3.LeaseID(ids[0]))
 		if err != nil {
@@ -41,7 +41,7 @@ func TestLiveLeases(t *testing.T) {
 	}
 	w.Ready()
 	var asked time.Time
-	for range 3 { // the second and third use the streams of the first
+	for range 3 { // the second and third round use the streams of the first
 		open := map[uint32]bool{}
 		asked = time.Now()
 		for _, id := range ids {
@@ -63,7 +63,7 @@ func TestLiveLeases(t *testing.T) {
 	if least := ttl - 1 - int64(time.Since(asked).Seconds()); err != nil || left.TTL < least {
 		t.Fatal(left, least, err)
 	}
-	// A member that has too little time gives requests up; it may be asked again.
+	// A slow member drops requests; retry them.
 	for err = errors.New("request timed out"); err != nil; err = leaser.Revoke(ctx, append(ids, 12345)) {
 		if !strings.Contains(err.Error(), "request timed out") {
 			t.Fatal(err)

@@ -13,7 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// A connection whose stream ids end: nothing is lost or counted twice.
+// TestLiveStreamIDsUsedUp checks that no operation is lost or counted twice when
+// stream IDs run out.
 func TestLiveStreamIDsUsedUp(t *testing.T) {
 	l := startLive(t, nil, false)
 	a := store.Access{Endpoints: []string{l.endpoint}}
@@ -52,7 +53,8 @@ func TestLiveStreamIDsUsedUp(t *testing.T) {
 	}
 }
 
-// Several large values in both directions at once, on one connection.
+// TestLiveLargeValuesTogether sends large values in both directions concurrently
+// on one connection.
 func TestLiveLargeValuesTogether(t *testing.T) {
 	l := startLive(t, nil, false)
 	a := store.Access{Endpoints: []string{l.endpoint}}

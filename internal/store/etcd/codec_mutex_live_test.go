@@ -15,8 +15,8 @@ import (
 
 const lockedBy = "stmlock"
 
-// locker runs transactions under the lock on a connection of its own, several
-// at once, each with a session of its own.
+// locker runs concurrent transactions under the lock on its own connection, each
+// with its own session.
 type locker struct {
 	w        *wire
 	by       kv.Locker
@@ -40,7 +40,7 @@ func newLocker(t *testing.T, l *live, by kv.Locker, atOnce, n int, seed uint64) 
 	return k
 }
 
-// run returns how many transactions were retried, and the requests of all.
+// run returns the number of retries, and of all requests.
 func (k *locker) run() (retries, requests uint32) {
 	w, r := k.w, rand.New(rand.NewPCG(5, k.seed))
 	for w.Codec.Room() == 0 {
@@ -103,10 +103,10 @@ func (l *live) checkAccounts(t *testing.T) {
 	}
 }
 
-// Money is moved between few accounts without any comparison, so that the lock
-// alone keeps the transactions apart: ours under a mutex that we make, ours
-// under the lock service, and the official client's under its own mutex. None
-// is made or lost, and nobody had to retry.
+// TestLiveMutexKeepsTransactionsApart moves money between few accounts without
+// comparisons, so that only the lock separates the transactions: those under the
+// codec's mutex, those under the lock service, and those under the official
+// client's mutex. The sum stays constant, and no transaction is retried.
 func TestLiveMutexKeepsTransactionsApart(t *testing.T) {
 	l := startLive(t, nil, false)
 	l.fillAccounts(t)
@@ -144,8 +144,9 @@ func TestLiveMutexKeepsTransactionsApart(t *testing.T) {
 	all.Wait()
 	l.checkAccounts(t)
 	for i, k := range lockers[:2] {
-		// At least: the lock, two reads, the commit, and its return; and who had
-		// to wait also asked for whom, watched him, and looked whether it was over.
+		// The minimum is the lock, two reads, the commit, and the release. A
+		// waiting transaction also looks for its predecessor, watches its key,
+		// and checks that it is gone.
 		if requests[i] <= ours*5 {
 			t.Errorf("locker %d: %d requests: nobody waited", i, requests[i])
 		}
@@ -159,7 +160,7 @@ func TestLiveMutexKeepsTransactionsApart(t *testing.T) {
 	}
 }
 
-// transferUnder reads two accounts and writes them, in three requests.
+// transferUnder reads and writes two accounts in three requests.
 func (l *live) transferUnder(t *testing.T, m *concurrency.Mutex, r *rand.Rand) error {
 	ctx := patient(t)
 	if err := m.Lock(ctx); err != nil {
@@ -178,9 +179,9 @@ func (l *live) transferUnder(t *testing.T, m *concurrency.Mutex, r *rand.Rand) e
 	return m.Unlock(ctx)
 }
 
-// One who waits for the official client's mutex waits until it is unlocked, and
-// the official client for ours: the key that a transaction holds is as its
-// mutex makes it.
+// TestLiveMutexWaitsForItsTurn checks that the codec waits for the official
+// client's mutex and vice versa: a transaction's key is like the official
+// mutex's.
 func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 	l := startLive(t, nil, false)
 	l.fillAccounts(t)
@@ -213,7 +214,8 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 	if len(ended) != 0 {
 		t.Fatalf("%+v", ended)
 	}
-	// One gives up, and its key goes; the two others do not get the lock by that.
+	// One is abandoned and its key is deleted; this must not give the lock to the
+	// others.
 	w.Codec.Cancel(1)
 	turnUntil(func() bool { return c.stm.left == 0 })
 	r, err := l.client.Get(patient(t), lockedBy+"/", clientv3.WithPrefix())
@@ -234,16 +236,16 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 			t.Errorf("%+v (%s)", e, e.Text)
 		}
 	}
-	// Without anybody before it a transaction takes five requests: the lock, a
-	// read, the commit, and the lock's return.
+	// Without competition a transaction takes four requests: the lock, a read,
+	// the commit, and the release.
 	e := w.want(kv.OK, store.Op{Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Lease: k.sessions[0], Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}}})
 	if e.Extra != 3 {
 		t.Errorf("%d requests", e.Extra+1)
 	}
 }
 
-// A lease that ends ends what it waits for with a sentence, and so does a
-// session that never was.
+// TestLiveMutexWithoutALease checks that a transaction fails with an explanation
+// if its lease has ended or never existed.
 func TestLiveMutexWithoutALease(t *testing.T) {
 	l := startLive(t, nil, false)
 	k := newLocker(t, l, kv.LockClient, 2, 0, 1)

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// mutexServer returns the server of n transactions that wait for a lock and
-// have asked who is before them, and the calls that ask.
+// mutexServer returns the server of n transactions that wait for a lock, and
+// their requests for the key before theirs.
 func mutexServer(t *testing.T, n uint32) (*scripted, []*grpcCall) {
 	t.Helper()
 	s := scanServer(t)
@@ -37,8 +37,9 @@ func (s *scripted) otherIs(call *grpcCall) {
 	s.answer(call.id, &pb.RangeResponse{Header: testHeader, Kvs: []*mvccpb.KeyValue{{Key: []byte(lockedBy + "/7"), CreateRevision: 5}}})
 }
 
-// The watch stream ends in the same bytes in which another transaction learns
-// that it has to watch: the one that waits fails, the other gets a new stream.
+// TestMutexWhoseWatchStreamEnds ends the watch stream in the same input that
+// makes another transaction watch: the waiting one fails, and the other opens a
+// new stream.
 func TestMutexWhoseWatchStreamEnds(t *testing.T) {
 	s, asks := mutexServer(t, 3)
 	s.otherIs(asks[0])
@@ -54,7 +55,7 @@ func TestMutexWhoseWatchStreamEnds(t *testing.T) {
 	if events := s.feed(); len(events) != 0 {
 		t.Fatalf("%+v", events)
 	}
-	s.c.Cancel(0) // who gives up a watch on a stream that is about to end
+	s.c.Cancel(0) // abandon a watch on a stream that is about to end
 	s.out.Write(onStream(stream, encoded(t, &pb.WatchResponse{Header: testHeader, Created: true, WatchId: 1})))
 	s.otherIs(asks[2])
 	s.headers(stream, true, "grpc-status", "14", "grpc-message", "going away")
@@ -65,14 +66,15 @@ func TestMutexWhoseWatchStreamEnds(t *testing.T) {
 	paths := map[string]int{}
 	for _, call := range s.calls() {
 		if call.path == "" && call.id == stream {
-			continue // that the first gave up its watcher, while the stream was open
+			continue // the first cancelled its watcher while the stream was open
 		}
 		if call.id <= stream {
 			t.Errorf("stream %d was used again", call.id)
 		}
 		paths[call.path]++
 	}
-	// The keys of two that ended are deleted, and the third watches.
+	// The keys of the two ended transactions are deleted, and the third
+	// transaction watches.
 	if paths["/etcdserverpb.KV/DeleteRange"] != 2 || paths["/etcdserverpb.Watch/Watch"] != 1 || len(paths) != 2 {
 		t.Errorf("%v", paths)
 	}
@@ -82,8 +84,9 @@ func TestMutexWhoseWatchStreamEnds(t *testing.T) {
 	}
 }
 
-// A transaction whose session's lock is still being given back waits for that:
-// else it would take the key for its own that is about to be deleted.
+// TestMutexIsNotTakenWhileItIsGivenBack checks that a transaction waits while its
+// session's lock is being released; otherwise it would take the key that is about
+// to be deleted for its own.
 func TestMutexIsNotTakenWhileItIsGivenBack(t *testing.T) {
 	s, asks := mutexServer(t, 1)
 	s.c.Cancel(0)
@@ -91,7 +94,7 @@ func TestMutexIsNotTakenWhileItIsGivenBack(t *testing.T) {
 	s.submit(store.Op{
 		Tag: 9, Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Lease: 100, Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}},
 	})
-	s.otherIs(asks[0]) // the late answer to what was given up
+	s.otherIs(asks[0]) // the late reply to the abandoned transaction
 	s.feed()
 	if calls := s.calls(); len(calls) != 0 {
 		t.Fatalf("%+v", calls)
@@ -101,9 +104,10 @@ func TestMutexIsNotTakenWhileItIsGivenBack(t *testing.T) {
 	s.call("/etcdserverpb.KV/Txn", &pb.TxnRequest{})
 }
 
-// A transaction that a wrong answer ends has another read answered in the same bytes:
-// that is not the end of giving its lock back, by which the next transaction would seem
-// to be done.
+// TestMutexIsGivenBackByItsOwnAnswer sends a wrong answer that ends a
+// transaction, and the reply to its other read in the same input. That reply must
+// not count as the release of the lock, which would appear to end the next
+// transaction.
 func TestMutexIsGivenBackByItsOwnAnswer(t *testing.T) {
 	s := scanServer(t)
 	begin := func(tag uint32) {
@@ -119,7 +123,7 @@ func TestMutexIsGivenBackByItsOwnAnswer(t *testing.T) {
 	}})
 	s.feed()
 	for i, call := range s.calls() {
-		changed := testHeader.Revision + 1 - int64(i) // the first is of a later revision than its answer
+		changed := testHeader.Revision + 1 - int64(i) // the first key's revision is later than the reply's
 		s.answer(call.id, &pb.RangeResponse{Header: testHeader, Count: 1, Kvs: []*mvccpb.KeyValue{{Key: []byte{"ac"[i]}, CreateRevision: 1, ModRevision: changed, Version: 1}}})
 	}
 	if events := s.feed(); len(events) != 1 || events[0].Tag != 1 || events[0].Outcome != kv.WrongAnswer {
@@ -134,7 +138,8 @@ func TestMutexIsGivenBackByItsOwnAnswer(t *testing.T) {
 	s.call("/etcdserverpb.KV/Txn", &pb.TxnRequest{})
 }
 
-// A predecessor that was compacted away is asked for again.
+// TestMutexOfCompactedRevision checks that a compacted predecessor is looked up
+// again.
 func TestMutexOfCompactedRevision(t *testing.T) {
 	s, asks := mutexServer(t, 1)
 	s.otherIs(asks[0])
@@ -149,7 +154,7 @@ func TestMutexOfCompactedRevision(t *testing.T) {
 		t.Fatalf("%+v", events)
 	}
 	again := s.call("/etcdserverpb.KV/Range", &pb.RangeRequest{})
-	s.answer(again.id, &pb.RangeResponse{Header: testHeader}) // nobody any more
+	s.answer(again.id, &pb.RangeResponse{Header: testHeader}) // no earlier key any more
 	s.feed()
 	mine := &pb.RangeRequest{}
 	check := s.call("/etcdserverpb.KV/Range", mine)

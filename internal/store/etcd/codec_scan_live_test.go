@@ -19,7 +19,7 @@ func manyKey(i int) string { return fmt.Sprintf("many/%05d", i) }
 // putMany puts manyKeys keys through the official client.
 func (l *live) putMany(t *testing.T, value string) {
 	t.Helper()
-	const together = 125 // etcd takes 128 in one transaction
+	const together = 125 // etcd's limit per transaction is 128
 	for i := 0; i < manyKeys; i += together {
 		var puts []clientv3.Op
 		for k := range together {
@@ -31,8 +31,8 @@ func (l *live) putMany(t *testing.T, value string) {
 	}
 }
 
-// Every form of a range tells what the official client reads: how many keys,
-// and the first.
+// TestLiveRangesInEveryForm checks that every form of a range returns the
+// official client's number of keys and first key.
 func TestLiveRangesInEveryForm(t *testing.T) {
 	l, w := dialLive(t)
 	l.putMany(t, strings.Repeat("some value", 10))
@@ -40,7 +40,7 @@ func TestLiveRangesInEveryForm(t *testing.T) {
 		name     string
 		form     store.RangeOp
 		options  []clientv3.OpOption
-		requests uint32 // beyond the first
+		requests uint32 // in addition to the first
 	}{
 		{"plain", store.RangeOp{}, nil, 0},
 		{"limited", store.RangeOp{Limit: 2_001}, []clientv3.OpOption{clientv3.WithLimit(2_001)}, 0},
@@ -86,7 +86,7 @@ func TestLiveRangesInEveryForm(t *testing.T) {
 	}
 }
 
-// A count is of all keys, whatever the limit, and reads none of them.
+// TestLiveCounts checks that a count includes all keys regardless of the limit.
 func TestLiveCounts(t *testing.T) {
 	l, w := dialLive(t)
 	l.putMany(t, "v")
@@ -109,8 +109,8 @@ func TestLiveCounts(t *testing.T) {
 	}
 }
 
-// What is written or deleted between two pages is not seen: all pages are of
-// one revision.
+// TestLivePagesAreOfOneRevision checks that all pages have the same revision, so
+// that writes and deletions between two pages are not visible.
 func TestLivePagesAreOfOneRevision(t *testing.T) {
 	l, w := dialLive(t)
 	l.putMany(t, "v")
@@ -142,7 +142,7 @@ func TestLivePagesAreOfOneRevision(t *testing.T) {
 	if e := w.want(kv.OK, store.Op{Kind: kv.Range, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}}); e.Count != 2_400 || e.Extra != 1 {
 		t.Fatalf("%+v", e)
 	}
-	// A revision that is compacted between two pages ends the range with a sentence.
+	// A compaction between two pages ends the range with an explanation.
 	w.Codec.Submit(&store.Op{Kind: kv.Range, Tag: 101, Key: []byte("many/"), Range: &store.RangeOp{End: []byte("many0"), PageSize: 2_000}})
 	for c.scans.table[0].pages < 2 {
 		turn()
@@ -164,7 +164,8 @@ func TestLivePagesAreOfOneRevision(t *testing.T) {
 	}
 }
 
-// Many ranges in parts at once, on one connection, and some of them given up.
+// TestLiveRangesTogether runs many paged and streamed ranges on one connection
+// and cancels some.
 func TestLiveRangesTogether(t *testing.T) {
 	l, w := dialLive(t)
 	l.putMany(t, "v")

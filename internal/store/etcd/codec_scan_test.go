@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// pageOf is an answer with keys from..to-1.
+// pageOf returns a page with the keys from to to-1.
 func pageOf(from, to int, more bool) *pb.RangeResponse {
 	r := &pb.RangeResponse{Header: testHeader, More: more, Count: int64(to - from)}
 	if more {
@@ -35,14 +35,14 @@ func pagedOp(tag uint32) store.Op {
 	return store.Op{Tag: tag, Kind: kv.Range, Key: []byte("k"), Consistency: kv.Local, Range: &store.RangeOp{End: []byte("l"), PageSize: 10, KeysOnly: true}}
 }
 
-// The requests for pages: each from the key after the last, at the revision of
-// the first, and no more keys than are left of the limit.
+// TestPageRequests checks that each page starts after the previous page's last
+// key, at the first page's revision, and requests at most the rest of the limit.
 func TestPageRequests(t *testing.T) {
 	s := scanServer(t)
 	op := pagedOp(7)
 	op.Range.Limit = 25
 	s.submit(op)
-	clear(op.Key) // the codec keeps none of it
+	clear(op.Key) // the codec must have copied the key
 	for i, want := range []*pb.RangeRequest{
 		{Key: []byte("k"), Limit: 10},
 		{Key: []byte("k009\x00"), Limit: 10, Revision: testHeader.Revision},
@@ -66,7 +66,8 @@ func TestPageRequests(t *testing.T) {
 	}
 }
 
-// What cannot be true ends the range with a sentence, and never goes on for ever.
+// TestPagesThatCannotBe checks that impossible pages end the range with an
+// explanation.
 func TestPagesThatCannotBe(t *testing.T) {
 	for what, page := range map[string]*pb.RangeResponse{
 		"no key":       pageOf(0, 0, true),
@@ -82,7 +83,7 @@ func TestPagesThatCannotBe(t *testing.T) {
 	}
 }
 
-// Streams that do not carry what they say.
+// TestStreamsThatCannotBe sends streams whose contents and counts differ.
 func TestStreamsThatCannotBe(t *testing.T) {
 	part := func(r *pb.RangeResponse, count int64) *pb.RangeStreamResponse {
 		if r.Count = count; count < 0 {
@@ -120,8 +121,8 @@ func TestStreamsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A connection that takes no more requests, or ends, ends a range between two
-// pages; one that was given up is passed over.
+// TestPagesOnAConnectionThatEnds checks ranges that are between two pages when a
+// connection drains or ends, and that replies to abandoned ranges are skipped.
 func TestPagesOnAConnectionThatEnds(t *testing.T) {
 	s := scanServer(t)
 	s.submit(pagedOp(7))
@@ -148,7 +149,8 @@ func TestPagesOnAConnectionThatEnds(t *testing.T) {
 	}
 }
 
-// Pages cost no memory, once a range of their size was read.
+// TestPagesDoNotAllocate checks that pages need no memory after a range of the
+// same size.
 func TestPagesDoNotAllocate(t *testing.T) {
 	c := newCodecs(store.Access{})(store.Dialed{Endpoint: "h:1"}).(*codec)
 	page, last := encoded(t, pageOf(0, 10, true)), encoded(t, pageOf(10, 15, false))

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// testCerts are files of a certificate authority made for one test.
+// testCerts are the files of a certificate authority for one test.
 type testCerts struct {
 	ca, serverCert, serverKey string
 	pool                      *x509.CertPool
@@ -34,7 +34,7 @@ func newTestCerts(t testing.TB) *testCerts {
 	return c
 }
 
-// client is a client's configuration, with its certificate.
+// client returns a client's configuration with its certificate.
 func (c *testCerts) client(testing.TB) *tls.Config {
 	return &tls.Config{
 		RootCAs: c.pool, Certificates: []tls.Certificate{c.clientCert}, ServerName: "127.0.0.1",
@@ -55,7 +55,8 @@ func TestLiveMutualTLS(t *testing.T) {
 	}
 }
 
-// A plain connection to a port that wants TLS: the server says so, or closes.
+// TestLivePlainToTLS connects to a TLS port without TLS: the server sends an
+// error or closes.
 func TestLivePlainToTLS(t *testing.T) {
 	files := newTestCerts(t)
 	l := startLive(t, files, false)
@@ -69,7 +70,7 @@ func TestLivePlainToTLS(t *testing.T) {
 	}
 	buf := make([]byte, 64<<10)
 	if n, err = w.Conn.Read(buf); err != nil {
-		return // closed without a word
+		return // closed without an error
 	}
 	if _, err = w.Codec.Feed(buf[:n], nil); err == nil || w.Codec.Room() != 0 {
 		t.Fatalf("the server said %q, and that was taken", buf[:n])
@@ -79,8 +80,8 @@ func TestLivePlainToTLS(t *testing.T) {
 	}
 }
 
-// enableAuth turns authentication on, with root and alice, who may use keys
-// from a to b.
+// enableAuth enables authentication with the users root and alice, who may use
+// the keys from a to b.
 func enableAuth(t *testing.T, l *live) {
 	t.Helper()
 	ctx, c := patient(t), l.client
@@ -111,7 +112,7 @@ func TestLiveAuthentication(t *testing.T) {
 	second := dialWire(t, a, codecs)
 	second.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("v")})
 
-	// Renewed in time, and both go on.
+	// The token is renewed in time, and both connections continue.
 	old := first.Codec.(*codec).login.token
 	first.Codec.Tick(renewAfter)
 	for first.Codec.(*codec).login.token == old {
@@ -122,7 +123,7 @@ func TestLiveAuthentication(t *testing.T) {
 	first.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k")})
 	second.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})
 
-	// Nobody's token, and a token that the members no longer know.
+	// No token, and a token that the members no longer accept.
 	nobody := store.Access{Endpoints: []string{l.endpoint}}
 	dialWire(t, nobody, newCodecs(nobody)).want(kv.Denied, store.Op{Kind: kv.Put, Key: []byte("k")})
 	if _, err := root.AuthDisable(patient(t)); err != nil {

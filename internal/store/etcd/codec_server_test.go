@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// grpcCall is a request as the scripted server got it.
+// grpcCall is a request as the scripted server received it.
 type grpcCall struct {
 	id      uint32
 	path    string
@@ -24,8 +24,8 @@ type grpcCall struct {
 	message []byte
 }
 
-// scripted is the other end of a codec: it reads what the codec wrote, and the
-// test says what it answers.
+// scripted is the server's end of a codec's connection: it reads the codec's
+// output and replies as the test specifies.
 type scripted struct {
 	t       testing.TB
 	c       store.Codec
@@ -47,7 +47,7 @@ func newScripted(t testing.TB, c store.Codec) *scripted {
 	return s
 }
 
-// greeted returns a codec's server that has sent its SETTINGS.
+// greeted returns a scripted server that has sent its SETTINGS.
 func greeted(t testing.TB, c store.Codec) *scripted {
 	s := newScripted(t, c)
 	s.settings()
@@ -64,8 +64,8 @@ func (s *scripted) must(err error) {
 	}
 }
 
-// calls returns the calls that the codec has written since, and, without a
-// path, messages on streams that it had opened before.
+// calls returns the calls that the codec has written since the last call, and,
+// without a path, messages on streams opened earlier.
 func (s *scripted) calls() (calls []*grpcCall) {
 	s.t.Helper()
 	out := s.c.Out()
@@ -97,8 +97,8 @@ func (s *scripted) calls() (calls []*grpcCall) {
 	return calls
 }
 
-// call returns the one call that the codec has written since, with its message
-// as the official library reads it.
+// call returns the single call that the codec has written since the last call,
+// with its message as the official library parses it.
 func (s *scripted) call(path string, m proto.Message) *grpcCall {
 	s.t.Helper()
 	calls := s.calls()
@@ -119,7 +119,7 @@ func (s *scripted) headers(id uint32, end bool, fields ...string) {
 	}))
 }
 
-// answer answers a call with a message.
+// answer replies to a call with a message.
 func (s *scripted) answer(id uint32, m proto.Message) {
 	s.t.Helper()
 	body, err := proto.Marshal(m)
@@ -137,7 +137,7 @@ func (s *scripted) answerBytes(id uint32, body []byte) {
 	s.headers(id, true, "grpc-status", "0", "grpc-message", "")
 }
 
-// refuse answers a call with an error.
+// refuse replies to a call with an error.
 func (s *scripted) refuse(id uint32, status, message string) {
 	s.headers(id, true, ":status", "200", "content-type", "application/grpc",
 		"grpc-status", status, "grpc-message", message)
@@ -156,7 +156,7 @@ func (s *scripted) feed() []store.Event {
 	return events
 }
 
-// submit gives the codec an operation that it must have room for.
+// submit submits an operation; the codec must have room.
 func (s *scripted) submit(op store.Op) {
 	s.t.Helper()
 	if s.c.Room() <= 0 {
@@ -165,7 +165,7 @@ func (s *scripted) submit(op store.Op) {
 	s.c.Submit(&op)
 }
 
-// event is what the codec makes of the answers made.
+// event returns the codec's single event for the replies sent so far.
 func (s *scripted) event(tag uint32) store.Event {
 	s.t.Helper()
 	events := s.feed()

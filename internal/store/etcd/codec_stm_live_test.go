@@ -25,7 +25,8 @@ const (
 
 func account(i int) string { return fmt.Sprintf("account%d", i) }
 
-// transfer is what both clients do: take from one account, give to another.
+// transfer is the edit of both clients: it subtracts from one account or adds to
+// another.
 func transfer(value []byte, old string) string {
 	had, _ := strconv.Atoi(old)
 	change, _ := strconv.Atoi(string(value))
@@ -36,9 +37,9 @@ func edit(_ int, value, read, write []byte) []byte {
 	return append(write, transfer(value, string(read))...)
 }
 
-// Money is moved between few accounts by many transactions at once, half of
-// them ours and half the official client's. Where what was read is compared,
-// none is made or lost; and retries are counted, for there are conflicts.
+// TestLiveSTMConservesTheSum moves money between few accounts in concurrent
+// transactions of the codec and the official client. With comparisons the sum
+// stays constant, and conflicts are retried.
 func TestLiveSTMConservesTheSum(t *testing.T) {
 	for _, iso := range []kv.Isolation{kv.RepeatableReads, kv.Serializable, kv.SerializableSnapshot} {
 		t.Run(iso.String(), func(t *testing.T) {
@@ -76,7 +77,7 @@ func distinct(r *rand.Rand) (from, to int) {
 	return from, (from + 1 + r.IntN(accounts-1)) % accounts
 }
 
-// transfers runs n transactions, some at once, on one connection.
+// transfers runs n transactions on one connection, atOnce concurrently.
 func (w *wire) transfers(iso kv.Isolation, atOnce, n int) (retries, requests uint32) {
 	r := rand.New(rand.NewPCG(2, 3))
 	w.Ready()
@@ -107,9 +108,9 @@ func (w *wire) transfers(iso kv.Isolation, atOnce, n int) (retries, requests uin
 	return retries, requests
 }
 
-// Without contention a transaction takes one request for each key and one to
-// commit; it writes some keys, leaves the others, and makes those that are not
-// there.
+// TestLiveSTM checks that a transaction without contention takes one request per
+// key and one for the commit, that it writes only the keys to be written, and
+// creates missing ones.
 func TestLiveSTM(t *testing.T) {
 	l, w := dialLive(t)
 	if _, err := l.client.Put(patient(t), "a", "old"); err != nil {
@@ -132,7 +133,7 @@ func TestLiveSTM(t *testing.T) {
 			}
 		}
 	}
-	// Reading alone commits too.
+	// A transaction that only reads also commits.
 	if e := w.want(kv.OK, store.Op{Kind: kv.STM, STM: &store.STMOp{Isolation: kv.Serializable, Pairs: []store.Pair{{Key: []byte("a")}}}}); e.Extra != 1 {
 		t.Errorf("%+v", e)
 	}

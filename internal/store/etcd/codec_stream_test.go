@@ -19,13 +19,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// beginAnswer is what begins a stream's answer, without the help of an encoder.
+// beginAnswer returns the start of a stream's reply, built without an encoder.
 func beginAnswer(id uint32) []byte {
 	headers := append([]byte{0x88, 0x0f, 0x10, 16}, "application/grpc"...)
 	return append(h2.AppendFrameHeader(nil, len(headers), h2.FrameHeaders, h2.FlagEndHeaders, id), headers...)
 }
 
-// onStream is a message in DATA frames.
+// onStream returns a message in DATA frames.
 func onStream(id uint32, body []byte) (b []byte) {
 	message := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
 	for n := 0; len(message) > 0; message = message[n:] {
@@ -80,8 +80,9 @@ func watching(t testing.TB) store.Codec {
 	return c
 }
 
-// A watcher's end that a recorded call asks for is not the store's, also where the call
-// was given up before the answer came.
+// TestAnEndThatWasAskedForIsNotTheStores checks that a cancellation that a
+// recorded call requested is not reported as the store's, even if the call was
+// abandoned before the reply.
 func TestAnEndThatWasAskedForIsNotTheStores(t *testing.T) {
 	for _, givenUp := range []bool{false, true} {
 		c := watching(t)
@@ -100,7 +101,8 @@ func TestAnEndThatWasAskedForIsNotTheStores(t *testing.T) {
 	}
 }
 
-// wantWatch is what the official library makes of a message to watcher 10 or 11.
+// wantWatch returns the events of a message to watcher 10 or 11 as the official
+// library parses it.
 func wantWatch(r *pb.WatchResponse) (events []store.Event) {
 	n := 10 + uint32(r.WatchId)
 	for _, e := range r.Events {
@@ -122,8 +124,8 @@ func wantWatch(r *pb.WatchResponse) (events []store.Event) {
 	return events
 }
 
-// FuzzWatchReply compares with the official library: what it reads we read to
-// the same effect, and nothing else is an event.
+// FuzzWatchReply checks that the codec's events are exactly those of the messages
+// that the official library parses.
 func FuzzWatchReply(f *testing.F) {
 	for _, m := range []*pb.WatchResponse{
 		{Header: benchHeader, Events: watchEvents(1)},
@@ -169,8 +171,9 @@ func FuzzWatchReply(f *testing.F) {
 	})
 }
 
-// A stream that ends takes its watchers and creations along, each with the
-// stream's own end; the next watcher opens another.
+// TestWatchStreamEnds checks that the end of a stream ends its watchers and
+// pending creations with the same outcome, and that the next watcher opens a new
+// stream.
 func TestWatchStreamEnds(t *testing.T) {
 	c := watching(t)
 	c.Submit(&store.Op{Kind: kv.Watch, Tag: 5, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 12}})
@@ -191,7 +194,8 @@ func TestWatchStreamEnds(t *testing.T) {
 	}
 }
 
-// What no server may say ends the connection with a sentence.
+// TestWatchReplyThatCannotBe checks that impossible messages end the connection
+// with an explanation.
 func TestWatchReplyThatCannotBe(t *testing.T) {
 	for name, m := range map[string]*pb.WatchResponse{
 		"which it has not created": {WatchId: 7, Events: watchEvents(1)},
@@ -203,7 +207,7 @@ func TestWatchReplyThatCannotBe(t *testing.T) {
 	}
 	c := watching(t)
 	c.Submit(&store.Op{Kind: kv.Watch, Tag: 5, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 12}})
-	c.Cancel(5) // its answer is passed over, and so are its events
+	c.Cancel(5) // its reply and events are skipped
 	in := onStream(1, encoded(t, &pb.WatchResponse{Header: benchHeader, WatchId: 2, Created: true}))
 	in = append(in, onStream(1, encoded(t, &pb.WatchResponse{Header: benchHeader, WatchId: 2, Events: watchEvents(1)}))...)
 	if events, err := c.Feed(in, nil); err != nil || len(events) != 0 {
@@ -211,7 +215,8 @@ func TestWatchReplyThatCannotBe(t *testing.T) {
 	}
 }
 
-// round returns what happens for one event, or keep-alive, or transaction.
+// rounds returns functions that each process one watch event, keep-alive or
+// transaction.
 func rounds(t testing.TB) map[string]func() {
 	var events []store.Event
 	var err error
@@ -220,7 +225,7 @@ func rounds(t testing.TB) map[string]func() {
 
 	keep := newCodecs(store.Access{})(store.Dialed{Endpoint: "h:1"})
 	answer := onStream(1, encoded(t, &pb.LeaseKeepAliveResponse{Header: benchHeader, ID: 1 << 60, TTL: 90}))
-	// What the server gives back of the windows.
+	// Window updates from the server.
 	answer = append(answer, h2.AppendWindowUpdate(h2.AppendWindowUpdate(nil, 0, 15), 1, 15)...)
 	alive := store.Op{Kind: kv.KeepAlive, Lease: 1 << 60}
 	if _, err := keep.Feed(h2.AppendSettings(nil), nil); err != nil {

@@ -16,7 +16,7 @@ import (
 
 func isNotify(e *store.Event) bool { return e.What == store.Notify }
 
-// subscribe creates watchers and waits until the server has.
+// subscribe creates watchers and waits until the server has created them.
 func (w *wire) subscribe(ops ...store.Op) []store.Event {
 	w.t.Helper()
 	w.Ready()
@@ -25,7 +25,7 @@ func (w *wire) subscribe(ops ...store.Op) []store.Event {
 		w.Codec.Submit(&ops[i])
 	}
 	created := w.Until(len(ops), func(e *store.Event) bool { return e.What == store.Done })
-	for _, e := range created { // each stream in its own order
+	for _, e := range created { // the order within each stream
 		if i := e.Tag - ops[0].Tag; e.Outcome != kv.OK || e.Watcher != ops[i].Watch.Watcher || e.Revision == 0 || e.Member == 0 || e.Term == 0 {
 			w.t.Fatalf("creating watcher %d: %+v (%s)", ops[i].Watch.Watcher, e, e.Text)
 		}
@@ -40,8 +40,9 @@ func dialLive(t *testing.T) (*live, *wire) {
 	return l, dialWire(t, a, newCodecs(a))
 }
 
-// The official client's watcher sees our puts, and so does ours, of an interval
-// and from an earlier revision on.
+// TestLiveOfficialWatcherSeesOurPuts checks that the official client and the
+// codec see the codec's puts; the codec watches an interval from an earlier
+// revision.
 func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
 	l, w := dialLive(t)
 	ctx, cancel := context.WithCancel(patient(t))
@@ -69,8 +70,9 @@ func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
 	}
 }
 
-// A watcher that would begin at what is compacted ends with a sentence; the
-// others of its stream go on.
+// TestLiveWatchOfCompactedRevision checks that a watcher from a compacted
+// revision ends with an explanation and that the stream's other watchers
+// continue.
 func TestLiveWatchOfCompactedRevision(t *testing.T) {
 	l, w := dialLive(t)
 	var last int64
@@ -93,8 +95,8 @@ func TestLiveWatchOfCompactedRevision(t *testing.T) {
 	}
 }
 
-// 10,000 watchers on one connection, over ten streams, each get every event
-// once.
+// TestLiveTenThousandWatchersOnOneConnection checks that 10,000 watchers on ten
+// streams of one connection each receive every event once.
 func TestLiveTenThousandWatchersOnOneConnection(t *testing.T) {
 	l, w := dialLive(t)
 	const watchers, keys, puts = 10_000, 10, 3

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// A grant that is interrupted tells of every lease that there is then, so that
-// all can be revoked.
+// TestLiveInterruptedGrantForgetsNoLease checks that an interrupted grant returns
+// all leases that exist, so that they can be revoked.
 func TestLiveInterruptedGrantForgetsNoLease(t *testing.T) {
 	l, _ := dialLive(t)
 	a, err := New().Admin(store.Access{Endpoints: []string{l.endpoint}})
@@ -27,7 +27,7 @@ func TestLiveInterruptedGrantForgetsNoLease(t *testing.T) {
 	before := leases()
 	ctx, cancel := context.WithCancel(t.Context())
 	watched := make(chan struct{})
-	go func() { // interrupts it once some are there
+	go func() { // interrupts the grant once some leases exist
 		defer close(watched)
 		defer cancel()
 		for ctx.Err() == nil {

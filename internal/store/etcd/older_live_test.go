@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// An etcd before 3.7 has no streamed ranges, and says so; the other forms are
-// as in a newer one.
+// TestLiveOlderEtcd checks that etcd before 3.7 reports that it has no streamed
+// ranges, and that the other forms work as in newer versions.
 func TestLiveOlderEtcd(t *testing.T) {
 	old := etcdv2.New()
 	c := servers.Start(t, old, servers.Cluster{

@@ -9,8 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Members that speak TLS with each other have the certificate for both, ask others for
-// one, and say https in their addresses: as flags, and in the configuration file.
+// TestPeersSpeakTLS checks that members that use TLS with each other use one
+// certificate for both, require one from others, and have https addresses, in
+// flags and in the configuration file.
 func TestPeersSpeakTLS(t *testing.T) {
 	at := kv.MemberPlace{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: "/d/m1", PeerTLS: true}
 	spec := store.LaunchSpec{

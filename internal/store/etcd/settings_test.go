@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// strictly decodes as a scenario file is decoded.
+// strictly decodes text like a scenario file.
 func strictly(text string) func(any) error {
 	return func(into any) error { return yaml.UnmarshalWithOptions([]byte(text), into, yaml.Strict()) }
 }
@@ -87,7 +87,8 @@ func TestBadSettingsAreOneSentence(t *testing.T) {
 	}
 }
 
-// What the settings compare with must be what the server does.
+// TestDefaultsAreEtcds checks the defaults that rules compare with against etcd's
+// own.
 func TestDefaultsAreEtcds(t *testing.T) {
 	c := embed.NewConfig()
 	if c.TickMs != defaultHeartbeat || c.ElectionMs != defaultElection {

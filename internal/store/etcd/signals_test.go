@@ -11,7 +11,7 @@ func TestSignals(t *testing.T) { storetest.CheckSignals(t, New(), "testdata/sign
 
 func FuzzSignal(f *testing.F) { storetest.Fuzz(f, New(), "testdata/signals.txt") }
 
-// The line with which a leader begins has its term.
+// TestElectionHasItsTerm checks that a new leader's log line contains the term.
 func TestElectionHasItsTerm(t *testing.T) {
 	lines, told := storetest.SignalLines(t, "testdata/signals.txt")
 	for i, line := range lines {

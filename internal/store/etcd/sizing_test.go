@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// The recommendations change where the documents say they do.
+// TestSizing checks that the advice changes at the documents' limits.
 func TestSizing(t *testing.T) {
 	t.Parallel()
 	settings, err := json.Marshal(&etcd.Settings{QuotaBackendBytes: 1 << 30, HeartbeatInterval: 100, ElectionTimeout: 1000})

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// speaker says one side of calls as gRPC's own library does.
+// speaker encodes one side of calls as the gRPC library does.
 type speaker struct {
 	enc  *hpack.Encoder
 	head bytes.Buffer
@@ -59,14 +59,14 @@ func (s *speaker) data(b *testing.B, stream uint32, ends bool, m proto.Message) 
 	s.frame(h2.FrameData, flags, stream, append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...))
 }
 
-// BenchmarkTap is what it takes to understand one call (of ten, 3 of which are writes of
-// 256 bytes and the others local reads of them), and to record it.
+// BenchmarkTap measures decoding and recording one call; of ten calls three are
+// writes of 256 bytes and the others local reads of them.
 func BenchmarkTap(b *testing.B) {
 	const calls = 10
 	client, server := newSpeaker(), newSpeaker()
 	stream := uint32(1)
-	var asks, answers [calls][2][]byte // the streams' numbers are set where they are fed
-	for round := range 2 {             // in the second, HPACK's tables are as they stay
+	var asks, answers [calls][2][]byte // the stream IDs are set when they are fed
+	for round := range 2 {             // HPACK's tables no longer change in the second round
 		for i := range calls {
 			client.out, server.out = nil, nil
 			method, key := methodRange, []byte(fmt.Sprintf("bench/%08d", i))

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 )
 
-// FuzzTapRequest: no request of any method makes it panic, or has more parts than a
-// record holds by more than one's.
+// FuzzTapRequest checks that no request of any method causes a panic or too many
+// parts.
 func FuzzTapRequest(f *testing.F) {
 	for i := range tapMethods {
 		f.Add(uint8(i), []byte{1<<3 | pbBytes, 1, 'a'})
