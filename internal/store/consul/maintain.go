@@ -60,7 +60,7 @@ func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) 
 		_ = r.Close() // it was read
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s gives no snapshot: %s", member.Endpoint, reason(ctx, err))
+		return nil, fmt.Errorf("cannot read a snapshot of %s: %s", member.Endpoint, reason(ctx, err))
 	}
 	return nil, nil
 }

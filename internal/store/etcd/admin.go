@@ -223,13 +223,13 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 	defer cancel()
 	conn, err := a.connection(c, i)
 	if err != nil {
-		m.Err = fmt.Errorf("%s cannot be asked: %w", m.Endpoint, err)
+		m.Err = fmt.Errorf("cannot connect to %s: %w", m.Endpoint, err)
 		return m
 	}
 	r, err := etcdserverpb.NewMaintenanceClient(conn).Status(ctx, &etcdserverpb.StatusRequest{})
 	if err != nil {
 		text := reason(ctx, err)
-		m.Err = fmt.Errorf("%s does not answer as etcd: %s", m.Endpoint, text)
+		m.Err = fmt.Errorf("%s did not respond like etcd: %s", m.Endpoint, text)
 		m.Gone = strings.HasSuffix(text, "connection refused")
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			a.drop(i) // reconnect now: TCP would keep retrying to reach a member that was replaced
@@ -343,7 +343,7 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	defer cancel()
 	list, err := c.MemberList(ctx, clientv3.WithSerializable())
 	if err != nil {
-		return nil, fmt.Errorf("etcd's list of members cannot be read: %s", reason(ctx, err))
+		return nil, fmt.Errorf("cannot read etcd's member list: %s", reason(ctx, err))
 	}
 	slices.SortFunc(list.Members, func(a, b *etcdserverpb.Member) int { return strings.Compare(a.Name, b.Name) })
 	var out []store.Member
@@ -359,10 +359,10 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	return out, nil
 }
 
-// many calls do for 0 to n-1, with up to atOnce calls at the same time, and
+// runConcurrently calls do for 0 to n-1, with up to atOnce calls at the same time, and
 // returns the first error. After an error it starts no more calls and waits for
 // the running ones.
-func many(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
+func runConcurrently(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
 	var next atomic.Int64
 	var failed atomic.Bool
 	var once sync.Once
@@ -393,11 +393,11 @@ func reason(ctx context.Context, err error) string {
 	case errors.Is(context.Cause(ctx), context.Canceled):
 		return "it was cancelled"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-		return "no answer in the time given"
+		return "no response within the time limit"
 	}
 	text := err.Error()
 	if strings.Contains(text, "server preface") && strings.Contains(text, "use of closed network connection") {
-		return "no answer in the time given" // gRPC gave up connecting just before our time limit
+		return "no response within the time limit" // gRPC gave up connecting just before our time limit
 	}
 	if i := strings.LastIndex(text, `desc = `); i >= 0 {
 		text = strings.Trim(text[i+len(`desc = `):], `"`)

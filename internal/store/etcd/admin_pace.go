@@ -28,16 +28,16 @@ type readPace struct {
 	at   time.Time
 }
 
-func newReadPace(connect store.Dial) *readPace { return paceOf(connect, readBurst) }
+func newReadPace(connect store.Dial) *readPace { return newBurstPace(connect, readBurst) }
 
-// paceOf returns a readPace with the given burst in bytes.
-func paceOf(connect store.Dial, burst float64) *readPace {
+// newBurstPace returns a readPace with the given burst in bytes.
+func newBurstPace(connect store.Dial, burst float64) *readPace {
 	return &readPace{connect: connect, burst: burst, left: burst}
 }
 
-// took records that n bytes were read and returns how long the next read must
+// recordRead records that n bytes were read and returns how long the next read must
 // wait.
-func (p *readPace) took(n int, now time.Time) time.Duration {
+func (p *readPace) recordRead(n int, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.at.IsZero() {
@@ -69,7 +69,7 @@ type pacedConn struct {
 // Read implements net.Conn.
 func (c *pacedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if wait := c.pace.took(n, time.Now()); wait > 0 {
+	if wait := c.pace.recordRead(n, time.Now()); wait > 0 {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		select {

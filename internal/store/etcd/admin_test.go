@@ -78,7 +78,7 @@ func awaitLeader(t *testing.T, admin store.Admin) store.Status {
 	}
 }
 
-func TestAdminOfARealMember(t *testing.T) {
+func TestAdminOfRealMember(t *testing.T) {
 	endpoint := runAlone(t)
 	admin := adminOf(t, store.Access{Endpoints: []string{endpoint}})
 	s := awaitLeader(t, admin)
@@ -90,7 +90,7 @@ func TestAdminOfARealMember(t *testing.T) {
 		t.Errorf("version %q", s.Version)
 	}
 	if r := admin.Role(t.Context(), 0); r.Err != nil || r.ID != m.ID || r.Role != kv.Leader || r.Leader != m.ID || r.Term != m.Term {
-		t.Errorf("asked for its role alone it is %+v", r)
+		t.Errorf("its role is %+v", r)
 	}
 	list, err := admin.Members(t.Context())
 	if err != nil || len(list) != 1 || list[0].Endpoint != endpoint || list[0].ID != m.ID {
@@ -98,14 +98,14 @@ func TestAdminOfARealMember(t *testing.T) {
 	}
 
 	t.Run("maintenance", func(t *testing.T) { maintainAlone(t, admin) })
-	t.Run("a dead endpoint beside it", func(t *testing.T) {
+	t.Run("with a dead endpoint", func(t *testing.T) {
 		address, ports := freePorts(t, 1)
 		dead := net.JoinHostPort(address, fmt.Sprint(ports[0]))
 		s, err := adminOf(t, store.Access{Endpoints: []string{dead, endpoint}}).Status(t.Context())
 		if err != nil || s.Leader() == nil || s.Leader().Endpoint != endpoint {
 			t.Fatalf("status %+v, %v", s, err)
 		}
-		if e := s.Members[0].Err; e == nil || !strings.Contains(e.Error(), dead+" does not answer as etcd: ") || !strings.HasSuffix(e.Error(), "connection refused") || !s.Members[0].Gone {
+		if e := s.Members[0].Err; e == nil || !strings.Contains(e.Error(), dead+" did not respond like etcd: ") || !strings.HasSuffix(e.Error(), "connection refused") || !s.Members[0].Gone {
 			t.Errorf("the dead endpoint: %v", e)
 		}
 	})
@@ -144,7 +144,7 @@ func maintainAlone(t *testing.T, a store.Admin) {
 		t.Errorf("deleted %d, %v", n, err)
 	}
 	if _, err := deleter.DeletePrefix(t.Context(), nil); err == nil {
-		t.Error("everything was deleted")
+		t.Error("DeletePrefix accepted an empty prefix")
 	}
 	before, err := a.(store.Operator).Hash(t.Context())
 	if err != nil || len(before) != 1 || before[0].Hash == 0 || before[0].Revision < 12 || before[0].Endpoint == "" {
@@ -154,7 +154,7 @@ func maintainAlone(t *testing.T, a store.Admin) {
 		t.Errorf("the hash at a revision that is not there yet: %v", err)
 	}
 	if revision, err := m.CompactBehind(t.Context(), 1000); err != nil || revision != 0 {
-		t.Errorf("with nothing so old, compacted to %d, %v", revision, err)
+		t.Errorf("without old revisions, compacted to %d, %v", revision, err)
 	}
 	if revision, err := m.CompactBehind(t.Context(), 5); err != nil || revision != before[0].Revision-5 {
 		t.Errorf("compacted to %d, %v, with %d present", revision, err, before[0].Revision)
@@ -179,7 +179,7 @@ func maintainAlone(t *testing.T, a store.Admin) {
 		t.Errorf("moving to the leader itself: %v", err)
 	}
 	if err := mover.MoveLeader(t.Context(), 42); err == nil || strings.Contains(err.Error(), "rpc error") {
-		t.Errorf("moving to a stranger: %v", err)
+		t.Errorf("moving leadership to an unknown member: %v", err)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestSilentEndpointIsReportedWithinTheDialTimeout(t *testing.T) {
 		"status":  func() error { _, err := admin.Status(t.Context()); return err },
 		"members": func() error { _, err := admin.Members(t.Context()); return err },
 	} {
-		if err := ask(); err == nil || !strings.Contains(err.Error(), "no answer in the time given") {
+		if err := ask(); err == nil || !strings.Contains(err.Error(), "no response within the time limit") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -225,7 +225,7 @@ func TestAlarms(t *testing.T) {
 func TestMemberWithABadConfiguration(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "etcd.json")
 	for contents, want := range map[string]string{
-		"":                             "cannot be used",
+		"":                             "cannot use the etcd configuration",
 		"[1, 2":                        "cannot be used",
 		`{"election-timeout": 999999}`: "election-timeout",
 	} {

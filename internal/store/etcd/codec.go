@@ -127,7 +127,7 @@ func explain(err error) error {
 	case errors.Is(err, h2.ErrHTTP1):
 		return fmt.Errorf("%w: is this an etcd client port?", err)
 	case errors.Is(err, h2.ErrTLS):
-		return fmt.Errorf("%w: were --cacert, --cert and --key meant?", err)
+		return fmt.Errorf("%w: are --cacert, --cert and --key missing?", err)
 	}
 	return err
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 )
 
-// TestWhatIsSentAgainIsWhatWasHeard checks that the passive decoder decodes a
+// TestReplayedRequestDecodesAsRecordedCall checks that the passive decoder decodes a
 // replayed request as the recorded call.
-func TestWhatIsSentAgainIsWhatWasHeard(t *testing.T) {
+func TestReplayedRequestDecodesAsRecordedCall(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
 		want := againCall(r)

@@ -12,17 +12,17 @@ import (
 
 // Descriptions of impossible replies; shared and never modified.
 var (
-	noHeader     = []byte("the answer has no header that etcd can have sent: no member, and the revision 0")
-	noRevision   = []byte("the answer says that the write is done, and the store's revision is 0 or less: no write can have that")
-	severalKeys  = []byte("the answer has more keys than the one that was asked for")
-	namelessKey  = []byte("the answer has a key without a name")
-	neverMade    = []byte("the answer has a key that was changed at revision 0 or less: no key can have that")
-	fromLater    = []byte("the answer has a key that was changed after the revision that the answer is of")
-	countsDiffer = []byte("the answer does not have as many keys as it says")
-	moreOrNot    = []byte("the answer says that there are more keys and that it has them all, or neither")
-	keysCounted  = []byte("the answer has keys, and only their number was asked for")
-	notTaken     = []byte("the answer says that a transaction without a condition did not succeed")
-	otherResults = []byte("the answer has other results than those of the transaction's operations")
+	noHeader     = []byte("the response has no valid header: it names no member, and its revision is 0")
+	noRevision   = []byte("the response confirms the write, but its revision is 0 or less, which no write can have")
+	severalKeys  = []byte("the response has more keys than the requested one")
+	namelessKey  = []byte("the response contains a key with an empty name")
+	neverMade    = []byte("the response contains a key with a mod revision of 0 or less, which no key can have")
+	fromLater    = []byte("the response contains a key whose mod revision is later than the response's revision")
+	countsDiffer = []byte("the number of keys in the response differs from its count")
+	moreOrNot    = []byte("the response's more flag contradicts its count")
+	keysCounted  = []byte("the response contains keys, but only their number was requested")
+	notTaken     = []byte("the response says that an unconditional transaction failed")
+	otherResults = []byte("the response's results do not match the transaction's operations")
 )
 
 // impossible returns why no etcd server can have sent a reply, or nil if the
@@ -55,7 +55,7 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 			return nil
 		}
 	}
-	if t.headless(e) {
+	if t.lacksHeader(e) {
 		return noHeader
 	}
 	switch call {
@@ -76,9 +76,9 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 	return nil
 }
 
-// headless reports whether the header has neither a member, which etcd sends, nor
+// lacksHeader reports whether the header has neither a member, which etcd sends, nor
 // a revision, which a proxy or stand-in sends.
-func (t *aside) headless(e *store.Event) bool {
+func (t *aside) lacksHeader(e *store.Event) bool {
 	return t.revision < 0 || t.revision == 0 && e.Member == 0
 }
 
@@ -141,7 +141,7 @@ func (t *aside) impossibleTxnGet(call uint8, e *store.Event) []byte {
 // value. A stand-in may omit the value.
 func (t *aside) impossibleCAS(e *store.Event) []byte {
 	switch {
-	case e.Outcome == kv.Conflict && t.headless(e):
+	case e.Outcome == kv.Conflict && t.lacksHeader(e):
 		return noHeader
 	case e.Outcome == kv.Conflict:
 		if t.puts != 0 || t.ranges != 1 && (t.ranges != 0 || e.Member != 0) {
@@ -158,7 +158,7 @@ func (t *aside) impossibleCAS(e *store.Event) []byte {
 // impossiblePage checks a page of n keys.
 func (c *codec) impossiblePage(s *scan, n int64) []byte {
 	switch t := &c.extra; {
-	case t.headless(&s.found):
+	case t.lacksHeader(&s.found):
 		return noHeader
 	case s.counted < n:
 		return countsDiffer

@@ -166,8 +166,8 @@ func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
 	}
 }
 
-// TestStandInsLeaveOut feeds replies of a stand-in for etcd that omits fields.
-func TestStandInsLeaveOut(t *testing.T) {
+// TestRepliesOfStandIns feeds replies of a stand-in for etcd that omits fields.
+func TestRepliesOfStandIns(t *testing.T) {
 	request := func(action call.Action) store.Op {
 		return store.Op{Kind: kv.Put, Call: &call.Call{Parts: []call.Part{{Action: action, Key: []byte("k"), Number: 7}}}}
 	}

@@ -73,7 +73,7 @@ func (c *codec) keepAliveReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 	}
 	switch {
 	case lease != k.lease:
-		e.Outcome, e.Text = kv.WrongAnswer, []byte("the answer is about another lease")
+		e.Outcome, e.Text = kv.WrongAnswer, []byte("the response is for another lease")
 	case e.Count <= 0:
 		e.Outcome, e.Text = kv.BadRequest, []byte("etcdserver: requested lease not found")
 	}
@@ -90,7 +90,7 @@ func (c *codec) keepAliveEnded(r *h2.Reply, to []store.Event) []store.Event {
 	var e store.Event
 	c.failed(r, &e)
 	if r.End == h2.Answered && r.Code == h2.StatusOK {
-		e.Outcome, e.Text = kv.StoreError, []byte("the server ended the lease's stream without an answer")
+		e.Outcome, e.Text = kv.StoreError, []byte("the server ended the lease's stream without a response")
 	}
 	for _, tag := range k.tags[k.first:] {
 		if tag != gaveUp {

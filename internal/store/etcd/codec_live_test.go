@@ -79,6 +79,6 @@ func TestLiveLargeValuesTogether(t *testing.T) {
 		}
 	}
 	if w.Codec.Lost(nil) != nil {
-		t.Error("something is still open")
+		t.Error("a request is still open")
 	}
 }

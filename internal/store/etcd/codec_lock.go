@@ -31,7 +31,7 @@ func (c *codec) advanceLock(place uint32) {
 	case locking, asking, waiting, checking, unlocking:
 		return
 	case wantsLock:
-		if c.stm.left > 0 && c.leftBehind(l.session) {
+		if c.stm.left > 0 && c.isReleasing(l.session) {
 			c.stallSTM(place)
 			return
 		}
@@ -100,7 +100,7 @@ func (c *codec) locked(place uint32, r *h2.Reply, to []store.Event) ([]store.Eve
 		if ok = c.parseRange(r.Body, &found); ok && found.Count == 0 {
 			e := store.Event{
 				Tag: c.stm.table[place].tag, Outcome: kv.BadRequest,
-				Text: []byte("the lock was lost while it was waited for: its lease has ended, or somebody deleted its key"),
+				Text: []byte("the lock was lost while the client waited for it: its lease expired, or another client deleted its key"),
 			}
 			return c.endSTM(place, &e, to), nil
 		}
@@ -158,11 +158,11 @@ func (c *codec) leaveLock(place uint32) bool {
 	}
 	l.state = leaving
 	c.stm.left++
-	c.giveBack(place)
+	c.releaseLock(place)
 	return true
 }
 
-func (c *codec) giveBack(place uint32) {
+func (c *codec) releaseLock(place uint32) {
 	if c.conn.Room() == 0 {
 		c.stallSTM(place)
 		return
@@ -171,8 +171,8 @@ func (c *codec) giveBack(place uint32) {
 	c.unlock(place)
 }
 
-// givenBack frees the table slot of a transaction that ended early.
-func (c *codec) givenBack(place uint32) {
+// finishRelease frees the table slot of a transaction that ended early.
+func (c *codec) finishRelease(place uint32) {
 	if l := &c.stm.table[place].lock; l.state == left {
 		l.state = unlocked
 		c.stm.left--
@@ -180,8 +180,8 @@ func (c *codec) givenBack(place uint32) {
 	}
 }
 
-// leftBehind reports whether a session's lock is still being released.
-func (c *codec) leftBehind(session int64) bool {
+// isReleasing reports whether a session's lock is still being released.
+func (c *codec) isReleasing(session int64) bool {
 	for place := range c.stm.table {
 		if l := &c.stm.table[place].lock; (l.state == leaving || l.state == left) && l.session == session {
 			return true

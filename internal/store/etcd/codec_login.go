@@ -85,11 +85,11 @@ func (l *login) answer(c *codec, r *h2.Reply) error {
 		if err := c.conn.SetMetadata("token", string(token)); err != nil {
 			return err
 		}
-		l.serves(string(token))
+		l.storeToken(string(token))
 		c.gen = l.gen
 		return nil
 	case text == "authentication is not enabled":
-		l.serves("")
+		l.storeToken("")
 		return nil
 	case r.End == h2.Answered && final(OutcomeOf(codes.Code(r.Code), r.Text)):
 		l.retryAt = c.now + retryAfter
@@ -105,8 +105,8 @@ func (l *login) answer(c *codec, r *h2.Reply) error {
 // final reports whether a repeated login would fail with the same outcome.
 func final(o kv.Outcome) bool { return o == kv.Denied || o == kv.BadRequest }
 
-// serves stores a new valid token; "" if the server has authentication disabled.
-func (l *login) serves(token string) {
+// storeToken stores a new valid token; "" if the server has authentication disabled.
+func (l *login) storeToken(token string) {
 	l.have, l.token, l.asked = true, token, l.claimed
 	l.gen++
 	l.retryAt, l.failures = 0, 0

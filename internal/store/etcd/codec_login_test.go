@@ -57,7 +57,7 @@ func TestOneLoginForAll(t *testing.T) {
 	conns := loop(t, 3)
 	for _, s := range conns {
 		if s.c.Tick(1) != 1+lookAgain || s.c.Room() != 0 || len(s.calls()) != 0 {
-			t.Fatal("nobody logs in before the server has spoken")
+			t.Fatal("a codec logged in before the server's first frame")
 		}
 	}
 	for _, s := range conns {
@@ -73,7 +73,7 @@ func TestOneLoginForAll(t *testing.T) {
 	conns[0].grant(call.id, "token-1")
 	for _, s := range conns {
 		if s.c.Room() == 0 || s.c.Tick(3) != 3+lookSometimes {
-			t.Fatal("the token came and is not seen")
+			t.Fatal("the new token is not used")
 		}
 		wantToken(t, s, "token-1")
 	}
@@ -151,7 +151,7 @@ func TestAnotherConnectionTakesOver(t *testing.T) {
 	conns[1].answer(slow.id, &pb.AuthenticateResponse{Token: "late"})
 	conns[1].feed()
 	if conns[1].c.Room() != 0 {
-		t.Fatal("a login that was given up came through")
+		t.Fatal("an abandoned login succeeded")
 	}
 }
 
@@ -200,7 +200,7 @@ func TestLoginIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestStrangeTokens(t *testing.T) {
+func TestRefusesInvalidTokens(t *testing.T) {
 	for token, want := range map[string]string{
 		"":                         errMalformed.Error(),
 		strings.Repeat("x", 10000): "the header token has 10000 bytes",

@@ -230,7 +230,7 @@ func (c *codec) lockWatchEnded(r *h2.Reply, to []store.Event) []store.Event {
 	var e store.Event
 	c.failed(r, &e)
 	if r.End == h2.Answered && r.Code == h2.StatusOK {
-		e.Outcome, e.Text = kv.StoreError, []byte("the server ended the watch stream on which a lock was waited for")
+		e.Outcome, e.Text = kv.StoreError, []byte("the server ended the watch stream of a client that waited for a lock")
 	}
 	w := &c.waits
 	w.stream, w.creating, w.first = 0, w.creating[:0], 0

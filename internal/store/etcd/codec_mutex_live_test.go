@@ -103,11 +103,11 @@ func (l *live) checkAccounts(t *testing.T) {
 	}
 }
 
-// TestLiveMutexKeepsTransactionsApart moves money between few accounts without
+// TestLiveMutexSeparatesTransactions moves money between few accounts without
 // comparisons, so that only the lock separates the transactions: those under the
 // codec's mutex, those under the lock service, and those under the official
 // client's mutex. The sum stays constant, and no transaction is retried.
-func TestLiveMutexKeepsTransactionsApart(t *testing.T) {
+func TestLiveMutexSeparatesTransactions(t *testing.T) {
 	l := startLive(t, nil, false)
 	l.fillAccounts(t)
 	var all sync.WaitGroup
@@ -122,7 +122,7 @@ func TestLiveMutexKeepsTransactionsApart(t *testing.T) {
 		all.Go(func() {
 			var retries uint32
 			if retries, requests[i] = k.run(); retries != 0 {
-				t.Errorf("locker %d: %d retries of transactions that nothing compares", i, retries)
+				t.Errorf("locker %d: %d retries of transactions without comparisons", i, retries)
 			}
 		})
 	}
@@ -148,7 +148,7 @@ func TestLiveMutexKeepsTransactionsApart(t *testing.T) {
 		// waiting transaction also looks for its predecessor, watches its key,
 		// and checks that it is gone.
 		if requests[i] <= ours*5 {
-			t.Errorf("locker %d: %d requests: nobody waited", i, requests[i])
+			t.Errorf("locker %d: %d requests: no transaction waited", i, requests[i])
 		}
 		c := k.w.Codec.(*codec)
 		if n := len(c.waits.watchers); n != 0 || c.stm.open != 0 || c.stm.left != 0 {
@@ -281,6 +281,6 @@ func TestLiveMutexWithoutALease(t *testing.T) {
 		t.Errorf("%+v (%s)", e, e.Text)
 	}
 	if r, err := l.client.Get(patient(t), "a"); err != nil || r.Count != 0 {
-		t.Errorf("it was written without the lock: %v, %v", r, err)
+		t.Errorf("the value was written without the lock: %v, %v", r, err)
 	}
 }

@@ -33,17 +33,17 @@ func mutexServer(t *testing.T, n uint32) (*scripted, []*grpcCall) {
 	return s, s.calls()
 }
 
-func (s *scripted) otherIs(call *grpcCall) {
+func (s *scripted) answerOther(call *grpcCall) {
 	s.answer(call.id, &pb.RangeResponse{Header: testHeader, Kvs: []*mvccpb.KeyValue{{Key: []byte(lockedBy + "/7"), CreateRevision: 5}}})
 }
 
-// TestMutexWhoseWatchStreamEnds ends the watch stream in the same input that
+// TestMutexWhenWatchStreamEnds ends the watch stream in the same input that
 // makes another transaction watch: the waiting one fails, and the other opens a
 // new stream.
-func TestMutexWhoseWatchStreamEnds(t *testing.T) {
+func TestMutexWhenWatchStreamEnds(t *testing.T) {
 	s, asks := mutexServer(t, 3)
-	s.otherIs(asks[0])
-	s.otherIs(asks[1])
+	s.answerOther(asks[0])
+	s.answerOther(asks[1])
 	s.feed()
 	watch := s.calls()
 	if len(watch) != 1 || watch[0].path != "/etcdserverpb.Watch/Watch" {
@@ -57,7 +57,7 @@ func TestMutexWhoseWatchStreamEnds(t *testing.T) {
 	}
 	s.c.Cancel(0) // abandon a watch on a stream that is about to end
 	s.out.Write(onStream(stream, encoded(t, &pb.WatchResponse{Header: testHeader, Created: true, WatchId: 1})))
-	s.otherIs(asks[2])
+	s.answerOther(asks[2])
 	s.headers(stream, true, "grpc-status", "14", "grpc-message", "going away")
 	events := s.feed()
 	if len(events) != 1 || events[0].Tag != 1 || events[0].Outcome != kv.StoreError || string(events[0].Text) != "going away" {
@@ -84,17 +84,17 @@ func TestMutexWhoseWatchStreamEnds(t *testing.T) {
 	}
 }
 
-// TestMutexIsNotTakenWhileItIsGivenBack checks that a transaction waits while its
+// TestMutexWaitsForItsRelease checks that a transaction waits while its
 // session's lock is being released; otherwise it would take the key that is about
 // to be deleted for its own.
-func TestMutexIsNotTakenWhileItIsGivenBack(t *testing.T) {
+func TestMutexWaitsForItsRelease(t *testing.T) {
 	s, asks := mutexServer(t, 1)
 	s.c.Cancel(0)
 	back := s.call("/etcdserverpb.KV/DeleteRange", &pb.DeleteRangeRequest{})
 	s.submit(store.Op{
 		Tag: 9, Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Lease: 100, Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}},
 	})
-	s.otherIs(asks[0]) // the late reply to the abandoned transaction
+	s.answerOther(asks[0]) // the late reply to the abandoned transaction
 	s.feed()
 	if calls := s.calls(); len(calls) != 0 {
 		t.Fatalf("%+v", calls)
@@ -104,11 +104,11 @@ func TestMutexIsNotTakenWhileItIsGivenBack(t *testing.T) {
 	s.call("/etcdserverpb.KV/Txn", &pb.TxnRequest{})
 }
 
-// TestMutexIsGivenBackByItsOwnAnswer sends a wrong answer that ends a
+// TestMutexReleaseNeedsItsOwnReply sends a wrong answer that ends a
 // transaction, and the reply to its other read in the same input. That reply must
 // not count as the release of the lock, which would appear to end the next
 // transaction.
-func TestMutexIsGivenBackByItsOwnAnswer(t *testing.T) {
+func TestMutexReleaseNeedsItsOwnReply(t *testing.T) {
 	s := scanServer(t)
 	begin := func(tag uint32) {
 		s.submit(store.Op{Tag: tag, Kind: kv.STM, STM: &store.STMOp{
@@ -139,10 +139,10 @@ func TestMutexIsGivenBackByItsOwnAnswer(t *testing.T) {
 }
 
 // TestMutexOfCompactedRevision checks that a compacted predecessor is looked up
-// again.
+// retry.
 func TestMutexOfCompactedRevision(t *testing.T) {
 	s, asks := mutexServer(t, 1)
-	s.otherIs(asks[0])
+	s.answerOther(asks[0])
 	s.feed()
 	watch := s.calls()[0]
 	s.headers(watch.id, false, ":status", "200", "content-type", "application/grpc")

@@ -92,7 +92,7 @@ func (c *codec) scanReply(r *h2.Reply, to []store.Event) ([]store.Event, error) 
 		e := store.Event{Tag: s.tag}
 		c.failed(r, &e)
 		if streamed && r.End == h2.Answered && codes.Code(r.Code) == codes.Unimplemented {
-			e.Outcome, e.Text = kv.StoreError, []byte("the server has no streamed ranges (KV.RangeStream, which etcd has from 3.7 on): ask for a plain range, or for pages")
+			e.Outcome, e.Text = kv.StoreError, []byte("the server has no streamed ranges (KV.RangeStream, etcd 3.7 or later): use a plain or paged range")
 		}
 		return c.endScan(place, &e, to), nil
 	case streamed:
@@ -114,13 +114,13 @@ func (c *codec) streamEnded(place uint32, to []store.Event) []store.Event {
 	s := &c.scans.table[place]
 	switch {
 	case !s.finished:
-		return c.wrong(place, "the stream ended without its last part", to)
+		return c.wrong(place, "the stream ended before its last part", to)
 	case s.revision <= 0 && s.found.Member == 0:
 		return c.wrong(place, string(noHeader), to)
 	case s.op.CountOnly:
 		s.found.Count = s.counted
 	case s.found.Count > s.counted, s.found.Count < s.counted && !s.more:
-		return c.wrong(place, "the stream does not carry as many keys as it says", to)
+		return c.wrong(place, "the number of keys in the stream differs from its count", to)
 	}
 	return c.endScan(place, &s.found, to)
 }
@@ -138,7 +138,7 @@ func (c *codec) pageRead(place uint32, n int64, to []store.Event) []store.Event 
 	}
 	var last store.Event
 	if !parseKV(s.last, &last) || len(last.Key) == 0 || bytes.Compare(last.Key, s.key) < 0 { // otherwise the scan would never end
-		return c.wrong(place, "there is more, says the server, but the page has no key after the last one", to)
+		return c.wrong(place, "the server reports more keys, but the page has no key after the previous page's last one", to)
 	}
 	end := len(s.op.End)
 	s.memory = append(append(s.memory[:end], last.Key...), 0)
@@ -152,7 +152,7 @@ func (c *codec) advanceScan(place uint32, to []store.Event) []store.Event {
 	case c.conn.Room() > 0:
 		c.nextPage(place)
 	case c.conn.Draining():
-		e := store.Event{Tag: s.tag, Outcome: kv.ConnectionLost, Text: []byte("the connection takes no more requests, and there are pages left to ask for")}
+		e := store.Event{Tag: s.tag, Outcome: kv.ConnectionLost, Text: []byte("the connection accepts no more requests, and pages are still missing")}
 		return c.endScan(place, &e, to)
 	case !s.stalled:
 		s.stalled = true

@@ -66,9 +66,9 @@ func TestPageRequests(t *testing.T) {
 	}
 }
 
-// TestPagesThatCannotBe checks that impossible pages end the range with an
+// TestImpossiblePages checks that impossible pages end the range with an
 // explanation.
-func TestPagesThatCannotBe(t *testing.T) {
+func TestImpossiblePages(t *testing.T) {
 	for what, page := range map[string]*pb.RangeResponse{
 		"no key":       pageOf(0, 0, true),
 		"an empty key": {Header: testHeader, More: true, Count: 9, Kvs: []*mvccpb.KeyValue{{}}},
@@ -83,8 +83,8 @@ func TestPagesThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestStreamsThatCannotBe sends streams whose contents and counts differ.
-func TestStreamsThatCannotBe(t *testing.T) {
+// TestImpossibleStreams sends streams whose contents and counts differ.
+func TestImpossibleStreams(t *testing.T) {
 	part := func(r *pb.RangeResponse, count int64) *pb.RangeStreamResponse {
 		if r.Count = count; count < 0 {
 			r.Count, r.Header = 0, nil
@@ -121,9 +121,9 @@ func TestStreamsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestPagesOnAConnectionThatEnds checks ranges that are between two pages when a
+// TestPagesOnEndingConnection checks ranges that are between two pages when a
 // connection drains or ends, and that replies to abandoned ranges are skipped.
-func TestPagesOnAConnectionThatEnds(t *testing.T) {
+func TestPagesOnEndingConnection(t *testing.T) {
 	s := scanServer(t)
 	s.submit(pagedOp(7))
 	call := s.call("/etcdserverpb.KV/Range", &pb.RangeRequest{})

@@ -218,7 +218,7 @@ type lockWaits struct {
 // differs.
 type lockWait struct{ place, wait uint32 }
 
-var errMalformed = errors.New("the server sent an answer that is no etcd message: its protobuf is malformed")
+var errMalformed = errors.New("the server sent a malformed protobuf message; is it an etcd server?")
 
 // scan is a range whose result arrives in parts: streamed, or in pages that are
 // requested one after the other.

@@ -23,7 +23,7 @@ func (c *codec) beginSTM(op *store.Op) {
 	t.told = op.STM.Told
 	t.requests, t.retries = 0, 0
 	t.take(op.STM.Pairs)
-	t.again()
+	t.startTry()
 	t.lock.begin(op.STM)
 	c.advanceSTM(place)
 }
@@ -54,8 +54,8 @@ func (t *stm) take(pairs []store.Pair) {
 	t.memory = m
 }
 
-// again prepares the reads of a new try.
-func (t *stm) again() { t.next, t.left, t.base, t.committing = 0, len(t.pairs), 0, false }
+// startTry prepares the reads of a new try.
+func (t *stm) startTry() { t.next, t.left, t.base, t.committing = 0, len(t.pairs), 0, false }
 
 // advanceSTM sends a transaction's next requests: reads, or the commit.
 func (c *codec) advanceSTM(place uint32) {
@@ -106,7 +106,7 @@ func (c *codec) resumeSTM() {
 		case t.busy:
 			c.advanceSTM(place)
 		case t.lock.state == leaving:
-			c.giveBack(place)
+			c.releaseLock(place)
 		}
 	}
 	c.stm.stalled = c.stm.stalled[:copy(c.stm.stalled, c.stm.stalled[waiting:])]
@@ -122,7 +122,7 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	t := &c.stm.table[place]
 	if !t.busy {
 		if r.Sub&callMask == callUnlock { // not a read whose reply arrived together with the one that ended it
-			c.givenBack(place)
+			c.finishRelease(place)
 		}
 		return to, nil
 	}
@@ -179,7 +179,7 @@ func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]sto
 	case why != nil:
 		return c.wrongSTM(place, why, to), nil
 	case committed:
-		if t.tell(&e); t.lock.state != holding {
+		if t.reportCommit(&e); t.lock.state != holding {
 			return c.endSTM(place, &e, to), nil
 		}
 		t.lock.state, t.lock.result = wantsUnlock, e
@@ -191,14 +191,14 @@ func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]sto
 	}
 	t.retries++
 	if t.iso < kv.Serializable {
-		t.again()
+		t.startTry()
 	} // otherwise the reply contains the next try's reads
 	c.advanceSTM(place)
 	return to, nil
 }
 
-// tell reports the compared versions and the commit to t.told.
-func (t *stm) tell(e *store.Event) {
+// reportCommit reports the compared versions and the commit to t.told.
+func (t *stm) reportCommit(e *store.Event) {
 	if t.told == nil {
 		return
 	}

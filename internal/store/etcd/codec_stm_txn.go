@@ -114,7 +114,7 @@ func (t *stm) impossible(extra *aside, e *store.Event) []byte {
 		}
 	}
 	switch {
-	case extra.headless(e):
+	case extra.lacksHeader(e):
 		return noHeader
 	case extra.succeeded && writes > 0 && extra.revision <= 0:
 		return noRevision

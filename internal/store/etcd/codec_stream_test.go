@@ -80,10 +80,10 @@ func watching(t testing.TB) store.Codec {
 	return c
 }
 
-// TestAnEndThatWasAskedForIsNotTheStores checks that a cancellation that a
+// TestRequestedCancellationIsNotTheStores checks that a cancellation that a
 // recorded call requested is not reported as the store's, even if the call was
 // abandoned before the reply.
-func TestAnEndThatWasAskedForIsNotTheStores(t *testing.T) {
+func TestRequestedCancellationIsNotTheStores(t *testing.T) {
 	for _, givenUp := range []bool{false, true} {
 		c := watching(t)
 		c.Submit(&store.Op{
@@ -194,12 +194,12 @@ func TestWatchStreamEnds(t *testing.T) {
 	}
 }
 
-// TestWatchReplyThatCannotBe checks that impossible messages end the connection
+// TestImpossibleWatchReplies checks that impossible messages end the connection
 // with an explanation.
-func TestWatchReplyThatCannotBe(t *testing.T) {
+func TestImpossibleWatchReplies(t *testing.T) {
 	for name, m := range map[string]*pb.WatchResponse{
 		"which it has not created": {WatchId: 7, Events: watchEvents(1)},
-		"nobody asked for":         {WatchId: 7, Created: true},
+		"that was not requested":   {WatchId: 7, Created: true},
 	} {
 		if _, err := watching(t).Feed(onStream(1, encoded(t, m)), nil); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

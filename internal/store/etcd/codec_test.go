@@ -218,10 +218,10 @@ func TestGoAwayIsNotSent(t *testing.T) {
 	}
 }
 
-func TestServersThatAreNotEtcd(t *testing.T) {
+func TestExplainsOtherServers(t *testing.T) {
 	for in, want := range map[string]string{
 		"HTTP/1.1 400 Bad Request\r\n\r\n": "the server answered with HTTP/1, not HTTP/2: is this an etcd client port?",
-		"\x15\x03\x01\x00\x02\x02\x46":     "the server answered with a TLS alert: it wants TLS, or other certificates: were --cacert, --cert and --key meant?",
+		"\x15\x03\x01\x00\x02\x02\x46":     "the server answered with a TLS alert: it wants TLS, or other certificates: are --cacert, --cert and --key missing?",
 		"220 mail ESMTP\r\n":               `the server does not speak HTTP/2: its first bytes are "220 mail "`,
 	} {
 		c := newCodecs(store.Access{})(store.Dialed{Endpoint: "127.0.0.1:80"})

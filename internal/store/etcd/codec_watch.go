@@ -80,7 +80,7 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 	w := &c.watches[r.Tag]
 	switch {
 	case m.created && len(to) > from:
-		return to[:from], errors.New("the server sent events in the message that creates their watcher")
+		return to[:from], errors.New("the server sent events in the message that creates a watcher")
 	case m.created:
 		return w.createdReply(&m, to)
 	case m.id == -1 && len(to) == from && !m.canceled: // a progress notification for all watchers
@@ -104,7 +104,7 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 	switch {
 	case m.canceled:
 		w.watchers[m.id] = noWatcher
-		switch tag, asked := c.endedByUs(n); {
+		switch tag, asked := c.takeEnding(n); {
 		case tag == gaveUp: // the operation was abandoned; the cancellation was requested all the same
 		case asked:
 			to = append(to, store.Event{Tag: tag, Member: m.header.Member, Term: m.header.Term})
@@ -129,7 +129,7 @@ func dropFirst[T any](q []T, first int) ([]T, int) {
 // createdReply ends the oldest operation that waits for its watcher.
 func (w *watchStream) createdReply(m *watchMessage, to []store.Event) ([]store.Event, error) {
 	if w.first == len(w.creating) {
-		return to, fmt.Errorf("the server created a watcher that nobody asked for")
+		return to, fmt.Errorf("the server created a watcher that was not requested")
 	}
 	asked := w.creating[w.first]
 	w.creating, w.first = dropFirst(w.creating, w.first)
@@ -138,7 +138,7 @@ func (w *watchStream) createdReply(m *watchMessage, to []store.Event) ([]store.E
 		e.Outcome, e.Text = m.outcome(), m.why()
 	} else {
 		if m.id < 0 || m.id >= maxWatchers {
-			return to, fmt.Errorf("the server gave a watcher the number %d", m.id)
+			return to, fmt.Errorf("the server gave a watcher the invalid number %d", m.id)
 		}
 		for int64(len(w.watchers)) <= m.id {
 			w.watchers = append(w.watchers, noWatcher)
@@ -274,16 +274,16 @@ func (m *watchMessage) outcome() kv.Outcome {
 func (m *watchMessage) why() []byte {
 	switch {
 	case m.compacted > 0:
-		return fmt.Appendf(nil, "the server cancelled a watcher: what it was to begin with is compacted, up to revision %d", m.compacted)
+		return fmt.Appendf(nil, "the server cancelled a watcher: its start revision is compacted (up to revision %d)", m.compacted)
 	case len(m.reason) > 0:
 		return fmt.Appendf(nil, "the server cancelled a watcher: %s", strings.TrimPrefix(string(m.reason), "etcdserver: "))
 	}
 	return []byte("the server cancelled a watcher and gave no reason")
 }
 
-// endedByUs returns the operation that cancelled a watcher, if there is one; tag
+// takeEnding returns the operation that cancelled a watcher, if there is one; tag
 // is gaveUp if that operation was abandoned.
-func (c *codec) endedByUs(watcher uint32) (tag uint32, ok bool) {
+func (c *codec) takeEnding(watcher uint32) (tag uint32, ok bool) {
 	for i, e := range c.endings {
 		if e.watcher == watcher {
 			c.endings = append(c.endings[:i], c.endings[i+1:]...)

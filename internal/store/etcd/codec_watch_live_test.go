@@ -84,7 +84,7 @@ func TestLiveWatchOfCompactedRevision(t *testing.T) {
 	}
 	w.subscribe(store.Op{Key: []byte("k"), Watch: &store.WatchOp{Watcher: 1, Start: 2}}, store.Op{Key: []byte("k"), Watch: &store.WatchOp{Watcher: 2}})
 	e := w.Until(1, func(e *store.Event) bool { return e.What == store.Ended })[0]
-	if e.Watcher != 1 || e.Outcome != kv.BadRequest || !strings.Contains(string(e.Text), fmt.Sprintf("compacted, up to revision %d", last)) {
+	if e.Watcher != 1 || e.Outcome != kv.BadRequest || !strings.Contains(string(e.Text), fmt.Sprintf("compacted (up to revision %d", last)) {
 		t.Fatalf("%+v (%s)", e, e.Text)
 	}
 	if _, err := l.client.Put(patient(t), "k", "v"); err != nil {

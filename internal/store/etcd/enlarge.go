@@ -23,7 +23,7 @@ func (a *admin) AddLearner(ctx context.Context, at kv.MemberPlace) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("etcd adds no learner %s: %w", at.Name, err)
+		return fmt.Errorf("etcd did not add learner %s: %w", at.Name, err)
 	}
 	return nil
 }
@@ -36,7 +36,7 @@ func (a *admin) Promote(ctx context.Context, at kv.MemberPlace) error {
 		case err != nil:
 			return err
 		case m == nil:
-			return errors.New("it is no member")
+			return errors.New("it is not a member")
 		case !m.IsLearner: // an earlier reply was lost
 			return nil
 		}
@@ -44,7 +44,7 @@ func (a *admin) Promote(ctx context.Context, at kv.MemberPlace) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("etcd does not promote %s: %w", at.Name, err)
+		return fmt.Errorf("etcd did not promote %s: %w", at.Name, err)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (a *admin) Dismiss(ctx context.Context, at kv.MemberPlace) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("etcd does not remove %s: %w", at.Name, err)
+		return fmt.Errorf("etcd did not remove %s: %w", at.Name, err)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (a *admin) change(ctx context.Context, try func(context.Context, *clientv3.
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeWithin)
 	defer cancel()
-	return again(ctx, func() error { return try(ctx, c) })
+	return retry(ctx, func() error { return try(ctx, c) })
 }
 
 // memberAt returns the member with a place's peer URL, or nil if there is none.

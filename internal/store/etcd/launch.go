@@ -26,7 +26,7 @@ func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 		return store.Launch{}, err
 	}
 	if spec.Exec == "" && spec.Self == "" {
-		return store.Launch{}, errors.New("the embedded etcd needs the path of our own binary")
+		return store.Launch{}, errors.New("the embedded etcd needs the path of the quorumbench binary")
 	}
 	l, err := LaunchMembers(spec, s.options())
 	if s.QuotaBackendBytes == 0 {
@@ -82,7 +82,7 @@ func configure(p *store.Process, self string, options []store.Setting) error {
 	}
 	contents, err := json.MarshalIndent(config, "", "  ")
 	if err != nil {
-		return fmt.Errorf("the configuration of etcd member %s cannot be written as JSON: %w", p.Name, err)
+		return fmt.Errorf("cannot encode the configuration of etcd member %s: %w", p.Name, err)
 	}
 	file := filepath.Join(p.Dir, "etcd.json")
 	p.Path, p.Args = self, []string{"member", Name, "--config", file}

@@ -32,7 +32,7 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 	}
 	seconds := int64((ttl + time.Second - 1) / time.Second)
 	ids := make([]int64, n)
-	err = many(ctx, n, leasesAtOnce, func(ctx context.Context, i int) error {
+	err = runConcurrently(ctx, n, leasesAtOnce, func(ctx context.Context, i int) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -56,7 +56,7 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 			granted = append(granted, id)
 		}
 	}
-	return granted, fmt.Errorf("etcd granted %d leases of %d: %s", len(granted), n, reason(ctx, err))
+	return granted, fmt.Errorf("etcd granted only %d of %d leases: %s", len(granted), n, reason(ctx, err))
 }
 
 // Revoke implements store.Leaser.
@@ -66,7 +66,7 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 		return err
 	}
 	var revoked atomic.Int64
-	err = many(ctx, len(ids), leasesAtOnce, func(ctx context.Context, i int) error {
+	err = runConcurrently(ctx, len(ids), leasesAtOnce, func(ctx context.Context, i int) error {
 		_, err := c.Revoke(ctx, clientv3.LeaseID(ids[i]))
 		if err == nil || errors.Is(err, rpctypes.ErrLeaseNotFound) || lacking(err) {
 			revoked.Add(1)
@@ -75,7 +75,7 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("etcd revoked %d leases of %d: %s", revoked.Load(), len(ids), reason(ctx, err))
+		return fmt.Errorf("etcd revoked only %d of %d leases: %s", revoked.Load(), len(ids), reason(ctx, err))
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 		return nil, err
 	}
 	fail := func(err error) ([]string, error) {
-		return nil, fmt.Errorf("etcd does not tell the leases of the keys that begin with %q: %s", prefix, reason(ctx, err))
+		return nil, fmt.Errorf("cannot read the leases of etcd's keys with the prefix %q: %s", prefix, reason(ctx, err))
 	}
 	keys := map[int64]int{} // number of keys with the prefix, by lease
 	end := clientv3.GetPrefixRangeEnd(string(prefix))
@@ -113,7 +113,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	var mu sync.Mutex
 	var names []string
 	all := slices.Collect(maps.Keys(keys))
-	err = many(ctx, len(all), leasesAtOnce, func(ctx context.Context, i int) error {
+	err = runConcurrently(ctx, len(all), leasesAtOnce, func(ctx context.Context, i int) error {
 		r, err := c.TimeToLive(ctx, clientv3.LeaseID(all[i]), clientv3.WithAttachedKeys())
 		if lacking(err) {
 			return nil // the server cannot list a lease's keys: the lease expires by itself

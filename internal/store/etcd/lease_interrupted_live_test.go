@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TestLiveInterruptedGrantForgetsNoLease checks that an interrupted grant returns
+// TestLiveInterruptedGrantReturnsAllLeases checks that an interrupted grant returns
 // all leases that exist, so that they can be revoked.
-func TestLiveInterruptedGrantForgetsNoLease(t *testing.T) {
+func TestLiveInterruptedGrantReturnsAllLeases(t *testing.T) {
 	l, _ := dialLive(t)
 	a, err := New().Admin(store.Access{Endpoints: []string{l.endpoint}})
 	if err != nil {
@@ -40,10 +40,10 @@ func TestLiveInterruptedGrantForgetsNoLease(t *testing.T) {
 	ids, err := leaser.Grant(ctx, 100_000, 600*time.Second)
 	<-watched
 	if err == nil {
-		t.Fatal("it was not interrupted")
+		t.Fatal("the grant was not interrupted")
 	}
 	if there := leases() - before; len(ids) == 0 || there != len(ids) {
-		t.Errorf("there are %d leases, and it tells of %d", there, len(ids))
+		t.Errorf("there are %d leases, and Grant returned %d", there, len(ids))
 	}
 	if err := leaser.Revoke(t.Context(), ids); err != nil {
 		t.Error(err)

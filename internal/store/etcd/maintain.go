@@ -57,7 +57,7 @@ func (a *admin) compact(ctx context.Context, behind int64, how ...clientv3.Compa
 	}
 	r, err := c.Get(ctx, "\x00", clientv3.WithCountOnly())
 	if err != nil {
-		return 0, fmt.Errorf("etcd's present revision cannot be read: %s", reason(ctx, err))
+		return 0, fmt.Errorf("cannot read etcd's present revision: %s", reason(ctx, err))
 	}
 	revision := r.Header.GetRevision() - behind
 	if revision <= 0 {
@@ -65,7 +65,7 @@ func (a *admin) compact(ctx context.Context, behind int64, how ...clientv3.Compa
 	}
 	// ErrCompacted means that this revision is compacted already, as requested.
 	if _, err := c.Compact(ctx, revision, how...); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
-		return 0, fmt.Errorf("etcd does not compact to revision %d: %s", revision, reason(ctx, err))
+		return 0, fmt.Errorf("etcd did not compact to revision %d: %s", revision, reason(ctx, err))
 	}
 	return revision, nil
 }
@@ -84,7 +84,7 @@ func (a *admin) Defragment(ctx context.Context) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("%s does not defragment: %s", e, reason(ctx, err))
+			return fmt.Errorf("%s was not defragmented: %s", e, reason(ctx, err))
 		}
 	}
 	return nil
@@ -98,25 +98,25 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	}
 	leader := s.Leader()
 	if leader == nil {
-		return errors.New("the etcd cluster has no leader that could hand its leadership on")
+		return errors.New("the etcd cluster has no leader that could transfer its leadership")
 	}
 	if leader.ID == member {
 		return nil
 	}
-	alone, c, err := a.alone(ctx, leader.Endpoint, a.pace)
+	alone, c, err := a.connectMember(ctx, leader.Endpoint, a.pace)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = alone.Close() }()
 	if _, err := c.MoveLeader(ctx, member); err != nil {
-		return fmt.Errorf("etcd does not move its leadership from %s to member %x: %s", leader.Endpoint, member, reason(ctx, err))
+		return fmt.Errorf("etcd did not transfer leadership from %s to member %x: %s", leader.Endpoint, member, reason(ctx, err))
 	}
 	return nil
 }
 
-// alone returns an administration of one member with the given pace, and its
+// connectMember returns an administration of one member with the given pace, and its
 // client. The caller must close it.
-func (a *admin) alone(ctx context.Context, endpoint string, pace *readPace) (*admin, *clientv3.Client, error) {
+func (a *admin) connectMember(ctx context.Context, endpoint string, pace *readPace) (*admin, *clientv3.Client, error) {
 	access := a.access
 	access.Endpoints = []string{endpoint}
 	one := &admin{access: access, timeout: a.timeout, pace: pace, names: map[uint64]string{}, conns: make([]*grpc.ClientConn, 1)}
@@ -127,7 +127,7 @@ func (a *admin) alone(ctx context.Context, endpoint string, pace *readPace) (*ad
 // DeletePrefix implements store.Cleaner.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	if len(prefix) == 0 {
-		return 0, errors.New("an empty prefix would remove every key of the etcd cluster")
+		return 0, errors.New("an empty prefix would delete every key of the etcd cluster")
 	}
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -142,7 +142,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 		deleted, err = deleteEach(ctx, c, string(prefix))
 	}
 	if err != nil {
-		return deleted, fmt.Errorf("etcd does not remove the keys that begin with %q: %s", prefix, reason(ctx, err))
+		return deleted, fmt.Errorf("etcd did not delete the keys with the prefix %q: %s", prefix, reason(ctx, err))
 	}
 	return deleted, nil
 }
@@ -170,7 +170,7 @@ func deleteEach(ctx context.Context, c *clientv3.Client, prefix string) (deleted
 			return deleted, err
 		}
 		var gone atomic.Int64
-		err = many(ctx, len(r.Kvs), deletesAtOnce, func(ctx context.Context, i int) error {
+		err = runConcurrently(ctx, len(r.Kvs), deletesAtOnce, func(ctx context.Context, i int) error {
 			key := string(r.Kvs[i].Key)
 			t, err := c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", r.Kvs[i].ModRevision)).
 				Then(clientv3.OpDelete(key)).Else(clientv3.OpGet(key)).Commit()
@@ -217,11 +217,11 @@ func (a *admin) hashOf(ctx context.Context, c *clientv3.Client, endpoint string,
 	r, err := c.HashKV(ctx, a.access.URL(endpoint), revision)
 	switch {
 	case errors.Is(err, rpctypes.ErrFutureRev):
-		return nil, fmt.Errorf("%s has not come to revision %d: %w", endpoint, revision, store.ErrBehind)
+		return nil, fmt.Errorf("%s has not reached revision %d: %w", endpoint, revision, store.ErrBehind)
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
-		return nil, fmt.Errorf("%s tells the hash of its keys and values only to a user with the role root (%s)", endpoint, reason(ctx, err))
+		return nil, fmt.Errorf("%s returns the hash of its keys and values only to a user with the role root (%s)", endpoint, reason(ctx, err))
 	case err != nil:
-		return nil, fmt.Errorf("%s does not tell the hash of its keys and values: %s", endpoint, reason(ctx, err))
+		return nil, fmt.Errorf("%s did not return the hash of its keys and values: %s", endpoint, reason(ctx, err))
 	}
 	return r, nil
 }
@@ -238,7 +238,7 @@ func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
 	case errors.Is(err, rpctypes.ErrAuthNotEnabled):
 		return "authentication is off in this cluster, and no request carried a token", nil
 	case err != nil:
-		return "", fmt.Errorf("the user cannot be logged in: %s", reason(ctx, err))
+		return "", fmt.Errorf("cannot log in as the user: %s", reason(ctx, err))
 	}
 	return "", nil
 }
@@ -262,7 +262,7 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	for from, more := string(prefix), true; more; {
 		r, err := c.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(namesPage), clientv3.WithKeysOnly())
 		if err != nil {
-			return nil, false, fmt.Errorf("etcd does not list the keys that begin with %q: %s", prefix, reason(ctx, err))
+			return nil, false, fmt.Errorf("etcd did not list the keys with the prefix %q: %s", prefix, reason(ctx, err))
 		}
 		for _, pair := range r.Kvs {
 			if len(names) == most {

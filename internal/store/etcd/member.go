@@ -16,7 +16,7 @@ import (
 )
 
 // errParentGone is the cause when a member ends because its parent died.
-var errParentGone = errors.New("the process that started this member is gone")
+var errParentGone = errors.New("the process that started this member has ended")
 
 // closeGrace limits how long a member without a parent takes to close; its data
 // is about to be removed.
@@ -27,7 +27,7 @@ const closeGrace = time.Second
 func (*Store) RunMember(ctx context.Context, configFile string) error {
 	cfg, err := embed.ConfigFromFile(configFile)
 	if err != nil {
-		return fmt.Errorf("the etcd configuration %s cannot be used: %w", configFile, err)
+		return fmt.Errorf("cannot use the etcd configuration %s: %w", configFile, err)
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -39,14 +39,14 @@ func (*Store) RunMember(ctx context.Context, configFile string) error {
 
 	e, err := embed.StartEtcd(cfg)
 	if err != nil {
-		return fmt.Errorf("etcd member %s does not start: %w", cfg.Name, err)
+		return fmt.Errorf("etcd member %s did not start: %w", cfg.Name, err)
 	}
 	select {
 	case <-ctx.Done():
 		return closeMember(ctx, e)
 	case <-e.Server.StopNotify():
 		e.Close()
-		return fmt.Errorf("etcd member %s stopped by itself", cfg.Name)
+		return fmt.Errorf("etcd member %s stopped unexpectedly", cfg.Name)
 	case err := <-e.Err():
 		e.Close()
 		return fmt.Errorf("etcd member %s failed: %w", cfg.Name, err)

@@ -27,7 +27,7 @@ func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) 
 	case kv.AuthSwitch:
 		return a.enableAuth(ctx)
 	}
-	return nil, fmt.Errorf("etcd has no work %s", what)
+	return nil, fmt.Errorf("etcd has no maintenance work %s", what)
 }
 
 // maxSnapshot is how many bytes of a snapshot are read without pacing; the rest
@@ -36,7 +36,7 @@ const maxSnapshot = 16 << 30
 
 // snapshot reads and discards a member's whole database.
 func (a *admin) snapshot(ctx context.Context, member store.Member) error {
-	alone, c, err := a.alone(ctx, member.Endpoint, paceOf(a.access.Connect, maxSnapshot))
+	alone, c, err := a.connectMember(ctx, member.Endpoint, newBurstPace(a.access.Connect, maxSnapshot))
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (a *admin) snapshot(ctx context.Context, member store.Member) error {
 		_ = r.Close() // everything was read
 	}
 	if err != nil {
-		return fmt.Errorf("%s gives no snapshot: %s", member.Endpoint, reason(ctx, err))
+		return fmt.Errorf("cannot read a snapshot of %s: %s", member.Endpoint, reason(ctx, err))
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (a *admin) raise(ctx context.Context, member store.Member) (undo func(conte
 		}
 		r := &etcdserverpb.AlarmRequest{Action: action, MemberID: member.ID, Alarm: etcdserverpb.AlarmType_NOSPACE}
 		if _, err := etcdserverpb.NewMaintenanceClient(c.ActiveConnection()).Alarm(ctx, r); err != nil {
-			return fmt.Errorf("etcd does not set the alarm of %s: %s", member.Endpoint, reason(ctx, err))
+			return fmt.Errorf("etcd did not change the alarm of %s: %s", member.Endpoint, reason(ctx, err))
 		}
 		return nil
 	}
@@ -83,7 +83,7 @@ func (s *Settings) CheckQuota() error {
 	if s.QuotaBackendBytes > 0 && s.QuotaBackendBytes <= MostFilled {
 		return nil
 	}
-	return fmt.Errorf("etcd's quota is reached by writing %d GiB at most: give a smaller one, as in settings: {quota-backend-bytes: 67108864}", MostFilled>>30)
+	return fmt.Errorf("filling etcd's quota writes at most %d GiB: set a smaller quota, for example settings: {quota-backend-bytes: 67108864}", MostFilled>>30)
 }
 
 // fillQuota writes until etcd reports that there is no space.
@@ -100,7 +100,7 @@ func (a *admin) fillQuota(ctx context.Context) error {
 		case errors.Is(err, rpctypes.ErrNoSpace):
 			return nil
 		case err != nil:
-			return fmt.Errorf("etcd's quota is not reached: %s", reason(ctx, err))
+			return fmt.Errorf("cannot fill etcd's quota: %s", reason(ctx, err))
 		}
 	}
 	return fmt.Errorf("etcd's quota was not reached after %d GiB", MostFilled>>30)
@@ -124,14 +124,14 @@ func (a *admin) makeRoom(ctx context.Context) error {
 	}
 	armed, err := c.AlarmList(ctx)
 	if err != nil {
-		return fmt.Errorf("etcd's alarms cannot be read: %s", reason(ctx, err))
+		return fmt.Errorf("cannot read etcd's alarms: %s", reason(ctx, err))
 	}
 	for _, alarm := range armed.Alarms {
 		if alarm.Alarm != etcdserverpb.AlarmType_NOSPACE {
 			continue // fillQuota does not cause CORRUPT
 		}
 		if _, err := c.AlarmDisarm(ctx, (*clientv3.AlarmMember)(alarm)); err != nil {
-			return fmt.Errorf("etcd does not disarm its alarms: %s", reason(ctx, err))
+			return fmt.Errorf("etcd did not disarm its alarms: %s", reason(ctx, err))
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (a *admin) enableAuth(ctx context.Context) (undo func(context.Context) erro
 		_, err = c.AuthEnable(ctx)
 	}
 	if err != nil {
-		return undo, fmt.Errorf("etcd does not switch authentication on: %s", reason(ctx, err))
+		return undo, fmt.Errorf("etcd did not enable authentication: %s", reason(ctx, err))
 	}
 	return undo, nil
 }
@@ -178,7 +178,7 @@ func (a *admin) disableAuth(ctx context.Context, password string) error {
 		_, err = c.UserDelete(ctx, root)
 	}
 	if err != nil {
-		return fmt.Errorf("etcd does not switch authentication off: %s", reason(ctx, err))
+		return fmt.Errorf("etcd did not disable authentication: %s", reason(ctx, err))
 	}
 	return nil
 }

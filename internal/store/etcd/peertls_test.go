@@ -9,10 +9,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TestPeersSpeakTLS checks that members that use TLS with each other use one
+// TestPeersUseTLS checks that members that use TLS with each other use one
 // certificate for both, require one from others, and have https addresses, in
 // flags and in the configuration file.
-func TestPeersSpeakTLS(t *testing.T) {
+func TestPeersUseTLS(t *testing.T) {
 	at := kv.MemberPlace{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: "/d/m1", PeerTLS: true}
 	spec := store.LaunchSpec{
 		Cluster: "c", Members: []kv.MemberPlace{at}, Self: "/self", Settings: &Settings{TLS: true, PeerTLS: true},

@@ -31,36 +31,36 @@ func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 	ctx, cancel := context.WithTimeout(ctx, changeWithin)
 	defer cancel()
 	var list *clientv3.MemberListResponse
-	if err := again(ctx, func() (err error) { list, err = c.MemberList(ctx); return err }); err != nil {
-		return fmt.Errorf("etcd's list of members cannot be read: %w", err)
+	if err := retry(ctx, func() (err error) { list, err = c.MemberList(ctx); return err }); err != nil {
+		return fmt.Errorf("cannot read etcd's member list: %w", err)
 	}
 	i := slices.IndexFunc(list.Members, func(m *etcdserverpb.Member) bool { return m.ID == gone.ID })
 	if i < 0 {
-		return fmt.Errorf("etcd has no member %x that could be replaced", gone.ID)
+		return fmt.Errorf("etcd has no member %x to replace", gone.ID)
 	}
-	if err := again(ctx, func() error {
+	if err := retry(ctx, func() error {
 		_, err := c.MemberRemove(ctx, gone.ID)
 		if errors.Is(err, rpctypes.ErrMemberNotFound) {
 			return nil // an earlier reply was lost
 		}
 		return err
 	}); err != nil {
-		return fmt.Errorf("etcd does not remove member %x: %w", gone.ID, err)
+		return fmt.Errorf("etcd did not remove member %x: %w", gone.ID, err)
 	}
-	if err := again(ctx, func() error {
+	if err := retry(ctx, func() error {
 		_, err := c.MemberAdd(ctx, list.Members[i].PeerURLs)
 		if errors.Is(err, rpctypes.ErrPeerURLExist) {
 			return nil
 		}
 		return err
 	}); err != nil {
-		return fmt.Errorf("etcd adds no member in the place of %x: %w", gone.ID, err)
+		return fmt.Errorf("etcd did not add a member in place of %x: %w", gone.ID, err)
 	}
 	return nil
 }
 
-// again calls try until it succeeds or ctx ends, and then returns the last error.
-func again(ctx context.Context, try func() error) error {
+// retry calls try until it succeeds or ctx ends, and then returns the last error.
+func retry(ctx context.Context, try func() error) error {
 	ticker := time.NewTicker(changeEvery)
 	defer ticker.Stop()
 	var why error

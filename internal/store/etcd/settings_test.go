@@ -50,7 +50,7 @@ backend-batch-interval: 50ms
 		}
 	}
 	if len(flags) != 9 {
-		t.Errorf("what was not set is passed: %s", flags)
+		t.Errorf("flags contain settings that were not set: %s", flags)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestDefaultSettings(t *testing.T) {
 	}
 }
 
-func TestBadSettingsAreOneSentence(t *testing.T) {
+func TestRefusesBadSettings(t *testing.T) {
 	for text, want := range map[string]string{
 		"snapshot-cuont: 5":                                               "snapshot-cuont",
 		"heartbeat-interval: 500":                                         "at least five times",
@@ -87,9 +87,9 @@ func TestBadSettingsAreOneSentence(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreEtcds checks the defaults that rules compare with against etcd's
+// TestDefaultsEqualEtcds checks the defaults that rules compare with against etcd's
 // own.
-func TestDefaultsAreEtcds(t *testing.T) {
+func TestDefaultsEqualEtcds(t *testing.T) {
 	c := embed.NewConfig()
 	if c.TickMs != defaultHeartbeat || c.ElectionMs != defaultElection {
 		t.Errorf("etcd's defaults are %d and %d ms", c.TickMs, c.ElectionMs)

@@ -20,9 +20,9 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	if !ok {
 		return store.Signal{}, false
 	}
-	s, ok := ofRaft(line, msg)
+	s, ok := raftSignal(line, msg)
 	if !ok {
-		s, ok = ofServer(line, msg)
+		s, ok = serverSignal(line, msg)
 	}
 	if !ok {
 		return store.Signal{}, false
@@ -61,7 +61,7 @@ var serverMessages = [...]pattern{
 	{"sent database snapshot", store.FullStateSent, ""},
 }
 
-func ofServer(line, msg []byte) (store.Signal, bool) {
+func serverSignal(line, msg []byte) (store.Signal, bool) {
 	for i := range serverMessages {
 		t := &serverMessages[i]
 		if string(msg) != t.msg {
@@ -76,10 +76,10 @@ func ofServer(line, msg []byte) (store.Signal, bool) {
 	return store.Signal{}, false
 }
 
-// ofRaft recognizes the messages of the Raft library, such as "raft.node: 8e9e
+// raftSignal recognizes the messages of the Raft library, such as "raft.node: 8e9e
 // elected leader 91bc at term 2". A newly elected leader logs its election twice;
 // the message about itself as a follower is skipped.
-func ofRaft(line, msg []byte) (store.Signal, bool) {
+func raftSignal(line, msg []byte) (store.Signal, bool) {
 	if !bytes.Contains(line, []byte(`"logger":"raft"`)) {
 		return store.Signal{}, false
 	}
@@ -96,10 +96,10 @@ func ofRaft(line, msg []byte) (store.Signal, bool) {
 		return store.Signal{Kind: store.Elected, Term: termOf(msg)}, true
 	case bytes.Contains(msg, []byte(" is starting a new election at term ")), bytes.Contains(msg, []byte("] received MsgTimeoutNow ")):
 		return store.Signal{Kind: store.ElectionStarted}, true
-	case is(words[1:], "lost", "leader"):
+	case hasPrefix(words[1:], "lost", "leader"):
 		return store.Signal{Kind: store.LeaderLost}, true
-	case is(words[1:], "elected", "leader") && !bytes.Equal(words[3], self),
-		is(words[1:], "changed", "leader", "from") && len(words) > 6 && !bytes.Equal(words[6], self):
+	case hasPrefix(words[1:], "elected", "leader") && !bytes.Equal(words[3], self),
+		hasPrefix(words[1:], "changed", "leader", "from") && len(words) > 6 && !bytes.Equal(words[6], self):
 		return store.Signal{Kind: store.LeaderFound}, true
 	}
 	return store.Signal{}, false
@@ -116,8 +116,8 @@ func termOf(msg []byte) uint64 {
 	return term
 }
 
-// is reports whether words begins with want.
-func is(words [][]byte, want ...string) bool {
+// hasPrefix reports whether words begins with want.
+func hasPrefix(words [][]byte, want ...string) bool {
 	if len(words) < len(want) {
 		return false
 	}

@@ -11,13 +11,13 @@ func TestSignals(t *testing.T) { storetest.CheckSignals(t, New(), "testdata/sign
 
 func FuzzSignal(f *testing.F) { storetest.Fuzz(f, New(), "testdata/signals.txt") }
 
-// TestElectionHasItsTerm checks that a new leader's log line contains the term.
-func TestElectionHasItsTerm(t *testing.T) {
-	lines, told := storetest.SignalLines(t, "testdata/signals.txt")
+// TestElectionSignalHasTerm checks that a new leader's log line contains the term.
+func TestElectionSignalHasTerm(t *testing.T) {
+	lines, names := storetest.SignalLines(t, "testdata/signals.txt")
 	for i, line := range lines {
 		s, _ := New().Signal(line)
 		if (s.Term > 0) != (s.Kind == store.Elected) {
-			t.Errorf("%s: the term is %d: %s", told[i], s.Term, line)
+			t.Errorf("%s: the term is %d: %s", names[i], s.Term, line)
 		}
 	}
 }

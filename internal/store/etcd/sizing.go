@@ -98,7 +98,7 @@ func hardwareFor(l *store.SizedLoad, data float64) store.Advice {
 		}
 	}
 	words := fmt.Sprintf("The load is that of a %s cluster: %s, %s and %s of data.", h.name, text.Plural(uint64(max(l.Clients, 0)), "client"), text.PerSecond(l.Requests), text.Bytes(uint64(data)))
-	words += fmt.Sprintf(" Each member wants a machine of its own with %d processors, %d GB of memory and a disk of %s IO/s (concurrent ones)", h.cpus, h.memoryGB, text.Count(uint64(h.iops)))
+	words += fmt.Sprintf(" Each member needs its own machine with %d processors, %d GB of memory and a disk of %s IO/s (concurrent ones)", h.cpus, h.memoryGB, text.Count(uint64(h.iops)))
 	if l.Processors > 0 && l.Memory > 0 {
 		words += fmt.Sprintf("; the smallest here has %g processors and %s", l.Processors, text.Bytes(uint64(l.Memory)))
 	}

@@ -54,10 +54,10 @@ func TestSizing(t *testing.T) {
 		}
 	}
 	if fill.Limit != 2<<30 || strings.Contains(text, "heartbeat") {
-		t.Errorf("of a cluster that is not known the limit is %g, and one member has no heartbeats:\n%s", fill.Limit, text)
+		t.Errorf("for an unknown cluster the limit is %g, and a single member has no heartbeats:\n%s", fill.Limit, text)
 	}
 	l.Settings = json.RawMessage("7")
 	if _, _, err := etcd.New().Size(l); err == nil {
-		t.Error("settings that are none are read")
+		t.Error("invalid settings are accepted")
 	}
 }

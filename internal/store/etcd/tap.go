@@ -99,13 +99,13 @@ func (t *tap) finish(s *tapped, status int) {
 		default:
 			c.Took = -1
 		}
-		t.tell(c)
+		t.deliver(c)
 	}
 	clear(s.asked)
 	s.asked = s.asked[:0]
 }
 
-func (t *tap) tell(c *call.Call) {
+func (t *tap) deliver(c *call.Call) {
 	t.cfg.Call(c)
 	if len(t.free) < mostFree {
 		t.free = append(t.free, c)
@@ -134,12 +134,12 @@ func (t *tap) Message(stream uint32, ofClient bool, body []byte, size int) {
 	switch {
 	case s == nil:
 	case body == nil:
-		t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "messages of " + s.method + " that are compressed or too large are not read"})
+		t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "messages of " + s.method + " are compressed or too large, and were skipped"})
 	case ofClient:
 		c := t.begin(stream, s, size)
 		t.reader.Call = c
 		if !readRequest(&t.reader, s.method, body) {
-			t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "requests of " + s.method + " whose protobuf is malformed, or that have too many parts"})
+			t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "requests of " + s.method + " are malformed protobuf or have too many parts"})
 			return
 		}
 		s.asked = append(s.asked, c)
@@ -148,7 +148,7 @@ func (t *tap) Message(stream uint32, ofClient bool, body []byte, size int) {
 	case s.method == methodKeepAlive:
 		if c := t.next(s); c != nil {
 			c.Took, c.Got = t.now-c.At, size
-			t.tell(c)
+			t.deliver(c)
 		}
 	case len(s.asked) > 0:
 		s.got += size
@@ -194,13 +194,13 @@ func (t *tap) watched(stream uint32, s *tapped, body []byte, size int) {
 			if created && canceled {
 				c.Code = watchRefused
 			}
-			t.tell(c)
+			t.deliver(c)
 			return
 		}
 	}
 	c := t.begin(stream, s, 0)
 	c.Told, c.Took, c.Got, c.Revision, c.Keys, c.Lease = true, 0, size, revision, events, id+1
-	t.tell(c)
+	t.deliver(c)
 }
 
 // watchRefused is the code for a refused watcher, which has no gRPC status.

@@ -125,7 +125,7 @@ func explain(err error) error {
 	case errors.Is(err, http1.ErrHTTP2):
 		return fmt.Errorf("%w: does this etcd serve HTTP there, and not gRPC alone?", err)
 	case errors.Is(err, http1.ErrTLS):
-		return fmt.Errorf("%w: were --cacert, --cert and --key meant?", err)
+		return fmt.Errorf("%w: are --cacert, --cert and --key missing?", err)
 	}
 	return err
 }

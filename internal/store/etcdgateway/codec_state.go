@@ -73,7 +73,7 @@ type watching struct {
 var (
 	noSuchOperation = []byte("etcd's gateway has no such operation here")
 	malformed       = []byte("the server sent an answer that is no message of etcd's gateway")
-	anotherLease    = []byte("the answer is about another lease")
+	anotherLease    = []byte("the response is for another lease")
 	noLease         = []byte("etcdserver: requested lease not found")
 	noRevision      = []byte("the answer does not say at which revision it was given")
 	notSucceeded    = []byte("the transaction had no guard, and was not done")

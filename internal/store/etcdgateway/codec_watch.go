@@ -98,7 +98,7 @@ func (c *codec) message(line []byte) error {
 		return errors.New("the server sent events of a watcher before it said that it created it")
 	case a.created && (w.created || len(c.to) > from):
 		c.to = c.to[:from]
-		return errors.New("the server created a watcher that nobody asked for")
+		return errors.New("the server created a watcher that was not requested")
 	case a.created:
 		if w.created = true; !w.given {
 			c.to = append(c.to, store.Event{Tag: w.tag, Watcher: w.number, Member: a.header.Member, Term: a.header.Term, Revision: a.revision})
@@ -174,7 +174,7 @@ func (a *reply) ended() kv.Outcome {
 func (a *reply) why() []byte {
 	switch {
 	case a.compacted > 0:
-		return fmt.Appendf(nil, "the server cancelled a watcher: what it was to begin with is compacted, up to revision %d", a.compacted)
+		return fmt.Appendf(nil, "the server cancelled a watcher: its start revision is compacted (up to revision %d)", a.compacted)
 	case len(a.reason) > 0:
 		return fmt.Appendf(nil, "the server cancelled a watcher: %s", strings.TrimPrefix(string(a.reason), "etcdserver: "))
 	}

@@ -184,7 +184,7 @@ func reason(ctx context.Context, err error) error {
 	case errors.Is(context.Cause(ctx), context.Canceled):
 		return errors.New("it was cancelled")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return errors.New("no answer in the time given")
+		return errors.New("no response within the time limit")
 	case store.Refused(err):
 		return errNobody
 	case errors.As(err, &op):

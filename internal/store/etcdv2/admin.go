@@ -168,7 +168,7 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 		}
 	}
 	if err := a.any(ctx, http.MethodGet, "/v2/members", &list); err != nil {
-		return nil, fmt.Errorf("etcd's list of members cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read etcd's member list: %w", err)
 	}
 	var out []store.Member
 	for _, m := range list.Members {

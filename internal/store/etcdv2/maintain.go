@@ -21,7 +21,7 @@ const deleters = 16
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	p := page{prefix: string(httpkv.Bare(prefix))}
 	if p.prefix == "" {
-		return 0, errors.New("an empty prefix would remove every key of the etcd cluster")
+		return 0, errors.New("an empty prefix would delete every key of the etcd cluster")
 	}
 	fail := func(err error) (int64, error) {
 		return 0, fmt.Errorf("etcd does not remove the keys that begin with %q: %w", prefix, err)

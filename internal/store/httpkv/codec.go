@@ -307,7 +307,7 @@ func (c *Codec) explain(err error) error {
 	case errors.Is(err, http1.ErrTLS) && c.about.TLS != "":
 		return fmt.Errorf("%w, %s", err, c.about.TLS)
 	case errors.Is(err, http1.ErrTLS):
-		return fmt.Errorf("%w: were --cacert, --cert and --key meant?", err)
+		return fmt.Errorf("%w: are --cacert, --cert and --key missing?", err)
 	}
 	return err
 }

@@ -173,7 +173,7 @@ func TestLate(t *testing.T) {
 }
 
 func TestHints(t *testing.T) {
-	for in, want := range map[string]string{"HTTP/2 200\r\n": "is it there?", "\x15\x03\x01\x00\x02\x02\x46": "were --cacert, --cert and --key meant?"} {
+	for in, want := range map[string]string{"HTTP/2 200\r\n": "is it there?", "\x15\x03\x01\x00\x02\x02\x46": "are --cacert, --cert and --key missing?"} {
 		c := newEcho()
 		c.asked(store.Op{Kind: kv.Get})
 		if _, err := c.Feed([]byte(in), nil); err == nil || !strings.HasSuffix(err.Error(), ": "+want) {
@@ -222,7 +222,7 @@ func TestTexts(t *testing.T) {
 		want string
 	}{
 		{ended, cause, "it was cancelled"},
-		{t.Context(), &url.Error{Op: "Get", URL: "http://x", Err: context.DeadlineExceeded}, "no answer in the time given"},
+		{t.Context(), &url.Error{Op: "Get", URL: "http://x", Err: context.DeadlineExceeded}, "no response within the time limit"},
 		{t.Context(), &url.Error{Op: "Get", URL: "http://x", Err: cause}, "connection refused"},
 		{t.Context(), cause, "connection refused"},
 	} {

@@ -51,7 +51,7 @@ func Reason(ctx context.Context, err error) string {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return "it was cancelled"
 	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer in the time given"
+		return "no response within the time limit"
 	case errors.As(err, &failed):
 		return failed.Err.Error()
 	}

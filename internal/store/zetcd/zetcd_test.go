@@ -74,7 +74,7 @@ func TestAdminRefuses(t *testing.T) {
 		"zetcd knows no users":                      {Endpoints: []string{"h:1"}, User: "u", Password: "p"},
 		"nothing listens there":                     {Endpoints: []string{"127.0.0.1:1"}},
 		"it closed the connection":                  {Endpoints: []string{server(t, "")}},
-		"no answer in the time given":               {Endpoints: []string{server(t, "wait")}, DialTimeout: 50 * time.Millisecond},
+		"no response within the time limit":         {Endpoints: []string{server(t, "wait")}, DialTimeout: 50 * time.Millisecond},
 		"zetcd at 127.0.0.1:1 does not answer: not": {Endpoints: []string{"127.0.0.1:1", server(t, "")}},
 	} {
 		admin, err := New().Admin(a)

@@ -122,7 +122,7 @@ func explain(err error) error {
 	case errors.Is(err, jute.ErrHTTP):
 		return fmt.Errorf("%w: is this ZooKeeper's client port, and not its admin server's?", err)
 	case errors.Is(err, jute.ErrTLS):
-		return fmt.Errorf("%w: were --cacert, --cert and --key meant?", err)
+		return fmt.Errorf("%w: are --cacert, --cert and --key missing?", err)
 	case errors.Is(err, jute.ErrExpired):
 		return fmt.Errorf("%w; a new session is begun", err)
 	}

@@ -29,7 +29,7 @@ var (
 	noName       = []byte("a list of children has a name that no node can have")
 	twice        = []byte("a list of children has a name twice")
 	otherCount   = []byte("a list of children has another number of names than the node has children")
-	otherResults = []byte("the answer has other results than those of the transaction's operations")
+	otherResults = []byte("the response's results do not match the transaction's operations")
 )
 
 // wrong marks an event as a wrong response if why is not nil.

@@ -75,7 +75,7 @@ func TestSessionIsHandedOn(t *testing.T) {
 	}
 }
 
-// A watch event that nobody asked for is passed over.
+// A watch event that that was not requested is passed over.
 func TestNotifications(t *testing.T) {
 	s := granted(t)
 	s.xid = jute.XidNotification

@@ -70,7 +70,7 @@ func reason(ctx context.Context, err error) string {
 	case errors.Is(context.Cause(ctx), context.Canceled):
 		return "it was cancelled"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return "no answer in the time given"
+		return "no response within the time limit"
 	case store.Refused(err):
 		return "nothing listens there"
 	case errors.As(err, &op):

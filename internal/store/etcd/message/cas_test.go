@@ -10,8 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// A text has the bytes that protowire makes, whatever its size.
-func TestTextIsProtowires(t *testing.T) {
+// TestAppendTextEqualsProtowire compares fields of all size classes with
+// protowire's encoding.
+func TestAppendTextEqualsProtowire(t *testing.T) {
 	for _, size := range []int{1, 127, 128, 129, 16_383, 16_384, 16_385, 3_000_000} {
 		text := bytes.Repeat([]byte{'x'}, size)
 		want := protowire.AppendBytes(protowire.AppendTag(nil, PutValue, protowire.BytesType), text)
@@ -21,8 +22,8 @@ func TestTextIsProtowires(t *testing.T) {
 	}
 }
 
-// The compare-and-set that is written by hand has the bytes that the table makes.
-func TestCASIsTheTablesTransaction(t *testing.T) {
+// TestCASEqualsAppendTxn compares the hand-written encoding with the table's.
+func TestCASEqualsAppendTxn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	text := func(most int) []byte { return bytes.Repeat([]byte{byte(rng.Uint32())}, rng.IntN(most)) }
 	for range 10_000 {

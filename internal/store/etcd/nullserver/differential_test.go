@@ -20,9 +20,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// TestLikeEtcd sends the same requests to etcd and the null server, and compares
+// TestRepliesEqualEtcds sends the same requests to etcd and the null server, and compares
 // the responses field by field, except for the responding member.
-func TestLikeEtcd(t *testing.T) {
+func TestRepliesEqualEtcds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts an etcd")
 	}

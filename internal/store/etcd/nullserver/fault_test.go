@@ -53,7 +53,7 @@ func TestCloseCuts(t *testing.T) {
 	other.sync() // not affected
 }
 
-func TestCloseAtATime(t *testing.T) {
+func TestCloseAtGivenTime(t *testing.T) {
 	clock := settle.NewClock()
 	address := start(t, 1, options("delay=1h; close@2s"), clock)[0]
 	conns := []*rawClient{dial(t, address), dial(t, address)}
@@ -64,7 +64,7 @@ func TestCloseAtATime(t *testing.T) {
 	clock.Advance(int64(2 * time.Second))
 	for _, c := range conns {
 		if got := c.rest(); len(got) != 0 {
-			t.Errorf("answers came: %v", got)
+			t.Errorf("got replies: %v", got)
 		}
 	}
 	dial(t, address).sync() // new connections are accepted
@@ -79,7 +79,7 @@ func TestGoAway(t *testing.T) {
 	}
 	c.flush()
 	if last := c.goAway(h2.ErrCodeNo); last != ids[2] {
-		t.Errorf("GOAWAY says %d is the last, want %d", last, ids[2])
+		t.Errorf("GOAWAY has the last stream %d, want %d", last, ids[2])
 	}
 	c.sync() // all five requests are read before the clock advances
 	clock.Advance(int64(time.Millisecond))
@@ -136,7 +136,7 @@ func TestHugeMessage(t *testing.T) {
 	c := dial(t, start(t, 1, options("huge=message every 1"), nil)[0])
 	id := c.get("k")
 	if got := c.sync()[id]; len(got.body) != 5 || binary.BigEndian.Uint32(got.body[1:]) != 1<<32-1 || got.grpc != "" {
-		t.Errorf("came %+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -221,9 +221,9 @@ func TestHTTP1Request(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft checks that no goroutine of the server runs after Serve
+// TestServeLeavesNoGoroutine checks that no goroutine of the server runs after Serve
 // returns.
-func TestNothingIsLeft(t *testing.T) {
+func TestServeLeavesNoGoroutine(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -258,7 +258,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-func TestOptionsThatMakeNoSense(t *testing.T) {
+func TestRefusesInvalidOptions(t *testing.T) {
 	for want, o := range map[string]store.NullOptions{
 		"the user has no password":           {User: "secret"},
 		`there is no error "odd"; known are`: {Script: "error=odd every 1"},

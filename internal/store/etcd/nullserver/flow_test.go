@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// TestAnswersKeepToTheWindows checks that a response larger than the windows
+// TestRepliesRespectFlowControl checks that a response larger than the windows
 // arrives in pieces that never exceed them, and that small responses overtake it.
-func TestAnswersKeepToTheWindows(t *testing.T) {
+func TestRepliesRespectFlowControl(t *testing.T) {
 	value := bytes.Repeat([]byte("0"), 320_000)
 	o := store.NullOptions{ValueSize: len(value)}
 	const streamWindow = 10_000
@@ -23,7 +23,7 @@ func TestAnswersKeepToTheWindows(t *testing.T) {
 	small := c.call("/etcdserverpb.Maintenance/Status", &pb.StatusRequest{})
 	got := c.sync()
 	if n := len(got[large].body); n != streamWindow {
-		t.Fatalf("%d bytes came, the window is %d", n, streamWindow)
+		t.Fatalf("got %d bytes with a window of %d", n, streamWindow)
 	}
 	got[small].ok(t)
 
@@ -37,7 +37,7 @@ func TestAnswersKeepToTheWindows(t *testing.T) {
 		}
 		more := c.sync()[large]
 		if more == nil {
-			t.Fatalf("after %+v nothing came", step)
+			t.Fatalf("got nothing after %+v", step)
 		}
 		used += len(more.body)
 		got[large].body = append(got[large].body, more.body...)
@@ -61,23 +61,23 @@ func TestAnswersKeepToTheWindows(t *testing.T) {
 	}
 }
 
-// TestSettingsMoveTheWindows checks that a new initial window also applies to
+// TestNewInitialWindowAppliesToOpenReplies checks that a new initial window also applies to
 // responses in progress (RFC 9113, section 6.9.2).
-func TestSettingsMoveTheWindows(t *testing.T) {
+func TestNewInitialWindowAppliesToOpenReplies(t *testing.T) {
 	o := store.NullOptions{ValueSize: 1000}
 	c := dial(t, start(t, 1, o, nil)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 0})
 	id := c.get("k")
 	if got := c.sync()[id]; len(got.body) != 0 || got.status != "200" {
-		t.Fatalf("with no window came %+v", got)
+		t.Fatalf("without a window: got %+v", got)
 	}
 	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 100})
 	if got := c.sync()[id]; len(got.body) != 100 {
-		t.Fatalf("with a window of 100 came %d bytes", len(got.body))
+		t.Fatalf("with a window of 100: got %d bytes", len(got.body))
 	}
 	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 20})
 	c.out = h2.AppendWindowUpdate(c.out, id, 100)
 	if got := c.sync()[id]; len(got.body) != 20 {
-		t.Fatalf("with 100 more and 80 less came %d bytes", len(got.body))
+		t.Fatalf("with 100 more and 80 less: got %d bytes", len(got.body))
 	}
 	// A reset stream must not consume the connection's window.
 	c.out = h2.AppendRSTStream(c.out, id, h2.ErrCodeCancel)
@@ -85,14 +85,14 @@ func TestSettingsMoveTheWindows(t *testing.T) {
 	again := c.get("k")
 	got := c.sync()
 	if got[id] != nil {
-		t.Error("what was given up goes on")
+		t.Error("a reset stream got more data")
 	}
 	got[again].ok(t)
 }
 
-// TestWindowBeforeTheAnswer checks that window updates before the response begins
+// TestWindowUpdateBeforeReply checks that window updates before the response begins
 // count.
-func TestWindowBeforeTheAnswer(t *testing.T) {
+func TestWindowUpdateBeforeReply(t *testing.T) {
 	clock := settle.NewClock()
 	o := options("delay=1ms")
 	o.Memory, o.ValueSize = false, 300
@@ -105,9 +105,9 @@ func TestWindowBeforeTheAnswer(t *testing.T) {
 	c.finish(1)[id].ok(t)
 }
 
-// TestWindowsAreGivenBack checks that a client gets half-used windows back, and
+// TestReturnsReceiveWindows checks that a client gets half-used windows back, and
 // the connection's window also for discarded data.
-func TestWindowsAreGivenBack(t *testing.T) {
+func TestReturnsReceiveWindows(t *testing.T) {
 	s := newSession(&member{identity: newIdentity(1), keeper: &canned{}}, &null.Script{})
 	feed := func(in []byte) {
 		t.Helper()
@@ -156,6 +156,6 @@ func TestMaxStreams(t *testing.T) {
 	c.out = h2.AppendRSTStream(c.out, ids[1], h2.ErrCodeCancel)
 	c.get("k")
 	if got := c.sync(); len(got) != 0 {
-		t.Errorf("with a place free again came %+v", got)
+		t.Errorf("with a free slot again: got %+v", got)
 	}
 }

@@ -81,8 +81,8 @@ func newMemory(h *hub, lag time.Duration, now func() int64) *memory {
 	return m
 }
 
-// of returns the shards of a key, or of an interval if end is not empty.
-func (m *memory) of(key, end []byte) null.Shards {
+// shardsOf returns the shards of a key, or of an interval if end is not empty.
+func (m *memory) shardsOf(key, end []byte) null.Shards {
 	if len(end) > 0 {
 		return m.All()
 	}
@@ -90,7 +90,7 @@ func (m *memory) of(key, end []byte) null.Shards {
 }
 
 func (m *memory) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error) {
-	set := m.of(r.Key, r.RangeEnd)
+	set := m.shardsOf(r.Key, r.RangeEnd)
 	m.Lock(set)
 	defer m.Unlock(set)
 	revision := m.Revision()
@@ -127,10 +127,10 @@ func checkRevision(r *pb.RangeRequest, revision int64) error {
 	return nil
 }
 
-// at appends a key's entry to one, or returns the entries of an interval. As in
+// entriesAt appends a key's entry to one, or returns the entries of an interval. As in
 // etcd, an end of one zero byte means "no end". The caller of this and the
 // following functions must hold the shards' locks.
-func (m *memory) at(one []*entry, key, end []byte) []*entry {
+func (m *memory) entriesAt(one []*entry, key, end []byte) []*entry {
 	switch {
 	case len(end) == 1 && end[0] == 0:
 		return m.Interval(key, nil)
@@ -146,7 +146,7 @@ func (m *memory) at(one []*entry, key, end []byte) []*entry {
 // find returns the entries for a reply, the number of matching keys, and whether
 // the limit omits some of them.
 func (m *memory) find(one []*entry, r *pb.RangeRequest, lags bool) (found []*entry, count int, more bool) {
-	found = m.at(one, r.Key, r.RangeEnd)
+	found = m.entriesAt(one, r.Key, r.RangeEnd)
 	if lags {
 		found = m.past.seen(found)
 	}
@@ -250,7 +250,7 @@ func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.
 // lease of a missing key.
 func (m *memory) mayPut(p *pb.PutRequest) error {
 	switch {
-	case p.Lease != 0 && (m.hub == nil || m.hub.lease.of(p.Lease) == 0):
+	case p.Lease != 0 && (m.hub == nil || m.hub.lease.secondsOf(p.Lease) == 0):
 		return rpctypes.ErrGRPCLeaseNotFound
 	case (p.IgnoreValue || p.IgnoreLease) && m.Get(p.Key) == nil:
 		return rpctypes.ErrGRPCKeyNotFound
@@ -293,7 +293,7 @@ func keyValue(e *entry) *mvccpb.KeyValue {
 }
 
 func (m *memory) delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) {
-	set := m.lockToWrite(m.of(d.Key, d.RangeEnd))
+	set := m.lockToWrite(m.shardsOf(d.Key, d.RangeEnd))
 	defer m.Unlock(set)
 	w := writes{memory: m}
 	return w.delete(d), nil

@@ -7,8 +7,8 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// of returns a lease's TTL in seconds, or 0 if the lease does not exist.
-func (l *leases) of(id int64) int64 {
+// secondsOf returns a lease's TTL in seconds, or 0 if the lease does not exist.
+func (l *leases) secondsOf(id int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ttl[id]

@@ -142,7 +142,7 @@ func TestMembers(t *testing.T) {
 		}
 		for j, m := range list.Members {
 			if m.ID != memberID(j+1) || m.ClientURLs[0] != "http://"+addresses[j] {
-				t.Errorf("member %d says of member %d: %v", i+1, j+1, m)
+				t.Errorf("member %d lists member %d as %v", i+1, j+1, m)
 			}
 		}
 		get, err := official(t, clientv3.Config{Endpoints: addresses[:1]}).Get(ctx, "shared")

@@ -78,7 +78,7 @@ func TestStallInRealTime(t *testing.T) {
 	c.flush()
 	c.finish(1)
 	if waited := time.Since(begin); waited < stall {
-		t.Errorf("the first answer came after %s, inside the stall", waited)
+		t.Errorf("the first reply arrived after %s, during the stall", waited)
 	}
 	c.finish(99)
 }
@@ -92,7 +92,7 @@ func TestDelay(t *testing.T) {
 	}
 	clock.Advance(int64(2 * time.Millisecond))
 	if got := c.finish(3); got[ids[2]] != nil {
-		t.Error("the third was to take longer")
+		t.Error("the third reply was not delayed longer")
 	}
 	clock.Advance(int64(3 * time.Millisecond))
 	c.finish(1)[ids[2]].ok(t)
@@ -131,7 +131,7 @@ func TestCancelledWhileDelayed(t *testing.T) {
 	got[a].ok(t)
 	got[d].ok(t)
 	if got[b] != nil || len(c.sync()) != 0 {
-		t.Error("what the client gave up is answered")
+		t.Error("a cancelled request got a reply")
 	}
 }
 

@@ -12,7 +12,7 @@ func unpad(f h2.FrameHeader, p []byte) ([]byte, error) {
 		return p, nil
 	}
 	if len(p) == 0 || int(p[0]) >= len(p) {
-		return nil, broken(h2.ErrCodeProtocol, "a frame is all padding")
+		return nil, broken(h2.ErrCodeProtocol, "a frame consists only of padding")
 	}
 	return p[1 : len(p)-int(p[0])], nil
 }
@@ -42,7 +42,7 @@ func (s *session) headers(f h2.FrameHeader, p []byte) error {
 
 func (s *session) continuation(f h2.FrameHeader, p []byte) error {
 	if s.blockFor == 0 {
-		return broken(h2.ErrCodeProtocol, "a CONTINUATION continues nothing")
+		return broken(h2.ErrCodeProtocol, "a CONTINUATION frame does not follow a header block")
 	}
 	s.block = append(s.block, p...)
 	if len(s.block) > maxHeaders {
@@ -64,7 +64,7 @@ func (s *session) request(id uint32, block []byte, ended bool) error {
 	if id <= s.last {
 		st := s.find(id)
 		if st == nil {
-			return broken(h2.ErrCodeStreamClosed, "a stream is used twice")
+			return broken(h2.ErrCodeStreamClosed, "a stream ID is used twice")
 		}
 		switch {
 		case ended && st.long != nil:
@@ -137,9 +137,9 @@ func (s *session) forget(st *stream) {
 // data handles a part of a request's message.
 func (s *session) data(f h2.FrameHeader, p []byte) error {
 	if f.Stream == 0 || f.Stream > s.last {
-		return broken(h2.ErrCodeProtocol, "DATA came on a stream that is not open")
+		return broken(h2.ErrCodeProtocol, "a DATA frame is on a stream that is not open")
 	}
-	s.giveBack(&s.received, f.Length, 0)
+	s.returnWindow(&s.received, f.Length, 0)
 	p, err := unpad(f, p)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (s *session) data(f h2.FrameHeader, p []byte) error {
 	}
 	ended := f.Flags&h2.FlagEndStream != 0
 	if !ended {
-		s.giveBack(&st.received, f.Length, st.id)
+		s.returnWindow(&st.received, f.Length, st.id)
 	}
 	if st.long != nil {
 		s.takeLong(st, p, ended)
@@ -194,7 +194,7 @@ func (s *session) reset(f h2.FrameHeader) error {
 		return broken(h2.ErrCodeFrameSize, "an RST_STREAM does not have 4 bytes")
 	}
 	if f.Stream == 0 || f.Stream > s.last {
-		return broken(h2.ErrCodeProtocol, "a stream that is not open is reset")
+		return broken(h2.ErrCodeProtocol, "an RST_STREAM is for a stream that is not open")
 	}
 	if st := s.find(f.Stream); st != nil {
 		s.leaveLong(st)

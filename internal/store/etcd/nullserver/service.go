@@ -220,7 +220,7 @@ func scriptErrors() map[string]error {
 	}
 	for code := codes.Canceled; code <= codes.Unauthenticated; code++ {
 		name := snakeCase(code.String())
-		errors[name] = status.Error(code, "null server: "+name+", as its script says")
+		errors[name] = status.Error(code, "null server: "+name+", injected by its script")
 	}
 	return errors
 }

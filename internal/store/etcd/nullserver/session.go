@@ -22,8 +22,8 @@ func newSession(m *member, script *null.Script) *session {
 }
 
 var (
-	errPreface = errors.New("the client does not begin as HTTP/2 does")
-	errEnded   = errors.New("the connection is over")
+	errPreface = errors.New("the client did not send the HTTP/2 preface")
+	errEnded   = errors.New("the connection has ended")
 )
 
 func (e *protocolError) Error() string {
@@ -51,7 +51,7 @@ func (s *session) step(in []byte) (int, error) {
 		return 0, nil
 	}
 	if s.blockFor != 0 && (f.Type != h2.FrameContinuation || f.Stream != s.blockFor) {
-		return 0, broken(h2.ErrCodeProtocol, "another frame stands inside a header block")
+		return 0, broken(h2.ErrCodeProtocol, "another frame is inside a header block")
 	}
 	return end, s.frame(f, in[h2.FrameHeaderLen:end])
 }

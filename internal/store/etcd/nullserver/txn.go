@@ -12,18 +12,18 @@ import (
 // shards returns all shards that a transaction may touch.
 func (m *memory) shards(t *pb.TxnRequest) (set null.Shards) {
 	for _, c := range t.Compare {
-		set |= m.of(c.Key, c.RangeEnd)
+		set |= m.shardsOf(c.Key, c.RangeEnd)
 	}
 	for _, ops := range [2][]*pb.RequestOp{t.Success, t.Failure} {
 		for _, op := range ops {
 			get, put, remove := op.GetRequestRange(), op.GetRequestPut(), op.GetRequestDeleteRange()
 			switch {
 			case get != nil:
-				set |= m.of(get.Key, get.RangeEnd)
+				set |= m.shardsOf(get.Key, get.RangeEnd)
 			case put != nil:
 				set |= m.Of(put.Key)
 			case remove != nil:
-				set |= m.of(remove.Key, remove.RangeEnd)
+				set |= m.shardsOf(remove.Key, remove.RangeEnd)
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func (w *writes) carryOut(op *pb.RequestOp, wrong null.Kind) *pb.ResponseOp {
 	case *pb.RequestOp_RequestDeleteRange:
 		if wrong == null.LieLost {
 			w.next()
-			return deleteOp(&pb.DeleteRangeResponse{Header: w.header(), Deleted: int64(len(w.at(nil, op.RequestDeleteRange.Key, op.RequestDeleteRange.RangeEnd)))})
+			return deleteOp(&pb.DeleteRangeResponse{Header: w.header(), Deleted: int64(len(w.entriesAt(nil, op.RequestDeleteRange.Key, op.RequestDeleteRange.RangeEnd)))})
 		}
 		return deleteOp(w.delete(op.RequestDeleteRange))
 	}
@@ -146,7 +146,7 @@ func (w *writes) put(p *pb.PutRequest) *pb.PutResponse {
 }
 
 func (w *writes) delete(d *pb.DeleteRangeRequest) *pb.DeleteRangeResponse {
-	found := w.at(nil, d.Key, d.RangeEnd)
+	found := w.entriesAt(nil, d.Key, d.RangeEnd)
 	r := &pb.DeleteRangeResponse{Deleted: int64(len(found))}
 	for _, e := range found {
 		prev := keyValue(e)
@@ -167,7 +167,7 @@ func (w *writes) delete(d *pb.DeleteRangeRequest) *pb.DeleteRangeResponse {
 // interval holds if it holds for all of its keys.
 func (m *memory) hold(compares []*pb.Compare) bool {
 	for _, c := range compares {
-		found := m.at(nil, c.Key, c.RangeEnd)
+		found := m.entriesAt(nil, c.Key, c.RangeEnd)
 		if len(found) == 0 && (c.Target == pb.Compare_VALUE || !holds(c, &entry{})) {
 			return false
 		}

@@ -154,7 +154,7 @@ func (s *session) createWatcher(st *stream, r *pb.WatchCreateRequest) {
 	}
 	st.long.watchers++
 	m := s.member.keeper.(*memory)
-	set := m.of(r.Key, r.RangeEnd)
+	set := m.shardsOf(r.Key, r.RangeEnd)
 	m.Lock(set)
 	revision := m.Revision()
 	created := encode(&pb.WatchResponse{Header: s.member.identity.header(revision), WatchId: w.id, Created: true})
@@ -173,7 +173,7 @@ func (s *session) createWatcher(st *stream, r *pb.WatchCreateRequest) {
 // fault resets the stream.
 func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 	b := encode(&pb.LeaseKeepAliveResponse{
-		Header: s.member.identity.header(s.member.keeper.Revision()), ID: r.ID, TTL: s.member.hub.lease.of(r.ID),
+		Header: s.member.identity.header(s.member.keeper.Revision()), ID: r.ID, TTL: s.member.hub.lease.secondsOf(r.ID),
 	})
 	if s.arrive == nil {
 		s.sendLong(st, b)

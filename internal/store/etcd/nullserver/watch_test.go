@@ -64,7 +64,7 @@ func TestOfficialClientWatches(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	if r := <-c.Watch(ctx, "k1", clientv3.WithRev(2)); r.CompactRevision == 0 {
-		t.Errorf("what was is there: %+v", r)
+		t.Errorf("the watcher did not fail because of compaction: %+v", r)
 	}
 	// A cancelled watcher is removed.
 	short, stop := context.WithCancel(ctx)
@@ -72,7 +72,7 @@ func TestOfficialClientWatches(t *testing.T) {
 	<-ch
 	stop()
 	if _, ok := <-ch; ok {
-		t.Error("it goes on")
+		t.Error("the cancelled watch goes on")
 	}
 }
 
@@ -101,22 +101,22 @@ func TestOfficialClientLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r, err := c.Get(ctx, "", clientv3.WithFromKey()); err != nil || r.Count != 2 || string(r.Kvs[0].Key) != "without" || string(r.Kvs[1].Key) != "written again" {
-		t.Errorf("after the lease's end there is %v, %v", r, err)
+		t.Errorf("after the lease's end: %v, %v", r, err)
 	}
 	if _, err := c.Put(ctx, "late", "1", clientv3.WithLease(l.ID)); err == nil {
-		t.Error("a key is written with a lease that is gone")
+		t.Error("a key was written with an ended lease")
 	}
 	if _, err := c.KeepAliveOnce(ctx, l.ID); err == nil {
-		t.Error("a lease that is gone is kept alive")
+		t.Error("an ended lease was kept alive")
 	}
 	if _, err := c.Revoke(ctx, l.ID); err == nil {
-		t.Error("it is revoked twice")
+		t.Error("a lease was revoked twice")
 	}
 }
 
-// TestWatchKeepsToTheWindows checks that messages held back by a narrow window
+// TestWatchRespectsFlowControl checks that messages held back by a narrow window
 // arrive when the client widens it, and that a reset stream keeps nothing.
-func TestWatchKeepsToTheWindows(t *testing.T) {
+func TestWatchRespectsFlowControl(t *testing.T) {
 	c := dial(t, start(t, 1, store.NullOptions{Memory: true}, nil)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 10})
 	id := c.next
 	c.next += 2
@@ -130,7 +130,7 @@ func TestWatchKeepsToTheWindows(t *testing.T) {
 	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 15})
 	came = append(came, c.sync()[id].body...)
 	if len(came) != 15 {
-		t.Fatalf("%d bytes came, the window is 15", len(came))
+		t.Fatalf("got %d bytes with a window of 15", len(came))
 	}
 	c.out = h2.AppendWindowUpdate(c.out, id, 1000)
 	came = append(came, c.sync()[id].body...)
@@ -146,6 +146,6 @@ func TestWatchKeepsToTheWindows(t *testing.T) {
 	c.out = h2.AppendRSTStream(c.out, id, h2.ErrCodeCancel)
 	c.put("k", "v")
 	if got := c.sync(); got[id] != nil {
-		t.Errorf("after its end came %+v", got[id])
+		t.Errorf("after its end: got %+v", got[id])
 	}
 }

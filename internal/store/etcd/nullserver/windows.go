@@ -7,10 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// giveBack subtracts n bytes of DATA, including padding, from a receive window.
+// returnWindow subtracts n bytes of DATA, including padding, from a receive window.
 // It returns the received bytes to the client once they are half of the window.
 // Stream 0 is the connection.
-func (s *session) giveBack(received *int, n int, stream uint32) {
+func (s *session) returnWindow(received *int, n int, stream uint32) {
 	if *received += n; *received >= window/2 {
 		s.out = h2.AppendWindowUpdate(s.out, stream, uint32(*received))
 		*received = 0
@@ -20,13 +20,13 @@ func (s *session) giveBack(received *int, n int, stream uint32) {
 // settings applies the client's settings.
 func (s *session) settings(f h2.FrameHeader, p []byte) error {
 	if f.Stream != 0 {
-		return broken(h2.ErrCodeProtocol, "SETTINGS came on a stream")
+		return broken(h2.ErrCodeProtocol, "a SETTINGS frame is on a stream")
 	}
 	if f.Flags&h2.FlagAck != 0 {
 		return nil
 	}
 	if len(p)%6 != 0 {
-		return broken(h2.ErrCodeFrameSize, "SETTINGS are cut off")
+		return broken(h2.ErrCodeFrameSize, "a SETTINGS frame is cut off")
 	}
 	for ; len(p) > 0; p = p[6:] {
 		if err := s.setting(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
@@ -64,9 +64,9 @@ func (s *session) windowUpdate(f h2.FrameHeader, p []byte) error {
 	increment := int64(binary.BigEndian.Uint32(p) & h2.MaxWindow)
 	switch {
 	case increment == 0:
-		return broken(h2.ErrCodeProtocol, "a window is enlarged by nothing")
+		return broken(h2.ErrCodeProtocol, "a WINDOW_UPDATE has the increment 0")
 	case f.Stream > s.last:
-		return broken(h2.ErrCodeProtocol, "the window of a stream that is not open is enlarged")
+		return broken(h2.ErrCodeProtocol, "a WINDOW_UPDATE is for a stream that is not open")
 	}
 	window := &s.send.connection
 	if f.Stream != 0 {
