@@ -12,10 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// maxPEM is far above what a file of certificates has, in bytes.
+// maxPEM is the size limit of a file of certificates, in bytes.
 const maxPEM = 4 << 20
 
-// KeyPair reads a certificate and its key.
+// KeyPair reads a certificate and its key from files.
 func KeyPair(cert, key string) (tls.Certificate, error) {
 	certPEM, err := files.Read(cert, maxPEM)
 	if err != nil {
@@ -28,11 +28,11 @@ func KeyPair(cert, key string) (tls.Certificate, error) {
 	return tls.X509KeyPair(certPEM, keyPEM)
 }
 
-// fromEnv begins a password that stands in an environment variable, and not on
-// the command line, where every user of the machine can read it.
+// fromEnv is the prefix of a password that is the name of an environment variable. On the
+// command line every user of the machine could read the password itself.
 const fromEnv = "env:"
 
-// AccessOf turns what flags and files say into what is needed to connect.
+// AccessOf reads the files and variables that the flags name, and returns a cluster's access.
 func AccessOf(a *scenario.Attach) (store.Access, error) {
 	carried, err := Carry(a)
 	if err != nil {
@@ -41,15 +41,15 @@ func AccessOf(a *scenario.Attach) (store.Access, error) {
 	return accessOf(&carried, a)
 }
 
-// AccessCarried is AccessOf of what Carry returned, which refers to nothing on this
-// machine. Its errors have nothing of what came.
+// AccessCarried returns the access described by the result of Carry, without using files or
+// variables of this machine. Its errors contain nothing of the input.
 func AccessCarried(a *scenario.Attach) (store.Access, error) {
 	return accessOf(a, &scenario.Attach{CACert: "that came", Cert: "that came", CertKey: "of it"})
 }
 
-// Carry returns how to reach a cluster with the contents of what it refers to, for
-// a worker on another machine: certificates and keys in PEM in place of their
-// files, and a password in place of its variable's name.
+// Carry returns a copy of a for a worker on another machine. It contains the PEM data of the
+// certificates and keys instead of file names, and the password instead of the name of its
+// variable.
 func Carry(a *scenario.Attach) (scenario.Attach, error) {
 	out := *a
 	if name, password, ok := strings.Cut(a.User, ":"); ok {
@@ -84,8 +84,8 @@ func Carry(a *scenario.Attach) (scenario.Attach, error) {
 	return out, nil
 }
 
-// accessOf makes what is needed to connect of what was carried; its errors say the
-// names.
+// accessOf returns the access that a, a result of Carry, describes. Its errors use the file
+// names in names.
 func accessOf(a, names *scenario.Attach) (store.Access, error) {
 	access := store.Access{Endpoints: a.Endpoints, DialTimeout: a.DialTimeout}
 	if a.User != "" {

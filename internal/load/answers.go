@@ -8,17 +8,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Reads are checked as they come. An answer is wrong when no run can have
-// written it, or when it is older than what was acknowledged before a
-// linearizable read began; it is stale when quorumbench wrote it earlier, which
-// a read of one member may return; and it is unverifiable when it is too short
-// to carry a checksum.
+// Replies to reads are checked when they arrive. A value is
+//   - wrong, if no run can have written it, or if it is older than a value that was
+//     acknowledged before a linearizable read began;
+//   - stale, if quorumbench wrote it earlier; a read of one member may return it;
+//   - unverifiable, if it is too short to contain a checksum.
 
-// answers judges what reads return, for one loop.
+// answers checks the replies to reads, for one loop.
 type answers struct {
 	space    keys.Space
 	values   *keys.Values
-	before   *Preloaded // nil: nothing is known of what was there
+	before   *Preloaded // nil: the earlier values are unknown
 	listings listings
 	want     []byte
 }
@@ -30,7 +30,7 @@ func newAnswers(s *source) answers {
 var (
 	_ store.Keys = (*listings)(nil)
 
-	// Sentences about wrong answers; nobody writes to them.
+	// Texts of wrong responses. They are never modified.
 	anotherKey   = []byte("another key than the one that was asked for")
 	neverWritten = []byte("a value that was never written to this key")
 	outdated     = []byte("a linearizable read returned the value that the preload had replaced before")
@@ -38,7 +38,7 @@ var (
 	otherWrites  = []byte("a transaction that was done has another number of writes than it was given")
 )
 
-// Check judges an answer.
+// Check implements engine.Source.
 func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	number, level := keyAndLevel(ref)
 	if s.versions != nil && kind != kv.STM && kind != kv.KeepAlive {
@@ -64,8 +64,8 @@ func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	return kv.OK
 }
 
-// ofOneKey judges the answer to an operation of one key that is no get: it is of
-// that key, where it names one. A delete that found nothing is a miss.
+// ofOneKey checks the reply to an operation on one key that is not a get: it must be for this
+// key, if it names one. A delete that found nothing is a miss.
 func (a *answers) ofOneKey(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
 	if len(ev.Key) > 0 {
 		if a.want = a.space.Append(a.want[:0], number); !bytes.Equal(ev.Key, a.want) {
@@ -79,7 +79,7 @@ func (a *answers) ofOneKey(kind kv.Kind, number uint64, ev *store.Event) kv.Outc
 	return kv.OK
 }
 
-// get judges the answer to a read of one key.
+// get checks the reply to a read of one key.
 func (a *answers) get(number uint64, level kv.Consistency, ev *store.Event) kv.Outcome {
 	a.want = a.space.Append(a.want[:0], number)
 	if len(ev.Key) > 0 && !bytes.Equal(ev.Key, a.want) {
@@ -93,15 +93,15 @@ func (a *answers) get(number uint64, level kv.Consistency, ev *store.Event) kv.O
 	return outcome
 }
 
-// value judges a value that a read of a key returned. A wrong one comes with a
-// sentence.
+// value checks the value that a read of a key returned. For a wrong value it also returns a
+// text.
 func (a *answers) value(number uint64, level kv.Consistency, key, value []byte) (kv.Outcome, []byte) {
 	origin := a.values.Judge(key, value)
 	if origin == keys.Own {
 		return kv.OK, nil
 	}
 	if a.before.replaced(number, value) {
-		return old(level) // no matter who wrote it
+		return old(level) // the origin does not matter
 	}
 	switch origin {
 	case keys.Foreign:
@@ -112,8 +112,8 @@ func (a *answers) value(number uint64, level kv.Consistency, key, value []byte) 
 	return kv.Stale, nil
 }
 
-// short judges a value that carries no checksum. Where the load's own do, all
-// keys had such a one when its preload ended.
+// short checks a value without a checksum. If the load's values have one, then so had all
+// keys at the end of its preload.
 func (a *answers) short(level kv.Consistency) (kv.Outcome, []byte) {
 	if level == kv.Linearizable && a.before != nil && a.values.Unique() {
 		return kv.WrongAnswer, tooShort
@@ -121,7 +121,7 @@ func (a *answers) short(level kv.Consistency) (kv.Outcome, []byte) {
 	return kv.Unverifiable, nil
 }
 
-// old judges a value that was replaced before the read began.
+// old checks a value that was replaced before the read began.
 func old(level kv.Consistency) (kv.Outcome, []byte) {
 	if level == kv.Linearizable {
 		return kv.WrongAnswer, outdated

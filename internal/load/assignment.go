@@ -8,46 +8,46 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Assignment is what a worker is to do. It is data alone: it can be encoded,
-// sent to another machine and carried out there.
+// Assignment describes the work of a worker. It is pure data: it can be encoded, sent to
+// another machine and executed there.
 type Assignment struct {
-	// Load is what is sent. Watchers that are to catch up with earlier events
-	// have the revision in Load.Watch.Start by then.
+	// Load defines the operations. If watchers must catch up with earlier events,
+	// Load.Watch.Start is set to the first revision.
 	Load  scenario.Load
-	Store string // its name
-	// Access says how to reach the cluster. Certificates are names of files, and
-	// a password can be the name of a variable: the worker reads them.
+	Store string // name of the store
+	// Access describes how to reach the cluster. Certificates are file names, and a password
+	// can be the name of a variable: the worker reads them.
 	Access scenario.Attach
-	// Endpoints are those that the target has now, HOST:PORT each; connection i
-	// goes to the endpoint i modulo their number.
+	// Endpoints are the current endpoints of the target, each as HOST:PORT. Connection i uses
+	// endpoint i modulo their number.
 	Endpoints []string
-	// Voters are the endpoints to which what prepares the load goes, because those of
-	// the load have no vote; nil: it goes where the load goes.
+	// Voters are the endpoints for the preparation of the load if the members at Endpoints
+	// have no vote; nil: the preparation uses Endpoints.
 	Voters []string
-	// Members says which member is at an endpoint, by its number, as far as it
-	// is known: for stores whose answers do not say it.
+	// Members maps an endpoint to the number of its member, if known. It is for stores whose
+	// replies do not name the member.
 	Members map[string]uint64
-	// Shard is the part of the load that is this worker's.
+	// Shard is this worker's part of the load.
 	Shard Shard
-	// Beside is how many workers of the same process have other shards of the load:
-	// each keeps as many of Go's processors as it has loops.
+	// Beside is the number of workers in the same process that have other shards of the load.
+	// Each of them occupies one of Go's processors per loop.
 	Beside int
-	// Confined says that the cluster ran before, so that nothing but keys with the load's
-	// prefix, and what they are bound to, may be touched.
+	// Confined reports that the cluster existed before the run. Then only keys with the load's
+	// prefix, and the leases and sessions that they are bound to, may be changed.
 	Confined bool
-	// Preloaded is what a preload left; nil without one.
+	// Preloaded is the result of the preload; nil without one.
 	Preloaded *Preloaded
-	// Leases are those that kv.KeepAlive operations keep alive; client i of all
-	// has the i-th. Who granted them revokes them (store.Leaser).
+	// Leases are the leases that kv.KeepAlive operations keep alive: client i has lease i.
+	// The code that granted them revokes them (store.Leaser).
 	Leases []int64
-	// LeaseNames are the names of those leases, where they have names (store.Leaser).
+	// LeaseNames are the names of the leases, if they have names (store.Leaser).
 	LeaseNames []string
-	// Only are the numbers of the keys that Worker.ReadBack reads, a bit each, the
-	// lowest first; nil for all of the key space.
+	// Only is a bit set of the key numbers that Worker.ReadBack reads, lowest number first;
+	// nil for the whole key space.
 	Only []uint64
 }
 
-// preparing returns the endpoints to which what prepares the load goes.
+// preparing returns the endpoints for the preparation of the load.
 func (a *Assignment) preparing() []string {
 	if len(a.Voters) > 0 {
 		return a.Voters
@@ -55,37 +55,39 @@ func (a *Assignment) preparing() []string {
 	return a.Endpoints
 }
 
-// Shard is part I of N of a load; the zero value is the whole. Connection k
-// belongs to shard k modulo N, a client to the shard of its connection, and an
-// operation of an open loop to that of the connection that it has in its turn.
-// Of a closed loop's total, operation n belongs to shard n modulo N. So N shards
-// together send what one worker sends.
+// Shard is part I of N of a load; the zero value is the whole load. Together N shards send
+// what one worker sends:
+//   - connection k belongs to shard k modulo N;
+//   - a client belongs to the shard of its connection;
+//   - an operation of an open loop belongs to the shard of the connection whose turn it is;
+//   - operation n of a closed loop's total belongs to shard n modulo N.
 type Shard struct{ I, N int }
 
 // part reports whether there are other shards.
 func (s Shard) part() bool { return s.N > 1 }
 
+// of returns the number of shards, at least 1.
 func (s Shard) of() int { return max(s.N, 1) }
 
-// loop is the number of the shard's loop i of n among the loops of all shards,
-// and how far it is to the next that is congruent: if all had as many.
+// loop returns the number of this shard's loop i of n among the loops of all shards, and the
+// number of those loops, if all shards have n.
 func (s Shard) loop(i, n int) (first, stride int) { return s.I + s.of()*i, s.of() * n }
 
-// share is how many of the numbers below total belong to the shard.
+// share returns how many numbers below total belong to the shard.
 func (s Shard) share(total uint64) uint64 {
 	n, i := uint64(s.of()), uint64(s.I)
 	return (max(total, i) - i + n - 1) / n
 }
 
-// Divide returns the k-th part of n of an assignment, which may itself be a part.
+// Divide returns part k of n of an assignment, which may itself be a part.
 func (a *Assignment) Divide(k, n int) *Assignment {
 	part := *a
 	part.Shard = Shard{I: a.Shard.I + a.Shard.of()*k, N: a.Shard.of() * n}
 	return &part
 }
 
-// MostKeys is how many keys a load has at most, for who takes their numbers from elsewhere:
-// an application makes some with its calls.
+// MostKeys returns the largest number of keys that the load can have. An application can
+// create keys during the load.
 func (a *Assignment) MostKeys() uint64 {
 	if a.Load.Application.Name != "" {
 		return a.Load.KeySpace + scenario.MostCalls
@@ -93,8 +95,8 @@ func (a *Assignment) MostKeys() uint64 {
 	return a.Load.KeySpace
 }
 
-// KeyNumbers bounds the numbers of a load's keys, likewise: an application may make them of
-// what the store numbers.
+// KeyNumbers returns a bound for the numbers of the load's keys. An application may number
+// its keys by numbers from the store.
 func (a *Assignment) KeyNumbers() uint64 {
 	if a.Load.Application.Name != "" {
 		return 1 << 62
@@ -102,7 +104,7 @@ func (a *Assignment) KeyNumbers() uint64 {
 	return a.Load.KeySpace
 }
 
-// checkShard says in one sentence why a load cannot be divided so.
+// checkShard returns an error if the load cannot be divided this way.
 func (a *Assignment) checkShard() error {
 	if n := a.Shard.N; n < 0 || a.Shard.I < 0 || a.Shard.I >= a.Shard.of() {
 		return fmt.Errorf("there is no part %d of %d of a load", a.Shard.I, n)
@@ -110,9 +112,9 @@ func (a *Assignment) checkShard() error {
 	return a.Load.Divisible(a.Shard.N)
 }
 
-// Loops is how many event loops the shard has on this machine: one loop sends
-// several hundred thousand operations a second, and each takes a processor from
-// a store on the same machine.
+// Loops returns the number of event loops of the shard on this machine. It is small, because
+// one loop sends several hundred thousand operations per second, and each takes a CPU from a
+// store on the same machine.
 func (a *Assignment) Loops() int {
 	n := a.Load.Threads
 	if n == 0 {
@@ -121,25 +123,26 @@ func (a *Assignment) Loops() int {
 	return min(max(n, 1), int(a.Shard.share(uint64(a.Load.Connections))))
 }
 
-// ErrNeverOpened says that a load was interrupted before its window opened.
+// ErrNeverOpened reports that a load was interrupted before its window opened.
 var ErrNeverOpened = errors.New("interrupted before the measurement began")
 
-// Preloaded is what a preload did. It remembers the values that it found and
-// wrote anew: a linearizable read that begins afterwards must not return one of
-// them, and a read of one member may.
+// Preloaded is the result of a preload. It identifies the values that the preload found and
+// replaced: a linearizable read that begins later must not return one of them, but a read of
+// one member may.
 type Preloaded struct {
-	Written uint64 // keys
-	// Replaced has the checksum (CRC-32) of the value that a key had, by the
-	// key's number.
+	Written uint64 // number of keys written
+	// Replaced maps a key's number to the checksum (CRC-32) of its earlier value.
 	Replaced map[uint64]uint32
-	// Versions are those of all keys, as keys.Versions lists them, for a load
-	// that compares and sets, and what a Keeper kept; else nil. The load goes on in
-	// this memory.
+	// Versions are the versions of all keys (see keys.Versions) for a load with
+	// compare-and-sets, or the memory of an application (app.Script.Kept); else nil. The load
+	// continues to use this memory.
 	Versions []int64
-	// Leases are the names of those that an application was granted, also beside an error.
+	// Leases are the names of the leases that an application was granted. It is set even if
+	// the preload failed.
 	Leases []string
 }
 
+// versions returns Versions; nil without a preload.
 func (p *Preloaded) versions() []int64 {
 	if p == nil {
 		return nil

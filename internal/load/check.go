@@ -18,15 +18,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// check is Worker.Check: a read of the load's first key, at each level that the
-// load or its preload reads at. A load that only writes needs no read: what
-// counts is then that the server answers one, and not how.
+// check implements Worker.Check. It reads the load's first key at each consistency level at
+// which the load or its preload reads. If the load only writes, any reply of the server is
+// enough.
 func (p *plan) check(ctx context.Context) error {
 	if err := distinct(ctx, p.Endpoints); err != nil {
 		return err
 	}
 	l := p.Load
-	if k := l.Mix[0].Kind; k == kv.STM || k == kv.KeepAlive || p.script != nil { // what those need is not there yet
+	if k := l.Mix[0].Kind; k == kv.STM || k == kv.KeepAlive || p.script != nil { // leases and locks do not exist yet
 		l.Mix = []scenario.Operation{{Kind: kv.Get, Weight: 1}}
 	}
 	src, err := newSource(&l)
@@ -57,7 +57,7 @@ func (p *plan) check(ctx context.Context) error {
 	return p.checkOneHistory(ctx, first.Key)
 }
 
-// UnreadyError says which endpoints do not serve a load, and of each why.
+// UnreadyError lists the endpoints that cannot serve a load, with the reasons.
 type UnreadyError struct {
 	Endpoints []string
 	Errs      []error // by endpoint
@@ -69,16 +69,17 @@ func (e *UnreadyError) Error() string { return e.Errs[0].Error() }
 // Unwrap returns the reasons.
 func (e *UnreadyError) Unwrap() []error { return e.Errs }
 
-// RefusedError is the answer of a server that does not let the load in, or is no server of
-// the store: unlike a member that does not answer, it is a mistake in what was given.
+// RefusedError reports that a server refuses access or is not a server of the store. Unlike a
+// member that does not reply, this is a mistake in the user's input.
 type RefusedError struct{ why error }
 
+// Error returns the reason.
 func (e *RefusedError) Error() string { return e.why.Error() }
 
 // Unwrap returns the reason.
 func (e *RefusedError) Unwrap() error { return e.why }
 
-// ofAnswer returns a check's error as a RefusedError where the server has answered so.
+// ofAnswer wraps a check's error in a RefusedError if the server's reply was a refusal.
 func (a *strongAnswer) ofAnswer(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() != nil || errors.As(a.err, new(*poll.NoAnswerError)):
@@ -89,7 +90,7 @@ func (a *strongAnswer) ofAnswer(ctx context.Context, err error) error {
 	return err
 }
 
-// checkOne asks one endpoint for what the load needs of it.
+// checkOne checks one endpoint.
 func (p *plan) checkOne(ctx context.Context, endpoint string, levels []kv.Consistency, first store.Op) error {
 	if len(levels) == 0 {
 		return p.answers(ctx, endpoint, &first)
@@ -102,7 +103,8 @@ func (p *plan) checkOne(ctx context.Context, endpoint string, levels []kv.Consis
 	return nil
 }
 
-// readAt is the levels at which the load and its preload read, which is strong.
+// readAt returns the levels at which the load and its preload read. The preload uses the
+// strongest.
 func readAt(l *scenario.Load, strongest kv.Consistency) (levels []kv.Consistency) {
 	if l.Preload || has(l, kv.STM) {
 		levels = append(levels, strongest)
@@ -115,7 +117,7 @@ func readAt(l *scenario.Load, strongest kv.Consistency) (levels []kv.Consistency
 	return levels
 }
 
-// reads asks an endpoint for a read that it must answer.
+// reads requires a successful read at an endpoint.
 func (p *plan) reads(ctx context.Context, endpoint string, op *store.Op) error {
 	a := p.askStrong(ctx, endpoint, op)
 	switch {
@@ -127,17 +129,18 @@ func (p *plan) reads(ctx context.Context, endpoint string, op *store.Op) error {
 	return a.ofAnswer(ctx, a.err)
 }
 
-// strongAnswer is what came of a strong read. Alive says of one that failed that the
-// server serves a local read, and so lacks no more than the others: what a load meets
-// there is the load's to measure, as it is at a member that is cut off.
+// strongAnswer is the result of a strong read. alive reports that a strong read failed but
+// the server serves a local one. Such a member is cut off or without a leader, which is for
+// the load to measure.
 type strongAnswer struct {
 	ev    store.Event
 	err   error
 	alive bool
 }
 
-// askStrong does a strong read at an endpoint, and a local one when it fails or takes
-// longer than half of the dial timeout: both together take no longer than that timeout.
+// askStrong does a strong read at an endpoint. If it fails or takes longer than half of the
+// dial timeout, askStrong also does a local read. Both together take no longer than the dial
+// timeout.
 func (p *plan) askStrong(ctx context.Context, endpoint string, op *store.Op) strongAnswer {
 	done := make(chan strongAnswer, 1)
 	go func() {
@@ -159,13 +162,13 @@ func (p *plan) askStrong(ctx context.Context, endpoint string, op *store.Op) str
 	return a
 }
 
-// mayServe reports whether a failed read leaves open that the server serves others.
+// mayServe reports whether the server may serve other reads although this one failed.
 func (a *strongAnswer) mayServe(ctx context.Context) bool {
 	return ctx.Err() == nil && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest
 }
 
-// servesLocal reports whether an endpoint answers a local read of op's key in time; false
-// where the store has none, or op is one.
+// servesLocal reports whether an endpoint answers a local read of op's key in time. It returns
+// false if the store has no local reads or op is one.
 func (p *plan) servesLocal(ctx context.Context, endpoint string, op *store.Op, within time.Duration) bool {
 	if _, ok := p.store.Capabilities().Reads[kv.Local]; !ok || op.Consistency == kv.Local {
 		return false
@@ -176,9 +179,9 @@ func (p *plan) servesLocal(ctx context.Context, endpoint string, op *store.Op, w
 	return err == nil
 }
 
-// answers asks an endpoint for a read, which it may refuse. One that denies the
-// user that may yet let him write, so the load's first operation is asked then,
-// if it is a put: the load does it anyway.
+// answers requires any reply of an endpoint to a read. If the user has no right to read, the
+// user may still have the right to write: then answers sends the load's first operation, if it
+// is a put, which the load will send anyway.
 func (p *plan) answers(ctx context.Context, endpoint string, first *store.Op) error {
 	op := &store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: first.Key}
 	a := p.askStrong(ctx, endpoint, op)
@@ -186,16 +189,16 @@ func (p *plan) answers(ctx context.Context, endpoint string, first *store.Op) er
 	case a.err == nil, a.alive, a.ev.Outcome.Failed() && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest:
 		return nil
 	case a.ev.Outcome == kv.Denied && p.Load.Mix[0].Kind == kv.KeepAlive:
-		return nil // leases need no right to a key, and granting them shows whether the user is let in
+		return nil // leases need no right to a key; granting them checks the user's rights
 	case a.ev.Outcome == kv.Denied && first.Kind == kv.Put:
 		a.ev, a.err = p.ask(ctx, endpoint, first)
 	}
 	return a.ofAnswer(ctx, a.err)
 }
 
-// distinct refuses endpoints that are the same server under two names, such as
-// localhost:2379 and 127.0.0.1:2379: it would count as two members. A name that
-// cannot be resolved is left to the code that connects to it.
+// distinct returns an error if two endpoints are the same server, such as localhost:2379 and
+// 127.0.0.1:2379, which would count as two members. It ignores a name that cannot be resolved;
+// connecting to it reports the error.
 func distinct(ctx context.Context, endpoints []string) error {
 	places := make([]map[netip.AddrPort]bool, len(endpoints))
 	for i, e := range endpoints {
@@ -209,7 +212,7 @@ func distinct(ctx context.Context, endpoints []string) error {
 	return nil
 }
 
-// resolve is where an endpoint leads; empty if that is not known.
+// resolve returns the addresses of an endpoint; nil if they are not known.
 func resolve(ctx context.Context, endpoint string) map[netip.AddrPort]bool {
 	host, service, err := net.SplitHostPort(endpoint)
 	if err != nil {
@@ -230,8 +233,8 @@ func resolve(ctx context.Context, endpoint string) map[netip.AddrPort]bool {
 	return places
 }
 
-// within returns a place of both if all of one's are places of the other:
-// localhost has two addresses, and a server may listen at one.
+// within returns a common address if all addresses of one endpoint belong to the other, too.
+// For example, localhost has two addresses, and a server may listen on only one.
 func within(a, b map[netip.AddrPort]bool) (one netip.AddrPort, ok bool) {
 	common := 0
 	for p := range a {

@@ -10,34 +10,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// chronicle records one loop's operations for who checks the answers: what the
-// engine does not know of them follows from their numbers and their answers.
+// chronicle records one loop's operations for verification. It derives what the engine does
+// not know, such as the keys and values, from the operations' numbers and replies.
 type chronicle struct {
 	engine.HistoryBase
 	src      *source
 	to       *history.Recorder
 	promises store.Promises
-	final    bool // it is of reads after the load
-	// from and behind are what ranges cover whose interval was given.
+	final    bool // the operations are the final reads after the load
+	// from and behind limit the keys of ranges with a given interval: from <= key < behind.
 	from, behind uint64
-	single       []foundKey // the memory of the range of one key that was recorded last
+	single       []foundKey // result of the last range over one key; reused
 
 	watchers []watch.Watcher // this loop's
-	newest   bool            // they are told of the newest version alone
-	numbers  []uint32        // theirs, among those of all loops
-	told     history.Op      // what one of them was told last
+	newest   bool            // they receive only the newest version of a key
+	numbers  []uint32        // their numbers among the watchers of all loops
+	told     history.Op      // the last record of a watcher; reused
 
 	stms  []toldSTM       // by the operations' tags
-	holds map[uint32]hold // of locks, by the client
-	// doubtful are the clients whose holds say nothing any more: what they sent to give
-	// a lock back was not answered, and may end a later hold, whose key is the same.
+	holds map[uint32]hold // of locks, by client
+	// doubtful has the clients whose holds prove nothing any more: their request to release a
+	// lock got no reply and may end a later hold, which has the same key.
 	doubtful map[uint32]bool
 }
 
 var _ engine.History = (*chronicle)(nil)
 
-// newChronicle returns what records a loop's operations; nil where nobody wants
-// them.
+// newChronicle returns the chronicle of a loop; nil if its operations are not recorded, or a
+// script records them.
 func (p *plan) newChronicle(src *source) *chronicle {
 	if p.recorder == nil || p.chronicler != nil {
 		return nil
@@ -56,7 +56,7 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	switch o.Kind {
 	case kv.KeepAlive:
 		o.Written, o.Mod, o.At = uint64(c.src.leaseOf(n, o.Session)), max(ev.Count, 0), ev.At
-		if len(c.src.leases) == 0 { // those of the connections
+		if len(c.src.leases) == 0 { // each connection has its own lease
 			o.Written = uint64(o.Session)
 		}
 		c.to.Add(o)
@@ -81,10 +81,10 @@ func (c *chronicle) Ended(done *engine.Completion) {
 			o.Outcome, o.At = kv.StoreError, 0
 		case o.Outcome == kv.Conflict:
 			c.conflict(ev, o)
-		case expected == history.AnyMod: // the store's codec asked for it itself
+		case expected == history.AnyMod: // the codec read the version itself
 			c.count(ev, o)
 		}
-	case kv.Ephemeral: // a compare-and-set with no version
+	case kv.Ephemeral: // same as a compare-and-set with version 0
 		o.Kind, o.Written, o.Expected = kv.CAS, keys.Identity(n), 0
 		if o.Outcome == kv.Conflict {
 			c.conflict(ev, o)
@@ -109,9 +109,12 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	c.to.Add(o)
 }
 
-// interval has a part for each key that a range says something of: for those that
-// it has, and for those that it would have if they were there. One that says
-// nothing of any is recorded as such.
+// interval records one part for each key about which a range's reply says something: keys
+// that it contains, and keys that it would contain if they existed. If there are none, it
+// records the range as such.
+//
+// For example, the reply {2, 4} to a range over keys 1 to 5 yields five parts: 1 absent,
+// 2, 3 absent, 4, 5 absent. With a limit of 2 the last part is missing.
 func (c *chronicle) interval(ev *store.Event, o *history.Op) {
 	next, behind := o.Key, c.src.space.N()
 	if !c.src.rangesOurs() {
@@ -138,7 +141,7 @@ func (c *chronicle) interval(ev *store.Event, o *history.Op) {
 		}
 	}
 	if limit := c.src.load.RangeLimit; limit > 0 && ev.Count >= limit {
-		behind = next // whether there is more is not said
+		behind = next // the reply does not report whether there are more keys
 	}
 	for ; next < behind; next++ {
 		part(foundKey{number: next})
@@ -149,7 +152,7 @@ func (c *chronicle) interval(ev *store.Event, o *history.Op) {
 	}
 }
 
-// found are the keys of a range's answer; ok is false where it tells of none.
+// found returns the keys in a range's reply. ok is false if the reply does not list them.
 func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok bool) {
 	s := c.src
 	if !c.promises.Ranges || !o.Answered() || s.load.Scan.CountOnly {
@@ -168,18 +171,18 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok 
 	return c.single, true
 }
 
-// get is what a read of one key says of it.
+// get records what a read of one key returned.
 func (c *chronicle) get(ev *store.Event, o *history.Op) {
 	switch o.Outcome {
 	case kv.OK:
 		o.Read, o.Mod = keys.Read(ev.Value), ev.Made()
-	case kv.Stale, kv.Unverifiable: // a value of another run
+	case kv.Stale, kv.Unverifiable: // the value is from another run
 		o.Read, o.Mod = history.Unseen, ev.Made()
 	}
 }
 
-// count notes what a put's version says of the one before it, where versions are
-// counted and compared.
+// count derives the version that a put replaced from the new version, if the store counts
+// versions and the load compares them.
 func (c *chronicle) count(ev *store.Event, o *history.Op) {
 	switch {
 	case !c.promises.Counted:
@@ -190,7 +193,7 @@ func (c *chronicle) count(ev *store.Event, o *history.Op) {
 	}
 }
 
-// conflict is what stood against a compare-and-set.
+// conflict records the version that made a compare-and-set fail.
 func (c *chronicle) conflict(ev *store.Event, o *history.Op) {
 	o.Read = history.Unseen
 	if !c.promises.Conflicts {
@@ -201,7 +204,7 @@ func (c *chronicle) conflict(ev *store.Event, o *history.Op) {
 	}
 }
 
-// txn has a part for each key that it writes.
+// txn records one part for each key that a transaction writes.
 func (c *chronicle) txn(n uint64, o *history.Op) {
 	first, space := o.Key, c.src.space.N()
 	if c.promises.Counted {
@@ -213,8 +216,8 @@ func (c *chronicle) txn(n uint64, o *history.Op) {
 	}
 }
 
-// MayEnd implements engine.History: the session's end is a delete that may have
-// been done.
+// MayEnd implements engine.History. It records the end of the session as a delete that may
+// have been executed.
 func (c *chronicle) MayEnd(ref uint64, session uint32, from, now int64) {
 	key, _ := keyAndLevel(ref)
 	o := history.MayBeGone(key, session, from, now)
@@ -240,7 +243,7 @@ func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64
 	c.to.Add(o)
 }
 
-// happened is what an event tells.
+// happened records the content of a watch event.
 func (c *chronicle) happened(ev *store.Event, o *history.Op) {
 	number, ours := c.src.space.Number(ev.Key)
 	if !ours {

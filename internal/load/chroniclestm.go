@@ -8,20 +8,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// toldSTM is what is known of an optimistic transaction that was committed.
+// toldSTM holds what the codec has reported about an optimistic transaction.
 type toldSTM struct {
-	versions  []int64 // by its pairs
+	versions  []int64 // versions read, by pair
 	committed bool
-	at        int64
+	at        int64 // revision of the commit
 	member    uint64
 }
 
-// hold is a client's hold on the lock.
+// hold is the time for which a client holds the lock.
 type hold struct {
 	token int64
-	freed int64 // when it was about to be given back; -1: it is not
+	freed int64 // when the client began to release the lock; -1: not yet
 }
 
+// stmOf returns the state of the transaction with the tag.
 func (c *chronicle) stmOf(tag uint32) *toldSTM {
 	for int(tag) >= len(c.stms) {
 		c.stms = append(c.stms, toldSTM{})
@@ -60,8 +61,8 @@ func (c *chronicle) Locked(ev *store.Event, client uint32, began, now int64) {
 	})
 }
 
-// released notes until when a client took the lock for its own: whatever comes of
-// giving it back, and of the transaction. A hold without it proves nothing.
+// released records the end of a client's hold on the lock, whatever the outcomes of the
+// release and of the transaction. A hold without a recorded end proves nothing.
 func (c *chronicle) released(o *history.Op) {
 	h, ok := c.holds[o.Session]
 	if !ok {
@@ -80,9 +81,9 @@ func (c *chronicle) released(o *history.Op) {
 	})
 }
 
-// stm has a part for each key that an optimistic transaction writes, on the version
-// that it compared, and one for each other key that it compared. One that was
-// committed is that, whatever came of giving its lock back.
+// stm records one part for each key that an optimistic transaction writes, with the version
+// that it compared, and one for each other key that it compared. A transaction that
+// committed is a success even if releasing its lock failed.
 func (c *chronicle) stm(phase measure.Phase, n uint64, ev *store.Event, o *history.Op) {
 	c.released(o)
 	if c.src.stm.Locker != kv.LockNone && o.Outcome.Failed() {
@@ -108,7 +109,7 @@ func (c *chronicle) stm(phase measure.Phase, n uint64, ev *store.Event, o *histo
 		c.to.Add(o)
 	}
 	o.Written, o.Expected, o.Read = history.Absent, 0, history.Unseen
-	if writes == 0 && c.src.stm.Isolation < kv.Serializable { // the member that was asked compares what it has
+	if writes == 0 && c.src.stm.Isolation < kv.Serializable { // the contacted member compares its local data
 		o.Consistency = kv.Local
 	}
 	switch {
@@ -120,7 +121,7 @@ func (c *chronicle) stm(phase measure.Phase, n uint64, ev *store.Event, o *histo
 			}
 			c.to.Add(o)
 		}
-	case writes == 0: // it says nothing of any key
+	case writes == 0: // records nothing about any key
 		c.to.Add(o)
 	}
 	t.versions, t.committed = t.versions[:0], false

@@ -13,43 +13,43 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// What prepares a load, and what reads after it, is a load of its own: as quick as the
-// store takes it, but within the connections and the clients of the load itself.
+// The operations that prepare a load, and those that read after it, form a separate load. It
+// is as fast as the store accepts, within the connections and clients of the load itself.
 const (
 	prepareConnections = 32
 	prepareClients     = 256
-	// preparesWithin is how long an open loop's rate may make the preparation on a
-	// running cluster, about.
+	// preparesWithin is roughly how long the preparation of an open loop may take on a cluster
+	// that already ran: the rate is limited accordingly.
 	preparesWithin = 10 * time.Second
 )
 
-// Bounds of the repetition of what was refused. A store that takes nothing at all is
-// given up after fruitless tries, with pauses that double from the first.
+// Limits for repeating refused operations. After fruitlessTries without any success the
+// preparation gives up. The pauses between them double, beginning with firstRefusal.
 const (
 	fruitlessTries = 6
 	firstRefusal   = 100 * time.Millisecond
-	// refusedShare of a second's operations makes the next try slower.
+	// refusedShare is the share of refused operations in a second that slows the next try.
 	refusedShare = 0.05
-	// backOff is the share of the rate that the store took that is tried next.
+	// backOff is the next try's rate as a share of the rate that the store accepted.
 	backOff = 0.8
-	// quickly is how soon a connection is refused that a limit refuses.
+	// quickly is the longest time in which a connection limit refuses a connection.
 	quickly = time.Second
-	// refilled is how long a limit is left alone after it refused, so that the load finds
-	// what it would have found without its preparation.
+	// refilled is the pause after a rate limit has refused operations, so that the load finds
+	// the limit as if there had been no preparation.
 	refilled = 2 * time.Second
 )
 
-// effort is how much what prepares a load asks of the store at a time. It becomes less
-// where the store refuses.
+// effort is how hard the preparation of a load presses the store. It is reduced when the
+// store refuses operations.
 type effort struct {
 	connections, clients int
-	rate                 float64 // operations a second; 0: as quick as they are answered
-	refused              bool    // the store has refused something
-	fruitless            int     // tries in a row that came to nothing
-	pause                time.Duration
+	rate                 float64       // operations per second; 0: no limit
+	refused              bool          // the store has refused an operation
+	fruitless            int           // tries in a row without any success
+	pause                time.Duration // before the next try
 }
 
-// effort returns what n operations that prepare the load may begin with.
+// effort returns the initial effort for n operations that prepare the load.
 func (p *plan) effort(n uint64) *effort {
 	l := &p.Load
 	e := &effort{clients: l.Clients}
@@ -64,8 +64,8 @@ func (p *plan) effort(n uint64) *effort {
 	return e
 }
 
-// load returns the load of n operations at this effort; inFlight is how many operations
-// a connection has at a time, 0 for any number.
+// load returns the load that sends n operations with this effort. inFlight is the number of
+// operations that a connection takes at a time; 0 for any number.
 func (e *effort) load(l scenario.Load, what scenario.Operation, n uint64, inFlight int) scenario.Load {
 	l.Mix, l.Watch, l.NewConnection = []scenario.Operation{what}, nil, false
 	l.Arrival, l.Rate, l.Warmup, l.Duration, l.Total = scenario.Closed, scenario.Rate{}, 0, 0, n
@@ -79,8 +79,9 @@ func (e *effort) load(l scenario.Load, what scenario.Operation, n uint64, inFlig
 	return l
 }
 
-// next takes what a try came to and reports whether another is worth it: did operations
-// in took were answered, and why is the error of one that could not connect.
+// next adapts the effort to the result of a try, and reports whether to try again. did is
+// the number of operations answered in the time took, and why is the error if the try could
+// not connect.
 func (e *effort) next(t *measure.Totals, did uint64, took time.Duration, why error) bool {
 	e.pause = 0
 	if did > 0 {
@@ -91,7 +92,7 @@ func (e *effort) next(t *measure.Totals, did uint64, took time.Duration, why err
 	}
 	switch {
 	case why != nil:
-		if did == 0 && took > quickly { // a limit refuses sooner, but for one that is silent
+		if did == 0 && took > quickly { // a limit refuses sooner, unless it is silent: try one connection
 			few := e.connections == 1
 			e.connections = 1
 			return !few
@@ -112,20 +113,20 @@ func (e *effort) next(t *measure.Totals, did uint64, took time.Duration, why err
 	return e.fruitless < fruitlessTries
 }
 
-// fewer halves the connections, and the clients with them.
+// fewer halves the number of connections and clients.
 func (e *effort) fewer() {
 	e.connections = max(e.connections/2, 1)
 	e.clients = max(e.clients/2, 1)
 }
 
-// hopelessKinds reports whether operations ended in a way that will be the same the next
-// time, where no other operation succeeded.
+// hopelessKinds reports whether operations failed in a way that repeating them does not
+// change. It is asked only if no operation succeeded.
 func hopelessKinds(t *measure.Totals) bool {
 	return t.Outcomes[kv.Denied]+t.Outcomes[kv.BadRequest] > 0
 }
 
-// onlyRefused reports whether all operations that failed certainly did not happen, or lost
-// their connection, as where a limit refuses it.
+// onlyRefused reports whether each failed operation was certainly not executed, or lost its
+// connection, as when a connection limit closes it.
 func onlyRefused(t *measure.Totals) bool {
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		if t.Outcomes[o] > 0 && !o.Definite() && o != kv.ConnectionLost && o != kv.WrongAnswer {
@@ -135,8 +136,8 @@ func onlyRefused(t *measure.Totals) bool {
 	return true
 }
 
-// slowDown reports whether a second says that a try need not go on at this effort: nothing
-// is answered, or too much is refused.
+// slowDown reports whether a second is reason to abort a try: all operations failed, or too
+// many were refused.
 func slowDown(s *measure.Second) bool {
 	failed, all := uint64(0), uint64(0)
 	for o := range kv.NumOutcomes {
@@ -148,10 +149,9 @@ func slowDown(s *measure.Second) bool {
 	return failed == all && failed > 0 || float64(s.Outcomes[kv.Refused]) > refusedShare*float64(all)
 }
 
-// repeat does operations until each of the numbers in left has an answer, or the store
-// takes no more of them. An operation that failed is repeated, more slowly where it was
-// refused. sourceOf makes the operations of a loop from that loop's own source. The
-// outcomes are those of all tries together.
+// repeat executes operations until each of the numbers in left has a reply, or the store
+// accepts no more. It repeats failed operations, more slowly if they were refused. sourceOf
+// wraps the source of each loop. The totals returned are those of the last try.
 func (p *plan) repeat(ctx context.Context, what scenario.Operation, left *set, reports Reports, sourceOf func(*source) engine.Source) (*measure.Totals, error) {
 	e := p.effort(left.count.Load())
 	for {
@@ -184,7 +184,7 @@ func (p *plan) repeat(ctx context.Context, what scenario.Operation, left *set, r
 	}
 }
 
-// try sends a load once, until it is done or a second says that it is too much.
+// try runs a load once, until it is done or a second shows that it is too fast.
 func (p *plan) try(ctx context.Context, l scenario.Load, reports Reports, wrap func(*source) engine.Source) (*Result, error) {
 	one := *p
 	one.Load, one.Shard, one.Preloaded, one.Endpoints, one.length = l, Shard{}, nil, p.preparing(), 0
@@ -203,7 +203,7 @@ func (p *plan) try(ctx context.Context, l scenario.Load, reports Reports, wrap f
 	return RunJob(within, g)
 }
 
-// wait waits, and reports whether ctx allowed it.
+// wait waits for d, and reports false if ctx ended first.
 func wait(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -218,8 +218,8 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// repeated does the operations of a source whose numbers are listed, and takes those that
-// were answered from the numbers that are left.
+// repeated sends the operations of a source whose numbers are listed, and removes the numbers
+// of those that were answered from left.
 type repeated struct {
 	engine.Source
 	engine.ReactiveBase
@@ -244,7 +244,7 @@ func (r *repeated) Ended(n uint64, outcome kv.Outcome, _, _ int64) {
 	}
 }
 
-// failure is the first error of a try.
+// failure describes the first error of a try.
 func failure(t *measure.Totals, what scenario.Operation) error {
 	for o, n := range t.Outcomes {
 		o := kv.Outcome(o)

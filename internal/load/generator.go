@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// generator is a load in this process that can be run once: the local Job.
+// generator runs a load in this process once. It is the Job of a Local.
 type generator struct {
 	plan    *plan
 	base    time.Time
@@ -23,13 +23,13 @@ type generator struct {
 	spare   chan *measure.Histogram
 	all     *Gathering
 	marks   marks
-	usage   *usage // nil in a world that is not this machine
+	usage   *usage // nil in a World other than this machine
 
-	watching *watching // nil without watchers
-	behind   atomic.Int32
-	late     atomic.Int64 // the most by which a loop came to the window late, in nanoseconds
+	watching *watching    // nil without watchers
+	behind   atomic.Int32 // loops whose watchers have not caught up
+	late     atomic.Int64 // largest delay with which a loop opened its window, in nanoseconds
 
-	recorders []*history.Recorder // of the loops, where their operations are recorded
+	recorders []*history.Recorder // of the loops; empty if operations are not recorded
 
 	stage   stage
 	running sync.WaitGroup
@@ -37,29 +37,30 @@ type generator struct {
 	ended   chan struct{} // closed when all seconds are merged
 }
 
-// stage is how far a generator is.
+// stage is the progress of a generator.
 type stage uint8
 
 const (
 	prepared  stage = iota
-	connected       // or about to be: the loops run, and wait for their beginning
-	over            // it is run, or was ended
+	connected       // connected or connecting: the loops run and wait for their start
+	over            // it has run or was closed
 )
 
+// handed is a second that a loop handed over.
 type handed struct {
 	loop   int
 	second *measure.Second // nil: the loop has ended
 }
 
-// givingWay is how many threads of an agent give way to its loops: one merges seconds,
-// one tells how far the load is.
+// givingWay is the number of background threads that an agent needs: one merges seconds, one
+// reports progress.
 const givingWay = 2
 
-// startIn is how long after the last connection the first phase begins, so
-// that all loops begin at the same time.
+// startIn is the time between the last connection and the first phase, so that all loops
+// start together.
 const startIn = 2 * time.Millisecond
 
-// newGenerator makes a generator; nothing is connected yet.
+// newGenerator creates a generator and its loops without connecting.
 func newGenerator(p *plan) (*generator, error) {
 	n := p.Loops()
 	g := &generator{
@@ -100,8 +101,9 @@ func newGenerator(p *plan) (*generator, error) {
 	if g.watching != nil {
 		g.behind.Store(int32(len(g.watching.sinks)))
 	}
-	// A loop keeps its processor in Go's scheduler, and others must run too: an agent's
-	// heartbeats also while threads that give way have one each, and wait for their turn.
+	// Each loop occupies a processor in Go's scheduler, and the other goroutines need one,
+	// too: an agent must send heartbeats even while its background threads occupy processors
+	// and wait for a CPU.
 	least := n*(1+p.Beside) + 1
 	if p.attended {
 		least += givingWay
@@ -112,7 +114,7 @@ func newGenerator(p *plan) (*generator, error) {
 	return g, nil
 }
 
-// addLoop makes loop i of n.
+// addLoop creates loop i of n.
 func (g *generator) addLoop(i, n int, shared *engine.Shared) error {
 	cfg, err := g.plan.config(i, n, shared, g.watching, g.caught)
 	if err != nil {
@@ -130,16 +132,16 @@ func (g *generator) addLoop(i, n int, shared *engine.Shared) error {
 	return nil
 }
 
-// record makes what records a loop's operations.
+// record creates the recorder of a loop's operations.
 func (g *generator) record() *history.Recorder {
 	r := g.plan.reports.History(g.base, 0)
 	g.recorders = append(g.recorders, r)
 	return r
 }
 
-// mark is called from each loop's thread. What it returns reads counters, which takes
-// longer than all else that a loop does when its window opens: with many workers on a
-// machine the others would wait for it.
+// mark handles a mark on a loop's thread. It returns a function that reads counters, which
+// takes longer than everything else that a loop does when its window opens: with many
+// workers on a machine the others would have to wait for it.
 func (g *generator) mark(loop int, m engine.Mark) (then func()) {
 	one := Mark{Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))}
 	decides := g.marks.take(one)
@@ -152,7 +154,7 @@ func (g *generator) mark(loop int, m engine.Mark) (then func()) {
 		g.marks.pass(one)
 	}
 	if g.usage == nil || m.Phase != measure.Measured {
-		return nil // of the warm-up nothing is counted
+		return nil // nothing is counted during the warm-up
 	}
 	return func() {
 		if g.plan.Shard.N > runtime.NumCPU() {
@@ -162,14 +164,15 @@ func (g *generator) mark(loop int, m engine.Mark) (then func()) {
 	}
 }
 
-// caught is called by each loop whose watchers have what they were to get of
-// earlier writes. With the last of them the load is over.
+// caught is called by each loop whose watchers have received all events of earlier writes.
+// After the last one the load ends.
 func (g *generator) caught() {
 	if g.behind.Add(-1) == 0 {
 		g.stop()
 	}
 }
 
+// recycled returns a histogram for reuse, or nil.
 func (g *generator) recycled() *measure.Histogram {
 	select {
 	case h := <-g.spare:
@@ -206,12 +209,12 @@ func (g *generator) Connect(context.Context) error {
 	return first
 }
 
-// abandon ends loops that wait for their beginning.
+// abandon ends loops that wait for their start.
 func (g *generator) abandon() {
 	g.stage = over
 	g.stop()
 	if w := g.plan.world; w != nil {
-		w.Begin() // for the end: nobody is woken before
+		w.Begin() // required for the end, too: the loops of a World wake only after Begin
 	}
 	<-g.ended
 	g.running.Wait()
@@ -245,7 +248,7 @@ func (g *generator) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	return g.result(interrupted)
 }
 
-// result puts together what all loops report.
+// result combines the results of all loops.
 func (g *generator) result(interrupted bool) (*Result, error) {
 	settles := g.plan.phases()[0].Most > 0
 	for i, r := range g.results {
@@ -287,7 +290,7 @@ func (g *generator) Close() {
 	}
 }
 
-// now is the loops' clock.
+// now returns the time on the loops' clock.
 func (g *generator) now() int64 {
 	if w := g.plan.world; w != nil {
 		return w.Now()
@@ -295,13 +298,14 @@ func (g *generator) now() int64 {
 	return int64(time.Since(g.base))
 }
 
+// stop stops all loops.
 func (g *generator) stop() {
 	for _, l := range g.loops {
 		l.Stop()
 	}
 }
 
-// collect takes what the loops hand over until all have ended.
+// collect receives the seconds of the loops until all have ended.
 func (g *generator) collect() {
 	if g.plan.attended {
 		Attend(&g.plan.Load)

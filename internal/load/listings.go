@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Sentences about wrong answers to ranges; nobody writes to them.
+// Texts of wrong responses to ranges. They are never modified.
 var (
 	outside   = []byte("a range returned a key that lies outside of it")
 	disorder  = []byte("a range returned its keys in another order than that of their bytes, or one of them twice")
@@ -18,36 +18,38 @@ var (
 	unlikeSum = []byte("a range returned fewer keys or more than it says")
 )
 
-// listings takes the keys of ranges' answers, for one loop, and checks them as
-// they come: several answers can be under way at once, each in some parts. Every
-// key is looked at, whether it lies in the interval and in its order. To look at
-// every value would cost more than to read it, so after an answer of n keys the
-// values of n-1 answers are passed over but for the first: on the average one
-// value an answer is looked at. Where all operations are recorded, which value a
-// key has is kept of all, and is checked with the history.
+// listings receives the keys of replies to ranges, for one loop, and checks them as they
+// arrive. Several replies can arrive at the same time, each in several parts.
+//
+// It checks every key against the interval and the order. Checking every value would cost
+// more than reading it, so after it has checked the values of a reply with n keys, it checks
+// only the keys of the following n-1 replies. On average it checks one value per reply.
+//
+// If operations are recorded (keep), it keeps every key with the identity of its value, and
+// verification checks all of them.
 type listings struct {
 	src       *source
-	ascending bool      // the store promises the order
-	keep      bool      // what is found is kept for the history
-	of        []listing // by the operations' tags
-	skip      int64     // answers whose values are to be passed over
+	ascending bool      // the store promises ascending order
+	keep      bool      // keep the keys for the history
+	of        []listing // by tag of the operation
+	skip      int64     // number of replies whose values are not checked
 }
 
-// listing is what is known of one answer.
+// listing is the state of one reply.
 type listing struct {
-	open, values bool // values: they are looked at
+	open, values bool // values: check them
 	keys         int64
 	least, last  []byte
-	wrong        []byte // a sentence; nil: nothing is
-	replaced     bool   // a value is one that the preload replaced
-	short        bool   // a value carries no checksum
+	wrong        []byte // text of the first violation; nil if there is none
+	replaced     bool   // the reply has a value that the preload replaced
+	short        bool   // a value has no checksum
 	worst        kv.Outcome
-	found        []foundKey // of the key space, in the order of the answer
+	found        []foundKey // keys of the key space, in the order of the reply
 }
 
-// foundKey is a key of an answer, as a history has it.
+// foundKey is a key in a reply, as the history records it.
 type foundKey struct {
-	number, value uint64 // value: its identity, history.Unseen if it has none
+	number, value uint64 // value: its identity, or history.Unseen
 	revision      int64
 }
 
@@ -77,7 +79,7 @@ func (l *listings) Add(tag uint32, key, value []byte, revision int64) {
 	if at.keys == 1 || !l.ascending && bytes.Compare(key, at.least) < 0 {
 		at.least = append(at.least[:0], key...)
 	}
-	// In ascending order all lie before the end where the last does.
+	// In ascending order all keys are before the end of the interval if the last one is.
 	if at.keys > 1 && l.ascending && bytes.Compare(key, at.last) <= 0 {
 		at.wrong = disorder
 	}
@@ -89,8 +91,8 @@ func (l *listings) Add(tag uint32, key, value []byte, revision int64) {
 	}
 }
 
-// judge judges one value. Only at the end is it known whether the range was
-// linearizable, so that it must not have returned a replaced one.
+// judge checks one value. Whether the range was linearizable, so that a replaced value is
+// wrong, is checked at the end of the reply.
 func (l *listings) judge(at *listing, key, value []byte) {
 	a := &l.src.answers
 	number, ok := a.space.Number(key)
@@ -103,8 +105,8 @@ func (l *listings) judge(at *listing, key, value []byte) {
 	at.short = at.short || outcome == kv.Unverifiable
 }
 
-// end returns what is known of an answer that is whole, nil if its keys did not
-// come, and decides how many are to be passed over.
+// end ends a reply and decides how many of the next ones to skip. It returns nil if the keys
+// of the reply did not arrive.
 func (l *listings) end(tag uint32) *listing {
 	if int(tag) >= len(l.of) || !l.of[tag].open {
 		return nil
@@ -117,7 +119,7 @@ func (l *listings) end(tag uint32) *listing {
 	return at
 }
 
-// found appends a key that an answer has, if it is one of the key space.
+// found appends a key of a reply, if it belongs to the key space.
 func (s *source) found(to []foundKey, key, value []byte, revision int64) []foundKey {
 	number, ok := s.space.Number(key)
 	if !ok {
@@ -126,8 +128,8 @@ func (s *source) found(to []foundKey, key, value []byte, revision int64) []found
 	return append(to, foundKey{number, identityOf(s.values, value), max(revision, 0)})
 }
 
-// identityOf is which value it says it is: whether that can be is for who compares
-// all that was seen.
+// identityOf returns the identity that a value claims to have. Verification checks whether it
+// can be true.
 func identityOf(v *keys.Values, value []byte) uint64 {
 	if v.Unique() && len(value) == v.Size() {
 		return keys.Read(value)
@@ -135,8 +137,8 @@ func identityOf(v *keys.Values, value []byte) uint64 {
 	return history.Unseen
 }
 
-// covered is the numbers of the key space's keys that the ranges are over, from
-// first on and before behind, where that is the same for all.
+// covered returns the numbers of the key space's keys that are in an interval: from <= number
+// < behind. It is for intervals that are the same for all ranges.
 func covered(space keys.Space, first, end []byte) (from, behind uint64) {
 	var key []byte
 	lowest := func(of []byte) uint64 {
@@ -157,14 +159,14 @@ func covered(space keys.Space, first, end []byte) (from, behind uint64) {
 	return from, behind
 }
 
-// before reports whether a key lies before the end of an interval; a zero byte
-// is no end.
+// before reports whether a key is before the end of an interval; an end of one zero byte means
+// no end.
 func before(key, end []byte) bool {
 	return len(end) == 1 && end[0] == 0 || bytes.Compare(key, end) < 0
 }
 
-// interval is the first key of the ranges and the first behind them; the former
-// is nil for the operation's own, the latter for that key alone.
+// interval returns the limits of the ranges. first is nil if a range begins at the
+// operation's key; an empty end stands for that key only.
 func (s *source) interval() (first, end []byte) {
 	if len(s.load.RangeKey) > 0 {
 		return s.load.RangeKey, s.load.RangeEnd
@@ -172,13 +174,13 @@ func (s *source) interval() (first, end []byte) {
 	return nil, s.end
 }
 
-// rangesOurs reports whether ranges are over the key space: an interval that was
-// given may hold what others wrote.
+// rangesOurs reports whether ranges are over the key space. A given interval may also contain
+// keys of other programs.
 func (s *source) rangesOurs() bool { return len(s.load.RangeKey) == 0 }
 
-// checkRange judges the answer to a range: its keys lie in the interval, in
-// their order and within the limit, their values were written to them, and where
-// all keys of the key space exist, none of them is missing.
+// checkRange checks the reply to a range: its keys are in the interval, in order and within
+// the limit, their values were written to them, and, if all keys of the key space exist, none
+// of them is missing.
 func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event) kv.Outcome {
 	first, end := s.interval()
 	if first == nil {
@@ -221,7 +223,7 @@ func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event
 	return outcome
 }
 
-// wrongRange says what is wrong with the keys of an answer; nil for nothing.
+// wrongRange returns the text of the first violation by a reply's keys; nil if there is none.
 func (s *source) wrongRange(first, end []byte, at *listing, ev *store.Event) []byte {
 	if s.load.Scan.CountOnly {
 		return nil
@@ -249,8 +251,8 @@ func (s *source) wrongRange(first, end []byte, at *listing, ev *store.Event) []b
 	return nil
 }
 
-// atLeast is how many keys a range finds that finds them all: one, and those of
-// the key space where they were written before and none is deleted.
+// atLeast returns the number of keys that a range must find: one, or all keys of the key space
+// with at least the given number, if the preload wrote them and the load deletes none.
 func (s *source) atLeast(number uint64) int64 {
 	if !s.whole || !s.rangesOurs() {
 		return 1

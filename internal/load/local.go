@@ -19,26 +19,25 @@ import (
 
 // Local generates load in this process.
 type Local struct {
-	// Stores finds a store by its name.
+	// Stores returns the store with a name.
 	Stores func(name string) (store.Store, error)
-	// Access reads what an assignment refers to; nil is AccessOf.
+	// Access returns the access that an assignment describes; nil: AccessOf.
 	Access func(*scenario.Attach) (store.Access, error)
-	// Script is what is sent instead of the Assignment's operations; nil sends those.
+	// Script is sent instead of the Assignment's operations; nil: those are sent.
 	Script app.Script
-	// Attended says that somebody waits for this process's heartbeats.
+	// Attended reports that a controller waits for this process's heartbeats.
 	Attended bool
-	// Now is the worker's clock; nil is package steady's, as of the process that conducts
-	// the run.
+	// Now returns the time on the worker's clock; nil: measure.Now.
 	Now func() time.Time
-	// World is where the load runs; nil is this machine.
+	// World is where the load runs; nil: this machine.
 	World World
-	// poller replaces the system's poller; nil leaves it.
+	// poller creates a poller instead of poll.NewPoller; nil: poll.NewPoller.
 	poller func(conns int, base time.Time, d poll.Dialer) (poll.Poller, error)
 }
 
 var _ Worker = (*Local)(nil)
 
-// plan makes what is live.
+// plan creates the live objects for an assignment.
 func (w *Local) plan(a *Assignment) (*plan, error) {
 	if len(a.Endpoints) == 0 {
 		return nil, fmt.Errorf("the load on %s has no endpoint to go to", a.Store)
@@ -79,6 +78,7 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 // Clock implements Worker.
 func (w *Local) Clock(context.Context) (time.Time, error) { return w.now(), nil }
 
+// now returns the time on the worker's clock.
 func (w *Local) now() time.Time {
 	if w.Now != nil {
 		return w.Now()
@@ -123,7 +123,7 @@ func (w *Local) Prepare(_ context.Context, a *Assignment, to Reports) (Job, erro
 		return nil, err
 	}
 	p.reports = to
-	probe.GiveBackPages() // what starting, and loads before this one, took is no memory of this one's
+	probe.GiveBackPages() // memory used before must not count for this load
 	g, err := newGenerator(p)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,12 @@
-// Package load is the generator: when operations are due (pace), which keys
-// they touch (keys), what they are (mix), and the event loops that drive them
-// (engine), put together for one load on one cluster.
+// Package load is the load generator. It combines the schedule (pace), the choice of keys
+// (keys) and of operations (mix), and the event loops (engine) for one load on one cluster.
+//
+// The caller describes a load in an Assignment and gives it to a Worker: a Local generates
+// load in this process, a remote worker on another machine, and Workers on several:
+//
+//	job, err := worker.Prepare(ctx, assignment, reports)
+//	err = job.Connect(ctx)
+//	result, err := job.Run(ctx, time.Time{})
 package load
 
 import (
@@ -20,60 +26,57 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// plan is an assignment with all that is live: what a worker makes of it.
+// plan is an assignment together with the live objects that a worker creates for it.
 type plan struct {
-	grants *store.Grants // of a script; nil of any other load
+	grants *store.Grants // leases granted to a script; nil for any other load
 	Assignment
 	store    store.Store
 	access   store.Access
-	versions *keys.Versions // nil unless the load compares and sets
+	versions *keys.Versions // nil unless the load has compare-and-sets
 	reports  Reports
-	attended bool // as in Local
+	attended bool // Local.Attended
 	now      func() time.Time
-	// recorder makes what a loop records its operations with; nil: nothing does.
+	// recorder creates the recorder of a loop's operations; nil: they are not recorded.
 	recorder func() *history.Recorder
-	final    bool  // they are reads after the load
-	world    World // nil is this machine
-	length   int64 // of an open loop's window that a total bounds, once it is known
+	final    bool  // the operations are the final reads after a load
+	world    World // nil: this machine
+	length   int64 // length of an open loop's window that a total ends; 0: not computed yet
 
-	script app.Script // nil: the load is what its mix, keys and arrivals say
-	// chronicler makes what a loop's operations are recorded by that are a script's; nil:
-	// a chronicle does it.
+	script app.Script // nil: the load's mix, keys and arrivals define its operations
+	// chronicler creates the History of a script's loop; nil: newChronicle does.
 	chronicler func(*history.Recorder) engine.History
 
-	// wrap replaces a loop's source; nil leaves it.
+	// wrap replaces a loop's source; nil: it is used as it is.
 	wrap func(*source) engine.Source
-	// poller replaces the system's poller; nil leaves it.
+	// poller creates a poller instead of poll.NewPoller; nil: poll.NewPoller.
 	poller func(conns int, base time.Time, d poll.Dialer) (poll.Poller, error)
 }
 
-// World is a clock and connections other than this machine's, such as
-// simulated ones.
+// World provides a clock and connections other than this machine's, such as simulated ones.
 type World interface {
 	// Poller returns the next loop's poller.
 	Poller(conns int) (poll.Poller, error)
-	// Now is its clock, in nanoseconds.
+	// Now returns the time on its clock, in nanoseconds.
 	Now() int64
-	// Begin says that all loops have been given the time at which to begin, or
-	// have been asked to end.
+	// Begin reports that all loops know when to start, or have been asked to stop.
 	Begin()
 }
 
-// drainOnStop is how long an interrupted load waits for what is in flight.
+// drainOnStop limits how long an interrupted load waits for operations in flight.
 const drainOnStop = time.Second
 
-// longestBeyond is how much longer than asked for a closed loop warms up, at
-// most, until its throughput is steady; a short warm-up less.
+// longestBeyond is the longest time by which a closed loop extends its warm-up until
+// its throughput is steady. A short warm-up is extended less.
 const longestBeyond = 10 * time.Second
 
-// phases are the warm-up and the measured window. Each loop has its own,
+// phases returns the warm-up, if any, and the measurement window. Each loop needs its own,
 // because a pacer belongs to one goroutine.
 func (p *plan) phases() []engine.Phase {
 	l := &p.Load
 	window := engine.Phase{Kind: measure.Measured, Duration: int64(l.Duration), Total: l.Total}
 	window.Pacer = p.pacer("measured")
 	if window.Pacer != nil && l.Total > 0 {
-		// The schedule's end closes the window.
+		// The window closes at the end of the schedule.
 		if p.length == 0 {
 			p.length = p.pacer("measured").Due(l.Total)
 		}
@@ -83,12 +86,13 @@ func (p *plan) phases() []engine.Phase {
 		return []engine.Phase{window}
 	}
 	warmup := engine.Phase{Kind: measure.Warmup, Duration: int64(l.Warmup), Pacer: p.pacer("warm-up")}
-	if warmup.Pacer == nil && !p.Shard.part() { // whether all shards' throughput is steady nobody knows in time
+	if warmup.Pacer == nil && !p.Shard.part() { // one shard cannot know in time whether the throughput of all shards is steady
 		warmup.Most = int64(l.Warmup + min(4*l.Warmup, longestBeyond))
 	}
 	return []engine.Phase{warmup, window}
 }
 
+// pacer returns a new schedule; nil for a closed loop.
 func (p *plan) pacer(use string) pace.Pacer {
 	if p.script != nil {
 		return p.script.Pacer()
@@ -102,7 +106,7 @@ func (p *plan) pacer(use string) pace.Pacer {
 	return nil
 }
 
-// config is loop number i's part of the load, of n.
+// config returns the configuration of loop i of n.
 func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func()) (engine.Config, error) {
 	src, err := newSource(&p.Load)
 	if err != nil {
@@ -151,33 +155,33 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	return c, nil
 }
 
-// Bounds of what a load keeps of answers that are not whole, in bytes, besides
-// what its own answers may have.
+// Limits of the incomplete replies that a load buffers, in bytes, before the size of its
+// own replies is added.
 const (
 	heldDefault = poll.DefaultMaxHeld
-	// heldWatching is the same where there are watchers: one message can have
-	// the events of thousands of them.
+	// heldWatching replaces heldDefault if there are watchers, because one message can
+	// contain the events of thousands of them.
 	heldWatching = 64 << 20
 	heldAtMost   = 1 << 30
 )
 
-// maxHeld is what the load keeps at most of answers that are not whole: each of
-// its operations may be under way with all that it asks for, twice as long as the
-// wordiest protocol says it, in a buffer that may be twice as long again: it
-// doubles where the length was not announced, as in HTTP's chunks.
+// maxHeld returns the limit of incomplete replies that the load may buffer, in bytes. It
+// assumes that every operation in flight has an almost complete reply, that the most
+// verbose protocol doubles its size, and that the buffer is twice as large again, because
+// it doubles when the length is not announced (as in HTTP chunks).
 func (p *plan) maxHeld() int {
 	l := &p.Load
 	if p.script != nil {
-		return heldAtMost // lists of whatever is there
+		return heldAtMost // lists contain whatever exists
 	}
 	keys := 1.0
 	if (has(l, kv.Range) || has(l, kv.TxnGet)) && !l.Scan.CountOnly {
 		switch {
 		case l.Scan.PageSize > 0:
 			keys = float64(l.Scan.PageSize)
-		case l.RangeLimit > 0 && p.store.Capabilities().Has(kv.RangeForms): // others list all, and the codec passes over the rest
+		case l.RangeLimit > 0 && p.store.Capabilities().Has(kv.RangeForms): // other stores list all keys, and the codec skips the rest
 			keys = float64(l.RangeLimit)
-		case len(l.RangeKey) > 0: // whatever is there
+		case len(l.RangeKey) > 0: // the interval contains whatever exists
 			return heldAtMost
 		default:
 			keys = float64(l.KeySpace)
@@ -213,14 +217,14 @@ func (p *plan) newPoller(conns int, base time.Time) (poll.Poller, error) {
 	return poll.NewPoller(conns, base, p.dialer())
 }
 
-// dialer makes the load's connections.
+// dialer returns the dialer of the load's connections.
 func (p *plan) dialer() poll.Dialer {
 	d := Dialer(p.store, p.access)
 	d.Brief, d.MaxHeld = p.Load.NewConnection, p.maxHeld()
 	return d
 }
 
-// Dialer makes connections to a store.
+// Dialer returns a dialer for connections to a store.
 func Dialer(st store.Store, access store.Access) poll.Dialer {
 	d := poll.Dialer{Timeout: access.Timeout(), TLS: access.TLS, Connect: access.Dial}
 	if d.TLS != nil {
@@ -230,8 +234,8 @@ func Dialer(st store.Store, access store.Access) poll.Dialer {
 	return d
 }
 
-// part is the endpoints of loop i's connections: connection k of all belongs
-// to loop k modulo n, of the loops of all shards.
+// part returns the endpoints of loop i's connections. Connection k belongs to loop k modulo
+// n, where n counts the loops of all shards.
 func part(endpoints []string, connections, i, n int) (mine []string) {
 	for k := i; k < connections; k += n {
 		mine = append(mine, endpoints[k%len(endpoints)])
@@ -239,8 +243,8 @@ func part(endpoints []string, connections, i, n int) (mine []string) {
 	return mine
 }
 
-// clientsOf is the connection, by its index in loop i, of each of loop i's
-// clients: client j of all uses connection j modulo connections.
+// clientsOf returns, for each client of loop i, the index of its connection in the loop.
+// Client j uses connection j modulo connections, counted over all loops.
 func clientsOf(clients, connections, i, n int) (mine []int) {
 	for j := range clients {
 		if k := j % connections; k%n == i {
@@ -250,7 +254,7 @@ func clientsOf(clients, connections, i, n int) (mine []int) {
 	return mine
 }
 
-// has reports whether operations of the kind are in the load's mix.
+// has reports whether the load's mix has operations of the kind.
 func has(l *scenario.Load, kind kv.Kind) bool {
 	return slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kind })
 }

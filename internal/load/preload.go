@@ -16,10 +16,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// preloadRounds is how often keys are written whose answers are not good.
+// preloadRounds is how many times the preload writes keys without a good reply.
 const preloadRounds = 3
 
-// preload is Worker.Preload.
+// preload implements Worker.Preload.
 func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
 	noted, missing := &preloading{}, newSet(p.Load.KeySpace)
 	done := &noted.done
@@ -50,8 +50,8 @@ func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
 	}
 }
 
-// pass does one operation on each key whose number is in left, and notes in bad those that
-// have no good answer.
+// pass executes one operation on each key whose number is in left. It adds the numbers of
+// keys without a good reply to bad.
 func (p *plan) pass(ctx context.Context, what scenario.Operation, left, bad *set, noted *preloading) error {
 	_, err := p.repeat(ctx, what, left, p.reports, func(s *source) engine.Source {
 		return &preloadSource{source: s, bad: bad, what: what, noted: noted}
@@ -59,7 +59,7 @@ func (p *plan) pass(ctx context.Context, what scenario.Operation, left, bad *set
 	return err
 }
 
-// preloadSource walks once over given keys.
+// preloadSource sends one operation on each of the given keys.
 type preloadSource struct {
 	*source
 	bad   *set
@@ -67,23 +67,27 @@ type preloadSource struct {
 	noted *preloading
 }
 
+// Fill implements engine.Source.
 func (s *preloadSource) Fill(_ measure.Phase, number uint64, client uint32, op *store.Op) uint64 {
-	s.bad.add(number) // until a good answer
+	s.bad.add(number) // removed after a good reply
 	s.fill(&s.what, number, number|preloadMark, client, op)
 	return number
 }
 
+// Kind implements engine.Source.
 func (s *preloadSource) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
 	return s.what.Kind, s.what.Consistency
 }
 
+// Shares implements engine.Source.
 func (s *preloadSource) Shares(measure.Phase) []engine.Share {
 	return []engine.Share{{Kind: s.what.Kind, Consistency: s.what.Consistency, Of: 1}}
 }
 
+// Check implements engine.Source.
 func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
 	outcome := s.source.Check(kind, refOf(number, s.what.Consistency), ev)
-	short := outcome == kv.Unverifiable && len(ev.Value) == s.values.Size() // as good as can be known
+	short := outcome == kv.Unverifiable && len(ev.Value) == s.values.Size() // a value without a checksum, but of the right size
 	switch {
 	case outcome == kv.OK, short, s.noted.anybodys && outcome != kv.Miss && ev.Outcome == kv.OK:
 		s.bad.remove(number)
@@ -93,27 +97,28 @@ func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.O
 	return outcome
 }
 
-// preloading is what the loops of a preload note together.
+// preloading is the shared state of a preload's loops.
 type preloading struct {
-	anybodys bool // a key is there, whoever wrote its value
+	anybodys bool // accept a key with any value
 
 	mu   sync.Mutex
 	done Preloaded
 }
 
-// mostReplaced bounds the memory of that.
+// mostReplaced limits the size of Preloaded.Replaced.
 const mostReplaced = 10_000_000
 
-// full reports whether there were more.
+// full reports whether that limit was exceeded.
 func (p *Preloaded) full() bool { return len(p.Replaced) > mostReplaced }
 
-// replace notes the value that a key had.
+// replace records the value that a key had.
 func (p *preloading) replace(number uint64, value []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done.replace(number, value)
 }
 
+// replace records the checksum of the value that a key had.
 func (p *Preloaded) replace(number uint64, value []byte) {
 	if p.Replaced == nil {
 		p.Replaced = map[uint64]uint32{}
@@ -124,8 +129,7 @@ func (p *Preloaded) replace(number uint64, value []byte) {
 	p.Replaced[number] = crc32.ChecksumIEEE(value)
 }
 
-// replaced reports whether value is the one that the key had, up to a checksum
-// of 32 bits.
+// replaced reports whether value has the checksum of the value that the preload replaced.
 func (p *Preloaded) replaced(number uint64, value []byte) bool {
 	if p == nil || len(p.Replaced) == 0 {
 		return false
@@ -134,7 +138,7 @@ func (p *Preloaded) replaced(number uint64, value []byte) bool {
 	return ok && sum == crc32.ChecksumIEEE(value)
 }
 
-// set is a set of key numbers that the loops share; a preload measures nothing.
+// set is a set of key numbers that the loops share.
 type set struct {
 	words []atomic.Uint64
 	count atomic.Uint64
@@ -142,7 +146,7 @@ type set struct {
 
 func newSet(n uint64) *set { return &set{words: make([]atomic.Uint64, (n+63)/64)} }
 
-// fullSet is the set of all numbers below n.
+// fullSet returns the set of all numbers below n.
 func fullSet(n uint64) *set {
 	s := newSet(n)
 	for i := range s.words {
@@ -155,7 +159,7 @@ func fullSet(n uint64) *set {
 	return s
 }
 
-// setOf is the set of the numbers whose bits are set.
+// setOf returns the set of the numbers whose bits are set in words.
 func setOf(words []uint64) *set {
 	s := &set{words: make([]atomic.Uint64, len(words))}
 	for i, w := range words {
@@ -177,7 +181,7 @@ func (s *set) remove(i uint64) {
 	}
 }
 
-// list is the set as it is now.
+// list returns a snapshot of the set.
 func (s *set) list() *numberList {
 	words := make([]uint64, len(s.words))
 	for i := range words {
@@ -186,7 +190,7 @@ func (s *set) list() *numberList {
 	return numbersOf(words)
 }
 
-// numbersOf is the numbers whose bits are set.
+// numbersOf returns the list of the numbers whose bits are set in words.
 func numbersOf(words []uint64) *numberList {
 	l := &numberList{words: words, before: make([]uint64, 0, len(words)/listBlock+1)}
 	for i, w := range words {
@@ -198,17 +202,21 @@ func numbersOf(words []uint64) *numberList {
 	return l
 }
 
-// listBlock is after how many words of a numberList there is a count.
+// listBlock is the number of words between two counts of a numberList.
 const listBlock = 8
 
-// numberList is numbers in their order, in a bit each.
+// numberList is a sorted list of numbers, stored as a bit set with counts for fast access.
+//
+// Example: the numbers 1, 3 and 64 are words = [0b1010, 0b1], before = [0], count = 3.
+//
+// Invariant: before[b] is the number of bits set in words[:b*listBlock].
 type numberList struct {
 	words  []uint64
-	before []uint64 // by block: how many there are before it
+	before []uint64 // by block: how many numbers precede it
 	count  uint64
 }
 
-// at is the i-th number, below count.
+// at returns the i-th number. i must be below count.
 func (l *numberList) at(i uint64) uint64 {
 	block := sort.Search(len(l.before), func(b int) bool { return l.before[b] > i }) - 1
 	left := i - l.before[block]

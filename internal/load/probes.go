@@ -10,24 +10,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// ProbeName follows the prefix in the names of the keys that Probes write. No key of a key
-// space has it.
+// ProbeName follows the prefix in the names of the keys that Probes write. The key space has
+// no such key.
 const ProbeName = "quorumbench-probe"
 
-// ProbeKey returns the key that the probes of a load are of. Those of several keys have
-// names that begin with it.
+// ProbeKey returns the key of a load's probes. The keys of probes with several keys begin
+// with it.
 func ProbeKey(prefix string) []byte { return []byte(prefix + ProbeName) }
 
-// Lease is a lease that was granted, with its name where the store gives it one.
+// Lease is a granted lease, with its name if the store names leases.
 type Lease struct {
 	ID   int64
 	Name string
 }
 
-// Probes returns one operation of each form that the load sends, of values of the load's
-// size and of keys that the load does not have. Writes come first, so that reads find a key,
-// and the delete comes last. Those that need a lease have the given one. A load that an
-// application or a recording names operation by operation has none.
+// Probes returns one operation of each form that the load sends, with values of the load's
+// size, on keys outside the key space. Writes come first, so that reads find a key, and the
+// delete comes last. Operations that need a lease use the given one. A load of an application
+// or a recording has no probes, because it defines its operations one by one.
 func Probes(l *scenario.Load, can kv.Capabilities, lease Lease) (ops []store.Op, err error) {
 	if l.Arrival == scenario.Recorded {
 		return nil, nil
@@ -73,7 +73,7 @@ func probeRank(k kv.Kind) int {
 	return 2
 }
 
-// probeOf returns the load's first operation of one kind, of the keys of probes.
+// probeOf returns the load's first operation of one kind, on the keys of the probes.
 func probeOf(l *scenario.Load, o scenario.Operation, lease Lease) (op store.Op, err error) {
 	one := *l
 	one.Mix = []scenario.Operation{o}

@@ -24,7 +24,7 @@ func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistenc
 	if p.script != nil {
 		read = p.readScripts
 	}
-	for range preloadRounds { // one that fails beside an election is read again
+	for range preloadRounds { // a read that fails during an election is repeated
 		if found, err = read(ctx, level); err == nil {
 			return found, nil
 		}
@@ -35,7 +35,7 @@ func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistenc
 	return 0, err
 }
 
-// readKeys reads each key of the key space, or those that are asked for.
+// readKeys reads each key of the key space, or those in Only.
 func (p *plan) readKeys(ctx context.Context, level kv.Consistency) (found uint64, err error) {
 	left := fullSet(p.Load.KeySpace)
 	if p.Only != nil {
@@ -62,7 +62,7 @@ func (p *plan) readScripts(ctx context.Context, level kv.Consistency) (found uin
 	return back.found, err
 }
 
-// reading is a source that reads each key of a script once. It is of one loop.
+// reading is a source that reads each key of a script once. It belongs to one loop.
 type reading struct {
 	model app.Model
 	level kv.Consistency
@@ -70,6 +70,7 @@ type reading struct {
 	found uint64
 }
 
+// Fill implements engine.Source.
 func (r *reading) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	r.key = r.model.AppendKey(r.key[:0], n)
 	*op = store.Op{Kind: kv.Get, Consistency: r.level, Key: r.key}
@@ -77,12 +78,15 @@ func (r *reading) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64
 	return n
 }
 
+// Kind implements engine.Source.
 func (r *reading) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Get, r.level }
 
+// Shares implements engine.Source.
 func (r *reading) Shares(measure.Phase) []engine.Share {
 	return []engine.Share{{Kind: kv.Get, Consistency: r.level, Of: 1}}
 }
 
+// Check implements engine.Source.
 func (r *reading) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
 	switch {
 	case ev.Outcome != kv.OK:
@@ -94,7 +98,7 @@ func (r *reading) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
 	return kv.OK
 }
 
-// finals records those reads.
+// finals records the final reads.
 type finals struct {
 	engine.HistoryBase
 	to app.Steps

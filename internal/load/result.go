@@ -16,46 +16,46 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Result is what a finished load reports. Measured and Warmup are nil where the
-// seconds were all that was asked for.
+// Result is the result of a finished load. Measured and Warmup are nil if Reports.SecondsOnly
+// was set.
 type Result struct {
 	Ending
 	Measured, Warmup *measure.Totals
 }
 
-// Ending is the part of it that the seconds do not have: of one loop, of a
-// worker, or of several.
+// Ending is the part of a result that the seconds do not contain: of one loop, one worker, or
+// several.
 type Ending struct {
 	Loops int // event loops
-	// Opened is when the window opened, on the worker's clock, and Length how long
-	// it was, in nanoseconds. Opened is zero if it never opened. OpenedLate is how
-	// much later the last of its loops came to it, in nanoseconds.
+	// Opened is when the window opened, on the worker's clock; zero if it never opened. Length
+	// is the length of the window, and OpenedLate the delay with which the last loop opened
+	// it, both in nanoseconds.
 	Opened     time.Time
 	Length     int64
 	OpenedLate int64
-	// ClockBound is how far that clock may be from what its times were corrected by,
-	// in nanoseconds; 0 for a clock that is ours. Who corrects them says it.
+	// ClockBound is the largest possible error of the worker's clock after its correction, in
+	// nanoseconds; 0 for a clock of this machine. The code that corrects the times sets it.
 	ClockBound int64
-	// WarmupSeconds is how long a closed loop's warm-up took that goes on until
-	// its throughput is steady, and Steady whether it was; nil without one.
+	// WarmupSeconds is the length of a warm-up that continued until the throughput of a closed
+	// loop was steady. Steady reports whether it was. Both are nil without such a warm-up.
 	WarmupSeconds *float64
 	Steady        *bool
-	// Interrupted says that the window was closed before its time.
+	// Interrupted reports that the window was closed early.
 	Interrupted bool
 
-	// InWindow has the times of its LinkChanges since the opening.
+	// In InWindow the times of LinkChanges are relative to Opened.
 	engine.InWindow
 	// Watching is nil unless the load has watchers.
 	Watching *measure.WatchTotals
-	// Calls are an application's, by their kinds; empty for any other load.
+	// Calls are the calls of an application, by kind; empty for any other load.
 	Calls []measure.Calls
-	// Leases are the names of those that an application, or a recording, was granted.
+	// Leases are the names of the leases that an application or a recording was granted.
 	Leases []string
-	// Used is what each worker used in the window itself.
+	// Used has the resources that each worker used in the window.
 	Used []Usage
 }
 
-// endingOf is what a loop reports, whose clock began at base.
+// endingOf returns the ending of a loop whose clock was 0 at base.
 func endingOf(r *engine.Result, base time.Time, settles bool) *Ending {
 	if r == nil || r.Opened == 0 {
 		return &Ending{Loops: 1}
@@ -70,7 +70,7 @@ func endingOf(r *engine.Result, base time.Time, settles bool) *Ending {
 	return e
 }
 
-// merge adds another's.
+// merge adds the ending of another part.
 func (e *Ending) merge(o *Ending) {
 	if e.Loops == 0 {
 		*e = *o
@@ -107,12 +107,12 @@ func (e *Ending) merge(o *Ending) {
 	if e.Watching == nil {
 		e.Watching = o.Watching
 	}
-	e.Calls = append(e.Calls, o.Calls...)    // of one part: applications are not divided
-	e.Leases = append(e.Leases, o.Leases...) // likewise
+	e.Calls = append(e.Calls, o.Calls...)    // from one part: applications are not divided
+	e.Leases = append(e.Leases, o.Leases...) // from one part, too
 	e.Used = append(e.Used, o.Used...)
 }
 
-// later is changes whose times are since another moment, earlier by so much.
+// later returns a copy of the changes with times relative to a moment that is earlier by by.
 func later(changes []engine.LinkChange, by time.Duration) []engine.LinkChange {
 	changes = slices.Clone(changes)
 	for i := range changes {
@@ -121,7 +121,7 @@ func later(changes []engine.LinkChange, by time.Duration) []engine.LinkChange {
 	return changes
 }
 
-// addMissing adds what another map has and this one has not.
+// addMissing returns the union of both maps. Entries of to take precedence.
 func addMissing[K comparable, V any](to, from map[K]V) map[K]V {
 	all := maps.Clone(from)
 	if all == nil {
@@ -131,8 +131,8 @@ func addMissing[K comparable, V any](to, from map[K]V) map[K]V {
 	return all
 }
 
-// Gathering puts what the parts of a load report together: a generator's loops,
-// or several workers. Any goroutine may add to it.
+// Gathering merges the reports of the parts of a load: a generator's loops, or several
+// workers. Its methods may be called concurrently.
 type Gathering struct {
 	assignment *Assignment
 	most       int // mostWaiting
@@ -143,32 +143,32 @@ type Gathering struct {
 	never  bool // the window did not open in some part
 }
 
-// NewGathering is of so many parts. Each takes every second, merged, and recycle
-// its histograms afterwards; both may be nil.
+// NewGathering returns a gathering for the given number of parts. It calls each with every
+// merged second, and then recycle with the second's histograms; both may be nil.
 func NewGathering(a *Assignment, parts int, each func(*measure.Second), recycle func(*measure.Histogram)) *Gathering {
 	g := &Gathering{assignment: a, most: mostWaiting, col: measure.NewCollector(parts)}
 	g.col.Each, g.col.Recycle = each, recycle
 	return g
 }
 
-// SecondsOnly says whether each second is all that is asked for: the result then has
-// no totals. It is called before anything is added.
+// SecondsOnly sets whether the result omits the totals. It must be called before anything is
+// added.
 func (g *Gathering) SecondsOnly(only bool) { g.col.NoTotals = only }
 
-// Add takes a part's next second, which is the gathering's from now on.
+// Add adds the next second of a part. The gathering then owns the second.
 func (g *Gathering) Add(part int, s *measure.Second) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.col.Add(part, s)
 }
 
-// mostWaiting is how many bytes of seconds wait for a part that has not told the
-// earliest of them: half an hour of most loads, which is far more than the timeout
-// of operations explains.
+// mostWaiting is the largest size, in bytes, of the seconds that wait for a part that has not
+// yet reported the earliest of them. It is half an hour of most loads, far more than the
+// timeout of operations explains.
 const mostWaiting = 64 << 20
 
-// Copy is Add of a second that stays the caller's. late says that a part keeps too
-// much of the others' waiting, and straggler which.
+// Copy adds a copy of a part's next second. late reports that too many seconds wait for one
+// part, and straggler is that part.
 func (g *Gathering) Copy(part int, s *measure.Second) (straggler int, late bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -176,14 +176,14 @@ func (g *Gathering) Copy(part int, s *measure.Second) (straggler int, late bool)
 	return g.col.Straggler(g.most)
 }
 
-// End says that a part has no more seconds.
+// End records that a part has no more seconds.
 func (g *Gathering) End(part int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.col.End(part)
 }
 
-// Merge takes a part's ending.
+// Merge adds the ending of a part.
 func (g *Gathering) Merge(e *Ending) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -191,7 +191,7 @@ func (g *Gathering) Merge(e *Ending) {
 	g.ending.merge(e)
 }
 
-// Result is all of it. All parts have ended.
+// Result returns the merged result. It must be called after all parts have ended.
 func (g *Gathering) Result() (*Result, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -208,7 +208,7 @@ func (g *Gathering) Result() (*Result, error) {
 	t.Connections, t.Calls = r.Connections, r.Calls
 	t.Links = linksOf(r.Links, r.LinkChanges, a.Endpoints)
 	if a.Load.Arrival != scenario.Closed {
-		// The loops had their most at different times.
+		// The loops reached their maxima at different times, so their sum can be too large.
 		t.MaxInFlight = min(t.MaxInFlight, a.Load.MaxInFlight)
 	}
 	if t.Seconds > 0 {
@@ -221,18 +221,18 @@ func (g *Gathering) Result() (*Result, error) {
 	return r, nil
 }
 
-// The most that an ending can have, from wherever it comes.
+// Limits of a valid ending.
 const (
 	mostLoops       = 1 << 16
 	mostLinkChanges = 1 << 20
 	mostTexts       = 1 << 10
-	mostCompleted   = 1 << 44 // of one client, far below what overflows when many are added
-	mostArea        = 1e22    // of requests in flight, in nanoseconds
+	mostCompleted   = 1 << 44 // operations of one client; sums of this do not overflow
+	mostArea        = 1e22    // operations in flight × nanoseconds
 	longest         = int64(10 * 365 * 24 * time.Hour)
 )
 
-// Valid says in one sentence what an ending has that no load can have reported,
-// and makes its texts fit to be shown.
+// Valid returns an error if the ending has values that no load can report. It also makes its
+// texts safe to display.
 func (e *Ending) Valid() error {
 	w := &e.Window
 	counts := []int64{e.Length, e.OpenedLate, e.ClockBound, w.CarriedInAge, int64(w.MaxInFlight), int64(w.Held), w.HeldLongest, w.Paused, w.LongestPause}
@@ -288,9 +288,9 @@ func (e *Ending) Valid() error {
 	return nil
 }
 
-// linksOf says what happened to the connections of all loops, by endpoint: the
-// given ones first. count is how many there were when the window opened, and the
-// changes' times are since then.
+// linksOf returns what happened to the connections of all loops by endpoint, beginning with
+// the given endpoints. count has the connections when the window opened, and the times of
+// changes are relative to the opening.
 func linksOf(count map[string]int, changes []engine.LinkChange, endpoints []string) []measure.Link {
 	slices.SortStableFunc(changes, func(a, b engine.LinkChange) int { return cmp.Compare(a.At, b.At) })
 	count = maps.Clone(count)
@@ -310,7 +310,7 @@ func linksOf(count map[string]int, changes []engine.LinkChange, endpoints []stri
 	return links
 }
 
-// linkOf walks through the changes of one endpoint's connections.
+// linkOf evaluates the changes of one endpoint's connections.
 func linkOf(endpoint string, connections int, changes []engine.LinkChange) measure.Link {
 	link := measure.Link{Endpoint: endpoint, Connections: connections, Fewest: connections, LostAt: -1, BackAt: -1}
 	now := connections

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// newScript makes the script of an application's load on a store that can do so much; nil of
-// any other load.
+// newScript returns the script of an application's load on a store with the given
+// capabilities; nil for any other load.
 func newScript(a *Assignment, can kv.Capabilities) (app.Script, error) {
 	l := &a.Load
 	which := findApplication(l.Application.Name)
@@ -32,7 +32,7 @@ func newScript(a *Assignment, can kv.Capabilities) (app.Script, error) {
 	}), nil
 }
 
-// loadAccess is the access of the load's own connections.
+// loadAccess returns the access for the load's own connections.
 func (p *plan) loadAccess() store.Access {
 	a := p.access
 	a.Grants = p.grants
@@ -42,7 +42,7 @@ func (p *plan) loadAccess() store.Access {
 	return a
 }
 
-// prepare is Worker.Preload of a script.
+// prepare implements Worker.Preload for a script.
 func (p *plan) prepare(ctx context.Context) (done *Preloaded, err error) {
 	done = &Preloaded{}
 	defer func() { done.Leases = p.grants.Names() }()
@@ -58,7 +58,7 @@ func (p *plan) prepare(ctx context.Context) (done *Preloaded, err error) {
 	return done, nil
 }
 
-// prepareWith does operations, in no order.
+// prepareWith executes n operations of a script's preparation, in any order.
 func (p *plan) prepareWith(ctx context.Context, before engine.Source, n uint64) error {
 	one := *p
 	one.script, one.chronicler = nil, nil
@@ -73,8 +73,8 @@ func (p *plan) prepareWith(ctx context.Context, before engine.Source, n uint64) 
 	return cmp.Or(unwritten(t, n), err)
 }
 
-// unwritten says what of the objects that are to be there could not be written; nil if all
-// were. Where there was no room that is the reason, whatever else then failed.
+// unwritten describes which of the script's initial objects could not be written; nil if all
+// were. If the store had no space, that is the reason, whatever else failed afterwards.
 func unwritten(t *measure.Totals, of uint64) error {
 	why := func(o kv.Outcome) error {
 		return fmt.Errorf("what is there when the load begins cannot be written: %d of %d operations ended in %v: %s", t.Outcomes[o], of, o, t.ErrorTexts[o])
@@ -90,10 +90,11 @@ func unwritten(t *measure.Totals, of uint64) error {
 	return nil
 }
 
-// NoSpaceError says that what is to be there when a load begins has no room in the store.
-// It is one of a worker in this process: from another machine only its text comes.
+// NoSpaceError reports that the store has no space for the objects that a load needs at its
+// start. Only a worker in this process returns it; from another machine only its text arrives.
 type NoSpaceError struct{ Why error }
 
+// Error returns the reason.
 func (e *NoSpaceError) Error() string { return e.Why.Error() }
 
 // Unwrap returns the reason.

@@ -10,21 +10,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// LockName is the one lock of all transactions.
+// LockName is the name of the lock that all transactions share.
 const LockName = "stmlock" // as in etcd's benchmark
 
-// NeedsLeases reports whether the load's operations are of leases that must be
-// granted.
+// NeedsLeases reports whether the load's operations need leases to be granted before.
 func NeedsLeases(l *scenario.Load, can kv.Capabilities) bool {
 	return !can.OwnSessions && l.Arrival != scenario.Recorded && slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool {
 		return o.Kind == kv.KeepAlive || o.Kind == kv.STM && locks(l)
 	})
 }
 
-// locks reports whether the load's optimistic transactions are under a lock.
+// locks reports whether the load's optimistic transactions take a lock.
 func locks(l *scenario.Load) bool { return l.STM != nil && l.STM.Locker != kv.LockNone }
 
-// checkLeases: in a closed loop each client keeps a lease of its own alive.
+// checkLeases returns an error if there are fewer leases than clients of a closed loop.
 func (p *plan) checkLeases() error {
 	need := 1
 	if p.Load.Arrival == scenario.Closed {
@@ -36,8 +35,8 @@ func (p *plan) checkLeases() error {
 	return nil
 }
 
-// leasesOf is what of all leases belongs to each client of loop i, in the order of
-// clientsOf; in an open loop, which has no clients, all loops use all.
+// leasesOf returns the leases (or names) of loop i's clients, in the order of clientsOf. An
+// open loop has no clients: each loop uses all leases.
 func leasesOf[T any](p *plan, all []T, i, n int) (mine []T) {
 	if p.Load.Arrival != scenario.Closed {
 		return all
@@ -50,23 +49,23 @@ func leasesOf[T any](p *plan, all []T, i, n int) (mine []T) {
 	return mine
 }
 
-// turnOf is which of the loop's leases is that of an operation's client.
+// turnOf returns the index of the lease that an operation uses, among the loop's leases.
 func (s *source) turnOf(n uint64, client uint32) uint64 {
 	if s.load.Arrival == scenario.Closed {
-		n = uint64(client) / s.loops // its number in this loop
+		n = uint64(client) / s.loops // the client's index in this loop
 	}
 	return n % uint64(len(s.leases))
 }
 
-// leaseOf is the lease of an operation's client.
+// leaseOf returns the lease that an operation uses.
 func (s *source) leaseOf(n uint64, client uint32) int64 {
-	if len(s.leases) == 0 { // each connection has its own
+	if len(s.leases) == 0 { // each connection has its own lease
 		return 0
 	}
 	return s.leases[s.turnOf(n, client)]
 }
 
-// leaseNameOf is its name, where it has one.
+// leaseNameOf returns the name of the lease that an operation uses, if it has one.
 func (s *source) leaseNameOf(n uint64, client uint32) []byte {
 	if len(s.names) == 0 {
 		return nil
@@ -74,7 +73,7 @@ func (s *source) leaseNameOf(n uint64, client uint32) []byte {
 	return s.names[s.turnOf(n, client)]
 }
 
-// stmOf returns what the load's optimistic transactions are.
+// stmOf returns the settings of the load's optimistic transactions.
 func stmOf(l *scenario.Load) *scenario.STM {
 	if l.STM != nil {
 		return l.STM
@@ -83,9 +82,9 @@ func stmOf(l *scenario.Load) *scenario.STM {
 	return &d
 }
 
-// drawSTM draws the numbers of a transaction's keys, and says how many of them, the
-// first, it writes: those that the load's distribution has, and for one that it has
-// already, the next.
+// drawSTM draws the numbers of a transaction's keys from the load's distribution, and returns
+// how many of the first ones it writes. A key that was already drawn is replaced by the next
+// one.
 func (s *source) drawSTM(phase measure.Phase, n uint64) (numbers []uint64, writes int) {
 	k := s.stm.KeysPerTxn
 	if s.drawn == nil {
@@ -101,7 +100,7 @@ func (s *source) drawSTM(phase measure.Phase, n uint64) (numbers []uint64, write
 	return s.drawn, k * s.stm.WritePercent / 100
 }
 
-// fillSTM makes a transaction's keys.
+// fillSTM sets the keys of a transaction.
 func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store.Op) {
 	numbers, writes := s.drawSTM(phase, n)
 	if s.read == nil {
@@ -128,12 +127,12 @@ func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store
 	}
 }
 
-// acknowledge notes what an answer says was written, for the watchers.
+// acknowledge reports an acknowledged write to the watchers' board.
 func (s *source) acknowledge(kind kv.Kind, ref uint64, sent int64, ev *store.Event) {
 	number, _ := keyAndLevel(ref)
 	switch {
 	case ev.Outcome != kv.OK:
-	case kind == kv.Delete && ev.Count == 0: // nothing was there
+	case kind == kv.Delete && ev.Count == 0: // the key did not exist
 	case kind == kv.Delete:
 		s.board.AcknowledgeUnsure(number)
 	case kind.OneKey() && kind.Writes():
@@ -145,8 +144,7 @@ func (s *source) acknowledge(kind kv.Kind, ref uint64, sent int64, ev *store.Eve
 	}
 }
 
-// unsure notes a write that failed and may have been done, for the watchers: one that
-// was to delete a key may have.
+// unsure reports to the watchers' board that a failed delete may have been executed.
 func (s *source) unsure(kind kv.Kind, ref uint64) {
 	if kind == kv.Delete {
 		number, _ := keyAndLevel(ref)

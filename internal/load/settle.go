@@ -13,20 +13,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// How long a member may be behind the preload, and the waits between two
-// questions to one that is.
+// settleWithin is how long a member may lag behind the preload. firstAskAt and lastAskAt are
+// the first and the longest wait between two reads of a lagging member.
 const (
 	settleWithin = 30 * time.Second
 	firstAskAt   = 2 * time.Millisecond
 	lastAskAt    = 100 * time.Millisecond
 )
 
-// settleMark is in the numbers of the values that settle writes, beside a count.
+// settleMark is a mark, besides a count, in the numbers of the values that settle writes.
 const settleMark = preloadMark | warmupMark
 
-// settle waits until every endpoint that the load reads from, at a level that may
-// be behind, serves the preload's last write. It writes one more value for that,
-// after all others: a member that serves it has applied them too.
+// settle waits until every endpoint from which the load reads at a level that may return old
+// data serves the preload's last write. For that it writes one more value after all others: a
+// member that serves this value has applied all writes before it.
 func (p *plan) settle(ctx context.Context) error {
 	levels := behind(&p.Load)
 	if len(levels) == 0 {
@@ -50,10 +50,10 @@ func (p *plan) settle(ctx context.Context) error {
 	return nil
 }
 
-// errUnsettled is the cause of a context that settle's bound ended.
+// errUnsettled is the cause of a context that ended because of settleWithin.
 var errUnsettled = fmt.Errorf("the members are not at one with the preload within %v", settleWithin)
 
-// behind is the levels of the load's reads that may return what is old.
+// behind returns the levels of the load's reads that may return old data.
 func behind(l *scenario.Load) (levels []kv.Consistency) {
 	for _, o := range l.Mix {
 		if (o.Consistency == kv.Local || o.Consistency == kv.Lease) && !slices.Contains(levels, o.Consistency) {
@@ -63,14 +63,13 @@ func behind(l *scenario.Load) (levels []kv.Consistency) {
 	return levels
 }
 
-// lastWrite is what settle wrote.
+// lastWrite describes the value that settle wrote.
 type lastWrite struct {
 	key, value []byte
-	revision   int64 // not above 0 if it is not known
+	revision   int64 // 0 or negative if unknown
 }
 
-// writeLast writes the key space's first key once more, with a value that it
-// does not have.
+// writeLast writes the key space's first key once more, with a new value.
 func (p *plan) writeLast(ctx context.Context) (lastWrite, error) {
 	src, err := newSource(&p.Load)
 	if err != nil {
@@ -86,7 +85,7 @@ func (p *plan) writeLast(ctx context.Context) (lastWrite, error) {
 	if was, ok := src.values.Number(w.key, had.Value); ok && was&settleMark == settleMark {
 		n = was
 	}
-	for range 1 << 10 { // short values may be alike; those of no byte are
+	for range 1 << 10 { // short values may be equal by chance; empty values always are
 		if n++; n&^settleMark >= warmupMark {
 			n = settleMark
 		}
@@ -108,14 +107,14 @@ func (p *plan) writeLast(ctx context.Context) (lastWrite, error) {
 	return w, nil
 }
 
-// serves waits until a read of one endpoint returns the last write.
+// serves waits until a read at one endpoint returns the last write.
 func (p *plan) serves(ctx context.Context, endpoint string, level kv.Consistency, w lastWrite) error {
 	read := store.Op{Kind: kv.Get, Consistency: level, Key: w.key}
 	for wait := firstAskAt; ; wait = min(2*wait, lastAskAt) {
 		ev, err := p.ask(ctx, endpoint, &read)
 		switch {
 		case err != nil && !ev.Outcome.Failed():
-			return err // a member that answers with an error may yet do better
+			return err // a member that replies with an error may recover
 		case ev.Outcome == kv.OK && bytes.Equal(ev.Value, w.value) && (w.revision <= 0 || ev.Revision <= 0 || ev.Revision >= w.revision):
 			return nil
 		}
@@ -135,8 +134,7 @@ func (p *plan) serves(ctx context.Context, endpoint string, level kv.Consistency
 	}
 }
 
-// ask does one operation at an endpoint. A failed one is an error, in one
-// sentence.
+// ask executes one operation at an endpoint. It returns an error if the operation failed.
 func (p *plan) ask(ctx context.Context, endpoint string, op *store.Op) (store.Event, error) {
 	ev, err := p.dialer().Ask(ctx, endpoint, p.store.Codecs(p.access), op)
 	switch {

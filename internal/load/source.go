@@ -11,15 +11,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The phases' operations have numbers of their own; in values they are told
-// apart by bits that no count of operations reaches.
+// Operation numbers start at 0 in each phase. In values, warmupMark and preloadMark
+// distinguish the phases; no phase has as many operations.
 const (
 	warmupMark  = 1 << 40
 	preloadMark = 1 << 41
 )
 
-// source is a load's operations, for one loop: which kind, which key, which
-// value are functions of the seed and the operation's number.
+// source generates a load's operations for one loop. The kind, key and value of an operation
+// are functions of the seed and the operation's number.
 type source struct {
 	load   *scenario.Load
 	space  keys.Space
@@ -27,31 +27,32 @@ type source struct {
 	mixes  [2]keys.Mix // by phase
 	shares []engine.Share
 	choose [2]keys.Chooser // by phase
-	end    []byte          // of the key space, for ranges within it
-	// versions is shared by the loops; nil unless the load compares and sets.
+	end    []byte          // end of the key space, for ranges within it
+	// versions is shared by the loops; nil unless the load has compare-and-sets.
 	versions *keys.Versions
-	pairs    []store.Pair // of a transaction, with memory of their own
+	pairs    []store.Pair // of a transaction; reused
 	stm      *scenario.STM
-	read     []store.Pair // of an STM
-	drawn    []uint64     // the numbers of its keys
-	written  [][]byte     // and what it writes
-	lock     []byte       // under which it does so
-	leases   []int64      // of this loop's clients; in an open loop, all
-	names    [][]byte     // of the leases, where they have names
+	read     []store.Pair // keys of an STM; reused
+	drawn    []uint64     // numbers of these keys
+	written  [][]byte     // values that it writes
+	lock     []byte       // its lock
+	leases   []int64      // of this loop's clients; in an open loop, all leases
+	names    [][]byte     // names of the leases, if they have names
 	loops    uint64
-	told     store.STMTold // takes what STMs did; nil where nobody records that
-	board    *watch.Board  // what watchers need to know; nil without any
+	told     store.STMTold // records the reads and commits of STMs; may be nil
+	board    *watch.Board  // shared with the watchers; nil without any
 
-	answers answers // what is known of right ones
-	whole   bool    // all keys exist from the first operation on, and to the end
+	answers answers // checks replies
+	whole   bool    // all keys exist during the whole load
 
-	// The memory of the operation that was made last.
+	// Memory of the last operation.
 	key, value []byte
 	asRange    store.RangeOp
 	asSTM      store.STMOp
 }
 
-// newSource returns a source; it fails when the keys cannot be told apart.
+// newSource returns the source of a loop. It fails if the key size is too small for distinct
+// keys.
 func newSource(l *scenario.Load) (*source, error) {
 	space, err := keys.NewSpace(l.Prefix, l.KeySize, l.KeySpace)
 	if err != nil {
@@ -74,6 +75,7 @@ func newSource(l *scenario.Load) (*source, error) {
 	return s, nil
 }
 
+// chooser returns the chooser of a distribution over n keys.
 func chooser(d scenario.Distribution, n, seed uint64) keys.Chooser {
 	switch d.Name {
 	case "uniform":
@@ -86,7 +88,7 @@ func chooser(d scenario.Distribution, n, seed uint64) keys.Chooser {
 	return keys.Sequential{N: n}
 }
 
-// Fill makes the n-th operation of a phase.
+// Fill implements engine.Source.
 func (s *source) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
 	what := s.mixes[phase].At(n)
 	number := s.choose[phase].Choose(n)
@@ -106,17 +108,18 @@ func (s *source) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op
 	return refOf(number, op.Consistency)
 }
 
-// Kind is what Fill makes the n-th operation.
+// Kind implements engine.Source.
 func (s *source) Kind(phase measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 	what := s.mixes[phase].At(n)
 	return what.Kind, levelOf(what)
 }
 
-// Shares are what the operations can be.
+// Shares implements engine.Source.
 func (s *source) Shares(measure.Phase) []engine.Share {
 	return s.shares
 }
 
+// sharesOf returns the shares of a mix.
 func sharesOf(m *keys.Mix, operations []scenario.Operation) (shares []engine.Share) {
 	for i, of := range m.Shares() {
 		what := &operations[i]
@@ -125,7 +128,7 @@ func sharesOf(m *keys.Mix, operations []scenario.Operation) (shares []engine.Sha
 	return shares
 }
 
-// levelOf is the level that Fill gives an operation.
+// levelOf returns the consistency that Fill sets for an operation.
 func levelOf(what *scenario.Operation) kv.Consistency {
 	if what.Kind == kv.STM || what.Kind == kv.KeepAlive {
 		return kv.None
@@ -133,20 +136,21 @@ func levelOf(what *scenario.Operation) kv.Consistency {
 	return what.Consistency
 }
 
-// levelShift is where a reference has the level of the read, above the key's
-// number: no key space reaches so far.
+// levelShift is the position of the consistency in a reference, above the key's number, which
+// is always smaller.
 const levelShift = 62
 
-// refOf is what comes back with an operation's answer.
+// refOf returns the reference that identifies an operation's key and consistency.
 func refOf(number uint64, level kv.Consistency) uint64 {
 	return number | uint64(level)<<levelShift
 }
 
-// keyAndLevel is the inverse of refOf.
+// keyAndLevel decodes a reference that refOf returned.
 func keyAndLevel(ref uint64) (number uint64, level kv.Consistency) {
 	return ref & (1<<levelShift - 1), kv.Consistency(ref >> levelShift)
 }
 
+// fill sets the operation on a key.
 func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32, op *store.Op) {
 	s.key = s.space.Append(s.key[:0], number)
 	*op = store.Op{Kind: what.Kind, Consistency: what.Consistency, Key: s.key}
@@ -178,7 +182,7 @@ func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32,
 	}
 }
 
-// fillPairs makes a transaction's writes: the chosen key and those after it.
+// fillPairs returns a transaction's writes: the chosen key and the keys that follow it.
 func (s *source) fillPairs(number, n uint64, client uint32) []store.Pair {
 	for i := range s.pairs {
 		p := &s.pairs[i]
@@ -188,8 +192,8 @@ func (s *source) fillPairs(number, n uint64, client uint32) []store.Pair {
 	return s.pairs
 }
 
-// learn keeps the version that an answer returns. A conflict without one means
-// that what was known is old.
+// learn stores the version that a reply returns. A conflict without a version means that the
+// stored one is old.
 func (s *source) learn(number uint64, ev *store.Event) {
 	switch {
 	case ev.Revision > 0:

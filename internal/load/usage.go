@@ -10,25 +10,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Usage is what a worker used between the window's opening in its first loop and
-// the close in its last, so that neither the preload nor the drain is in it.
+// Usage holds the resources that a worker used between the opening of the window in its first
+// loop and the close in its last loop. It excludes the preload and the drain.
 type Usage struct {
-	// Machine and Process are where the worker runs: two workers can be in one.
+	// Machine and Process identify where the worker runs. Two workers can share a process.
 	Machine string
 	Process int
 
 	CPUSeconds  float64 // of the process
 	MaxRSSBytes int64
-	// ThrottledNS is how long CPU limits held it back; nil where nothing says.
+	// ThrottledNS is how long CPU limits held the process back; nil if unknown.
 	ThrottledNS *int64
-	// System is what the whole machine spent; nil where nothing says.
+	// System is the CPU time of the whole machine; nil if unknown.
 	System *probe.SystemCPU
-	// LoopCPU is the loops' threads' CPU time, and RunDelay how long they waited
-	// for a processor, in nanoseconds, over Slices turns on one.
+	// LoopCPU is the CPU time of the loops' threads, and RunDelay the time for which they
+	// waited for a CPU, both in nanoseconds. Slices is how many times they got one.
 	LoopCPU, RunDelay, Slices int64
 }
 
-// process is where a worker runs.
+// process identifies the process of a worker.
 type process struct {
 	machine string
 	id      int
@@ -36,28 +36,29 @@ type process struct {
 
 func (u *Usage) process() process { return process{u.Machine, u.Process} }
 
-// usage reads counters in the loops' own threads when they come to the window
-// and to its end.
+// usage reads counters on the loops' own threads when they open the window and when they
+// close it.
 type usage struct {
 	limits probe.CPUGroups
 
 	mu    sync.Mutex
 	first counters
 	last  counters
-	rss   int64               // bytes, the most until the last
-	sched map[int]probe.Sched // by loop, at its opening
+	rss   int64               // peak in bytes until the last close
+	sched map[int]probe.Sched // by loop: counters at its opening
 	sum   probe.Sched
 }
 
-// counters are read together.
+// counters holds counters that were read at the same time.
 type counters struct {
 	cpu       float64 // seconds, of this process
 	system    probe.SystemCPU
 	hasSystem bool
-	held      int64 // nanoseconds
+	held      int64 // time throttled, in nanoseconds
 	hasHeld   bool
 }
 
+// read reads all counters of the process and the machine.
 func (u *usage) read() (c counters) {
 	c.cpu = probe.SelfCPU()
 	c.system, c.hasSystem = probe.System()
@@ -67,9 +68,9 @@ func (u *usage) read() (c counters) {
 
 func newUsage() *usage { return &usage{limits: probe.OurCPUGroups(), sched: map[int]probe.Sched{}} }
 
-// mark is called from each loop's thread when the window has opened in it, or
-// ended. The counters of all are read in the
-// one that decides: the first to begin the window, and the last to end it.
+// mark is called on each loop's thread when its window has opened or closed. The counters of
+// the process and the machine are read only if the mark decides: at the first opening and at
+// the last close.
 func (u *usage) mark(loop int, m engine.Mark, decides bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -91,7 +92,7 @@ func (u *usage) mark(loop int, m engine.Mark, decides bool) {
 	}
 }
 
-// used is what it came to.
+// used returns the difference between the last and the first counters.
 func (u *usage) used() Usage {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -111,23 +112,23 @@ func (u *usage) used() Usage {
 	return out
 }
 
-// Background makes the calling goroutine give way to the generator's loops for
-// the rest of its life.
+// Background lowers the priority of the calling goroutine below that of the generator's loops,
+// for the rest of its life.
 func Background() { engine.Background() }
 
-// Attend is Background in an agent, for one of the goroutines that its load needs
-// beside its loops. Loops that have a higher priority need nobody to give way: a thread
-// that waits for its turn on a full machine has one of Go's processors meanwhile, and
-// each collection of garbage, and the heartbeats with it, would wait for that.
+// Attend calls Background in an agent, for a goroutine that the load needs besides its loops.
+// If the loops already have a higher priority it does nothing: on a busy machine a thread of
+// low priority occupies one of Go's processors while it waits for a CPU, and each garbage
+// collection, and with it the heartbeats, would wait for that thread.
 func Attend(l *scenario.Load) {
 	if l.Arrival == scenario.Closed || !engine.MayPrefer() {
 		Background()
 	}
 }
 
-// GiveWay is Background beside a worker that has loops in this process. Beside any
-// other it does nothing: a thread that gives way to other programs keeps one of Go's
-// processors while it waits for its turn, and heartbeats would wait for it, too.
+// GiveWay calls Background if the worker has loops in this process. Otherwise it does
+// nothing: a thread of low priority occupies one of Go's processors while it waits for a CPU,
+// and heartbeats would wait for that thread.
 func GiveWay(beside Worker) {
 	if here(beside) {
 		Background()

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Plausible says in one sentence why what a worker reports cannot be its part of
-// the assignment: that many operations due in the window, and that ending, which is
-// nil until it came.
+// Plausible returns an error if a worker's report cannot be its part of the assignment. due is
+// the number of operations that it reported as due in the window, and e its ending, or nil
+// before the end.
 func (a *Assignment) Plausible(due uint64, e *Ending) error {
 	l := &a.Load
 	most := l.Total
@@ -36,11 +36,11 @@ func (a *Assignment) Plausible(due uint64, e *Ending) error {
 	return nil
 }
 
-// mostEndpoints is the most that an assignment from elsewhere has.
+// mostEndpoints is the largest number of endpoints in an assignment from another machine.
 const mostEndpoints = 1000
 
-// Valid says in one sentence why an assignment that came from another machine is
-// not to be carried out: nothing has looked at it here.
+// Valid returns an error if an assignment from another machine must not be executed. Nothing
+// else has validated the assignment on this machine.
 func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error {
 	st, err := stores(a.Store)
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 	return a.checkShard()
 }
 
-// beyond reports whether one of the numbers, a bit each, is not below n.
+// beyond reports whether a bit set contains a number that is not below n.
 func beyond(numbers []uint64, n uint64) bool {
 	for i := len(numbers) - 1; i >= 0; i-- {
 		if w := numbers[i]; w != 0 {

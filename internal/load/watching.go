@@ -14,15 +14,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// watching is what the loops of a generator share of it.
+// watching is what the loops of a generator share for their watchers.
 type watching struct {
 	plan  *plan
 	board *watch.Board
 	sinks []*watch.Sink
 
-	scripted *watch.Plan // nil: the load's Watch says what is watched
+	scripted *watch.Plan // nil: the load's Watch defines the watchers
 }
 
+// newWatching returns the shared part of a load's watchers; nil if there are none.
 func newWatching(p *plan, loops int) *watching {
 	if p.Load.Watch == nil {
 		return nil
@@ -46,13 +47,14 @@ func newWatching(p *plan, loops int) *watching {
 	return w
 }
 
-// watchMode is the mode of the load's watches.
+// watchMode returns the mode of the load's watches.
 func (p *plan) watchMode() kv.WatchMode {
 	can := p.store.Capabilities().Watches
 	return can.Mode(p.Load.Watch.Mode)
 }
 
-// add gives loop i of n its watchers, which h records, if it is not nil.
+// add adds the watchers of loop i of n to its configuration. h records their events, if it
+// is not nil.
 func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, caught func()) {
 	src.board = w.board
 	if w.scripted != nil {
@@ -92,12 +94,12 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 	}
 	part.Sink, part.Fill = watch.NewSink(cfg), filler(spec, src.space, cfg.Watchers, streams)
 	w.sinks = append(w.sinks, part.Sink)
-	if h != nil && len(spec.Key) == 0 { // what was written to that key is not in the history
+	if h != nil && len(spec.Key) == 0 { // the history does not contain the writes to spec.Key
 		h.watchers, h.numbers, h.newest, part.History = cfg.Watchers, numbers, cfg.Coalesced, h
 	}
 }
 
-// addScripted gives the loop of a script its watchers.
+// addScripted adds the watchers of a script to its loop's configuration.
 func (w *watching) addScripted(c *engine.Config, caught func()) {
 	plan := w.scripted
 	watching := &engine.Watching{Board: w.board, Caught: caught, AskEvery: int64(plan.AskEvery), Sink: watch.NewSink(plan.Sink), Acknowledged: plan.Acknowledged, Silent: plan.Silent}
@@ -113,7 +115,7 @@ func (w *watching) addScripted(c *engine.Config, caught func()) {
 	for i := range n {
 		s := i % plan.Streams
 		watching.Conns = append(watching.Conns, first+s%conns)
-		streams[i] = uint32(s / conns) // of its connection
+		streams[i] = uint32(s / conns) // of the watcher's connection
 	}
 	watching.Fill = func(n uint32, op *store.Op) {
 		plan.Fill(n, op)
@@ -123,7 +125,7 @@ func (w *watching) addScripted(c *engine.Config, caught func()) {
 	c.Watching, w.sinks = watching, append(w.sinks, watching.Sink)
 }
 
-// watcherOf is what the watcher with the number watches, of n keys.
+// watcherOf returns the keys that a watcher watches, in a key space of n keys.
 func watcherOf(w *scenario.Watch, watcher, n uint64) watch.Watcher {
 	if len(w.Key) > 0 {
 		return watch.Watcher{Keys: 1}
@@ -135,8 +137,8 @@ func watcherOf(w *scenario.Watch, watcher, n uint64) watch.Watcher {
 	return watch.Watcher{First: first, Keys: min(max(w.Span, 1), n-first)}
 }
 
-// writeVersions is Worker.WriteVersions: one write after the other, so that
-// watchers that start at the first have as many events to catch up with.
+// writeVersions implements Worker.WriteVersions. It writes sequentially, so that watchers
+// that start at the first revision must catch up with exactly as many events.
 func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 	key, n := p.Load.Watch.Key, p.Load.Watch.Expect
 	values := keys.NewValues(max(p.Load.ValueSize, keys.HeadLen), keys.DeriveSeed(p.Load.Seed, "values"))
@@ -160,7 +162,7 @@ func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 	return first, nil
 }
 
-// filler makes the operations that create watchers.
+// filler returns a function that completes operations that create watchers.
 func filler(spec *scenario.Watch, space keys.Space, watchers []watch.Watcher, streams []uint32) func(uint32, *store.Op) {
 	var key, end []byte
 	return func(i uint32, op *store.Op) {

@@ -10,106 +10,108 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Worker generates load: this process (Local), another one, or several together
-// (Workers). Its caller cannot tell which. An Assignment stays as it is, and its
-// load is one that package scenario has not refused: a worker does not look again,
-// so that what comes from elsewhere is to be checked before.
+// Worker generates load: in this process (Local), on another machine, or on several
+// (Workers). A worker does not change an Assignment. It expects a load that package scenario
+// has accepted, so data from another machine must be validated first (Assignment.Valid).
+//
+// A complete run calls the methods in this order:
+//
+//	loops, err := w.Check(ctx, a)
+//	a.Preloaded, err = w.Preload(ctx, a)
+//	job, err := w.Prepare(ctx, a, reports)
+//	err = job.Connect(ctx)
+//	result, err := job.Run(ctx, begin)
+//	found, err := w.ReadBack(ctx, a, level, history)
 type Worker interface {
-	// Clock is the time on the worker's clock.
+	// Clock returns the time on the worker's clock.
 	Clock(ctx context.Context) (time.Time, error)
-	// Check asks every endpoint for what the load will ask for, so that a server
-	// that is not there, speaks something else or does not let us in is known, in
-	// one sentence, before anything is measured. It returns how many event loops
-	// the worker drives the load with.
+	// Check tests every endpoint with the reads that the load will send. It returns a
+	// one-sentence error if a server is not there, speaks another protocol or refuses access.
+	// It also returns the number of event loops that the worker uses for the load.
 	Check(ctx context.Context, a *Assignment) (loops int, err error)
-	// Preload makes every key of the key space exist with a value of the load's
-	// size: it reads all, and writes those that are missing or not ours. It
-	// returns when every endpoint that the load reads from serves what it wrote.
+	// Preload makes every key of the key space exist with a value of the load's size. It reads
+	// all keys, and writes those that are missing or have a value of another origin. It returns
+	// when every endpoint that the load reads from serves what it wrote.
 	Preload(ctx context.Context, a *Assignment) (*Preloaded, error)
-	// WriteVersions writes the key that is watched as often as its watchers are
-	// to get events of earlier writes, and returns the revision of the first.
+	// WriteVersions writes the watched key as often as watchers must receive events of
+	// earlier writes, and returns the revision of the first write.
 	WriteVersions(ctx context.Context, a *Assignment) (first int64, err error)
-	// ReadBack reads every key of the load's key space once at the assignment's
-	// endpoints and at a level, when the load has ended, and records these reads as
-	// final ones; to is nil where nobody wants them. It returns how many keys are
-	// there, whoever wrote them.
+	// ReadBack reads every key of the load's key space once after the load, at the
+	// assignment's endpoints and at a consistency level, and records these reads as final. to
+	// may be nil. It returns the number of keys that exist, whatever their values are.
 	ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, to History) (found uint64, err error)
-	// Prepare makes a load that can be run once; nothing is connected yet.
+	// Prepare creates a job without connecting. The job can run once.
 	Prepare(ctx context.Context, a *Assignment, to Reports) (Job, error)
 }
 
-// Job is a load that was prepared. It ends with Run, with a Connect that fails,
-// or with Close.
+// Job is a prepared load. It ends with Run, with a Connect that fails, or with Close.
 type Job interface {
-	// Connect makes all connections, and the watchers that are there from the
-	// beginning. After an error the job has ended.
+	// Connect opens all connections, and creates the watchers that exist from the start.
+	// After an error the job has ended.
 	Connect(ctx context.Context) error
-	// Run begins the first phase at a time of the worker's clock, or as soon as
-	// it can if that has passed, and returns when the load has ended and what was
-	// in flight was awaited. When ctx ends, the window closes then, and what it
-	// had is returned.
+	// Run begins the first phase at a time on the worker's clock, or as soon as possible if
+	// that has passed. It returns after the load has ended and drained. When ctx is
+	// cancelled, the window closes early, and Run returns what was measured.
 	Run(ctx context.Context, begin time.Time) (*Result, error)
-	// Progress is how far the load is. It may be called at any time, as may the
-	// two below.
+	// Progress returns the load's progress. Progress, Epoch and Retarget may be called at any
+	// time.
 	Progress() Progress
-	// Epoch says that another leader began, for stores whose answers carry no
-	// term: operations that are sent from now on belong to the given term, which
-	// rises.
+	// Epoch sets the term of a new leader, for stores whose replies carry no term. Operations
+	// sent after the call belong to this term. Terms must increase.
 	Epoch(term uint64)
-	// Retarget moves the load to other endpoints, as an election asks for: at
-	// once, and what is in flight ends where it is.
+	// Retarget moves the load to other endpoints at once, for example after a leader change.
+	// Operations in flight complete at the old endpoints.
 	Retarget(endpoints []string)
-	// Close ends a job that is not to be run, connected or not; of any other it
-	// changes nothing.
+	// Close ends a job that will not run, whether it is connected or not. After Run it has no
+	// effect.
 	Close()
 }
 
-// Reports takes what a worker reports while a load runs. Each may be nil, and
-// none takes long or blocks.
+// Reports holds the functions that a worker calls while a load runs. Each may be nil, and none
+// may block or take long.
 type Reports struct {
-	// Second takes every second, merged, when nothing due in it is open any more:
-	// from one goroutine at a time. Its histograms are used again afterwards.
+	// Second receives every second, merged, after all its operations have ended. Calls do
+	// not overlap. The worker reuses the second's histograms afterwards.
 	Second func(*measure.Second)
-	// SecondsOnly says that who takes them adds them up: the result then has an
-	// ending alone, and neither Measured nor Warmup.
+	// SecondsOnly reports that the caller adds up the seconds itself. Then the result has an
+	// Ending, and Measured and Warmup are nil.
 	SecondsOnly bool
-	// Reader reads what comes from other machines; nil: each worker has its own.
+	// Reader decodes seconds from other machines; nil: each worker uses its own.
 	Reader *measure.Reader
-	// History returns for each loop what records its operations. Nil: nobody wants
-	// them.
+	// History returns the recorder for the operations of a loop; nil: they are not recorded.
 	History History
-	// Changed takes that a connection was lost, or that an answer carried a
-	// higher term than any before.
+	// Changed is called when a connection was lost, or when a reply had a higher term than all
+	// earlier replies.
 	Changed func(term uint64, lost bool)
-	// Mark takes when a phase began in the first loop, and when the load ended in
-	// the last. A Local calls it from that loop's thread.
+	// Mark is called when the first loop begins a phase, and when the last loop has ended the
+	// load. A Local calls it on that loop's thread.
 	Mark func(Mark)
 }
 
-// Mark is the beginning of a phase, or the end of the last.
+// Mark describes the beginning of a phase, or the end of the last one.
 type Mark struct {
 	Phase measure.Phase
 	Ended bool
 	At    time.Time // on the worker's clock
 }
 
-// History returns what records a loop's operations on a clock that stood at 0 at
-// zero, give or take within. It is used from one goroutine until the load has
-// ended, and flushed then. Histories of several loops can be asked for at once.
+// History returns the recorder for a loop's operations. zero is the time at which the loop's
+// clock was 0, accurate to within. One goroutine uses the recorder until the load has ended,
+// and then flushes it. Several goroutines may call the function concurrently.
 type History func(zero time.Time, within time.Duration) *history.Recorder
 
-// marks counts which of several loops, or workers, have come to a phase or to the
-// end: all of them together begin with the first, and end with the last.
+// marks combines the marks of several loops or workers: a phase begins with the first of
+// them, and the load ends with the last.
 type marks struct {
-	of     int
-	report func(Mark) // nil for nobody
+	of     int        // number of loops or workers
+	report func(Mark) // may be nil
 
 	mu    sync.Mutex
 	begun [2]bool // by phase
 	ended int
 }
 
-// take reports whether one's mark is that of all.
+// take adds one mark, and reports whether it is the first of its phase, or the last end.
 func (k *marks) take(m Mark) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -122,21 +124,22 @@ func (k *marks) take(m Mark) bool {
 	return first
 }
 
+// pass reports a combined mark.
 func (k *marks) pass(m Mark) {
 	if k.report != nil {
 		k.report(m)
 	}
 }
 
-// Progress is a running load as seen from outside.
+// Progress describes the state of a running load.
 type Progress struct {
-	Done, Failed uint64 // operations ended, warm-up included
-	Events       uint64 // that watchers got
+	Done, Failed uint64 // ended operations, including warm-up
+	Events       uint64 // watch events received
 	InFlight     int64
 	Phase        string // connecting or draining, warmup, measured
 }
 
-// Run has a worker do an assignment, from connecting to the end.
+// Run prepares, connects and runs an assignment on a worker.
 func Run(ctx context.Context, w Worker, a *Assignment, to Reports) (*Result, error) {
 	job, err := w.Prepare(ctx, a, to)
 	if err != nil {
@@ -145,7 +148,7 @@ func Run(ctx context.Context, w Worker, a *Assignment, to Reports) (*Result, err
 	return RunJob(ctx, job)
 }
 
-// RunJob is the same of a job that was prepared.
+// RunJob connects and runs a prepared job.
 func RunJob(ctx context.Context, job Job) (*Result, error) {
 	if err := job.Connect(ctx); err != nil {
 		return nil, err
@@ -153,11 +156,11 @@ func RunJob(ctx context.Context, job Job) (*Result, error) {
 	return job.Run(ctx, time.Time{})
 }
 
-// Named is one of several workers, with the name that sentences and records call it.
+// Named is one of several workers, with a name for messages and records.
 type Named struct {
 	Worker
 	Name string
-	// Beside is how many more of them are in the same process.
+	// Beside is the number of other workers in the same process.
 	Beside int
 }
 

@@ -17,14 +17,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Workers are several that do one assignment together, each its shard: what they
-// report is merged to what one worker would have reported. The first does what is
-// done once, such as the preload.
+// Workers runs one assignment on several workers, each of which does its shard. It merges
+// their reports into what a single worker would have reported. The first worker does the
+// work that is done once, such as the preload.
 type Workers []Worker
 
 var _ Worker = Workers(nil)
 
-// Locals are so many in this process, each with loops of its own.
+// Locals returns n workers in this process, each with its own loops.
 func Locals(n int, stores func(name string) (store.Store, error)) Workers {
 	w := make(Workers, n)
 	for i := range w {
@@ -33,7 +33,7 @@ func Locals(n int, stores func(name string) (store.Store, error)) Workers {
 	return w
 }
 
-// name is what the i-th is called.
+// name returns the name of worker i.
 func (w Workers) name(i int) string {
 	if n, ok := w[i].(Named); ok {
 		return n.Name
@@ -41,8 +41,8 @@ func (w Workers) name(i int) string {
 	return fmt.Sprintf("%d of %d", i+1, len(w))
 }
 
-// together does something with each at the same time, and returns the first error,
-// with the name of whose it is.
+// together calls do for each worker concurrently. It returns the first error with the
+// worker's name.
 func (w Workers) together(do func(i int) error) error {
 	errs := make([]error, len(w))
 	var running sync.WaitGroup
@@ -58,7 +58,7 @@ func (w Workers) together(do func(i int) error) error {
 	return nil
 }
 
-// of is an error with the name of the i-th, whose it is.
+// of adds the name of worker i to its error.
 func (w Workers) of(i int, err error) error {
 	if len(w) == 1 {
 		return err
@@ -66,7 +66,7 @@ func (w Workers) of(i int, err error) error {
 	return fmt.Errorf("worker %s: %w", w.name(i), err)
 }
 
-// Clock implements Worker: it is the latest of all.
+// Clock implements Worker. It returns the latest time of all workers.
 func (w Workers) Clock(ctx context.Context) (time.Time, error) {
 	times := make([]time.Time, len(w))
 	err := w.together(func(i int) (err error) {
@@ -79,7 +79,7 @@ func (w Workers) Clock(ctx context.Context) (time.Time, error) {
 	return slices.MaxFunc(times, time.Time.Compare), nil
 }
 
-// Check implements Worker: every worker asks every endpoint.
+// Check implements Worker: each worker checks each endpoint.
 func (w Workers) Check(ctx context.Context, a *Assignment) (loops int, err error) {
 	if err := w.divisible(a); err != nil {
 		return 0, err
@@ -95,6 +95,7 @@ func (w Workers) Check(ctx context.Context, a *Assignment) (loops int, err error
 	return loops, err
 }
 
+// divisible returns an error if the assignment cannot be divided among the workers.
 func (w Workers) divisible(a *Assignment) error {
 	if len(w) == 0 {
 		return errors.New("there is no worker to generate load")
@@ -156,7 +157,7 @@ func (w Workers) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, e
 	return j, nil
 }
 
-// jobs are a job of each worker.
+// jobs is the Job of Workers: one job per worker.
 type jobs struct {
 	workers  Workers
 	jobs     []Job
@@ -164,29 +165,30 @@ type jobs struct {
 	marks    marks
 	all      *Gathering
 
-	mu  sync.Mutex // of seconds: they are a part's and everybody's at once
-	cut func()     // ends all loads
+	mu  sync.Mutex // for seconds, which are added to the worker's part and to the total
+	cut func()     // stops all loads
 }
 
-// telling is what one worker has told.
+// telling is what one worker has reported so far.
 type telling struct {
-	part   measure.Part // its seconds; read when its job has ended
-	ending *Ending      // likewise; nil if it was lost
+	part   measure.Part // its seconds; read after its job has ended
+	ending *Ending      // read after its job has ended; nil if the worker was lost
 	behind string       // why it was cut off; empty if it was not
 
 	mu     sync.Mutex
-	opened time.Time // its window; zero: not yet
+	opened time.Time // when its window opened; zero: not yet
 	ended  bool
 }
 
-// second adds a second of the i-th. One that leaves the others' waiting until they
-// are too many is cut off: the load ends with what all had told until then.
+// second adds a second of worker i. If a worker is so late that too many seconds of the
+// others wait for it, second cuts it off and stops the load, which then ends with the
+// seconds that all workers have reported.
 func (j *jobs) second(i int, s *measure.Second) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	t := &j.tellings[i]
 	if t.behind != "" {
-		return // the others' seconds went on without it
+		return // the others' seconds were merged without it
 	}
 	t.part.Add(s)
 	straggler, late := j.all.Copy(i, s)
@@ -199,7 +201,7 @@ func (j *jobs) second(i int, s *measure.Second) {
 	j.cut()
 }
 
-// most is how many seconds the one told that told most.
+// most returns the largest number of seconds that a worker has reported.
 func (j *jobs) most() (n int) {
 	for i := range j.tellings {
 		n = max(n, j.tellings[i].part.Seconds())
@@ -207,7 +209,7 @@ func (j *jobs) most() (n int) {
 	return n
 }
 
-// mark is called by each worker.
+// mark handles a mark of one worker.
 func (j *jobs) mark(t *telling, m Mark) {
 	t.mu.Lock()
 	again := t.ended
@@ -230,15 +232,15 @@ func (j *jobs) Connect(ctx context.Context) error {
 	return err
 }
 
-// It may take beginIn at least to send all workers the time to begin, and several
-// times as long as it took to ask all for theirs.
+// All workers begin together. beginIn is the shortest time to allow for sending the start
+// time to all of them, and beginTimes is how often their clocks could be read in that time.
 const (
 	beginIn    = 50 * time.Millisecond
 	beginTimes = 4
 )
 
-// Run implements Job. All begin at one time. When one is lost the others stop, and
-// what all had until then is the result, which names it.
+// Run implements Job. All workers begin at the same time. If one is lost, the others stop,
+// and the result has the seconds until then and names the lost worker.
 func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -300,15 +302,15 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	return res, err
 }
 
-// behind is why the i-th was cut off.
+// behind returns why worker i was cut off.
 func (j *jobs) behind(i int) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.tellings[i].behind
 }
 
-// parts are what each did, when all have ended. The first of all windows opened
-// when it is said.
+// parts returns each worker's part of the result after all have ended. The first window
+// opened at opened.
 func (j *jobs) parts(opened time.Time) []measure.Part {
 	parts := make([]measure.Part, len(j.tellings))
 	processes := map[process]int{}
@@ -334,7 +336,7 @@ func (j *jobs) parts(opened time.Time) []measure.Part {
 	return parts
 }
 
-// addTo adds what is known to a sum; nil is not known.
+// addTo adds x to a sum. The sum is unknown (nil) if any part is.
 func addTo[T int64 | float64](sum, x *T) *T {
 	if sum == nil || x == nil {
 		return cmp.Or(sum, x)
@@ -342,7 +344,7 @@ func addTo[T int64 | float64](sum, x *T) *T {
 	return new(*sum + *x)
 }
 
-// Progress implements Job: the sum, and the phase of the last.
+// Progress implements Job. It adds the counts, and returns the phase of the slowest worker.
 func (j *jobs) Progress() Progress {
 	var all Progress
 	order := []string{"connecting", measure.Warmup.String(), measure.Measured.String(), "draining"}

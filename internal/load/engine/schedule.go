@@ -92,7 +92,7 @@ func (s *schedule) rest(at int64) pace.Rest {
 }
 
 // upTo returns the first operation of the phase that is due at or after a time, and the
-// number of this loop's operations from n up to the returned one.
+// number of this loop's operations that precede it, starting with n.
 func (s *schedule) upTo(rest pace.Rest, at int64) (next, count uint64) {
 	p := &s.clock.phases[s.phase]
 	next = rest.First(min(at-s.origin, p.Duration))
