@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Before implements app.Script: every member takes a lease or session, unless that is its
-// connection's.
+// Before implements app.Script. It grants a lease or session to each member, unless sessions belong
+// to connections.
 func (s *Script) Before() (engine.Source, uint64) {
 	g := &grants{source: source{Script: s}}
 	if !s.way.grant(&g.source, &store.Op{}) {
@@ -18,20 +18,20 @@ func (s *Script) Before() (engine.Source, uint64) {
 	return g, uint64(s.All())
 }
 
-// After implements app.Script: the keys that clusters have which run. The first member of
-// each leads. Those that end with a connection's session are not there before it.
+// After implements app.Script. It writes the keys of running clusters, in which the first member
+// leads. Keys that end with a connection's session do not exist before the connection.
 func (s *Script) After() (engine.Source, uint64) {
 	w := &written{source: source{Script: s}}
 	held := s.way.grant(&w.source, &store.Op{})
 	for k := range Key(s.PerCluster()) {
-		if k != History && (held || !leased(k)) { // the history begins with the first failover
+		if k != History && (held || !leased(k)) { // the history starts with the first failover
 			w.keys = append(w.keys, k)
 		}
 	}
 	return w, uint64(s.Clusters * len(w.keys))
 }
 
-// grants has each member take its lease or session.
+// grants grants a lease or session to each member.
 type grants struct {
 	app.PreloadBase
 	source source
@@ -55,14 +55,14 @@ func (g *grants) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-// written writes the keys that clusters have which run.
+// written writes the keys of running clusters.
 type written struct {
 	app.PreloadBase
 	source source
 	keys   []Key
 }
 
-// Fill writes the keys of one cluster after the other.
+// Fill implements engine.Source. It writes the clusters' keys one cluster after the other.
 func (w *written) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	s, each := &w.source, uint64(len(w.keys))
 	e, member := Entry{Cluster: uint32(n / each), Call: PutStatus}, 0

@@ -9,7 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 )
 
-// What prepares a load has the numbers of calls of the load, and is none of them when it fails.
+// Operations that prepare a load have the same numbers as calls of the load. Their failures do not
+// end calls of the load.
 func TestPreparationIsNoCallOfTheLoad(t *testing.T) {
 	c := Config{Clusters: 3, Members: 3, LoopWait: 10 * time.Second, TTL: 30 * time.Second, RetryTime: 10 * time.Second}
 	for _, c.Way = range []Way{Leases, Locks, Nodes} {
@@ -23,8 +24,8 @@ func TestPreparationIsNoCallOfTheLoad(t *testing.T) {
 	}
 }
 
-// TestARenewalOfAnotherMembersCall ends no member's lease: the member that made the call
-// that failed has another under way.
+// A failed renewal does not affect other members' leases, even if the member that made the call has
+// another call in flight.
 func TestARenewalOfAnotherMembersCall(t *testing.T) {
 	c := Config{Clusters: 1, Members: 2, Written: 1, LoopWait: time.Second, TTL: 30 * time.Second, RetryTime: time.Second}
 	s := Of(c, app.Setup{Length: 4 * time.Second, Prefix: "/service/"})

@@ -5,33 +5,33 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// Call is a kind of call: a row in the report.
+// Call is a kind of call, which is a row of the report.
 type Call uint8
 
-// The kinds of calls.
+// Kinds of calls.
 const (
-	RenewLeader  Call = iota // of the leader's lease or session
-	RenewReplica             // of another member's
-	PutStatus                // how far the leader has written
-	PutMember                // a member's own key
-	Race                     // for the leader's key, which is gone
-	ReadCluster              // all keys of the cluster at once
-	PutHistory               // by who won the race
-	ListKeys                 // the names of a cluster's keys, or of its members
-	ReadKey                  // one key of those
-	Lead                     // the leader's key is taken when a cluster begins
-	Join                     // a member's key likewise
+	RenewLeader  Call = iota // renews the leader's lease or session
+	RenewReplica             // renews another member's
+	PutStatus                // writes the leader's log position
+	PutMember                // writes a member's key
+	Race                     // takes the leader's key, which is gone
+	ReadCluster              // reads all keys of the cluster at once
+	PutHistory               // written by the winner of a race
+	ListKeys                 // reads the names of a cluster's keys, or of its members
+	ReadKey                  // reads a single key
+	Lead                     // takes the leader's key when a cluster starts
+	Join                     // creates a member's key when a cluster starts
 	NumCalls
 )
 
-// shape is what a kind of call is.
+// shape describes a kind of call.
 type shape struct {
 	app.Shape
-	// bounded says that a member gives up where it fails for retry-timeout.
+	// bounded is set if a leader gives up its database when the call fails for retry-timeout.
 	bounded bool
 }
 
-// common is what a kind of call is in most ways.
+// common holds the shapes that most ways share.
 var common = [NumCalls]shape{
 	RenewLeader:  {app.Shape{Name: "renew leader's lease", Kind: kv.KeepAlive}, true},
 	RenewReplica: {app.Shape{Name: "renew replica's lease", Kind: kv.KeepAlive}, true},
@@ -46,7 +46,7 @@ var common = [NumCalls]shape{
 	Join:         {app.Shape{Name: "create member", Kind: kv.Ephemeral}, false},
 }
 
-// otherwise is what some are in others.
+// otherwise holds the shapes that differ, by way.
 var otherwise = [...]map[Call]shape{
 	Leases: {},
 	Locks: {
@@ -61,7 +61,7 @@ var otherwise = [...]map[Call]shape{
 	},
 }
 
-// shapes are those of a way.
+// shapes returns the shapes of a way.
 func (w Way) shapes() [NumCalls]shape {
 	all := common
 	for call, s := range otherwise[w] {
@@ -72,7 +72,7 @@ func (w Way) shapes() [NumCalls]shape {
 
 var shapes = [...][NumCalls]shape{Leases: Leases.shapes(), Locks: Locks.shapes(), Nodes: Nodes.shapes()}
 
-// appShapes returns the shapes of a way without what is Patroni's alone.
+// appShapes returns the shapes of a way without the attributes that only Patroni has.
 func (w Way) appShapes() (all []app.Shape) {
 	for _, s := range shapes[w] {
 		all = append(all, s.Shape)
@@ -80,20 +80,19 @@ func (w Way) appShapes() (all []app.Shape) {
 	return all
 }
 
-// Called is a call's name.
+// Called returns the name of a call.
 func (w Way) Called(c Call) string { return shapes[w][c].Name }
 
-// Kind is what the call counts as among all operations, and at what level it reads.
+// Kind returns the kind and consistency that a call counts as among all operations.
 func (w Way) Kind(c Call) (kv.Kind, kv.Consistency) { return shapes[w][c].Kind, shapes[w][c].Level }
 
-// Bounded reports whether a leader gives up its database where the call fails for
-// retry-timeout.
+// Bounded reports whether a leader gives up its database when the call fails for retry-timeout.
 func (w Way) Bounded(c Call) bool { return shapes[w][c].bounded }
 
-// Rates are how many of each kind become due a second in the mean, without failovers:
-// in each loop every member renews its lease, and where the database was written to the
-// leader puts the status and every member its key. Where a member is not told of its
-// cluster's keys it reads them in each loop.
+// Rates returns the mean number of calls of each kind per second, without failovers. In each loop
+// every member renews its lease. If the database is written to, the leader also puts the status,
+// and every member its key. Members that do not watch all keys of their cluster read them in each
+// loop.
 func (c *Config) Rates() (rates [NumCalls]float64) {
 	loop := c.LoopWait.Seconds()
 	all, renewals := float64(c.All())/loop, 1/loop

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Key is which of a cluster's keys one is. Members' follow, one for each.
+// Key identifies a key of a cluster. The keys of the members come last, one per member.
 type Key uint8
 
-// The keys of a cluster.
+// Keys of a cluster.
 const (
 	Initialize Key = iota
 	ConfigKey
@@ -20,30 +20,30 @@ const (
 
 var fixedKeys = [FirstMember]string{"initialize", "config", "leader", "status", "history"}
 
-// MemberPath is where members' keys are below their cluster.
+// MemberPath is the prefix of the members' keys below their cluster.
 const MemberPath = "members/"
 
 const (
 	scopeDigits = 6
-	// keySize is about how many bytes a key has behind the prefix.
+	// keySize is the approximate size of a key without the prefix, in bytes.
 	keySize = 3 + scopeDigits + 1 + len(MemberPath) + 3 + scopeDigits + 2
 )
 
-// PerCluster is how many keys a cluster has.
+// PerCluster returns the number of keys of a cluster.
 func (c *Config) PerCluster() int { return int(FirstMember) + c.Members }
 
-// Keys is how many there are.
+// Keys returns the number of keys of all clusters.
 func (c *Config) Keys() uint64 { return uint64(c.Clusters * c.PerCluster()) }
 
-// MemberKey is the key of a cluster's member.
+// MemberKey returns the key of a cluster's member.
 func MemberKey(member int) Key { return FirstMember + Key(member) }
 
-// AppendScope appends what all keys of a cluster begin with.
+// AppendScope appends the common prefix of a cluster's keys, such as "/service/pg-000007/".
 func AppendScope(b, prefix []byte, cluster int) []byte {
 	return append(appendNumber(append(append(b, prefix...), "pg-"...), cluster), '/')
 }
 
-// AppendName appends the name of a member.
+// AppendName appends the name of a member, such as "pg-000007-1".
 func AppendName(b []byte, cluster, member int) []byte {
 	b = append(appendNumber(append(b, "pg-"...), cluster), '-')
 	return strconv.AppendInt(b, int64(member), 10)
@@ -65,7 +65,7 @@ func AppendKey(b, prefix []byte, cluster int, k Key) []byte {
 	return AppendName(append(b, MemberPath...), cluster, int(k-FirstMember))
 }
 
-// Number is the number of a key among all, which AppendKey made.
+// Number returns the number of a key that AppendKey made, counted over all clusters.
 func (c *Config) Number(prefix, key []byte) (uint64, bool) {
 	rest, ok := bytes.CutPrefix(key, prefix)
 	if !ok || len(rest) < 3+scopeDigits+1 || string(rest[:3]) != "pg-" || rest[3+scopeDigits] != '/' {
@@ -85,7 +85,7 @@ func (c *Config) Number(prefix, key []byte) (uint64, bool) {
 	return uint64(first + int(k)), ok
 }
 
-// Named is which of a cluster's keys has a name, but for those of its members.
+// Named returns the key of a cluster with a name below its scope, except for members' keys.
 func Named(name []byte) (Key, bool) {
 	for i, of := range fixedKeys {
 		if string(name) == of {
@@ -95,7 +95,7 @@ func Named(name []byte) (Key, bool) {
 	return 0, false
 }
 
-// Member is whose name it is, as AppendName makes them.
+// Member returns the cluster and the member of a name that AppendName made.
 func Member(name []byte) (cluster, member int, ok bool) {
 	const head = 3 + scopeDigits
 	if len(name) < head+2 || string(name[:3]) != "pg-" || name[head] != '-' {

@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// leases is the way of stores that have them, with transactions.
+// leases implements way for stores with leases and transactions.
 type leases struct {
-	held []int64 // by member; 0: it has none
+	held []int64 // by member; 0: none
 	ttl  int64   // seconds
 }
 
@@ -18,7 +18,7 @@ func (w *leases) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 	op.Call = &s.call
 	switch e.Call {
 	case RenewLeader, RenewReplica:
-		op.Revision = w.held[all] // which goes with the call to its end
+		op.Revision = w.held[all] // the operation's completion contains it
 		if lease := w.held[all]; lease != 0 {
 			s.one(call.Part{Action: call.KeepAlive, Lease: lease})
 			return
@@ -60,8 +60,8 @@ func (w *leases) kept(before []int64) { copy(w.held, before) }
 func (w *leases) granted(ev *store.Event) int64 { return ev.Count }
 func (w *leases) lives() time.Duration          { return time.Duration(w.ttl) * time.Second }
 
-// watching implements way: each member watches its cluster's keys, on a connection of its
-// own, from now on.
+// watching implements way. Each member watches its cluster's keys, on its own connection, since the
+// watcher's creation.
 func (w *leases) watching(s *Script, p *watch.Plan) {
 	p.Connections = p.Streams
 	for i := range p.Streams {

@@ -23,21 +23,21 @@ func startConsul(t *testing.T) (endpoint string) {
 	}).Endpoints[0]
 }
 
-// TestAgainstConsul sends the load of some Patroni clusters to a real Consul: sessions live,
-// hold their members' keys, and replicas' queries tell who leads. Some leaders die, their
-// sessions expire, and each cluster has another leader.
+// Patroni clusters run on a real Consul. Sessions live and hold their members' keys, and replicas'
+// queries report the leader. Some leaders die, their sessions expire, and each of their clusters
+// gets another leader.
 func TestAgainstConsul(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
 	}
 	endpoint := startConsul(t)
-	// 20 s are the shortest time to live that Consul's sessions have.
+	// 20 s is the shortest TTL of a session in Consul.
 	c := data.Config{Way: data.Locks, Clusters: 20, Members: 3, Written: 15, Storm: 6, LoopWait: time.Second, TTL: 20 * time.Second, RetryTime: time.Second, Seed: 3}
 	res := send(t, consul.New(), endpoint, c, 28*time.Second)
 	ended(t, &c, res, 7)
 	w := res.Measured.Watching
-	// Each of a cluster's two queries is told that the leader's key has gone, unless it is
-	// taken again before, and who leads then.
+	// Each of a cluster's two queries reports the new leader. It also reports the end of the
+	// leader's key, unless the key is taken again before that.
 	if w == nil || w.Watchers != 40 || w.Expected != uint64(2*c.Storm) || w.Delivered < w.Expected || w.Delivered > 2*w.Expected ||
 		w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {
 		t.Errorf("watchers were told %+v", w)
@@ -54,7 +54,7 @@ func TestAgainstConsul(t *testing.T) {
 	there.check(t, &c)
 }
 
-// ended checks how the calls of a load with failovers ended, of so many kinds.
+// ended checks the outcomes of the calls of a load with failovers, and the number of their kinds.
 func ended(t *testing.T, c *data.Config, res *load.Result, kinds int) {
 	t.Helper()
 	sum := uint64(0)
@@ -75,13 +75,13 @@ func ended(t *testing.T, c *data.Config, res *load.Result, kinds int) {
 	}
 }
 
-// keysThere are the keys that a store has after a load.
+// keysThere holds the keys in a store after a load.
 type keysThere struct {
 	leaders map[int]int // by cluster
 	members int
 }
 
-// add takes a key, without the slash at its beginning, and whether it has a session.
+// add adds a key, without the leading slash. session reports whether a session holds it.
 func (k *keysThere) add(t *testing.T, c *data.Config, key string, value []byte, session bool) {
 	t.Helper()
 	n, ok := c.Number([]byte(prefix), []byte("/"+key))

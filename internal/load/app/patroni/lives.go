@@ -7,28 +7,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// way is how the calls are said to a store. What a member holds, be it a lease or a
-// session, belongs to it.
+// way makes the calls in the form that a store understands. It holds the members' leases or
+// sessions. A member's number counts over all clusters.
 type way interface {
-	// fill makes the call e, whose number is n, of a member, which has the number all among
-	// all, and whose operation's kind is set. What is to be written is s.value.
+	// fill makes the n-th call, e, of the member all. op.Kind and op.Consistency are set, and
+	// s.value holds the value to write.
 	fill(s *source, e Entry, key Key, all int, op *store.Op)
-	// took takes the answer to a renewal that succeeded.
+	// took handles the response to a successful renewal. It returns the text of a wrong response,
+	// or nil.
 	took(all int, ev *store.Event) (wrong []byte)
-	// lost takes that what a member held is gone: it takes another at its next renewal, or
-	// when it puts its key.
+	// lost notes that a member's lease or session is gone. The member's next renewal, or the next
+	// put of its key, replaces it.
 	lost(all int)
-	// grant makes the operation that takes what a member holds; false where that is its
-	// connection's, so that neither it nor the keys that go with it are there before.
+	// grant makes a call that grants a lease or session. It returns false if the session is that of
+	// the member's connection; such sessions and their keys do not exist before the load.
 	grant(s *source, op *store.Op) bool
-	// keep is what is to be known of them when the load begins, and kept takes it.
+	// keep returns the leases or sessions for the script that sends the load; kept restores them.
 	keep() []int64
 	kept([]int64)
-	// granted is the number of what a renewal's answer grants; 0: there is none.
+	// granted returns the number of the lease or session in a renewal's response; 0: none.
 	granted(ev *store.Event) int64
-	// lives is how long what a member holds lives that is not renewed.
+	// lives returns how long a lease or session lives without a renewal.
 	lives() time.Duration
-	// watching completes the plan of the watchers.
+	// watching adds the members' watchers to a plan.
 	watching(s *Script, p *watch.Plan)
 }
 
@@ -42,5 +43,5 @@ func wayOf(c *Config) way {
 	return &leases{held: make([]int64, c.All()), ttl: int64(c.TTL.Seconds())}
 }
 
-// leased reports whether a key is one that goes with its member.
+// leased reports whether a key ends with its member's lease or session.
 func leased(k Key) bool { return k == Leader || k >= FirstMember }

@@ -12,18 +12,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// locks is the way of stores whose sessions hold keys.
+// locks implements way for stores whose sessions hold keys.
 type locks struct {
 	held []sessionName // by member
-	has  []bool        // it has one
-	ttl  time.Duration // until a session has expired that is not renewed
+	has  []bool        // the member has a session
+	ttl  time.Duration // from the last renewal of a session to its expiry
 }
 
-// sessionName is what the store calls a session: a UUID.
+// sessionName is the name of a session, which is a UUID.
 type sessionName [36]byte
 
-// The store doubles the time to live that a session asks for, so Patroni asks for half;
-// and its locks are to be had 1 ms behind their end.
+// The store doubles the TTL that a session requests, so Patroni requests half. A lock can be
+// acquired again 1 ms after its end.
 const (
 	storeDoubles = 2
 	lockDelay    = 1 // ms
@@ -56,7 +56,7 @@ func (w *locks) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 	op.Call, op.Revision = &s.call, s.number(w.held[all])
 }
 
-// number is that of a session, where it is recorded.
+// number returns the number of a session for the history; 0 if none is recorded.
 func (s *source) number(name sessionName) int64 {
 	if s.records == nil {
 		return 0
@@ -64,7 +64,7 @@ func (s *source) number(name sessionName) int64 {
 	return name.numbers()[0]
 }
 
-// held is the number of a session whose name says which it is.
+// held stands for the lease of a session that its name identifies.
 const held = 1
 
 func (w *locks) grant(s *source, op *store.Op) bool {
@@ -95,7 +95,7 @@ func (w *locks) took(all int, ev *store.Event) []byte {
 
 func (w *locks) lost(all int) { w.has[all] = false }
 
-// granted implements way: the first of the two numbers that a session's name is.
+// granted implements way. It returns the first half of the session's name.
 func (w *locks) granted(ev *store.Event) int64 {
 	if len(ev.Value) != len(sessionName{}) {
 		return 0
@@ -104,15 +104,15 @@ func (w *locks) granted(ev *store.Event) int64 {
 	return name.numbers()[0]
 }
 
-// lives implements way: the store promises no more than it was asked for.
+// lives implements way. The store guarantees only the requested time.
 func (w *locks) lives() time.Duration { return w.asks() * time.Second }
 
-// asks is for how many seconds a session is asked for.
+// asks returns the TTL to request, in seconds.
 func (w *locks) asks() time.Duration {
 	return (w.ttl + storeDoubles*time.Second - 1) / (storeDoubles * time.Second)
 }
 
-// keep implements way: two numbers for each session, which are its name.
+// keep implements way. It returns two numbers per session, the halves of its name.
 func (w *locks) keep() []int64 {
 	all := make([]int64, 0, 2*len(w.held))
 	for _, name := range w.held {
@@ -130,10 +130,10 @@ func (w *locks) kept(before []int64) {
 	}
 }
 
-// uuidEnds are where the parts of a UUID end.
+// uuidEnds holds the ends of a UUID's parts.
 var uuidEnds = [...]int{8, 13, 18, 23, 36}
 
-// numbers are the two numbers that a UUID is; zeros of what is none.
+// numbers returns the two halves of a UUID as numbers, or zeros if the name is no UUID.
 func (s *sessionName) numbers() (n [2]int64) {
 	var b [16]byte
 	digits := make([]byte, 0, 32)
@@ -151,7 +151,7 @@ func (s *sessionName) numbers() (n [2]int64) {
 	return [2]int64{int64(binary.BigEndian.Uint64(b[:8])), int64(binary.BigEndian.Uint64(b[8:]))} // #nosec G115 -- the bits
 }
 
-// nameOf is the UUID that two numbers are.
+// nameOf returns the UUID with the given halves.
 func nameOf(n [2]int64) (s sessionName) {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(n[0])) // #nosec G115 -- the bits
@@ -168,8 +168,8 @@ func nameOf(n [2]int64) (s sessionName) {
 	return s
 }
 
-// watching implements way: each replica has a query for the leader's key, on a connection
-// of its own, which waits about as long as a loop takes. Who wins a race keeps its own.
+// watching implements way. Each replica has a query for the leader's key, on its own connection,
+// which waits about as long as a loop takes. The winner of a race keeps its query.
 func (w *locks) watching(s *Script, p *watch.Plan) {
 	p.Connections = p.Streams
 	replicas := s.Members - 1

@@ -20,14 +20,14 @@ func (s *Script) AppendKey(b []byte, number uint64) []byte {
 	return AppendKey(b, s.prefix, int(number/each), Key(number%each)) // #nosec G115 -- below Keys
 }
 
-// numberOf is the number of a cluster's key.
+// numberOf returns the number of a cluster's key, counted over all clusters.
 func (s *Script) numberOf(cluster int, k Key) uint64 {
 	return uint64(cluster*s.PerCluster() + int(k)) // #nosec G115 -- below Keys
 }
 
-// chronicle records what the members' calls were, for who checks the answers: to take the
-// leader's key is a compare-and-set that is to find nothing, what a member puts says which
-// call wrote it, and leader's and members' keys end with leases or sessions.
+// chronicle records the members' calls in the history, for verification. Taking the leader's key is
+// a compare-and-set that expects no key. The value that a member puts identifies the call. The
+// leader's and the members' keys end with leases or sessions.
 type chronicle struct {
 	engine.HistoryBase
 	script *Script
@@ -36,19 +36,19 @@ type chronicle struct {
 	lists  lists
 	values values
 	of     []recorded
-	led    []int16 // by cluster: who has its lock, with a token; nobody
-	leased bool    // keys end with leases, or sessions that are renewed, and no connection's
-	life   int64   // of a lease or session that is not kept alive
-	last   int64   // when the last ended
+	led    []int16 // by cluster: the member that holds its lock, or nobody
+	leased bool    // keys end with leases or renewed sessions, not with connections' sessions
+	life   int64   // of a lease or session that is not kept alive, in nanoseconds
+	last   int64   // end of the latest operation or event
 	left   app.LeftKeys
 }
 
-// recorded is what is recorded of a member so far.
+// recorded holds what is recorded of a member so far.
 type recorded struct {
-	own, leads app.EphemeralKey // its key, and its cluster's leader's key, as far as it made it
+	own, leads app.EphemeralKey // its key, and its cluster's leader's key as it created it
 	lease      app.Lease
-	hold       app.Hold // of its cluster
-	wrote      int64    // when the newest write was sent that was answered; 0: none was
+	hold       app.Hold // of its cluster's lock
+	wrote      int64    // when the newest acknowledged write was sent; 0: none
 }
 
 var _ app.Steps = (*chronicle)(nil)
@@ -68,7 +68,7 @@ func (s *Script) Steps(to *history.Recorder) app.Steps {
 	for m := range c.of {
 		cluster, member, r := m/s.Members, m%s.Members, &c.of[m]
 		r.own.Number, r.leads.Number = s.numberOf(cluster, MemberKey(member)), s.numberOf(cluster, Leader)
-		if c.leased { // they are there before the load, from when its leases were granted on
+		if c.leased { // the keys exist before the load, since the grants of its leases
 			r.lease.ID = held[m*len(held)/len(c.of)]
 			r.own.There, r.leads.There = true, member == 0
 		}
@@ -123,17 +123,17 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	}
 }
 
-// put is a write of a key that nothing ends.
+// put records a write of a key that ends with no lease or session.
 func (c *chronicle) put(number, n uint64, o *history.Op) {
 	o.Key, o.Written = number, keys.Identity(n)
-	if !c.leased { // how often it was written is not asked
+	if !c.leased { // the version of the key is unknown
 		o.Expected = history.AnyMod
 	}
 	c.to.Add(o)
 }
 
-// putMember is a write of a member's key, with its lease or session, or of a node that is
-// there: if it is not, that is refused.
+// putMember records a write of a member's key, with its lease or session, or of an existing node.
+// If the node does not exist, the response is a conflict.
 func (c *chronicle) putMember(m int, n uint64, lease int64, o *history.Op) {
 	k := &c.of[m].own
 	o.Written = keys.Identity(n)
@@ -149,7 +149,7 @@ func (c *chronicle) putMember(m int, n uint64, lease int64, o *history.Op) {
 	c.put(k.Number, n, o)
 }
 
-// made is the creation of a member's node.
+// made records the creation of a member's node.
 func (c *chronicle) made(m int, n uint64, o *history.Op) {
 	k := &c.of[m].own
 	o.Kind, o.Key, o.Written = kv.CAS, k.Number, keys.Identity(n)
@@ -157,9 +157,9 @@ func (c *chronicle) made(m int, n uint64, o *history.Op) {
 	c.to.Add(o)
 }
 
-// creates is an operation that is to find nothing, of a key that ends with a session. What
-// stands there was not asked for. Where only its maker could have made it, an earlier load
-// did.
+// creates completes o, the creation of a key that ends with a session, which expects no key. The
+// response to a conflict does not contain the present value. alone is set if only this member
+// creates the key; an unexpected key was then left by an earlier load.
 func (c *chronicle) creates(k *app.EphemeralKey, alone bool, o *history.Op) {
 	if o.Outcome == kv.Conflict {
 		if o.Read = history.Unseen; alone && !k.There {
@@ -169,8 +169,8 @@ func (c *chronicle) creates(k *app.EphemeralKey, alone bool, o *history.Op) {
 	k.MayBeMade(o)
 }
 
-// takes is a member's attempt to take the leader's key. Whose it is says its value, and each
-// takes it once.
+// takes records a member's attempt to take the leader's key. The value is the member's name, and
+// each member takes the key at most once.
 func (c *chronicle) takes(m int, lease int64, first bool, o *history.Op) {
 	s, r := c.script, &c.of[m]
 	k := &r.leads
@@ -181,7 +181,7 @@ func (c *chronicle) takes(m int, lease int64, first bool, o *history.Op) {
 		return
 	}
 	if o.Outcome == kv.Conflict {
-		if o.Read = history.Unseen; s.Way == Locks { // a lock that has ended is not to be had for a while
+		if o.Read = history.Unseen; s.Way == Locks { // a lock cannot be acquired for a while after its session's end
 			o.Expected = history.AnyMod
 		}
 	}
@@ -194,16 +194,16 @@ func (c *chronicle) takes(m int, lease int64, first bool, o *history.Op) {
 	before := int(c.led[cluster])
 	c.led[cluster] = int16(m % s.Members) // #nosec G115 -- few
 	r.hold.Granted(c.to, uint64(cluster), uint32(m), &r.lease, o.At, o)
-	if before != nobody { // nothing had told it otherwise
+	if before != nobody { // that member has not learned of its end otherwise
 		old := &c.of[cluster*s.Members+before]
 		old.hold.Released(c.to, uint64(cluster), uint32(cluster*s.Members+before), &old.lease, o.Done+1, o.Done+1) // #nosec G115 -- counts
 	}
 }
 
-// bound notes that a call bound a key to a member's lease, or may have.
+// bound notes a call that bound, or may have bound, a key to a member's lease.
 func (c *chronicle) bound(m int, k *app.EphemeralKey, lease int64, o *history.Op) {
 	switch {
-	case lease == 0: // to none: nothing ends it
+	case lease == 0: // without a lease, so the key does not expire
 		if o.Acknowledged() {
 			k.Absent()
 		}
@@ -214,7 +214,7 @@ func (c *chronicle) bound(m int, k *app.EphemeralKey, lease int64, o *history.Op
 	}
 }
 
-// readKey is a read of one key, by which a member asks whether it is there.
+// readKey records a read of a single key, which may be missing.
 func (c *chronicle) readKey(number uint64, ev *store.Event, o *history.Op) {
 	if o.Key = number; o.Outcome == kv.OK && ev.Outcome == kv.Miss {
 		o.Outcome = kv.Miss
@@ -225,7 +225,7 @@ func (c *chronicle) readKey(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// found is what a read's answer says of its key.
+// found completes o, a read, with the key's value in the response.
 func (c *chronicle) found(ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK {
 		return
@@ -233,8 +233,8 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) {
 	o.Read, o.Mod = c.identity(o.Key, ev.Value), ev.Made()
 }
 
-// ours reports whether what is told of a key at a revision is surely of what this load made,
-// or of later: what an earlier load left was gone before that.
+// ours reports whether a key at the given revision was certainly created by this load or later. A
+// key of an earlier load was gone before that.
 func (c *chronicle) ours(number uint64, revision int64) bool {
 	s := c.script
 	each := uint64(s.PerCluster()) // #nosec G115 -- a count
@@ -250,7 +250,8 @@ func (c *chronicle) ours(number uint64, revision int64) bool {
 	return false
 }
 
-// earlier records that a key that an earlier load left may go, since its session ends in this.
+// earlier records that a key of an earlier load may disappear, because its session ends in this
+// load.
 func (c *chronicle) earlier(number uint64, now int64) {
 	if !c.leased {
 		c.left.MayEnd(c.to, number, now)
@@ -272,8 +273,8 @@ func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64
 	c.heard.Told(watcher, ev, asked, from, now, c)
 }
 
-// Happened implements watch.Happened. It is false of a key of the cluster that is none of
-// this load's: others may have left it.
+// Happened implements watch.Happened. It returns false for a key of the cluster that is not one of
+// this load's, because others may have left it.
 func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
 	s := c.script
 	number, ours := s.Number(s.prefix, ev.Key)
@@ -296,7 +297,7 @@ func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) boo
 	return true
 }
 
-// vacant notes that a cluster's members know that nobody leads it any more.
+// vacant notes that a cluster's members know that it has no leader.
 func (c *chronicle) vacant(cluster int, since int64) {
 	leader := int(c.led[cluster])
 	if leader == nobody {
@@ -307,8 +308,8 @@ func (c *chronicle) vacant(cluster int, since int64) {
 	}
 }
 
-// Closed implements engine.History: nothing keeps anything alive any more, and the
-// sessions of connections are closed.
+// Closed implements engine.History. Leases are no longer kept alive, and the connections' sessions
+// are closed.
 func (c *chronicle) Closed(now int64) {
 	if c.leased {
 		for cluster := range c.led {
@@ -316,8 +317,8 @@ func (c *chronicle) Closed(now int64) {
 		}
 		return
 	}
-	// The leader hears of a session by a write, and of one that lives from its member, for
-	// what that had heard: it may be as old as the pings are apart.
+	// The store's leader learns of a session from a write, or from the session's member as of the
+	// latest ping that this member received, which is at most PingEvery old.
 	heard := c.life - int64(c.script.PingEvery())
 	for m := range c.of {
 		r := &c.of[m]

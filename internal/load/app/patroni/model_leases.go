@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// renewed records the grant of a lease, or that it was kept alive, or found gone. A ping of a
-// connection's session says how long that lives without one.
+// renewed records the grant of a lease, or a renewal that succeeded or found the lease gone. The
+// response to a ping contains the session's timeout.
 func (c *chronicle) renewed(m int, lease int64, ev *store.Event, o *history.Op) {
 	switch {
 	case !c.leased:
@@ -34,7 +34,7 @@ func (c *chronicle) renewed(m int, lease int64, ev *store.Event, o *history.Op) 
 	}
 }
 
-// granted records a new lease, which the member has from now on.
+// granted records a member's new lease.
 func (c *chronicle) granted(m int, ev *store.Event, o *history.Op) {
 	lease := c.script.way.granted(ev)
 	if o.Outcome != kv.OK || lease == 0 {
@@ -45,7 +45,7 @@ func (c *chronicle) granted(m int, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// leaseOver records that a member's keys are gone, or may be, with the lease that it had.
+// leaseOver records that a member's keys are gone, or may be gone, with its previous lease.
 func (c *chronicle) leaseOver(m int, now int64) {
 	s, r := c.script, &c.of[m]
 	c.mayEnd(m, now)
@@ -57,15 +57,15 @@ func (c *chronicle) leaseOver(m int, now int64) {
 	r.hold.Token = 0
 }
 
-// mayEnd records that a member's keys may be gone, since its lease may have ended.
+// mayEnd records that a member's keys may be gone, because its lease may have expired.
 func (c *chronicle) mayEnd(m int, now int64) {
 	r := &c.of[m]
 	r.lease.MayEnd(c.to, &r.own, uint32(m), now)   // #nosec G115 -- a count
 	r.lease.MayEnd(c.to, &r.leads, uint32(m), now) // #nosec G115 -- a count
 }
 
-// mayHaveEnded records of a cluster's members whose leases may have ended by a time that
-// their keys may be gone since then.
+// mayHaveEnded records for a cluster's members whose leases may have expired by a time that their
+// keys may be gone.
 func (c *chronicle) mayHaveEnded(cluster int, by, now int64) {
 	if !c.leased {
 		return
@@ -78,7 +78,7 @@ func (c *chronicle) mayHaveEnded(cluster int, by, now int64) {
 	}
 }
 
-// lost takes that the connection of a place is gone, or that its session has ended.
+// lost notes that the connection of a place is lost, or that its session has ended.
 func (c *chronicle) lost(place int, expired bool) {
 	s := c.script
 	if s.Way != Nodes || place >= s.All() {
@@ -92,20 +92,20 @@ func (c *chronicle) lost(place int, expired bool) {
 	}
 }
 
-// sessionEnds records that a member's nodes may be gone: since they were made, or, of a
-// session that is closed and is sure to have lived until now, from now on.
+// sessionEnds records that a member's nodes may be gone: since their creation, or since now if the
+// session was closed and is sure to have lived until now.
 func (c *chronicle) sessionEnds(m int, sure bool, now int64) {
 	r := &c.of[m]
 	r.own.SessionMayEnd(c.to, uint32(m), sure, now)   // #nosec G115 -- a count
 	r.leads.SessionMayEnd(c.to, uint32(m), sure, now) // #nosec G115 -- a count
 }
 
-// MayEnd implements engine.History. It is recorded already: of a member whose connection
-// is lost, or is another now, by that (lost), and when all is over of each (Closed).
+// MayEnd implements engine.History. A lost or replaced connection (lost) and the end of the load
+// (Closed) have recorded it already.
 func (c *chronicle) MayEnd(uint64, uint32, int64, int64) {}
 
-// SessionEnded implements engine.History: of the one in which a call made a member's
-// key, or its cluster's leader's.
+// SessionEnded implements engine.History. The session is the one in which a call created a member's
+// key, or its cluster's leader's key.
 func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 	e, member := c.script.schedule.Entries[ref&(1<<memberShift-1)], int(ref>>memberShift) // #nosec G115 -- as Fill made it
 	r := &c.of[int(e.Cluster)*c.script.Members+member]

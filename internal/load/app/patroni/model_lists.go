@@ -9,20 +9,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lists takes the keys of answers, or their names, until their events come.
+// lists keeps the keys of responses, or their names, until their operations end.
 type lists struct {
 	of      *chronicle
 	answers []answer // by the operations' tags
-	now     *answer  // that is being read
+	now     *answer  // the response that is being read
 }
 
-// answer is that to a read of a cluster, or to a list.
+// answer holds the response to a read of a cluster, or to a list.
 type answer struct {
-	told  bool     // its keys were handed out
-	found []listed // by the place in the cluster
+	told  bool     // its keys were passed on
+	found []listed // by the key's place in the cluster
 }
 
-// listed is a key of an answer.
+// listed holds a key of a response.
 type listed struct {
 	there    bool
 	cluster  int
@@ -51,18 +51,18 @@ func (l *lists) Add(_ uint32, key, value []byte, revision int64) {
 		return
 	}
 	prefix := s.prefix
-	if len(key) > 0 && key[0] != '/' { // as the store spells it
+	if len(key) > 0 && key[0] != '/' { // the store omits the leading slash
 		prefix = bytes.TrimPrefix(prefix, []byte{'/'})
 	}
 	number, ok := s.Number(prefix, key)
 	if !ok {
-		return // others may have left it
+		return // another program may have left it
 	}
 	each := s.PerCluster()
 	l.now.found[int(number)%each] = listed{true, int(number) / each, l.of.identity(number, value), revision} // #nosec G115 -- below Keys
 }
 
-// shown is what an answer says of a key of a cluster, if it has it.
+// shown sets the value of a cluster's key in o, if the response has it.
 func (f *listed) shown(cluster int, names bool, o *history.Op) {
 	switch {
 	case !f.there || f.cluster != cluster && f.cluster != nobody:
@@ -73,8 +73,7 @@ func (f *listed) shown(cluster int, names bool, o *history.Op) {
 	}
 }
 
-// named takes the name of a key, or of a member. A name is in the cluster that was asked for
-// if it does not say another.
+// named adds the name of a key or member. A key's name does not contain the cluster.
 func (l *lists) named(name []byte) {
 	if k, ok := Named(name); ok {
 		l.now.found[k] = listed{there: true, cluster: nobody}
@@ -83,14 +82,14 @@ func (l *lists) named(name []byte) {
 	}
 }
 
-// listed records what an answer says of a cluster's keys from one to another: a part for each.
-// Names alone say that a key is there.
+// listed records the keys of a cluster from first to before behind, each as a read. A list of names
+// only shows that a key exists.
 func (c *chronicle) listed(cluster int, first, behind Key, ev *store.Event, o *history.Op) {
 	l := &c.lists
 	if o.Outcome == kv.WrongAnswer && !ev.Outcome.Failed() {
-		o.Outcome = ev.Outcome // nothing of it is there, which is an answer
+		o.Outcome = ev.Outcome // an empty list, which the verifier accepts as a response
 	}
-	var found []listed // nothing
+	var found []listed // no keys
 	if int(ev.Tag) < len(l.answers) && l.answers[ev.Tag].told {
 		l.answers[ev.Tag].told = false
 		found = l.answers[ev.Tag].found

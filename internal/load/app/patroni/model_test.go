@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// recordedLoad is a load with its recorded history. Its clusters have 3 members, and 8 keys each.
+// recordedLoad is a load whose history is recorded. Its clusters have 3 members and 8 keys each.
 type recordedLoad struct {
 	*source
 	c  *chronicle
@@ -34,7 +34,7 @@ func record(t *testing.T, way Way) *recordedLoad {
 	return r
 }
 
-// first is the first call of a kind of cluster 1.
+// first returns the number of the first call of a kind in cluster 1.
 func (r *recordedLoad) first(call Call, key Key) uint64 {
 	for n, e := range r.schedule.Entries {
 		if e.Call == call && e.Cluster == 1 && e.Key == key {
@@ -44,8 +44,8 @@ func (r *recordedLoad) first(call Call, key Key) uint64 {
 	panic("the load has no such call")
 }
 
-// ended makes the first call of a kind, of which key says more, end with an answer, from 100
-// to 200, and returns what was recorded of it.
+// ended records the first call of a kind, for ReadKey and ListKeys with the given key, invoked at
+// 100 and done at 200. It returns the operations that were recorded.
 func (r *recordedLoad) ended(call Call, key Key, ev store.Event) []history.Op {
 	return r.endedAt(r.first(call, key), ev, 100, 200)
 }
@@ -70,7 +70,7 @@ func at(o history.Op, from, to int64) history.Op {
 	return o
 }
 
-// The keys of cluster 1, and whose values they have.
+// Keys of cluster 1, and identities of their values.
 const (
 	leaderKey = 8 + uint64(Leader)
 	statusKey = 8 + uint64(Status)
@@ -78,12 +78,12 @@ const (
 	whose0    = 1                       // keys.Identity(0)
 )
 
-// gone is that a key may be gone since a time, which is known at another.
+// gone is the record that a key may be gone since from, as known at now.
 func gone(key uint64, member uint32, from, now int64) history.Op {
 	return history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: member, Key: key, Invoked: from, Done: now}
 }
 
-// What each call was on etcd is in the history as the operation that the checker knows.
+// Calls on etcd are recorded as operations that the verifier knows.
 func TestCallsWithLeasesAreRecorded(t *testing.T) {
 	r := record(t, Leases)
 	status := history.Op{Kind: kv.Put, Session: 9, Key: statusKey, Written: keys.Identity(r.first(PutStatus, 0)), At: 50}
@@ -100,7 +100,7 @@ func TestCallsWithLeasesAreRecorded(t *testing.T) {
 
 	n := r.first(ReadCluster, 0)
 	e := r.schedule.Entries[n]
-	r.leader[1] = 1 // as the race said
+	r.leader[1] = 1 // as the race's response shows
 	list := func(all ...uint64) []history.Op {
 		l := &r.c.lists
 		l.Begin(0)
@@ -144,8 +144,8 @@ func TestCallsWithLeasesAreRecorded(t *testing.T) {
 	}
 }
 
-// Keys end with leases: a key may be gone from when its lease may have ended on, and when that
-// is found gone; a call may have bound it to another, or to none.
+// A key that ends with a lease may be gone since the lease's earliest end, and when the lease is
+// found gone. A call may have bound the key to another lease, or to none.
 func TestTheEndsOfLeasesAreRecorded(t *testing.T) {
 	r := record(t, Leases)
 	n := r.first(RenewLeader, 0)
@@ -160,7 +160,7 @@ func TestTheEndsOfLeasesAreRecorded(t *testing.T) {
 	over := at(alive, until+3, until+4)
 	over.Outcome, over.Mod, over.At = kv.BadRequest, 0, 52
 	storetest.SameOps(t, "found gone", r.endedAt(n, store.Event{At: 52, Outcome: kv.BadRequest}, until+3, until+4), over)
-	// Without a lease it stays.
+	// A key without a lease stays.
 	put := history.Op{Kind: kv.Put, Session: 9, Key: ownKey, Written: keys.Identity(r.first(PutMember, 0)), At: 53}
 	storetest.SameOps(t, "without a lease", r.endedAt(r.first(PutMember, 0), store.Event{At: 53}, until+5, until+6), at(put, until+5, until+6))
 	granted := history.Op{Kind: kv.KeepAlive, Session: 9, Written: 77, Mod: 20, At: 54}
@@ -174,13 +174,14 @@ func TestTheEndsOfLeasesAreRecorded(t *testing.T) {
 		}
 	}
 	storetest.SameOps(t, "when all is over", own, gone(ownKey, 3, until+11, until+11))
-	// A call that comes late, with a lease that another has replaced.
+	// A late call names a lease that has been replaced.
 	r.c.bound(3, &r.c.of[3].own, 4, &history.Op{Kind: kv.Put, Invoked: 150, Done: until + 12})
 	storetest.SameOps(t, "with an earlier lease", r.to.Since(), gone(ownKey, 3, 150, until+12))
 }
 
-// Who has the lock of a cluster by a lease holds it, until its members are told that nobody
-// does; or beyond that another has it, if nothing had told them otherwise.
+// A member that has the lock of a cluster with a lease holds it until the cluster's members learn
+// that it has no leader. If nothing has reported that, the hold ends just after another member's
+// begins.
 func TestHoldsAreRecorded(t *testing.T) {
 	r := record(t, Leases)
 	var races []uint64
@@ -197,7 +198,7 @@ func TestHoldsAreRecorded(t *testing.T) {
 	tellGone := func(revision int64) {
 		r.c.Told(3, &store.Event{What: store.Notify, Key: r.AppendKey(nil, leaderKey), Revision: revision, At: revision}, 0, 0, 300)
 	}
-	tellGone(55) // of what was before
+	tellGone(55) // before the present leader's
 	if r.c.led[1] == nobody {
 		t.Error("nobody leads by an event of before")
 	}
@@ -207,7 +208,7 @@ func TestHoldsAreRecorded(t *testing.T) {
 	}
 }
 
-// On Consul the answers to writes tell no index, and a lock is not to be had for a while.
+// On Consul, responses to writes contain no index, and a lock cannot be acquired for a while.
 func TestCallsWithLocksAreRecorded(t *testing.T) {
 	r := record(t, Locks)
 	name := sessionName([]byte(aSession))
@@ -225,7 +226,7 @@ func TestCallsWithLocksAreRecorded(t *testing.T) {
 		t.Fatalf("of a cluster it is recorded: %+v", got)
 	}
 	storetest.SameOps(t, "the leader's key", got[2:3], history.Op{Kind: kv.Range, Consistency: kv.Lease, Joined: true, Session: 9, Key: leaderKey, Read: keys.Identity(1), Mod: 40})
-	// A leader that was elected just now may know of no cluster yet.
+	// A leader that was just elected may not have the cluster yet.
 	got = r.ended(ReadCluster, 0, store.Event{})
 	if len(got) != 8 {
 		t.Fatalf("of nothing it is recorded: %+v", got)
@@ -233,8 +234,8 @@ func TestCallsWithLocksAreRecorded(t *testing.T) {
 	storetest.SameOps(t, "nothing", got[:1], history.Op{Kind: kv.Range, Consistency: kv.Lease, Session: 9, Key: 8, Outcome: kv.Stale})
 }
 
-// On ZooKeeper keys end with the sessions of connections: since they were made where the
-// connection was lost, and from now on where it is closed.
+// On ZooKeeper keys end with the sessions of connections: at any time since their creation if the
+// connection was lost, and since now if the session was closed.
 func TestCallsWithNodesAreRecorded(t *testing.T) {
 	r := record(t, Nodes)
 	join := history.Op{Kind: kv.CAS, Session: 9, Key: ownKey, Written: keys.Identity(r.first(Join, 0)), At: 50}
@@ -248,7 +249,7 @@ func TestCallsWithNodesAreRecorded(t *testing.T) {
 	r.c.lists.Begin(0)
 	r.c.lists.Add(0, AppendName(nil, 1, 0), nil, 0)
 	r.c.lists.Add(0, AppendName(nil, 2, 1), nil, 0)
-	r.c.lists.Begin(1) // of another answer that came with it
+	r.c.lists.Begin(1) // the response to another operation, which arrived together with it
 	r.c.lists.Add(1, AppendName(nil, 1, 1), nil, 0)
 	there := history.Op{Kind: kv.Exists, Consistency: kv.Local, Session: 9, Key: ownKey, At: 61, Read: history.Unseen}
 	not := there
@@ -267,20 +268,21 @@ func TestCallsWithNodesAreRecorded(t *testing.T) {
 	r.Lost(place)
 	r.Expired(place)
 	storetest.SameOps(t, "and again", r.to.Since())
-	// A node that has gone is refused, and made the next time.
+	// The put of a missing node is refused, and the next put creates the node.
 	put.Outcome, put.Read, put.At = kv.Conflict, history.Absent, 70
 	storetest.SameOps(t, "refused", r.ended(PutMember, 0, store.Event{At: 70, Outcome: kv.Conflict}), put)
 	join.Written, join.At = put.Written, 71
 	storetest.SameOps(t, "made", r.endedAt(r.first(PutMember, 0), store.Event{At: 71}, 300, 400), at(join, 300, 400))
 	r.c.Closed(500)
 	storetest.SameOps(t, "closed", r.to.Since(), gone(ownKey, 3, 500, 500))
-	// What an earlier load left may end with its session.
+	// A node of an earlier load may end with its session.
 	r = record(t, Nodes)
 	join.Written, join.At, join.Outcome, join.Read = keys.Identity(r.first(Join, 0)), 72, kv.Conflict, history.Unseen
 	storetest.SameOps(t, "there already", r.ended(Join, 0, store.Event{At: 72, Outcome: kv.Conflict}), gone(ownKey, 0, 100, 200), join)
 	read.Outcome, read.Mod, read.Read = kv.OK, 12, whose0
 	storetest.SameOps(t, "of an earlier load", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 12, Revision: 1, Value: AppendName(nil, 1, 0)}), gone(leaderKey, 0, 100, 200), read)
-	// Nobody reads it before watchers are told of its end, which is before this load's or behind it.
+	// No member reads the key before the watchers report its end, which was before this load's
+	// creation of the key or after it.
 	for made, want := range map[int64][]history.Op{0: {gone(leaderKey, 0, 0, 300)}, 13: {gone(leaderKey, 0, 100, 300)}, 12: nil} {
 		r = record(t, Nodes)
 		if made > 0 {
@@ -292,8 +294,8 @@ func TestCallsWithNodesAreRecorded(t *testing.T) {
 	}
 }
 
-// Of a session that was closed, as was answered, the end is that of what it had made: of the
-// newest version that was answered, which is that of the last call that set it.
+// A close of a session with a response ends the keys that the session created, at the newest
+// version that a response has confirmed, which is that of the last call that set the key.
 func TestWhatEndsWithASessionIsRecorded(t *testing.T) {
 	var r *recordedLoad
 	joined := func() {
@@ -306,7 +308,7 @@ func TestWhatEndsWithASessionIsRecorded(t *testing.T) {
 		return n
 	}
 	closed := func(n uint64, made int64) []history.Op {
-		r.c.SessionEnded(n, &history.Op{Kind: kv.Ephemeral, Session: 9, Invoked: 500, Done: 600, At: 90, Mod: made}) // of the first member
+		r.c.SessionEnded(n, &history.Op{Kind: kv.Ephemeral, Session: 9, Invoked: 500, Done: 600, At: 90, Mod: made}) // the first member's
 		return r.to.Since()
 	}
 	ended := func(key uint64, value, version int64) history.Op {
@@ -336,19 +338,18 @@ func TestWhatEndsWithASessionIsRecorded(t *testing.T) {
 	r.Expired(r.Place(n))
 	r.to.Since()
 	storetest.SameOps(t, "of a session that ran out", closed(n, 71))
-	put(store.Event{At: 73}) // of the node of the session that is about to end
+	put(store.Event{At: 73}) // sets the node of the session that is about to end
 	storetest.SameOps(t, "set by another session", closed(n, 71))
 
 	r.ended(Lead, 0, store.Event{At: 51})
 	storetest.SameOps(t, "of who leads", closed(r.first(Lead, 0), 51), ended(leaderKey, whose0, 51))
 
-	// Of a node whose making was not answered it is not known whose it is: an earlier load's
-	// may stand there.
+	// A node may be an earlier load's if the call that created it has no response.
 	r = record(t, Nodes)
 	r.ended(Join, 0, store.Event{Outcome: kv.TimedOut})
 	put(store.Event{At: 63})
 	storetest.SameOps(t, "perhaps made", closed(join, 50))
-	// Nor of one that was set when another may have been made.
+	// The same is true of a node that was set when another may have been created.
 	joined()
 	put(store.Event{At: 62, Outcome: kv.Conflict})
 	put(store.Event{Outcome: kv.TimedOut})
@@ -356,8 +357,7 @@ func TestWhatEndsWithASessionIsRecorded(t *testing.T) {
 	storetest.SameOps(t, "perhaps made again", closed(join, 50), own(join, 50))
 }
 
-// What watchers are told is of the keys by their numbers; a value that is not as it is made is
-// nobody's.
+// Watch events are recorded with the numbers of their keys. A damaged value belongs to no write.
 func TestWhatMembersAreToldIsRecorded(t *testing.T) {
 	r := record(t, Leases)
 	tellIt := func(key, value []byte) []history.Op {
@@ -393,7 +393,7 @@ func TestWhatMembersAreToldIsRecorded(t *testing.T) {
 	storetest.SameOps(t, "read after the load", r.to.Since(), at(history.Op{Kind: kv.Get, Key: ownKey, Done: 400, At: 60, Final: true, Read: keys.Identity(5), Mod: 40}, 0, 400))
 }
 
-// What is recorded allocates nothing.
+// Recording allocates no memory.
 func TestRecordingDoesNotAllocate(t *testing.T) {
 	for _, way := range []Way{Leases, Locks, Nodes} {
 		r := record(t, way)

@@ -6,12 +6,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// values is the memory in which a value is made once more.
+// values holds memory in which a value is made again, for comparison.
 type values struct{ key, value []byte }
 
-// identity is which write a value of a key is of: the call that says how far the database was
-// written to, or the member whose name it is. Of those that nobody writes in the load it is
-// that of what is there before. A value that is not as it is made is nobody's.
+// identity returns the identity of the write of a key's value: the call that the log position
+// identifies, or the member in a leader's key. A key that the load does not write has the identity
+// of its preloaded value. A damaged value has the identity Nobodys.
 func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	s, v := c.script, &c.values
 	each := uint64(s.PerCluster()) // #nosec G115 -- a count
@@ -51,7 +51,7 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	return keys.Identity(n)
 }
 
-// constant is the identity of a value that is always the same.
+// constant returns the identity of a value that never changes.
 func constant(value []byte, is string) uint64 {
 	if string(value) != is {
 		return keys.Nobodys
@@ -59,7 +59,7 @@ func constant(value []byte, is string) uint64 {
 	return keys.Identity(0)
 }
 
-// lastName is the name with which a history ends.
+// lastName returns the last name in a history.
 func lastName(value []byte) []byte {
 	value = bytes.TrimSuffix(value, []byte(`"]]`))
 	return value[bytes.LastIndexByte(value, '"')+1:]

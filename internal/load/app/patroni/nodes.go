@@ -10,12 +10,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// nodes is the way of stores whose sessions are their connections', and whose keys can end
-// with them. A member holds the session of its connection, which its calls keep alive: one
-// that sends nothing any more has died.
+// nodes implements way for stores in which a connection has a session, and keys can end with it. A
+// member's calls keep its connection's session alive, so a member that sends nothing has died.
 type nodes struct {
 	ttl  time.Duration
-	gone []bool // by member: its key is not there, because its session ended
+	gone []bool // by member: its key does not exist, because its session ended
 }
 
 func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
@@ -27,7 +26,7 @@ func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 		if e.Key == FirstMember {
 			s.key = append(s.key, MemberPath...)
 		}
-		if s.records != nil { // by a call, which is the same request, and hands out the names
+		if s.records != nil { // the same request as a call, whose names are passed on
 			s.one(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Local | call.KeysOnly})
 			op.Call = &s.call
 			s.hear(op)
@@ -49,7 +48,7 @@ func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 	if e.Call != PutMember {
 		return
 	}
-	// One that is not there any more is created as one that ends with the session.
+	// A missing key is created as one that ends with the session.
 	put := call.Part{Action: call.Write, Flags: call.Existing, Key: s.key, Value: s.text()}
 	if w.gone[all] {
 		put.Flags = call.Ephemeral
@@ -61,7 +60,7 @@ func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 	op.Key, op.Value, op.Call = nil, nil, &s.call
 }
 
-// created is what goes to its end with a call that creates a member's key, and does not set it.
+// created marks a call, until its end, that creates a member's key and does not set it.
 const created = 1
 
 func (w *nodes) took(int, *store.Event) []byte { return nil }
@@ -72,12 +71,12 @@ func (w *nodes) kept([]int64)                  {}
 func (w *nodes) granted(*store.Event) int64    { return 0 }
 func (w *nodes) lives() time.Duration          { return w.ttl }
 
-// watching implements way: each member has a watch of the leader's key, which fires once and
-// is set again, on its own connection.
+// watching implements way. Each member has a one-shot watch on the leader's key, on its own
+// connection, and sets it again after each event.
 func (w *nodes) watching(s *Script, p *watch.Plan) {
 	p.Sink.Coalesced = true
 	dies := s.Dies(s.length) > 0
-	// What is asked on the connection of one that is to die would keep its session alive.
+	// Progress requests on the connection of a member that dies would keep its session alive.
 	p.Silent = func(n uint32) bool {
 		cluster, member := s.memberAt(int(n))
 		return dies && member == 0 && cluster < s.Storm

@@ -1,6 +1,6 @@
-// Package patroni is the load that Patroni puts on its store: clusters of PostgreSQL
-// whose members each keep a session and a key of their own, and of which the leader holds
-// a lock. docs/explanation/applications.md says where each number comes from.
+// Package patroni imitates the calls of Patroni, which keeps PostgreSQL available. Each member of a
+// PostgreSQL cluster has a session and a key, and the leader holds a lock.
+// docs/explanation/applications.md gives the source of each number.
 package patroni
 
 import (
@@ -12,20 +12,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Name is what scenario files call the application.
+// Name is the application's name in scenario files.
 const Name = "patroni"
 
-// maxMembers is how many members there are at most: each has two connections.
+// maxMembers limits the members of a load, because each has two connections.
 const maxMembers = 100_000
 
-// keyNames matches the names of its keys after the prefix.
+// keyNames matches the application's keys without their prefix.
 var keyNames = regexp.MustCompile(`^pg-\d{6}(/|$)`)
 
-// Application is an application.Application.
+// Application implements application.Application.
 type Application struct{}
 
-// Definition implements application.Application. The defaults are Patroni's own, but for
-// how many there are.
+// Definition implements application.Application. The defaults are Patroni's, except for the numbers
+// of clusters and members.
 func (Application) Definition() application.Definition {
 	return application.Definition{
 		Name: Name, Meaning: "Patroni, which keeps PostgreSQL available", Prefix: "/service/", Names: keyNames,
@@ -60,8 +60,7 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 	return "", ""
 }
 
-// Profile implements application.Application. Failovers are not part of what is sent in
-// the mean.
+// Profile implements application.Application. The mean rates do not include failovers.
 func (Application) Profile(s application.Settings, way int) application.Profile {
 	c := ConfigOf(s, 0, Way(way))
 	rates := c.Rates()

@@ -22,8 +22,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// saidOf is how a call of a failover is said. Which members the JSON of a member's key has
-// in it changes with what PostgreSQL is at, from call to call.
+// saidOf returns the call and form of a call in a failover. The members in the JSON of a member's
+// key are left out, because they change with PostgreSQL's state from call to call.
 func (h *heard) saidOf() string {
 	said := h.call + ": " + h.form
 	if h.call == "put member" {
@@ -32,8 +32,9 @@ func (h *heard) saidOf() string {
 	return said
 }
 
-// loopsOf are the loops of a member, in their order: each begins with the renewal or, where
-// a cluster is read, with the reading of it. Pings and watchers have times of their own.
+// loopsOf returns the loops of a member in order. Each starts with the renewal, or with the read of
+// the cluster if members read it. Pings and watchers are left out, because they have times of their
+// own.
 func loopsOf(all []heard, who string, way data.Way) (loops [][]heard) {
 	begin := "read cluster"
 	if way == data.Leases {
@@ -53,7 +54,7 @@ func loopsOf(all []heard, who string, way data.Way) (loops [][]heard) {
 	return loops
 }
 
-// with finds the last loop that has a call.
+// with returns the index of the last loop that has a call, or -1.
 func with(loops [][]heard, call string) int {
 	for i, loop := range slices.Backward(loops) {
 		if slices.ContainsFunc(loop, func(h heard) bool { return strings.HasSuffix(h.call, call) }) {
@@ -63,10 +64,10 @@ func with(loops [][]heard, call string) int {
 	return -1
 }
 
-// failover is how the calls of its loops are said, by whose and which loop it is.
+// failover holds the calls of each loop, by the member's role and the loop.
 type failover map[string][]string
 
-// raced is the end of the call by which a member races.
+// raced is the suffix of the call with which a member races.
 const raced = " leader"
 
 // races reports whether a loop has that call.
@@ -76,11 +77,11 @@ func races(loop []heard) bool {
 	})
 }
 
-// failoverOf finds a failover in what was heard: of the winner the loop in which it raced and
-// the one behind it, the one in which it tells of its promotion and the one behind that, from
-// which on it is like any leader; of losers the loop in which they raced and the one behind it.
-// In between are loops while PostgreSQL is promoted, in which nothing is put but members' keys.
-// Who is late finds the leader's key taken, and does not race.
+// failoverOf returns the failover in the observed requests. It has these loops of the winner: the
+// one with the race and the next one, and the one that reports the promotion and the next one,
+// which is like that of any leader. It also has a loser's loop with the race and the next one. The
+// loops between them, during PostgreSQL's promotion, put only members' keys. A member that is late
+// finds the leader's key taken, and does not race.
 func failoverOf(t *testing.T, all []heard, way data.Way) (f failover, ok bool) {
 	t.Helper()
 	slices.SortStableFunc(all, func(a, b heard) int { return a.at.Compare(b.at) })
@@ -91,7 +92,7 @@ func failoverOf(t *testing.T, all []heard, way data.Way) (f failover, ok bool) {
 	winner := all[told].who
 	won := loopsOf(all, winner, way)
 	race, history := slices.IndexFunc(won, races), with(won, "put history")
-	if race < 0 || race >= history || history+2 >= len(won) { // the last one may not be over
+	if race < 0 || race >= history || history+2 >= len(won) { // the last loop may not be complete
 		return nil, false
 	}
 	f = failover{"the winner's race": said(won[race]), "its promotion": said(won[history]), "the loop behind that": said(won[history+1])}
@@ -114,7 +115,7 @@ func failoverOf(t *testing.T, all []heard, way data.Way) (f failover, ok bool) {
 			return nil, false
 		}
 		lost := loops[race]
-		if way == data.Leases { // if what its key says has changed by then
+		if way == data.Leases { // it is only sent if the member's value has changed
 			lost = slices.DeleteFunc(lost, func(h heard) bool { return h.call == "put member" })
 		}
 		f["a loser's race"] = said(lost)
@@ -123,8 +124,8 @@ func failoverOf(t *testing.T, all []heard, way data.Way) (f failover, ok bool) {
 	return f, all[len(all)-1].at.After(over.Add(time.Second))
 }
 
-// behind has the loop that follows a race. Where members wake each other, they begin it when
-// others have put something, and put their key if what that says has changed.
+// behind adds the loop after a race. It is left out if members wake each other, because then other
+// members' writes start it, and it puts the member's key only if its value has changed.
 func (f failover) behind(way data.Way, name string, loops [][]heard) {
 	if way == data.Leases || len(loops) == 0 {
 		return
@@ -132,7 +133,7 @@ func (f failover) behind(way data.Way, name string, loops [][]heard) {
 	f[name] = said(loops[0])
 }
 
-// others are those who call beside one.
+// others returns the names of all callers except one.
 func others(all []heard, one string) (names []string) {
 	for _, h := range all {
 		if h.who != one && !slices.Contains(names, h.who) {
@@ -142,7 +143,7 @@ func others(all []heard, one string) (names []string) {
 	return names
 }
 
-// said is how the calls of a loop are said.
+// said returns the calls and forms of a loop.
 func said(loop []heard) (all []string) {
 	for _, h := range loop {
 		all = append(all, h.saidOf())
@@ -150,12 +151,12 @@ func said(loop []heard) (all []string) {
 	return all
 }
 
-// failsOver starts a cluster of three real members, kills the one that leads and its
-// PostgreSQL, and sends our load of one such cluster, whose leader dies: the member that
-// takes its place, and the one that does not, send the same calls in both.
+// failsOver starts a cluster of three real members, kills the leader and its PostgreSQL, and sends
+// the load of one such cluster whose leader dies. The winner and the loser of the race must send
+// the same calls in both.
 func failsOver(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniConfig, endpoint string, real, ours *calls) {
 	t.Helper()
-	// What has been started dies with the thread that started it.
+	// Started processes end with the thread that started them.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	theirs.Members, theirs.LoopWait, theirs.RetryTimeout, theirs.TTL = c.Members, c.LoopWait, c.RetryTime, c.TTL
@@ -216,7 +217,7 @@ func failsOver(t *testing.T, c *data.Config, st store.Store, theirs servers.Patr
 	}
 }
 
-// show logs the calls behind the race.
+// show logs the calls after the race.
 func show(t *testing.T, whose string, all []heard) {
 	t.Helper()
 	var text strings.Builder
@@ -227,15 +228,15 @@ func show(t *testing.T, whose string, all []heard) {
 	t.Logf("%s:\n%s", whose, text.String())
 }
 
-// forget forgets what was heard up to now.
+// forget discards the requests observed so far.
 func (l *calls) forget() {
 	l.mu.Lock()
 	l.all = nil
 	l.mu.Unlock()
 }
 
-// loaded are the calls of a load of ours behind what comes before it. Watches that fire once
-// are set by reads of their own, where Patroni sets them by its read of the leader's key.
+// loaded returns the calls of the load, without its preparation. It leaves out the reads that set
+// one-shot watches, because Patroni sets them with its read of the leader's key.
 func (l *calls) loaded() []heard {
 	all := slices.DeleteFunc(l.heard(), func(h heard) bool { return h.sets })
 	slices.SortStableFunc(all, func(a, b heard) int { return a.at.Compare(b.at) })
@@ -243,7 +244,7 @@ func (l *calls) loaded() []heard {
 	return all[max(renewed-1, 0):]
 }
 
-// dies sends our load of one cluster whose leader dies.
+// dies sends the load of one cluster whose leader dies.
 func dies(t *testing.T, st store.Store, endpoint string, c data.Config) error {
 	length := c.TTL + 2*c.LoopWait
 	for c.Dies(length) == 0 {
@@ -264,8 +265,7 @@ func dies(t *testing.T, st store.Store, endpoint string, c data.Config) error {
 	return nil
 }
 
-// TestCallsOfAFailoverAreThoseOfARealPatroni compares what real Patroni members send when
-// their leader has died with what our load sends, on etcd.
+// After a leader's death, real Patroni members and the load send the same calls to etcd.
 func TestCallsOfAFailoverAreThoseOfARealPatroni(t *testing.T) {
 	settle.LongOnly(t, "the comparison with one store")
 	c := data.Config{Clusters: 1, Members: 3, Written: 1, Storm: 1, LoopWait: 2 * time.Second, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
@@ -278,7 +278,7 @@ func TestCallsOfAFailoverAreThoseOfARealPatroni(t *testing.T) {
 	failsOver(t, &c, etcdgateway.New(), servers.PatroniConfig{Etcd: through}, ours.listen(t, etcd), theirs, ours.calls)
 }
 
-// TestCallsOfAFailoverOnConsulAreThoseOfARealPatroni is the same on Consul.
+// After a leader's death, real Patroni members and the load send the same calls to Consul.
 func TestCallsOfAFailoverOnConsulAreThoseOfARealPatroni(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
@@ -288,7 +288,7 @@ func TestCallsOfAFailoverOnConsulAreThoseOfARealPatroni(t *testing.T) {
 	overheardFailover(t, data.Locks, st, servers.PatroniConfig{Consul: through}, theirs, endpoint)
 }
 
-// TestCallsOfAFailoverOnZooKeeperAreThoseOfARealPatroni is the same on ZooKeeper.
+// After a leader's death, real Patroni members and the load send the same calls to ZooKeeper.
 func TestCallsOfAFailoverOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 	settle.LongOnly(t, "the comparison with one store")
 	if testing.Short() {
@@ -299,10 +299,10 @@ func TestCallsOfAFailoverOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 	overheardFailover(t, data.Nodes, st, servers.PatroniConfig{ZooKeeper: through}, theirs, endpoint)
 }
 
-// members are so many that one wins a race and one loses it.
+// members is enough for a winner and a loser of a race.
 const members = 3
 
-// overhearEach has a recorder before each of the members.
+// overhearEach starts a recorder in front of each member.
 func overhearEach(t *testing.T, endpoint string, st store.Tapped) (through []string, heard *calls) {
 	heard = new(calls)
 	for i := range members {

@@ -18,16 +18,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// heard is a request that passed.
+// heard is an observed request.
 type heard struct {
 	at   time.Time
 	who  string // a member, or a connection
 	call string // such as "put member"
 	sets bool   // it is a read that sets a watch
-	form string // how it is said: which members its JSON has, and that of the value it writes
+	form string // the object's members, and those of the value that it writes
 }
 
-// calls are those that were heard.
+// calls holds the observed requests.
 type calls struct {
 	mu  sync.Mutex
 	all []heard
@@ -45,26 +45,26 @@ func (l *calls) heard() []heard {
 	return slices.Clone(l.all)
 }
 
-// form is the names of an object's members.
+// form returns the names of an object's members.
 func form(m map[string]any) string {
 	return strings.Join(slices.Sorted(maps.Keys(m)), " ")
 }
 
-// formOf is that of a value which may be an object.
+// formOf returns the form of a value that may be an object.
 func formOf(value []byte) string {
 	var v map[string]any
 	if json.Unmarshal(value, &v) != nil {
 		return ""
 	}
-	delete(v, "slots") // of which there are as many as members
+	delete(v, "slots") // it has as many entries as there are members
 	return " of " + form(v)
 }
 
-// loop is what is sent in one loop of a cluster.
+// loop counts the calls of one loop of a cluster.
 type loop map[string]int
 
-// loops are what is sent around each time that a leader puts the status: what belongs to
-// the loop before, such as pings, is over a good third of a loop behind its beginning.
+// loops returns the calls around each put of the status by a leader. Calls of the previous loop,
+// such as pings, end within a good third of a loop after the start.
 func loops(all []heard, loopWait time.Duration) (found [][]heard) {
 	var begins []time.Time
 	for _, h := range all {
@@ -84,8 +84,7 @@ func loops(all []heard, loopWait time.Duration) (found [][]heard) {
 	return found
 }
 
-// usual is the loop that is the most frequent, how often it is there, and how its calls
-// are said.
+// usual returns the most frequent loop, how often it occurs, and the forms of its calls.
 func usual(all [][]heard) (most loop, times int, forms map[string]map[string]bool) {
 	n, said := map[string]int{}, map[string]map[string]map[string]bool{}
 	for _, calls := range all {
@@ -110,8 +109,9 @@ func usual(all [][]heard) (most loop, times int, forms map[string]map[string]boo
 	return most, times, forms
 }
 
-// alike starts a cluster of real members as theirs says, has its database written to, and
-// sends our load of one such cluster: in a loop, both send the same calls, said alike.
+// alike starts a cluster of real members with the given configuration, writes to its database, and
+// then sends the load of one such cluster. Both must send the same calls, of the same form, in a
+// loop.
 func alike(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniConfig, endpoint string, real, ours *calls) {
 	t.Helper()
 	const enough = 5
@@ -129,7 +129,7 @@ func alike(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniC
 		theirLoop, times, said = usual(loops(real.heard(), c.LoopWait))
 		return times >= enough
 	})
-	// Not before: what has been started dies with the thread that started it.
+	// This is not started earlier, because started processes end with the thread that started them.
 	res := send(t, st, endpoint, *c, 10*c.LoopWait)
 	if res.Measured.Outcomes[kv.OK] != res.Measured.Due {
 		t.Errorf("our load failed: %v %v", res.Measured.Outcomes, res.Measured.ErrorTexts)
@@ -148,7 +148,7 @@ func alike(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniC
 	t.Logf("in each loop of a cluster of %d: %v", c.Members, theirLoop)
 }
 
-// wait asks until it is so, or the test's time has run out.
+// wait waits until a condition holds, or fails the test after three minutes.
 func wait(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

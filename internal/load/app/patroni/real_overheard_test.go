@@ -20,15 +20,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// overheard keeps what passed a relay, as our recorder understands it.
+// overheard keeps the calls that pass a relay, as the passive decoder understands them.
 type overheard struct {
 	*calls
-	who   string // who made the calls; "": the connection says it
+	who   string // the sender; "": the connection identifies it
 	t     testing.TB
 	began time.Time
 }
 
-// listen is before a member until the test ends; it returns its own HOST:PORT.
+// listen serves a relay to a member until the test ends, and returns its HOST:PORT.
 func (o *overheard) listen(t *testing.T, to string, tapped store.Tapped) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -86,7 +86,7 @@ func (o *overheard) Call(c *call.Call) {
 	o.add(h)
 }
 
-// TestCallsPerLoopOnConsulAreThoseOfARealPatroni is the same on Consul.
+// As TestCallsPerLoopAreThoseOfARealPatroni, on Consul.
 func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 	settle.LongOnly(t, "the comparison with one store")
 	if testing.Short() {
@@ -99,8 +99,7 @@ func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 	alike(t, &c, st, servers.PatroniConfig{Consul: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
 }
 
-// TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni is the same on ZooKeeper. In loops of
-// 6 s there are three pings for sure.
+// As TestCallsPerLoopAreThoseOfARealPatroni, on ZooKeeper. Loops of 6 s always have three pings.
 func TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 	settle.LongOnly(t, "the comparison with one store")
 	if testing.Short() {

@@ -22,17 +22,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// listener passes requests on to an etcd, and keeps what they were, and who made them: it
-// says so itself, or the connection.
+// listener is a proxy of an etcd. It keeps each request with its sender, which is who or the
+// connection's address.
 type listener struct {
 	*calls
 	who string
 }
 
-// listen is before an etcd until the test ends; it returns its own HOST:PORT.
+// listen serves the proxy until the test ends, and returns its HOST:PORT.
 func (l *listener) listen(t *testing.T, etcd string) string {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: etcd})
-	proxy.FlushInterval = -1                    // watchers' answers have no end
+	proxy.FlushInterval = -1                    // responses of watches do not end
 	proxy.ErrorLog = log.New(io.Discard, "", 0) // clients end their requests
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -46,7 +46,7 @@ func (l *listener) listen(t *testing.T, etcd string) string {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// understand says what a request does, and how it is said.
+// understand sets the call and form of a request.
 func (h *heard) understand(body []byte) {
 	var m map[string]any
 	if json.Unmarshal(body, &m) != nil {
@@ -69,14 +69,14 @@ func (h *heard) understand(body []byte) {
 	}
 }
 
-// put understands what writes a key.
+// put sets the call and form of a write of a key.
 func (h *heard) put(call string, m map[string]any) {
 	value, _ := base64.StdEncoding.DecodeString(fmt.Sprint(m["value"]))
 	h.call = call + nameOf(m)
 	h.form += formOf(value)
 }
 
-// txn understands a transaction: its guards, and what it does if they hold.
+// txn sets the call and form of a transaction: its guards, and the operations under them.
 func (h *heard) txn(m map[string]any) {
 	for _, one := range list(m["compare"]) {
 		guarded := nameOf(one)
@@ -90,7 +90,7 @@ func (h *heard) txn(m map[string]any) {
 	}
 }
 
-// list is what is in an array of objects.
+// list returns the objects in an array.
 func list(v any) (all []map[string]any) {
 	of, _ := v.([]any)
 	for _, one := range of {
@@ -101,7 +101,7 @@ func list(v any) (all []map[string]any) {
 	return all
 }
 
-// nameOf is which of a cluster's keys an object is of.
+// nameOf returns which of a cluster's keys an object contains.
 func nameOf(m map[string]any) string {
 	key, _ := base64.StdEncoding.DecodeString(fmt.Sprint(m["key"]))
 	_, interval := m["range_end"]
@@ -115,9 +115,8 @@ func nameOf(m map[string]any) string {
 	return parts[len(parts)-1]
 }
 
-// TestCallsPerLoopAreThoseOfARealPatroni compares what two real Patroni members with a
-// PostgreSQL each send to a real etcd, while their database is written to, with what our load of one
-// such cluster sends to it: how many of which call in each loop, and how each is written.
+// Two real Patroni members, each with a PostgreSQL whose database is written to, and the load of
+// one such cluster send the same calls to a real etcd in each loop, in the same form.
 func TestCallsPerLoopAreThoseOfARealPatroni(t *testing.T) {
 	const loopWait = 2 * time.Second
 	c := data.Config{Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}

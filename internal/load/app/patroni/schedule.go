@@ -7,36 +7,35 @@ import (
 	"time"
 )
 
-// Entry is a call that becomes due.
+// Entry is a scheduled call.
 type Entry struct {
 	Call Call
-	// Who makes it: the cluster's leader, or the Who-th of its other members, from 1. Of a
-	// cluster whose first leader has died these are the members that are left.
+	// Who makes the call: 0 for the cluster's leader, or n for the n-th of its other members. After
+	// the first leader's death these are the members that are left.
 	Who uint8
-	// After says that it belongs to a failover, and waits until the leader's key is gone;
-	// what is not of the Race also until somebody has won that.
+	// After is set if the call belongs to a failover and waits until the leader's key is gone.
+	// Unless Race is set, it also waits until a member has won the race.
 	After bool
-	// Race says that it is of a member that races, or takes its place when a cluster
-	// begins, who is member Who.
+	// Race is set if the call belongs to a member that races, or that starts with its cluster. Who
+	// is then the member's number.
 	Race    bool
-	Key     Key // ReadKey: which; ListKeys: FirstMember for the members, else all
+	Key     Key // ReadKey: the key; ListKeys: FirstMember lists the members, any other value all keys
 	Cluster uint32
 }
 
-// Schedule is what becomes due in a load, in its order.
+// Schedule lists the calls of a load in the order of their due times.
 type Schedule struct {
-	Due     []int64 // nanoseconds since the load began
+	Due     []int64 // nanoseconds since the start of the load
 	Entries []Entry
 }
 
-// promotedAfter is when, since the leader's key is gone, the winner of the race begins its
-// first loop as a leader like any: PostgreSQL's promotion took as long. It begins it as soon
-// as it has told of that promotion, and puts what changed by it, whether its database is
-// written to or not.
+// promotedAfter is the time from the end of the leader's key to the winner's first loop as an
+// ordinary leader, which is how long PostgreSQL's promotion took. Just before, the winner reports
+// its promotion in the store, even if its database is not written to.
 const promotedAfter = 1800 * time.Millisecond
 
-// sessionStep is by how much later than its timeout a connection's session ends: ZooKeeper
-// looks at each tick, of 2 s unless it is told otherwise.
+// sessionStep is how much later than its timeout a connection's session may end. ZooKeeper looks
+// for expired sessions at each tick, by default every 2 s.
 const sessionStep = 2 * time.Second
 
 type due struct {
@@ -51,8 +50,7 @@ type maker struct {
 	all    []due
 }
 
-// NewSchedule makes the calls that become due in a time. The same configuration makes the
-// same schedule.
+// NewSchedule returns the schedule of a load. It depends only on the configuration and the length.
 func NewSchedule(c Config, length time.Duration) *Schedule {
 	m := maker{Config: c, length: length, random: rand.New(rand.NewPCG(c.Seed, 0x7067))}
 	dies := c.Dies(length)
@@ -73,9 +71,8 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 	return s
 }
 
-// Dies is when the leaders die that die at once, in a load of that length: so that the
-// last of their leases expires, and a loop follows, before its end. 0: it is too short
-// for that, and none dies.
+// Dies returns when the leaders die in a load of the given length, early enough for the last lease
+// to expire, and a loop to follow, before the end. 0: no leader dies, or the load is too short.
 func (c *Config) Dies(length time.Duration) time.Duration {
 	rest := length - c.TTL - c.LoopWait - promotedAfter
 	if c.Way == Nodes { // the last sign of life is a ping, and sessions end in steps
@@ -93,7 +90,7 @@ func (m *maker) add(at time.Duration, e Entry) {
 	}
 }
 
-// loops adds a cluster's loops from a time up to another.
+// loops adds a cluster's loops that start in the given interval.
 func (m *maker) loops(cluster uint32, from, to time.Duration) {
 	e, written := Entry{Cluster: cluster}, m.written(cluster)
 	for at := from; at < to; at += m.LoopWait {
@@ -111,9 +108,9 @@ func (m *maker) loops(cluster uint32, from, to time.Duration) {
 // written reports whether a cluster's database is written to.
 func (m *maker) written(cluster uint32) bool { return int(cluster) < m.Written }
 
-// apart adds the loops of those that are left behind a failover, where nothing that a leader
-// puts wakes the others: it begins its own when it has been promoted, and each of the others
-// a loop's wait behind the one in which it raced.
+// apart adds the loops of the members that are left after a failover, if no write of a leader wakes
+// the others. The new leader's loops start when it has been promoted, and each other member's one
+// loop-wait after the loop in which it raced.
 func (m *maker) apart(e Entry, expires time.Duration, loop func(e Entry, at time.Duration, written bool)) {
 	for who := range m.Members - 1 {
 		e.Who = uint8(who)
@@ -129,20 +126,20 @@ func (m *maker) apart(e Entry, expires time.Duration, loop func(e Entry, at time
 	}
 }
 
-// between is a time from 0 to below d.
+// between returns a random duration from 0 to below d.
 func (m *maker) between(d time.Duration) time.Duration {
 	return time.Duration(m.random.Int64N(int64(max(d, 1))))
 }
 
-// begin adds what a cluster begins with in the load.
+// begin adds the calls with which a cluster starts in the load.
 func (m *maker) begin(cluster uint32, at time.Duration) {
 	if m.Way == Nodes {
 		m.join(cluster, at)
 	}
 }
 
-// failover adds the loops of a cluster whose leader dies: it sends nothing any more, its
-// lease expires, the others race for its key.
+// failover adds the loops of a cluster whose leader dies. The leader sends nothing after that, its
+// lease expires, and the other members race for its key.
 func (m *maker) failover(cluster uint32, phase, dies time.Duration) {
 	m.begin(cluster, phase)
 	m.loops(cluster, phase, dies)
@@ -157,7 +154,7 @@ func (m *maker) failover(cluster uint32, phase, dies time.Duration) {
 	}
 }
 
-// Kinds is how many calls of each kind there are.
+// Kinds returns the number of calls of each kind.
 func (s *Schedule) Kinds() (n [NumCalls]uint64) {
 	for _, e := range s.Entries {
 		n[e.Call]++

@@ -2,21 +2,21 @@ package patroni
 
 import "time"
 
-// Within a loop, as seen of Patroni 4.1.5 on loopback: the leader puts the status when its
-// lease is renewed and then its own key; the status wakes the others.
+// Delays within a loop, as observed with Patroni 4.1.5 on loopback. The leader puts the status when
+// its lease is renewed, and then its own key. The status wakes the replicas.
 const (
 	statusAfter = 50 * time.Millisecond
 	memberAfter = 110 * time.Millisecond
-	wokenAfter  = 110 * time.Millisecond // of the leader's renewal
-	putAfter    = 50 * time.Millisecond  // of a replica's renewal
-	// restAfter is how much later than the leader a replica looks where nothing wakes it.
+	wokenAfter  = 110 * time.Millisecond // after the leader's renewal
+	putAfter    = 50 * time.Millisecond  // after a replica's renewal
+	// restAfter is the delay of a replica after the leader if no change wakes it.
 	restAfter = 500 * time.Millisecond
-	// spread is by how much replicas differ.
+	// spread is the range of the replicas' random delays.
 	spread = 30 * time.Millisecond
 )
 
-// After a failover, since the leader's key is gone: the race, the winner's key, the losers'
-// read; the new leader's key wakes all.
+// Delays after the end of the leader's key: the race, the losers' reads, the winner's key, and the
+// renewals of all members that the new leader's key wakes.
 const (
 	raceAfter = 40 * time.Millisecond
 	readAfter = 60 * time.Millisecond
@@ -24,8 +24,8 @@ const (
 	newAfter  = 160 * time.Millisecond
 )
 
-// toldStep is between the calls with which a new leader tells of its promotion, and the
-// first of its next loop.
+// toldStep is the delay between the calls with which a new leader reports its promotion, and before
+// its next loop.
 const toldStep = 50 * time.Millisecond
 
 func (m *maker) leaseLoop(e Entry, at time.Duration, members int, written bool) {
@@ -51,10 +51,10 @@ func (m *maker) leaseLoop(e Entry, at time.Duration, members int, written bool) 
 	}
 }
 
-// leaseFailover adds what those that are left send since the leader's last loop.
+// leaseFailover adds the calls of the members that are left, since the leader's last loop.
 func (m *maker) leaseFailover(cluster uint32, last, expires time.Duration) {
 	left := m.Members - 1
-	for at := last + m.LoopWait; at < expires; at += m.LoopWait { // nothing wakes the others
+	for at := last + m.LoopWait; at < expires; at += m.LoopWait { // no change wakes the replicas
 		for who := range left {
 			m.add(at+restAfter+m.between(spread), Entry{Call: RenewReplica, Who: uint8(who + 1), Cluster: cluster})
 		}
@@ -85,7 +85,7 @@ func (m *maker) leaseFailover(cluster uint32, last, expires time.Duration) {
 	}
 }
 
-// every adds calls one behind the other.
+// every adds calls one after the other.
 func (m *maker) every(at time.Duration, e Entry, calls ...Call) {
 	for _, e.Call = range calls {
 		m.add(at, e)

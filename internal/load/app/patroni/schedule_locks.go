@@ -2,25 +2,25 @@ package patroni
 
 import "time"
 
-// Of the way Locks, as seen of Patroni 4.1.5 on loopback: the cluster is read, the session
-// renewed, and then is put what is to be put, one behind the other. A replica's loop
-// begins when its query for the leader's key returns, which the store lets it do up to a
-// sixteenth of the wait late, or at once when the key changes.
+// Delays in Locks, as observed with Patroni 4.1.5 on loopback. A member reads the cluster, renews
+// its session, and writes its keys, one call after the other. A replica's loop starts when its
+// query for the leader's key returns: at once if the key changes, and otherwise up to a sixteenth
+// of the wait late, which the store adds.
 const (
 	lockStep = 3 * time.Millisecond
-	// asksAfter is how long a member that races asks the other members how they are.
+	// asksAfter is how long a racing member queries the state of the other members.
 	asksAfter = 95 * time.Millisecond
-	// waitJitter is the part of its wait by which a query returns late at most.
+	// A query returns late by at most its wait divided by waitJitter.
 	waitJitter = 16
 )
 
-// QueryWait is how long a query waits so that there is one in each loop in the mean. A
-// Patroni asks it to wait until its next loop is due.
+// QueryWait returns the wait of a query that leads to one query per loop on average. Patroni waits
+// until its next loop is due.
 func (c *Config) QueryWait() time.Duration {
 	return c.LoopWait * (2 * waitJitter) / (2*waitJitter + 1)
 }
 
-// steps adds calls one behind the other.
+// steps adds calls one after the other.
 func (m *maker) steps(at time.Duration, e Entry, calls ...Call) {
 	for _, call := range calls {
 		e.Call = call
@@ -57,7 +57,7 @@ func (m *maker) lockReplica(e Entry, at time.Duration, written bool) {
 	}
 }
 
-// lockFailover adds what those that are left send since the leader's last loop.
+// lockFailover adds the calls of the members that are left, since the leader's last loop.
 func (m *maker) lockFailover(cluster uint32, last, expires time.Duration) {
 	left := m.Members - 1
 	e := Entry{Cluster: cluster}

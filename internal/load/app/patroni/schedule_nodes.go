@@ -2,27 +2,27 @@ package patroni
 
 import "time"
 
-// Of the way Nodes, as seen of Patroni 4.1.5 on loopback: each member reads the names of
-// its cluster's keys and of its members, and each of those keys, one behind the other;
-// then is put what is to be put; and pings follow until the next loop.
+// Delays in Nodes, as observed with Patroni 4.1.5 on loopback. A member lists its cluster's keys
+// and members, reads each of those keys, one call after the other, and then writes its keys. Pings
+// follow until the next loop.
 const (
 	nodeStep = time.Millisecond
-	// nodeSpread is by how much replicas look later than their leader: what wakes nobody
-	// ends half a second late.
+	// nodeSpread is the range of the replicas' delays after the leader: a wait that no change ends
+	// is half a second longer.
 	nodeSpread = 500 * time.Millisecond
-	// nodeAsks is how long a member that races asks the other members how they are.
+	// nodeAsks is how long a racing member queries the state of the other members.
 	nodeAsks = 35 * time.Millisecond
 )
 
-// keysRead is how many keys are read in each loop beside the members'. There is a history,
-// which is another, once there was a failover.
+// keysRead is the number of keys besides the members' that each loop reads. After the first
+// failover the loop also reads the history.
 const keysRead = 4
 
-// reading is how many calls a member reads its cluster with.
+// reading returns the number of calls with which a member reads its cluster.
 func (c *Config) reading() int { return 2 + keysRead + c.Members }
 
-// join adds how a cluster begins, whose sessions are those of the load's connections: the
-// members create their keys, and the first of them takes the leader's.
+// join adds the start of a cluster whose sessions belong to the load's connections: the members
+// create their keys, and the first member takes the leader's key.
 func (m *maker) join(cluster uint32, at time.Duration) {
 	e := Entry{Cluster: cluster, Race: true}
 	for who := range m.Members {
@@ -33,9 +33,8 @@ func (m *maker) join(cluster uint32, at time.Duration) {
 	m.add(at, e)
 }
 
-// reads adds how a member reads its cluster, and returns when it has: without the leader's
-// key where that is not there, and without the history before there is one. Behind a
-// failover the first of the members is not there.
+// reads adds the calls with which a member reads its cluster, and returns when they end. leader and
+// history report whether those keys exist. After a failover the first member's key does not exist.
 func (m *maker) reads(at time.Duration, e Entry, leader, history bool) time.Duration {
 	add := func(call Call, k Key) {
 		e.Call, e.Key = call, k
@@ -68,7 +67,7 @@ func (m *maker) nodeLoop(e Entry, at time.Duration, members int, written bool) {
 	}
 }
 
-// nodeMember adds a member's loop, and its pings up to the next.
+// nodeMember adds a member's loop, and its pings before the next.
 func (m *maker) nodeMember(e Entry, at time.Duration, written bool) {
 	leads := e.Who == 0
 	if !leads {
@@ -88,7 +87,7 @@ func (m *maker) nodeMember(e Entry, at time.Duration, written bool) {
 	m.ping(e, at, n, every)
 }
 
-// ping adds a member's pings behind what it has sent.
+// ping adds n pings of a member after its last call.
 func (m *maker) ping(e Entry, at time.Duration, n int, every time.Duration) {
 	if e.Call = RenewReplica; e.Who == 0 {
 		e.Call = RenewLeader
@@ -99,7 +98,7 @@ func (m *maker) ping(e Entry, at time.Duration, n int, every time.Duration) {
 	}
 }
 
-// nodeLast is when, behind the beginning of its last loop, a leader has sent its last ping.
+// nodeLast returns the time from the start of a leader's last loop to its last ping.
 func (m *maker) nodeLast(written bool) time.Duration {
 	n, every := m.pings()
 	last := time.Duration(m.reading())*nodeStep + time.Duration(n)*every
@@ -109,7 +108,7 @@ func (m *maker) nodeLast(written bool) time.Duration {
 	return last
 }
 
-// nodeFailover adds what those that are left send since the leader's last loop.
+// nodeFailover adds the calls of the members that are left, since the leader's last loop.
 func (m *maker) nodeFailover(cluster uint32, last, expires time.Duration) {
 	left := m.Members - 1
 	e := Entry{Cluster: cluster}

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Script is a load of many Patroni clusters.
+// Script is a load of Patroni clusters. It implements app.Script and app.Model.
 type Script struct {
 	app.ScriptBase
 	app.ModelBase
@@ -22,25 +22,25 @@ type Script struct {
 	calls    app.Tally
 
 	way    way
-	states bool     // watchers are told states
-	leader []int16  // by cluster: the member that leads; nobody
+	states bool     // watchers receive states, not events
+	leader []int16  // by cluster: the member that leads, or nobody
 	gone   []bool   // by cluster: the key of its first leader is gone
-	raced  []uint32 // by member: the call by which it raced, and one more
-	asked  []uint32 // by member: the call that it waits for, and one more; 0: none
-	ended  int      // the member whose call ended last; nobody: it has another under way
+	raced  []uint32 // by member: the number, plus one, of the call with which it raced; 0: none
+	asked  []uint32 // by member: the number, plus one, of its call in flight; 0: none
+	ended  int      // the member whose call ended last, or nobody if that member has another call in flight
 
-	records *chronicle // nil: nobody checks the answers
+	records *chronicle // nil: the responses are not verified
 }
 
-// nobody leads a cluster.
+// nobody stands for no member.
 const nobody = -1
 
-// New makes the load of many Patroni clusters.
+// New returns the script of a load.
 func New(setup app.Setup) *Script {
 	return Of(ConfigOf(setup.Settings, setup.Seed, Way(setup.Way)), setup)
 }
 
-// Of is New of a configuration.
+// Of returns the script of a load with the given configuration, which replaces the settings.
 func Of(c Config, setup app.Setup) *Script {
 	s := &Script{Config: c, schedule: NewSchedule(c, setup.Length), length: setup.Length, prefix: []byte(setup.Prefix)}
 	s.way, s.states = wayOf(&s.Config), c.Way == Locks
@@ -67,11 +67,11 @@ func (s *Script) Model() app.Model { return s }
 // Pacer implements app.Script.
 func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 
-// Kept implements app.Script: what each member holds.
+// Kept implements app.Script. It returns the members' leases or sessions.
 func (s *Script) Kept() []int64 { return s.way.keep() }
 
-// SessionTimeout implements app.Script: where a member has the session of its
-// connection, its own calls keep that alive.
+// SessionTimeout implements app.Script. A member keeps its connection's session alive with its own
+// calls.
 func (s *Script) SessionTimeout() time.Duration {
 	if s.Way == Nodes {
 		return s.TTL
@@ -79,7 +79,7 @@ func (s *Script) SessionTimeout() time.Duration {
 	return 0
 }
 
-// CallCounts implements app.Script: what became of each kind of call that was due.
+// CallCounts implements app.Script.
 func (s *Script) CallCounts() []measure.Calls { return s.calls.Calls() }
 
 // Watching implements app.Script.
@@ -93,14 +93,14 @@ func (s *Script) Watching() *watch.Plan {
 	return p
 }
 
-// names finds the key that an event is of, and the call that wrote it.
+// names finds the key of a watch event, and the call that wrote it.
 type names struct{ *Script }
 
 func (w *names) Number(_ uint32, key []byte) (uint64, bool) { return w.Config.Number(w.prefix, key) }
 
-// Written finds the call by what the value says. It learns that a leader's key is gone: a
-// lease has expired, which is nobody's call and an event for each of the cluster's
-// watchers.
+// Written returns the call that wrote a value, as far as the value shows it. It also notes that a
+// leader's key is gone. A lease's expiry belongs to no call, and each watcher of the cluster
+// receives an event.
 func (w *names) Written(ev *store.Event) (uint64, bool) {
 	number, ok := w.Config.Number(w.prefix, ev.Key)
 	if !ok {

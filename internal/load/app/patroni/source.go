@@ -9,8 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// source makes the calls, in memory of its own that the next one gets again. It is an
-// engine.Reactive.
+// source makes the calls. Each call reuses the memory of the one before.
 type source struct {
 	engine.ReactiveBase
 	*Script
@@ -22,7 +21,7 @@ type source struct {
 
 var _ engine.Reactive = (*source)(nil)
 
-// member is who makes a call, by its place in the cluster.
+// member returns the member that makes a call, by its number in the cluster.
 func (s *source) member(e Entry) int {
 	leader := int(s.leader[e.Cluster])
 	switch {
@@ -31,8 +30,8 @@ func (s *source) member(e Entry) int {
 	case e.Who == 0:
 		return leader
 	}
-	// The Who-th of the others that are left: the first leader has died where there is
-	// another.
+	// The Who-th of the other members that are left. The first leader has died if another member
+	// leads.
 	first := 0
 	if leader > 0 {
 		first = 1
@@ -50,14 +49,15 @@ func (s *source) member(e Entry) int {
 
 func (s *source) all(e Entry, member int) int { return int(e.Cluster)*s.Members + member }
 
-// Place implements engine.Reactive: each member has a connection. As many members as the
-// store has would have all leaders at one of it, so the first is another in each cluster.
+// Place implements engine.Reactive. Each member has its own connection. The order of a cluster's
+// connections differs between clusters; otherwise, in a store with as many members, all leaders
+// would connect to the same one.
 func (s *source) Place(n uint64) int {
 	e := s.schedule.Entries[n]
 	return int(e.Cluster)*s.Members + (s.member(e)+int(e.Cluster))%s.Members
 }
 
-// memberAt is whose connection has a place.
+// memberAt returns the member that uses the connection of a place.
 func (s *Script) memberAt(place int) (cluster, member int) {
 	cluster = place / s.Members
 	return cluster, (place%s.Members + s.Members - cluster%s.Members) % s.Members
@@ -75,10 +75,10 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	return n | uint64(member)<<memberShift
 }
 
-// memberShift is where the reference of an operation has the member that makes it.
+// memberShift is the lowest bit of the member in an operation's reference.
 const memberShift = 48
 
-// write makes the value that a member's call writes, and returns the key.
+// write sets s.value to the value that a member's call writes, and returns the key.
 func (s *source) write(e Entry, member int, n uint64) (k Key) {
 	cluster, leads := int(e.Cluster), int(s.leader[e.Cluster]) == member
 	s.value = s.value[:0]
@@ -96,16 +96,16 @@ func (s *source) write(e Entry, member int, n uint64) (k Key) {
 	return k
 }
 
-// text is the value that is to be written.
+// text returns s.value for a call.
 func (s *source) text() call.Value { return call.Value{Size: len(s.value), Text: s.value} }
 
-// one makes a call of one part.
+// one makes a call of a single part.
 func (s *source) one(p call.Part) {
 	s.parts[0] = p
 	s.call = call.Call{Parts: s.parts[:1]}
 }
 
-// guarded gives the call that was made a guard.
+// guarded adds a guard to the source's call.
 func (s *source) guarded(guard call.Part) {
 	s.parts[1] = s.parts[0]
 	s.parts[1].Branch = call.Then
@@ -113,7 +113,7 @@ func (s *source) guarded(guard call.Part) {
 	s.call = call.Call{Guarded: true, Parts: s.parts[:2]}
 }
 
-// hear has a read of several keys hand them out, where it is recorded.
+// hear makes a read of several keys pass them to the history, if there is one.
 func (s *source) hear(op *store.Op) {
 	if s.records != nil {
 		s.list = store.RangeOp{KeysOnly: op.Call.Parts[0].Flags&call.KeysOnly != 0, Keys: &s.records.lists}
@@ -146,9 +146,8 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return app.SharesOf(s.Way.appShapes(), kinds[:])
 }
 
-// Ready implements engine.Reactive: a member has one call under way. What belongs to a
-// failover waits until the leader's key is gone, and what its winner and losers do until
-// there is one.
+// Ready implements engine.Reactive. A member has one call in flight. Calls of a failover wait until
+// the leader's key is gone, and those of its winner and losers until there is a winner.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
 	if e.After && (!s.gone[e.Cluster] || !e.Race && s.leader[e.Cluster] == nobody) {
@@ -157,7 +156,7 @@ func (s *source) Ready(n uint64) bool {
 	return s.asked[s.all(e, s.member(e))] == 0
 }
 
-// Failed implements engine.Reactive. Who made the call may have come to lead since.
+// Failed implements engine.Reactive. The member that made the call may have become leader since.
 func (s *source) Failed(n uint64) {
 	s.ended = nobody
 	first := int(s.schedule.Entries[n].Cluster) * s.Members
@@ -173,8 +172,8 @@ func (s *source) over(n uint64, all int) {
 	}
 }
 
-// Ended implements engine.Reactive. A lease or session that is gone is not renewed again: the
-// member's next renewal takes a new one.
+// Ended implements engine.Reactive. A lease or session that is gone is not renewed again; the
+// member's next renewal replaces it.
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	call := s.schedule.Entries[n].Call
 	s.calls[call].Ended(o, response, service)
@@ -183,10 +182,10 @@ func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	}
 }
 
-// nothingThere is a wrong answer; nobody writes to it.
+// nothingThere is the text of a wrong response. It must not be modified.
 var nothingThere = []byte("a cluster without keys")
 
-// Check implements engine.Source: it learns what the answer says.
+// Check implements engine.Source. It updates the members from the response.
 func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	n, member := ref&(1<<memberShift-1), int(ref>>memberShift)
 	e := s.schedule.Entries[n]
@@ -206,20 +205,20 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	case PutStatus:
 		s.wrote(e, Status)
 	case PutMember, Join:
-		if ev.Outcome != kv.OK { // its session has ended, and its key
+		if ev.Outcome != kv.OK { // its session has ended, and its key with it
 			s.way.lost(all)
 			break
 		}
 		s.wrote(e, MemberKey(member))
 	case PutHistory:
 		s.wrote(e, History)
-	case ReadKey: // whether such a key is there is what it asks
+	case ReadKey: // a missing key is a valid response to this read
 		if ev.Outcome == kv.Miss && (leased(e.Key) || e.Key == History) {
 			return kv.OK
 		}
 	case ReadCluster, ListKeys:
 		if ev.Count == 0 && ev.Outcome == kv.OK {
-			if s.Way == Locks { // a leader that was elected just now may answer before it has applied its log
+			if s.Way == Locks { // a leader that was just elected may respond before it has applied its log
 				return kv.Stale
 			}
 			ev.Text = nothingThere
@@ -229,14 +228,14 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-// wrote notes a write that was acknowledged.
+// wrote notes an acknowledged write.
 func (s *source) wrote(e Entry, k Key) {
 	if !s.states {
 		s.board.Acknowledge(uint64(int(e.Cluster)*s.PerCluster() + int(k)))
 	}
 }
 
-// acknowledged notes what watchers that are told states are held to: who leads.
+// acknowledged notes an acknowledged change of leader, which watchers of states have to see.
 func (s *Script) acknowledged(_ kv.Kind, ref uint64, sent int64, ev *store.Event) {
 	if e := s.schedule.Entries[ref&(1<<memberShift-1)]; e.Call == Race && ev.Outcome == kv.OK {
 		s.board.AcknowledgeSent(uint64(int(e.Cluster)*s.PerCluster()+int(Leader)), sent)

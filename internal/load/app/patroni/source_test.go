@@ -16,8 +16,8 @@ import (
 
 const aSession = "c099dfbf-37d7-fbb8-ace6-0fc4dbceb01c"
 
-// TestCallsDoNotAllocate makes every call of a load with failovers in each way, has the
-// store's codec write it, and takes its answer and the watchers' events.
+// Each way makes all calls of a load with failovers, writes them with the store's codec, and
+// handles the responses and watch events, without allocating memory.
 func TestCallsDoNotAllocate(t *testing.T) {
 	for way, st := range []store.Store{Leases: etcdgateway.New(), Locks: consul.New(), Nodes: zookeeper.New()} {
 		t.Run(st.Name(), func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 						wrong++
 					}
 					ref := src.Fill(measure.Measured, uint64(n), 0, &op)
-					if c.Way == Locks { // of which each request is written at once
+					if c.Way == Locks { // its codec writes each request at once
 						codec.Submit(&op)
 						codec.Wrote(len(codec.Out()))
 					}

@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// Values are as Patroni 4.1 writes them. How far a database was written to is a place in
-// its log, which grows with each call, so that a value tells which call wrote it.
+// Values have the form that Patroni 4.1 writes. They contain the position in the database's
+// write-ahead log, which grows with each call, so that a value identifies the call that wrote it.
 const (
 	firstPlace = 0x4000000
-	placeStep  = 96 // bytes of the log for each call
+	placeStep  = 96 // bytes of the log per call
 )
 
-// appendPlace appends the place in the log at the n-th call.
+// appendPlace appends the log position of call n.
 func appendPlace(b []byte, n uint64) []byte {
 	return strconv.AppendUint(b, firstPlace+n*placeStep, 10)
 }
@@ -60,18 +60,17 @@ func AppendHistory(b []byte, cluster, leader int, n uint64) []byte {
 	return append(AppendName(b, cluster, leader), `"]]`...)
 }
 
-// ConfigValue is the value of a cluster's configuration, and InitializeValue that of the
-// key that says which database it is.
+// ConfigValue is the value of a cluster's configuration, and InitializeValue that of the key that
+// identifies the database.
 const (
 	ConfigValue     = `{"ttl":30,"loop_wait":10,"retry_timeout":10,"maximum_lag_on_failover":1048576,"postgresql":{"use_pg_rewind":true}}`
 	InitializeValue = "7712187336345185051"
 )
 
-// The number of the place stands behind these, once in each value.
+// beforePlace holds the texts before the log position; each value contains one of them, once.
 var beforePlace = [][]byte{[]byte(`"xlog_location":`), []byte(`"optime":`), []byte(`[[1,`)}
 
-// Written is the number of the call that wrote a value, which says how far the database
-// was written to.
+// Written returns the number of the call that wrote a value, from the log position in the value.
 func Written(value []byte) (n uint64, ok bool) {
 	for _, name := range beforePlace {
 		i := bytes.Index(value, name)
@@ -92,7 +91,7 @@ func Written(value []byte) (n uint64, ok bool) {
 	return 0, false
 }
 
-// MeanValue is the mean size of the values that are written, in bytes.
+// MeanValue returns the mean size of the written values in bytes.
 func (c *Config) MeanValue() int {
 	const at = 1 << 20
 	leader, replica := len(AppendMember(nil, 0, true, at)), len(AppendMember(nil, 0, false, at))

@@ -7,19 +7,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Way is how a store is used: an index in the Definition's.
+// Way is a way to use a store, as an index in the ways of the Definition.
 type Way int
 
-// The ways.
+// Ways.
 const (
-	Leases Way = iota // members' leases; each watches its cluster's keys
-	Locks             // members' sessions hold keys; the cluster is read in each loop, replicas wait for a change of the leader's key
-	Nodes             // keys end with the members' connections' sessions; the cluster is read node by node in each loop
+	Leases Way = iota // each member has a lease and watches its cluster's keys
+	Locks             // members' sessions hold keys; each loop reads the cluster, and replicas wait for a change of the leader's key
+	Nodes             // keys end with the sessions of the members' connections; each loop reads the cluster node by node
 	numWays
 )
 
-// leastLockTTL is the shortest time that a session of the way Locks lives behind its last
-// renewal: Patroni asks for half of ttl, and is given 10 s at least; the store doubles it.
+// leastLockTTL is the shortest time from the last renewal to the expiry of a session in Locks.
+// Patroni requests half of the TTL, Consul grants at least 10 s, and it doubles that.
 const leastLockTTL = 20 * time.Second
 
 func ways() []application.Way {
@@ -41,11 +41,11 @@ func ways() []application.Way {
 	}
 }
 
-// Watches reports whether a member has a watcher. Of the way Locks a leader has none,
-// and the first of each cluster's members leads it.
+// Watches reports whether a member has a watcher. In Locks the first member of each cluster, its
+// leader, has none.
 func (c *Config) Watches(member int) bool { return c.Way != Locks || member > 0 }
 
-// Watchers is how many there are.
+// Watchers returns the number of watchers of all clusters.
 func (c *Config) Watchers() int {
 	if c.Way == Locks {
 		return c.Clusters * (c.Members - 1)
@@ -53,37 +53,37 @@ func (c *Config) Watchers() int {
 	return c.All()
 }
 
-// Of the way Nodes, a member pings behind what it sent last: after half of the time for
-// which it awaits an answer (loop-wait less 2 s, 2 s at least), less 0.01 to 0.4 s.
+// In Nodes, a member pings when it has sent nothing for half of its read timeout (loop-wait less
+// 2 s, at least 2 s), less 0.01 to 0.4 s.
 const (
-	pingEarly  = 200 * time.Millisecond // in the mean
-	readWithin = 50 * time.Millisecond  // about what a loop takes before
+	pingEarly  = 200 * time.Millisecond // the mean
+	readWithin = 50 * time.Millisecond  // approximate duration of a loop's reads and writes
 )
 
-// PingEvery is how long, of the way Nodes, a member says nothing at most, while it lives and
-// its session does: a member that sends nothing else pings.
+// PingEvery returns the longest time, in Nodes, in which a living member sends nothing. A member
+// with no other calls pings.
 func (c *Config) PingEvery() time.Duration {
 	_, every := c.pings()
 	return every + readWithin
 }
 
-// pings is how many pings there are in each loop, and after how long each.
+// pings returns the number of pings in each loop, and the interval between them.
 func (c *Config) pings() (n int, every time.Duration) {
 	every = max(c.LoopWait-2*time.Second, 2*time.Second)/2 - pingEarly
 	return int((c.LoopWait - readWithin) / every), every
 }
 
-// Config says how many Patroni members there are, and what they are told.
+// Config holds the size and the times of a load.
 type Config struct {
-	Clusters, Members        int // Members of each cluster
+	Clusters, Members        int // Members is the number per cluster
 	LoopWait, TTL, RetryTime time.Duration
-	Written                  int // clusters whose databases are written to
-	Storm                    int // clusters whose leaders die at once
+	Written                  int // number of clusters whose databases are written to
+	Storm                    int // number of clusters whose leaders die at the same time
 	Seed                     uint64
 	Way                      Way
 }
 
-// ConfigOf is what settings come to.
+// ConfigOf returns the configuration that settings describe.
 func ConfigOf(s application.Settings, seed uint64, way Way) Config {
 	c := Config{
 		Clusters: s.Whole(clustersKey), Members: s.Whole(perKey), Storm: s.Whole(stormKey), Seed: seed, Way: way,
@@ -96,10 +96,10 @@ func ConfigOf(s application.Settings, seed uint64, way Way) Config {
 	return c
 }
 
-// All is how many members there are.
+// All returns the number of members of all clusters.
 func (c *Config) All() int { return c.Clusters * c.Members }
 
-// The parameters' keys.
+// Keys of the parameters.
 const (
 	clustersKey = "clusters"
 	perKey      = "members-per-cluster"
