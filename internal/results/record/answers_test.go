@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The verdict says how much of what was written to the members' disk was the history.
+// The verdict reports the history's share of what was written to the members' disk.
 func TestTheHistorysShareOfTheDisk(t *testing.T) {
 	written := int64(90_000)
 	for share, of := range map[float64]struct {

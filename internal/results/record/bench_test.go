@@ -6,8 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// BenchmarkSecond is what recording one second costs the generator's machine
-// beside the load.
+// BenchmarkSecond measures how much CPU time recording one second takes from the load.
 func BenchmarkSecond(b *testing.B) {
 	l := newLoad(1, 0, false)
 	l.phase(measure.Measured, 1, 50_000)

@@ -31,8 +31,9 @@ func calibration() *Calibration {
 	}
 }
 
-// The figure of rounds goes with its values: their order, their unit; it lies within
-// them, and half of them at least lie on either side of the median.
+// The figure of rounds does not depend on the order of the values and scales with their
+// unit. The median is within the range, and at least half of the values are on either side
+// of it.
 func TestOfRoundsProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
@@ -82,8 +83,8 @@ func TestOfRoundsProperties(t *testing.T) {
 	}
 }
 
-// The median of what rounds are drawn from lies between the lowest and the highest as
-// often as is said: of n rounds in all cases but 2^(1-n) of them.
+// The true median is between the lowest and the highest round as often as documented: for n
+// rounds, in all cases but 2^(1-n) of them.
 func TestOfRoundsHoldsTheTruth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const cases = 20_000
@@ -91,13 +92,13 @@ func TestOfRoundsHoldsTheTruth(t *testing.T) {
 		held := 0
 		for range cases {
 			values := make([]float64, n)
-			for i := range values { // of two modes, which no shape describes
+			for i := range values { // bimodal, so no shape of the distribution can be assumed
 				if values[i] = math.Exp(rng.NormFloat64()); rng.IntN(2) == 0 {
 					values[i] = 100 + rng.ExpFloat64()
 				}
 			}
 			s := NewOfRounds(values...)
-			const truth = 50 // nearly all of the first mode are below it, and all of the second above
+			const truth = 50 // almost all of the first mode is below, and all of the second mode above
 			if s.Lowest <= truth && truth <= s.Highest {
 				held++
 			}
@@ -125,14 +126,14 @@ func TestCalibrationIsKept(t *testing.T) {
 		t.Errorf("there is %v beside it (%v)", entries, err)
 	}
 	c.Rounds = 4
-	must(t, c.Write(path)) // again, over it
+	must(t, c.Write(path)) // overwrites the file
 	if back, err = ReadCalibration(path); err != nil || back.Rounds != 4 {
 		t.Errorf("%+v, %v", back, err)
 	}
 }
 
-// Two machines with one home have two files, also where their names are one as parts of
-// a file's name; a name leads nowhere else.
+// Machines that share a home folder have separate files, even if their names have the same
+// slug. No name leads out of the folder.
 func TestCalibrationFiles(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range []string{"a", "b", "A", "a b", "a/b", "a-b", "../a", "", strings.Repeat("x", 300)} {
@@ -156,7 +157,7 @@ func TestCalibrationIsOfItsMachineAndProgram(t *testing.T) {
 		t.Errorf("of nothing it is %+v", got)
 	}
 	more := c.Machine
-	more.MemoryBytes++ // as from one start to the next
+	more.MemoryBytes++ // as it varies from one boot to the next
 	if got := c.On(&more, c.Tool); got != c {
 		t.Errorf("with other memory it is %+v", got)
 	}
@@ -213,7 +214,7 @@ func TestCalibrationSaysWhatIsWrong(t *testing.T) {
 	sentence(t, err, "a folder and not a regular file")
 }
 
-// A run's trials have its calibration where their load was generated on its machine.
+// A run's trials get its calibration if their load was generated on the calibrated machine.
 func TestCalibrationOfATrial(t *testing.T) {
 	c := calibration()
 	elsewhere := c.Machine

@@ -12,7 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Jain's index of vectors of which the paper, or arithmetic, says it.
+// Jain's index is correct for vectors whose index is given in the paper or follows from
+// arithmetic.
 func TestFairnessOfKnownVectors(t *testing.T) {
 	for _, c := range []struct {
 		shares []float64
@@ -37,8 +38,8 @@ func TestFairnessOfKnownVectors(t *testing.T) {
 	}
 }
 
-// The index lies between 1/n and 1, does not depend on order or unit, and is
-// 1/(1+c²) of the coefficient of variation c.
+// The index is in [1/n, 1], does not depend on order or unit, and equals 1/(1+c²) for the
+// coefficient of variation c.
 func TestFairnessHasJainsProperties(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 84))
 	for range 500 {
@@ -69,7 +70,7 @@ func TestFairnessHasJainsProperties(t *testing.T) {
 	}
 }
 
-// connected are clients of so many connections to each endpoint.
+// connected returns connections with clients, the same number to each endpoint.
 func connected(r *rand.Rand, endpoints ...string) (all []measure.Connection) {
 	for _, endpoint := range endpoints {
 		for range 1 + r.IntN(4) {
@@ -83,8 +84,8 @@ func connected(r *rand.Rand, endpoints ...string) (all []measure.Connection) {
 	return all
 }
 
-// What a record has of its clients follows from what each completed, however
-// those are divided among loops and workers, and survives its file.
+// The clients' figures depend only on what each client completed, not on how clients are
+// divided among loops and workers. They survive writing and reading.
 func TestByClientIsOfAllClients(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 11))
 	for range 200 {
@@ -138,8 +139,8 @@ func TestByClientIsOfAllClients(t *testing.T) {
 	}
 }
 
-// A member's clients are those whose connections went there; whose moved are
-// nobody's.
+// A member's clients are the clients whose connections went to it. Clients whose
+// connections moved belong to no member.
 func TestMembersHaveTheirClients(t *testing.T) {
 	m := stall()
 	m.Connections = []measure.Connection{{Endpoint: "a:1", Completed: []uint64{10, 20}}, {Endpoint: "b:2", Completed: []uint64{4}}, {Endpoint: "a:1", Completed: []uint64{60}}, {Completed: []uint64{7}}}

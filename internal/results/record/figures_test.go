@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// fullTrial has every figure that a trial can have.
+// fullTrial returns a trial that has every possible figure.
 func fullTrial(t *testing.T) *Trial {
 	t.Helper()
 	l := newLoad(5, 0.02, true)
@@ -35,7 +35,7 @@ func fullTrial(t *testing.T) *Trial {
 	return &trial
 }
 
-// An entry of the registry is what the trial's JSON object has in its field.
+// Each figure of the registry equals its field in the trial's JSON object.
 func TestFiguresAreThoseOfTheJSONObject(t *testing.T) {
 	trial := fullTrial(t)
 	text, err := json.Marshal(trial)
@@ -92,7 +92,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A record can have watchers in its load and nothing of what they got.
+// A record can have a load with watchers and no results of them.
 func TestSharesOfWhatIsMissing(t *testing.T) {
 	trial := &Trial{State: Complete}
 	trial.Load.Watch = &scenario.Watch{Watchers: 1}

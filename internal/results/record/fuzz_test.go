@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// seconds is what the files of a trial of some seconds have.
+// seconds returns the contents of a trial's files after a few seconds.
 func seconds(tb testing.TB) (hlog, timeline []byte) {
 	tb.Helper()
 	l := newLoad(1, 0.3, true)
@@ -39,7 +39,7 @@ func seconds(tb testing.TB) (hlog, timeline []byte) {
 	return b, []byte(text.String())
 }
 
-// oneLine checks that an error is a sentence.
+// oneLine checks that an error is one line of text.
 func oneLine(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && strings.ContainsAny(err.Error(), "\n\x00\x1b") {
@@ -156,8 +156,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzRunDirectory looks for a run.json that makes Open or ReadEvents read what
-// is outside of the run directory.
+// FuzzRunDirectory looks for a run.json that makes Open or ReadEvents read files outside
+// the run directory.
 func FuzzRunDirectory(f *testing.F) {
 	for _, folder := range []string{"trial-01", "../out", "link", "trial-01/../../out", "/", "", "trial-01/link"} {
 		f.Add(folder)

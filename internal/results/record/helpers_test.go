@@ -12,13 +12,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// noon is when the tests' runs begin, with a part of a second.
+// noon is the start of the tests' runs. It has a fraction of a second.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
 
 const leaderID, followerID = 0x8e9e05c52164694d, 0xfd422379fda50e48
 
-// load makes up what a generator would hand over: seconds of random outcomes
-// and times, and the same operations as totals, recorded a second time.
+// load simulates the output of a generator: seconds of random outcomes and times, and the
+// same operations recorded a second time as totals.
 type load struct {
 	rng     *rand.Rand
 	seconds []*measure.Second
@@ -35,7 +35,7 @@ func newLoad(seed uint64, failures float64, open bool) *load {
 	}
 }
 
-// phase adds so many seconds of up to perSecond operations.
+// phase adds seconds with up to perSecond operations each.
 func (l *load) phase(p measure.Phase, seconds, perSecond int) {
 	t := l.totals[p]
 	t.Seconds = float64(seconds)
@@ -72,7 +72,7 @@ func (l *load) operation(s *measure.Second, t *measure.Totals) {
 	case l.rng.IntN(50) == 0:
 		outcome = kv.Miss
 	}
-	// From below the histogram's unit to above a minute.
+	// From below the histogram's unit to above a minute:
 	response := int64(l.rng.ExpFloat64() * 1e6)
 	if l.rng.IntN(100) == 0 {
 		response = l.rng.Int64N(90e9)
@@ -151,7 +151,7 @@ func newRun(t *testing.T) *Writer {
 	return w
 }
 
-// write records the load's seconds as a trial's.
+// write records the load's seconds as the seconds of a trial.
 func (l *load) write(t *testing.T, tw *TrialWriter) {
 	t.Helper()
 	must(t, tw.Begin(measure.Warmup, noon))
@@ -181,8 +181,8 @@ func readFile(t *testing.T, elem ...string) string {
 	return string(b)
 }
 
-// Merge adds up the intervals that keep accepts: the same histogram as one that
-// had recorded all of their values.
+// Merge returns the sum of the intervals that keep accepts. It equals a histogram that
+// recorded all their values.
 func Merge(intervals []Interval, keep func(Tag) bool) *measure.Histogram {
 	all := measure.NewHistogram()
 	for i := range intervals {

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// hdrHistogramJar is where `make hdrhistogram` puts HdrHistogram's own program.
+// hdrHistogramJar is the path at which `make hdrhistogram` installs HdrHistogram's program.
 const hdrHistogramJar = "quorumbench/tools/HdrHistogram-2.2.2.jar"
 
 // processLog runs HdrHistogram's HistogramLogProcessor in Java on a log.
@@ -36,7 +36,7 @@ func processLog(t *testing.T, log string, args ...string) string {
 	c.Stderr = &stderr
 	out, err := c.Output()
 	for line := range strings.Lines(stderr.String()) {
-		if !strings.HasPrefix(line, "Picked up ") { // options that the environment gives to every JVM
+		if !strings.HasPrefix(line, "Picked up ") { // the JVM reports options from the environment
 			t.Errorf("the Java tool: %s", line)
 		}
 	}
@@ -46,8 +46,8 @@ func processLog(t *testing.T, log string, args ...string) string {
 	return string(out)
 }
 
-// HdrHistogram's Java tools read latency.hlog as it is: they find our tags, and
-// for each its percentiles, its count and its largest value are ours.
+// HdrHistogram's Java tools read latency.hlog unchanged: they find the tags, and report the
+// same percentiles, counts and maxima for each.
 func TestJavaReadsTheHistogramLog(t *testing.T) {
 	l := newLoad(7, 0, true)
 	l.phase(measure.Warmup, 1, 200)
@@ -70,7 +70,7 @@ func TestJavaReadsTheHistogramLog(t *testing.T) {
 		if err != nil || tag.Phase != measure.Measured {
 			continue // a heading, or the warm-up
 		}
-		if tag.Kind != kv.Put { // starting Java takes longer than all else
+		if tag.Kind != kv.Put { // starting Java dominates the test's duration
 			gets++
 			continue
 		}
@@ -78,7 +78,7 @@ func TestJavaReadsTheHistogramLog(t *testing.T) {
 		ours := Merge(files.Intervals, func(of Tag) bool { return of == tag })
 		checkJava(t, tag.String(), processLog(t, log, "-tag", tag.String(), "-csv", "-outputValueUnitRatio", "1"), ours)
 	}
-	// Two times of puts and lateness, and two times of gets of two terms.
+	// Two times of puts and lateness, and two times of gets in each of two terms.
 	if tags != 3 || gets != 4 {
 		t.Errorf("the Java tool lists %d and %d tags of the window, not 3 and 4", tags, gets)
 	}
@@ -113,7 +113,7 @@ func checkJava(t *testing.T, tag, printed string, ours *measure.Histogram) {
 			t.Errorf("%s: Java counts %v up to %v, and here are %d", tag, count, value, below)
 		}
 		if percentile == 0 || percentile != math.Round(1000*percentile)/1000 {
-			continue // none of ours
+			continue // another line
 		}
 		if f := measure.Percentile(ours, 0, percentile); f.Known {
 			compared++

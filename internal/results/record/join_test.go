@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// joinable is a run of trials with these names, which share a cluster.
+// joinable returns a run of trials with these names, which share a cluster.
 func joinable(name, dir string, names ...string) *Run {
 	begun := time.Date(2026, 3, 1, 12, 0, len(names), 0, time.UTC)
 	ended := begun.Add(time.Hour)
@@ -28,7 +28,7 @@ func trialNames(r *Run) (names []string) {
 func TestJoin(t *testing.T) {
 	a, b := joinable("a", "runs/a", "put", "get"), joinable("b", "runs/b", "put", "put-old", "scan")
 	b.Trials[1].BaselineOf = "put"
-	b.Trials[0].Number, b.Trials[1].Number, b.Trials[2].Number = math.MaxInt, 7, math.MinInt // by another hand
+	b.Trials[0].Number, b.Trials[1].Number, b.Trials[2].Number = math.MaxInt, 7, math.MinInt // such numbers come from another program
 	b.State, b.Failure, b.Finished, b.Problems = Failed, "The disk is full.", nil, []string{"latency.hlog is missing."}
 	all, err := Join([]*Run{a, b})
 	must(t, err)
@@ -58,7 +58,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// Runs of one name are told apart by their folders, and these by their paths.
+// Runs with the same name get the names of their folders, or of their paths if those are
+// equal, too.
 func TestJoinNamesItsParts(t *testing.T) {
 	for _, c := range []struct {
 		runs []*Run

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// large is a trial that takes 40 KiB in run.json.
+// large returns a trial that takes 40 KiB in run.json.
 func large(n int) (Conditions, Trial) {
 	c := Conditions{Number: n + 1, Name: fmt.Sprintf("put-%d", n), Repeat: 1, Repeats: 1, Cluster: fmt.Sprintf("c%d", n)}
 	t := Trial{Schema: TrialSchema, State: Complete, Conditions: c}
@@ -22,8 +22,8 @@ func large(n int) (Conditions, Trial) {
 	return c, t
 }
 
-// recordLarge records so many trials, and returns what of the run directory was
-// written: the sum of run.json's sizes and of what the journal grew.
+// recordLarge records trials and returns the number of bytes written: the sum of run.json's
+// sizes and of the journal's growth.
 func recordLarge(t *testing.T, w *Writer, from, to int) (written int64) {
 	t.Helper()
 	last := map[string]os.FileInfo{}
@@ -56,9 +56,9 @@ func recordLarge(t *testing.T, w *Writer, from, to int) (written int64) {
 	return written
 }
 
-// Of a large run a crash leaves every trial and cluster, whether run.json has them
-// or the journal, and half a line of it is dropped. What is written grows as the
-// run does, and not as its square. A finished run has no journal.
+// After a crash of a large run every trial and cluster is still there, in run.json or in
+// the journal, and half a last line is dropped. The number of bytes written grows linearly
+// with the run. A finished run has no journal.
 func TestJournalOfALargeRun(t *testing.T) {
 	settle.Unraced(t)
 	w, err := Create(t.TempDir(), "large", noon, Run{Name: "large", Planned: 200})
@@ -99,8 +99,8 @@ func TestJournalOfALargeRun(t *testing.T) {
 	}
 }
 
-// A journal by another hand is a problem of the record, and what it had before is
-// kept.
+// A journal that another program wrote is a problem of the record; entries before the bad
+// line are kept.
 func TestJournalByAnotherHand(t *testing.T) {
 	for line, want := range map[string]string{
 		`[]`: "run-more.jsonl cannot be read: line 2 is no entry: ",
@@ -121,7 +121,7 @@ func TestJournalByAnotherHand(t *testing.T) {
 	}
 }
 
-// A run.json may be as large as its trials explain, and has a bound on these.
+// A run.json may be as large as its number of trials explains, and that number is limited.
 func TestRunIsAsLargeAsItsTrialsExplain(t *testing.T) {
 	trial := []byte(`{"schema":"` + TrialSchema + `","notes":["` + strings.Repeat("n", 14<<10) + `"]},`)
 	head := `{"schema":"` + RunSchema + `","trials":[`

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What stands in the place of a run directory's files is not waited for, and not
-// read without end.
+// Opening a run neither blocks on pipes nor reads endless files that replace the files of a
+// run directory.
 func TestOddFilesOfARunAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	trial := filepath.Join(dir, "trial-01")

@@ -97,7 +97,7 @@ func FuzzOpen(f *testing.F) {
 			}
 			return
 		}
-		// What was read can be written, and reads as the same again.
+		// A run that was read can be written, and reads as the same run again.
 		again, err := encode(run)
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +119,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// What failed and what is not supported must stay apart through a file.
+// A file preserves the difference between figures that failed and figures that are not
+// supported.
 func TestTimesKeepWhatFailed(t *testing.T) {
 	for _, n := range []uint64{0, 1, 9, 10, 50, 100, 999, 1000, 10_000} {
 		for _, failed := range []uint64{0, 1, 10, 11, n / 100, n / 2, n} {

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Of 1,000 operations sent 100 waited, for 1 to 100 ms.
+// Of 1,000 operations sent, 100 waited, for 1 to 100 ms.
 func TestWaitedIsOfAllOperations(t *testing.T) {
 	d := &measure.Disturbance{Own: measure.NewHistogram(), Waiting: measure.NewHistogram()}
 	for i := range int64(1000) {
@@ -34,8 +34,8 @@ func TestWaitedIsOfAllOperations(t *testing.T) {
 	}
 }
 
-// sampledLoop is what is kept of a thousand operations of 10 ms, to each of which the
-// generator added 2 ms, and waited for a processor in a share of that.
+// sampledLoop returns the record of a thousand operations of 10 ms. The generator added 2
+// ms to each; the given share of that was run queue wait.
 func sampledLoop(waited float64) (*measure.Disturbance, *measure.Histogram) {
 	d := &measure.Disturbance{Sampled: measure.NewHistogram(), Undisturbed: measure.NewHistogram(), RunWait: int64(waited * 1000 * 2e6)}
 	response := measure.NewHistogram()
@@ -47,8 +47,8 @@ func sampledLoop(waited float64) (*measure.Disturbance, *measure.Histogram) {
 	return d, response
 }
 
-// What a closed loop's generator added is the members' only where it waited for a
-// processor, and only as far as they are known to have had the processors.
+// Time added by a closed loop's generator counts as the members' only while it waited for a
+// CPU, and only as far as the members are known to have had the CPUs.
 func TestConserved(t *testing.T) {
 	const window, loops = 10.0, 2
 	none, all := 0.0, 1.0
@@ -80,8 +80,8 @@ func TestConserved(t *testing.T) {
 		if math.Abs(e.Throughput-tt.throughput) > 0.002 {
 			t.Errorf("%s: throughput may be %.3f too low, want %.3f", tt.what, e.Throughput, tt.throughput)
 		}
-		// What is not conserved is missing from the times that would be, too: 10 ms are
-		// so much more than those.
+		// Time that is not conserved is also missing from the undisturbed times: 10 ms are
+		// longer by that factor.
 		if want := 10/(8+2*(1-tt.throughput/0.2)) - 1; math.Abs(e.Of("p50")-want) > 0.005 {
 			t.Errorf("%s: p50 may be %.3f too high, want %.3f", tt.what, e.Of("p50"), want)
 		}
@@ -91,8 +91,8 @@ func TestConserved(t *testing.T) {
 	}
 }
 
-// Whatever was seen, no more is conserved than was waited for a processor, no more
-// than the members ran, and nothing grows by what held the generator back.
+// Conserved time never exceeds the run queue wait or the time that the members ran, and it
+// does not grow with what held the generator back.
 func TestConservedIsBounded(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(5, 6))

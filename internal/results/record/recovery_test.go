@@ -10,15 +10,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// played is a window of operations whose truth is known: ops a second of two members,
-// by a rate that is a function of the time.
+// played is a window with a known course: the throughput of two members is a function of
+// time.
 type played struct {
 	pulse  measure.Pulse
 	course measure.Course
 }
 
-// play draws operations at random at the rate that each millisecond has for each
-// member; those of a member that fails are errors.
+// play generates random operations at the rate that each member has in each millisecond;
+// operations for which fails returns true are errors.
 func play(seed uint64, seconds int, rate func(ms, member int) float64, fails func(ms, member int) (kv.Outcome, bool)) *played {
 	r := rand.New(rand.NewPCG(seed, 5))
 	p := &played{}
@@ -72,9 +72,8 @@ func orNaN(x *float64) float64 {
 	return *x
 }
 
-// Of a fault with a truth that is known, each figure is told: a member stops for two
-// seconds, the other after it for one, and what waited is half of the load for another
-// second.
+// The figures of a fault match its known course: one member stops for two seconds, then the
+// other for one second, and the backlog adds half of the load in another second.
 func TestRecoveryIsTold(t *testing.T) {
 	p := play(1, 20, func(ms, member int) float64 {
 		switch {
@@ -89,7 +88,7 @@ func TestRecoveryIsTold(t *testing.T) {
 	f := p.faults(false, done(7.99, 10.2))[0]
 	isKnown(t, "the outage", f.Outage, 1, 0.003)
 	isKnown(t, "its beginning", f.OutageFrom, 8.5, 0.003)
-	// Seconds are back from where less than 5 % of them are at half the rate.
+	// Throughput is back when less than 5 % of a second has half the rate.
 	isKnown(t, "throughput back", f.ThroughputBack, 10.9, 0.03)
 	isKnown(t, "p99 back", f.P99Back, 12, 0)
 	if len(f.Parts) != 4 {
@@ -110,8 +109,8 @@ func TestRecoveryIsTold(t *testing.T) {
 	}
 }
 
-// Errors of the time of a fault are counted by whether a write may have happened, and
-// the first is told to 10 ms.
+// Errors during a fault are counted by whether a write may have happened, and the first one
+// is dated to 10 ms.
 func TestFailuresOfAFault(t *testing.T) {
 	p := play(2, 12, func(int, int) float64 { return 1000 }, func(ms, member int) (kv.Outcome, bool) {
 		switch {
@@ -130,7 +129,7 @@ func TestFailuresOfAFault(t *testing.T) {
 	isKnown(t, "p99 back", f.P99Back, 5, 0)
 }
 
-// Where nothing was broken, nothing is told, and all is back at once.
+// If nothing was broken, no outage is reported and throughput is back at once.
 func TestNothingIsToldOfNothing(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -151,8 +150,8 @@ func TestNothingIsToldOfNothing(t *testing.T) {
 	}
 }
 
-// An open loop is back when what had to wait is worked off, and one that never is, is
-// said to be none.
+// An open loop has recovered when its backlog is worked off. One whose backlog never is
+// worked off has no recovery.
 func TestBacklogIsWorkedOff(t *testing.T) {
 	rate := func(ms, _ int) float64 {
 		switch {
@@ -182,8 +181,8 @@ func TestBacklogIsWorkedOff(t *testing.T) {
 	}
 }
 
-// Each of several faults is held against what was since the one before, and is looked
-// at until the next.
+// Each of several faults is compared with the time since the previous one, and examined
+// until the next one.
 func TestFaultsOneAfterTheOther(t *testing.T) {
 	p := play(6, 30, func(ms, _ int) float64 {
 		if ms >= 5000 && ms < 6500 || ms >= 15_000 && ms < 15_400 || ms >= 29_000 {
@@ -211,7 +210,7 @@ func TestFaultsOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// What was seen within a fault is its doing, also a moment around it.
+// Events within a fault, or shortly before or after it, are attributed to it.
 func TestCaused(t *testing.T) {
 	never := done(20, 0)
 	never.Ready = nil
@@ -226,18 +225,18 @@ func TestCaused(t *testing.T) {
 	}
 }
 
-// Of single clients the longest time without a success counts, of those that end after
-// the fault began and are longer than any before.
+// For single clients, the longest time without a success counts if it ends after the fault
+// began and is longer than any before.
 func TestOutagesOfClients(t *testing.T) {
 	gap := func(client uint32, from, to int) measure.ClientGap {
 		return measure.ClientGap{Client: client, Gap: measure.Gap{From: from, To: to}}
 	}
 	c := &measure.Course{Clients: 5, Waits: []measure.ClientGap{
-		gap(0, 100, 400),                       // 300 ms before it
-		gap(1, 1900, 4100), gap(1, 4200, 4700), // the longer one
-		gap(2, 2100, 2390),                     // as before
-		gap(3, 2500, 9000),                     // and on
-		gap(4, 4950, 7000), gap(0, -700, 2500), // after the next
+		gap(0, 100, 400),                       // 300 ms, before the fault
+		gap(1, 1900, 4100), gap(1, 4200, 4700), // the longer one counts
+		gap(2, 2100, 2390),                     // no longer than before
+		gap(3, 2500, 9000),                     // lasts beyond the next fault
+		gap(4, 4950, 7000), gap(0, -700, 2500), // after the next fault, and from before the window
 	}}
 	want := ClientOutages{Clients: 5, Median: 0, Worst: 2.5, Lasted: 1}
 	if got := clients(c, 0, 2, 5); got == nil || *got != want {

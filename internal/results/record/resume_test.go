@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// cutOff is a run of three trials whose third was cut off, and which nobody writes any
-// more.
+// cutOff returns a run of three trials whose third was cut off, without a process that
+// writes it.
 func cutOff(t *testing.T) (dir string) {
 	t.Helper()
 	w, err := Create(t.TempDir(), "quick", noon, Run{Name: "quick", Seed: 42, Planned: 4, Scenario: "trials: []\n", Machines: []measure.Machine{{Name: "vm", CPUs: 2}}})
@@ -35,11 +35,11 @@ func cutOff(t *testing.T) (dir string) {
 			must(t, tw.Finish(NewTrial(c, o, l.totals[measure.Measured], l.totals[measure.Warmup], roles)))
 		}
 	}
-	w.unlock() // as the system does when a process is killed
+	w.unlock() // as the kernel does when a process is killed
 	return w.Dir()
 }
 
-// listFiles are the contents of all files below a folder, by their names.
+// listFiles returns the contents of all files below a folder, by name.
 func listFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -52,7 +52,7 @@ func listFiles(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// rawTrials are the trials in run.json as they are written there.
+// rawTrials returns the trials of run.json as they are written there.
 func rawTrials(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	var run struct{ Trials []json.RawMessage }
@@ -76,13 +76,13 @@ func TestResumedRunKeepsWhatHadEnded(t *testing.T) {
 	later := noon.Add(24 * time.Hour)
 	w, err := r.Writer(later, []measure.Machine{{Name: "vm", CPUs: 2}}, nil)
 	must(t, err)
-	r.Close() // which leaves the writer its lock
+	r.Close() // the writer keeps its lock
 	_, err = Resume(dir)
 	sentence(t, err, "goes on in another process")
 
 	c := conditions()
 	c.Number, c.Name = 3, "list"
-	tw, err := w.Trial(c, later) // in a folder of the same name
+	tw, err := w.Trial(c, later) // reuses the name of a folder that was cut off
 	must(t, err)
 	must(t, tw.Abort(Interrupted, "context canceled"))
 	must(t, w.Finish(Interrupted, "", later.Add(time.Minute)))
@@ -122,8 +122,8 @@ func TestResumedRunKeepsWhatHadEnded(t *testing.T) {
 	sentence(t, err, "is complete; there is nothing to take up again")
 }
 
-// What a killed run's journal has, and a folder that run.json does not know, do not
-// come back.
+// Neither a trial of a killed run's journal nor a folder that run.json does not mention
+// reappears.
 func TestResumedRunHasWhatTheJournalHas(t *testing.T) {
 	dir := cutOff(t)
 	run, err := Open(dir)
@@ -157,8 +157,8 @@ func TestResumedRunHasWhatTheJournalHas(t *testing.T) {
 	}
 }
 
-// A directory that anybody may have put together is refused before anything in it is
-// changed.
+// A directory that another program may have created is rejected before anything in it
+// changes.
 func TestResumeRefusesWhatIsNoSuchRun(t *testing.T) {
 	change := func(t *testing.T, dir string, with func(*Run)) {
 		run, err := Open(dir)
@@ -204,7 +204,7 @@ func TestResumeRefusesWhatIsNoSuchRun(t *testing.T) {
 	}
 }
 
-// The place of what was cut off is in the way: nothing is overwritten.
+// If the folder for cut-off trials is occupied, nothing is overwritten.
 func TestResumeOverwritesNothing(t *testing.T) {
 	dir := cutOff(t)
 	must(t, os.WriteFile(filepath.Join(dir, asideFolder), nil, fileMode))
@@ -217,7 +217,7 @@ func TestResumeOverwritesNothing(t *testing.T) {
 	}
 }
 
-// The time between an end and the next start is none in which a run was under way.
+// The time between the end of a run and its next start is not counted as active.
 func TestActiveLeavesPausesOut(t *testing.T) {
 	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 	trial := func(opened int) Trial {

@@ -26,7 +26,7 @@ func measured(time Time) func(Tag) bool {
 	return func(t Tag) bool { return t.Phase == measure.Measured && t.Time == time }
 }
 
-// What run.json says must follow from what latency.hlog holds.
+// The figures in run.json equal those computed from latency.hlog.
 func TestRecordedNumbersEqualTheMergedIntervals(t *testing.T) {
 	for seed, failures := range []float64{0, 0.02, 0.5, 1}[:settle.Drawn(4, 2)] {
 		open := seed%2 == 1
@@ -155,10 +155,10 @@ func checkTimeline(t *testing.T, rows []Row, seconds []*measure.Second) {
 	}
 }
 
-// known forgets that a figure failed, as the timeline does.
+// known clears the mark of a failed figure, because the timeline has none.
 func known(f measure.Figure) measure.Figure { f.Failed = false; return f }
 
-// rounded is a summary in whole nanoseconds, as files have it.
+// rounded returns a summary in whole nanoseconds, as files have it.
 func rounded(s measure.Summary) measure.Summary {
 	t := Times{s}
 	whole := func(f *measure.Figure) {
@@ -175,8 +175,7 @@ func rounded(s measure.Summary) measure.Summary {
 	return t.Summary
 }
 
-// The library's own reader, which knows nothing of quorumbench, must read the
-// log: every interval, with its tag and its times.
+// The HdrHistogram library can read the log, every interval with its tag and times.
 func TestAnyReaderReadsTheLog(t *testing.T) {
 	l := newLoad(3, 0.1, true)
 	l.phase(measure.Warmup, 2, 100)
@@ -202,7 +201,7 @@ func TestAnyReaderReadsTheLog(t *testing.T) {
 		if h.Tag() != want.String() || strings.ContainsAny(h.Tag(), " ,/") || !h.Equals(want.AddTo(nil)) {
 			t.Errorf("interval %d is %s, want %s", i, h.Tag(), want)
 		}
-		// It cuts fractions of a millisecond that arithmetic makes.
+		// The library truncates fractions of a millisecond that arithmetic produces.
 		if off := want.Start.UnixMilli() - h.StartTimeMs(); off < 0 || off > 1 {
 			t.Errorf("%s starts at %d, want %s", h.Tag(), h.StartTimeMs(), want.Start)
 		}
@@ -246,7 +245,7 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// The encoding is the library's, byte for byte once unpacked, for any counts.
+// For any counts, the uncompressed encoding is byte for byte the library's.
 func TestTheEncodingIsTheLibrarys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	var e encoder
@@ -270,7 +269,7 @@ func TestTheEncodingIsTheLibrarys(t *testing.T) {
 	}
 }
 
-// unpack takes an encoded histogram out of base64, its head and zlib.
+// unpack decodes base64, removes the head and decompresses a histogram.
 func unpack(t *testing.T, b []byte) []byte {
 	t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(string(b))

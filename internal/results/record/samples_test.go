@@ -13,8 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// What is written of a member is read again, and what no member can have
-// reported is left out.
+// Rows read back as written, and values that no member can have reported are omitted.
 func TestStoreRowsAreReadAgain(t *testing.T) {
 	timed := store.Reading{Count: 5, Sum: 0.25, Buckets: []store.Bucket{{Upper: 0.001, Count: 2}, {Upper: 8.192, Count: 4}, {Upper: math.Inf(1), Count: 5}}}
 	rows := []StoreRow{
@@ -43,7 +42,7 @@ func TestStoreRowsAreReadAgain(t *testing.T) {
 	if err := trial.Store(&impossible); err != nil {
 		t.Fatal(err)
 	}
-	// A crash leaves half a line.
+	// A crash can leave half a line:
 	path := filepath.Join(trial.Dir(), storesFile)
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -66,7 +65,7 @@ func TestStoreRowsAreReadAgain(t *testing.T) {
 	}
 }
 
-// What a member reports that is no histogram is left out, and the file can be read.
+// Reported buckets that are no histogram are omitted, and the file stays readable.
 func TestBucketsThatDoNotRiseAreLeftOut(t *testing.T) {
 	for _, all := range [][]store.Bucket{
 		{{Upper: 1, Count: 5}, {Upper: 2, Count: 4}},
@@ -79,7 +78,7 @@ func TestBucketsThatDoNotRiseAreLeftOut(t *testing.T) {
 	}
 }
 
-// A name in machines.csv may be anybody's, and is printed.
+// A name in machines.csv may come from an untrusted source and is made printable.
 func TestMachineNamesCanBePrinted(t *testing.T) {
 	head := "unix_seconds,name,cpu_user_seconds,cpu_system_seconds,rss_bytes\n"
 	rows, err := readMachines([]byte(head + "1,\"m1\nVerdict: valid\",1,1,1\n"))

@@ -12,9 +12,9 @@ var threeMembers = []Member{
 	{ID: 11, Name: "m1", Endpoint: "127.0.0.1:1"}, {ID: 12, Name: "m2", Endpoint: "127.0.0.1:2"}, {ID: 13, Name: "m3", Endpoint: "127.0.0.1:3"},
 }
 
-// lossOf makes up ten seconds of 90 operations each, in equal parts; m2 loses
-// its connections at 3.2 s and has them again at 6.5 s, and what is left goes to
-// m1 and m3, two to one, at 60 a second.
+// lossOf returns ten seconds of 90 operations each, in equal parts. m2 loses its
+// connections at 3.2 s and has them again at 6.5 s; in between, m1 and m3 serve 60
+// operations per second, two to one.
 func lossOf() (*measure.Totals, *Answered) {
 	m, a := &measure.Totals{Seconds: 10}, &Answered{}
 	for i := range 10 {
@@ -50,8 +50,8 @@ func lossOf() (*measure.Totals, *Answered) {
 	return m, a
 }
 
-// Every operation is some member's, or nobody's; the shares sum to one, and
-// where the load was while a member was away is told by whole seconds.
+// Every operation belongs to a member or to the entry for unknown members, and the shares
+// sum to one. The load while a member was away is computed from whole seconds.
 func TestByMember(t *testing.T) {
 	m, a := lossOf()
 	r := NewTrial(conditions(), Observed{Members: threeMembers, Answered: a}, m, nil, roles)
@@ -84,8 +84,8 @@ func TestByMember(t *testing.T) {
 	}
 }
 
-// A member that never came back is away until the window's end; one that was
-// away for less than a whole second leaves nothing to tell.
+// A member that never returned is away until the end of the window. An absence of less than
+// a whole second has no Meanwhile.
 func TestMeanwhileHasBounds(t *testing.T) {
 	m, a := lossOf()
 	links := func() *Links {
@@ -103,12 +103,12 @@ func TestMeanwhileHasBounds(t *testing.T) {
 	if l := links(); l.Meanwhile == nil || l.Meanwhile.Seconds != 10 || l.Meanwhile.Otherwise != nil {
 		t.Errorf("%+v", l.Meanwhile)
 	}
-	m.Links[1].LostAt = 20 // beyond what was recorded
+	m.Links[1].LostAt = 20 // after the recorded time
 	if l := links(); l.Meanwhile != nil {
 		t.Errorf("%+v", l.Meanwhile)
 	}
-	// Where nobody counted connections, the operations are there all the same,
-	// and a member that the status does not have is called by its endpoint.
+	// Operations are counted even if connections were not, and a member that is missing in
+	// the status is named by its endpoint.
 	m.Links = nil
 	r := NewTrial(conditions(), Observed{Members: threeMembers}, m, nil, roles)
 	if len(r.ByMember) != 4 || r.ByMember[1].Links != nil || r.ByMember[1].Operations != 240 {
@@ -120,7 +120,7 @@ func TestMeanwhileHasBounds(t *testing.T) {
 	}
 }
 
-// The writer counts the window's seconds, and no others.
+// The writer counts the seconds of the window and no others.
 func TestAnsweredIsOfTheWindow(t *testing.T) {
 	l := newLoad(3, 0.1, false)
 	l.phase(measure.Warmup, 1, 100)

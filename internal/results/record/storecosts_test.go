@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// What so many operations of each kind wrote is what arithmetic says, and the costs
-// are what it divides: of gets nothing is written, a transaction writes several keys,
-// a delete no value, and what found its condition or its key changed nothing at all.
+// The written keys, bytes and costs match the arithmetic: gets write nothing, a transaction
+// writes several keys, a delete writes no value, and a failed condition or a missing key
+// changes nothing.
 func TestStoreCostsAreOfWhatWasWritten(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -34,7 +34,7 @@ func TestStoreCostsAreOfWhatWasWritten(t *testing.T) {
 		conflicts, gone := min(n[kv.CAS], uint64(rng.IntN(9))), min(n[kv.Delete], uint64(rng.IntN(9)))
 		m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Missed[kv.Delete] = conflicts, gone, gone
 		m.Outcomes[kv.OK] = m.Due - conflicts - gone
-		// Twice as many were done in the window as were due in it.
+		// Twice as many operations were done in the window as were due in it.
 		m.Done = 2 * m.Due
 		written, grew, rss := int64(rng.IntN(1e6)), int64(rng.IntN(1e6)-5e5), int64(rng.IntN(1e6)-5e5)
 		o := Observed{Store: &StoreUsage{WrittenBytes: &written, GrowthRSSBytes: rss}, DatabaseGrowth: &grew}
@@ -61,8 +61,8 @@ func TestStoreCostsAreOfWhatWasWritten(t *testing.T) {
 	}
 }
 
-// What is not known stays so: reads write nothing, members elsewhere are not seen,
-// and a file system in memory counts no writes.
+// Unknown costs stay unknown: reads write nothing, members on other machines are not
+// observed, and a file system in memory counts no writes.
 func TestStoreCostsThatNobodyKnows(t *testing.T) {
 	written, grew := int64(1000), int64(2000)
 	usage := &StoreUsage{WrittenBytes: &written}

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Counts in are counts out, second by second, and the times are those of the
-// nearest rank; what the sample does not support is not told.
+// The timeline has the counts of each second, and the times of the nearest rank; times that
+// the sample does not support are omitted.
 func TestTimelineTellsWatchEvents(t *testing.T) {
 	w := newRun(t)
 	tw, err := w.Trial(FromScenario(watchedSpec()), noon)
@@ -64,7 +64,8 @@ func TestTimelineTellsWatchEvents(t *testing.T) {
 	}
 }
 
-// ranked holds a figure to the value of a rank, to three digits, of which each share a cause.
+// ranked compares a figure with the value of a rank, to three digits. Groups of each values
+// share a cause.
 func ranked(t *testing.T, f measure.Figure, sorted []int64, rank, each int) {
 	t.Helper()
 	if known := rank > 0 && len(sorted)-rank >= measure.MinBeyond*each; known != f.Known {
@@ -74,7 +75,8 @@ func ranked(t *testing.T, f measure.Figure, sorted []int64, rank, each int) {
 	}
 }
 
-// A trial without watchers has a timeline as ever, and so have old runs.
+// The timeline of a trial without watchers has no columns for watch events, as in earlier
+// versions.
 func TestTimelineWithoutWatchers(t *testing.T) {
 	w := newRun(t)
 	tw, err := w.Trial(conditions(), noon)
@@ -92,7 +94,7 @@ func TestTimelineWithoutWatchers(t *testing.T) {
 	}
 }
 
-// Half of the columns are none.
+// A file with only some of the columns for watch events is an error.
 func TestTimelineWithSomeWatchColumns(t *testing.T) {
 	row := rowOf(&measure.Second{}, time.Unix(1, 0), 1, measure.NewHistogram())
 	whole := strings.Join(names(row.written()), ",") + "\n" + strings.Join(cells(row.written()), ",") + "\n"

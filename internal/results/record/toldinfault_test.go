@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// What watchers were told, and which leases ended, is told of the fault in whose time it
-// was: here of two, of which the first holds events back for 800 ms and loses two.
+// Watch events and expired leases are attributed to the fault during which they occurred.
+// Of two faults, the first delays events by 800 ms and loses two.
 func TestWhatWatchersWereToldInAFault(t *testing.T) {
 	p := play(1, 12, func(int, int) float64 { return 4000 }, never)
 	c := &p.course
@@ -18,10 +18,10 @@ func TestWhatWatchersWereToldInAFault(t *testing.T) {
 			switch {
 			case at >= 3000 && at < 3800:
 				continue
-			case at >= 3800 && at < 3810: // what was held back
+			case at >= 3800 && at < 3810: // delayed events
 				after = 800_000_000
 			case at == 1500:
-				after = 130_000_000 // as late as that by itself
+				after = 130_000_000 // as late as events are without a fault
 			case at == 7500:
 				after = 150_000_000
 			}
@@ -36,7 +36,7 @@ func TestWhatWatchersWereToldInAFault(t *testing.T) {
 			s.Fine.LeaseEnded(7, true, 500_000_000)
 			s.Fine.LeaseEnded(9, false, 500_000_000)
 		case 5:
-			s.Fine.LeaseEnded(7, true, 500_000_000) // another loop found it later
+			s.Fine.LeaseEnded(7, true, 500_000_000) // another loop found it later, and it does not count again
 		case 8:
 			s.Fine.WatcherEnded(false, 0)
 		}

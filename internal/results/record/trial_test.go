@@ -17,9 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// stall is the flaw that coordinated omission is: 1,000 operations a second are
-// due for 10 s, each takes 2 ms, and the store stalls for a second. Of the
-// 10,000 operations due, 1,000 fell into the stall and waited for its rest.
+// stall returns the standard example of coordinated omission: 1,000 operations per second
+// are due for 10 s, each takes 2 ms, and the store stalls for one second. Of the 10,000
+// operations due, 1,000 were due during the stall and waited for its end.
 func stall() *measure.Totals {
 	t := &measure.Totals{Seconds: 10, LongestGap: 1, MeanInFlight: 52, Tally: measure.Tally{Due: 10_000, Done: 10_000, Lateness: measure.NewHistogram()}}
 	t.Outcomes[kv.OK] = 10_000
@@ -71,7 +71,7 @@ func TestAStallShowsWhereArithmeticSays(t *testing.T) {
 	}
 }
 
-// A percentile that lands on a failed operation is null, and reads as failed.
+// A percentile that falls on a failed operation is null, and reads back as failed.
 func TestNothingSurvivesByFailing(t *testing.T) {
 	m := stall()
 	m.Due, m.Outcomes[kv.TimedOut] = 10_200, 200
@@ -109,7 +109,7 @@ func TestNothingSurvivesByFailing(t *testing.T) {
 	}
 }
 
-// The list of names is a promise to those who read the JSON.
+// The names in the JSON object are stable for its readers.
 func TestTheJSONHasThePromisedNames(t *testing.T) {
 	m := stall()
 	for range 5000 { // enough for p99.9
@@ -185,8 +185,8 @@ func TestNewTrialChangesNothing(t *testing.T) {
 	}
 }
 
-// The closed loop's own arithmetic: what each edge of the window hides is
-// known from the warm-up.
+// Little's law holds for a closed loop if times that the window's edges cut are taken from
+// the warm-up.
 func TestLittlesLawAtTheEdges(t *testing.T) {
 	c := conditions()
 	c.Arrival, c.Rate, c.Clients = scenario.Closed, nil, 100
@@ -200,7 +200,7 @@ func TestLittlesLawAtTheEdges(t *testing.T) {
 		}
 		return m
 	}
-	// A stall of 2 s across the window's opening leaves 8 s of work in it.
+	// A stall of 2 s across the opening of the window leaves 8 s of work in the window.
 	warm := totals(100, 2e9)
 	m := totals(80_000, 10e6)
 	m.CarriedIn = 100
@@ -266,15 +266,15 @@ func TestFromScenario(t *testing.T) {
 	}
 }
 
-// The halves of a window are of its whole seconds, and a trial that becomes
-// slower in it is suspect.
+// The halves of a window consist of whole seconds, and a trial that slows down in the
+// window is suspect.
 func TestAWindowThatIsNotSteady(t *testing.T) {
 	steady, slower := &Answered{}, &Answered{}
 	for i := range 31 {
 		steady.Done = append(steady.Done, uint64(1000+i%3))
 		slower.Done = append(slower.Done, uint64(1000-20*i))
 	}
-	slower.Done[30] = 9 // the window cut it
+	slower.Done[30] = 9 // cut off by the end of the window
 	h := halves(slower, 30.01)
 	if h[0].Seconds != 15 || h[1].Seconds != 15 || h[0].PerSecond != 860 || h[1].PerSecond != 560 || math.Abs(h[0].Error-23.09) > 0.01 {
 		t.Errorf("%+v", h)

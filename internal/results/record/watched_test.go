@@ -23,7 +23,7 @@ func watchedSpec() *scenario.Trial {
 	return &scenario.Trial{Name: "watched", Number: 1, Repeat: 1, Repeats: 1, Load: l}
 }
 
-// watchedTotals is a window of as many puts and twice as many events.
+// watchedTotals returns a window of n puts and 2n events.
 func watchedTotals(n uint64) *measure.Totals {
 	m := &measure.Totals{Seconds: 2, Tally: measure.Tally{Due: n, Done: n}}
 	m.Outcomes[kv.OK] = n
@@ -53,8 +53,8 @@ func ruleOf(v verdict.Verdict, number int) bool {
 	return false
 }
 
-// What is lost, doubled or impossible stands in the result, decides the verdict,
-// and a lost event in the percentiles.
+// Lost, duplicated or impossible events are in the result and decide the verdict; a lost
+// event also counts in the percentiles.
 func TestWatchedTellsWhatWasAmiss(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*measure.Totals)
@@ -103,7 +103,7 @@ func TestWatchedTellsWhatWasAmiss(t *testing.T) {
 	}
 }
 
-// Events of writes before the load have no times, and that is not amiss.
+// Events of writes before the load have no times, which is not a problem.
 func TestWatchedCatchUpIsNotUntimed(t *testing.T) {
 	spec := watchedSpec()
 	spec.Load.Watch.Key, spec.Load.Watch.Expect = []byte("k"), 8
@@ -116,7 +116,7 @@ func TestWatchedCatchUpIsNotUntimed(t *testing.T) {
 	}
 }
 
-// Counts in are counts out: what seconds hold of watch events is in the log.
+// The histogram log has the watch events of each second.
 func TestHlogHoldsWatchEvents(t *testing.T) {
 	w := newRun(t)
 	tw, err := w.Trial(FromScenario(watchedSpec()), time.Unix(100, 0))
@@ -164,7 +164,7 @@ func TestHashesThatDiffer(t *testing.T) {
 	if got := trial(); !ruleOf(got.Verdict, 22) || got.Verdict.State != verdict.Invalid {
 		t.Errorf("hashes 1 and 2: %v", got.Verdict)
 	}
-	// The members are called what they are called everywhere.
+	// Members have the same names as elsewhere.
 	got := NewTrial(FromScenario(watchedSpec()), Observed{Started: time.Unix(1, 0), Hashes: h, Members: []Member{{Name: "m1", Endpoint: "a:1"}}}, watchedTotals(1000), nil, nil)
 	if text := fmt.Sprint(got.Verdict.Reasons); !strings.Contains(text, "m1 has the hash 1, b:1 has the hash 2") || h.Members[0].Name != "" {
 		t.Errorf("%s", text)

@@ -72,7 +72,7 @@ func TestFoldersThatCannotBeWritten(t *testing.T) {
 	sentence(t, err, "not a directory")
 
 	if os.Geteuid() == 0 {
-		return // nothing is forbidden to root
+		return // root may write everywhere
 	}
 	closed := t.TempDir()
 	must(t, os.Chmod(closed, 0o500))
@@ -95,8 +95,8 @@ func TestFoldersOfRepeats(t *testing.T) {
 	sentence(t, err, "file exists")
 }
 
-// A kill leaves what was written by then: at every moment the directory opens
-// and says that it is incomplete.
+// After a kill at any moment, the directory can be opened, has everything written so far
+// and is marked as incomplete.
 func TestEveryMomentIsReadable(t *testing.T) {
 	w := newRun(t)
 	says := func(want ...string) {
@@ -135,7 +135,7 @@ func TestEveryMomentIsReadable(t *testing.T) {
 	}
 	says()
 
-	// The system may stop in the middle of a line.
+	// A crash of the system can cut off a line.
 	for _, name := range []string{hlogFile, timelineFile, eventsFile} {
 		path := filepath.Join(tw.Dir(), name)
 		b := readFile(t, path)
@@ -189,7 +189,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// filledRow has another number in each column.
+// filledRow returns a row with a different number in each column.
 func filledRow() *MachineRow {
 	r := NewMachineRow(time.UnixMilli(1_763_818_441_250).UTC(), "m1")
 	for i, c := range r.columns() {
@@ -201,7 +201,7 @@ func filledRow() *MachineRow {
 	return r
 }
 
-// What is between two rows is known of one process that went on, and of no gap.
+// The usage between two rows is known only for the same process and without a gap.
 func TestRowsThatFollow(t *testing.T) {
 	before := *filledRow()
 	after := func(change func(*MachineRow)) *MachineRow {
@@ -250,8 +250,8 @@ func TestSecondsNeedABeginning(t *testing.T) {
 	sentence(t, tw.Second(&measure.Second{Phase: measure.Measured}), "no beginning")
 }
 
-// fullDisk is a file that takes so many more bytes, and half of a write that
-// is too long.
+// fullDisk is a file that accepts a limited number of bytes, and half of a write that is
+// too long.
 type fullDisk struct {
 	file
 	room *int
@@ -278,7 +278,7 @@ func TestFullDisk(t *testing.T) {
 			}
 			first := fillDisk(w)
 			sentence(t, first, "the disk is full")
-			// The error stays, even when there is room again.
+			// The error is permanent, even after space was freed.
 			left = 1 << 30
 			for what, err := range map[string]error{
 				"Err": w.Err(), "AddCluster": w.AddCluster(Cluster{}), "Finish": w.Finish(Complete, "", noon),
@@ -287,7 +287,7 @@ func TestFullDisk(t *testing.T) {
 					t.Errorf("%s lost the error: %v", what, err)
 				}
 			}
-			// What was recorded is there, without half a line.
+			// Everything recorded so far is there, without half a line.
 			run, err := Open(w.Dir())
 			must(t, err)
 			if run.State != Incomplete {
@@ -306,7 +306,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// fillDisk records trials until there is no room.
+// fillDisk records trials until the disk is full.
 func fillDisk(w *Writer) error {
 	for n := 1; ; n++ {
 		c := conditions()
@@ -343,7 +343,7 @@ func TestSlug(t *testing.T) {
 	}
 }
 
-// sentence checks that an error is one line that says what is wanted.
+// sentence checks that an error is one line that contains want.
 func sentence(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil {
