@@ -37,7 +37,7 @@ func (c *Cleanup) Err() error {
 	if c == nil || c.Failure == "" {
 		return nil
 	}
-	return fmt.Errorf("what was written may not have been removed: %s", c.Failure)
+	return fmt.Errorf("keys that the load wrote may not have been removed: %s", c.Failure)
 }
 
 // Defragmented reports whether any member was defragmented.

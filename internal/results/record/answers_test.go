@@ -9,7 +9,7 @@ import (
 )
 
 // The verdict reports the history's share of what was written to the members' disk.
-func TestTheHistorysShareOfTheDisk(t *testing.T) {
+func TestHistoryShareOfTheDisk(t *testing.T) {
 	written := int64(90_000)
 	for share, of := range map[float64]struct {
 		shares  bool
@@ -18,7 +18,7 @@ func TestTheHistorysShareOfTheDisk(t *testing.T) {
 		a := &Answers{Operations: 1000, Bytes: 20_000, SharesDisk: of.shares}
 		a.setDiskShare(500, of.written)
 		if got := orZero(a.DiskShare); math.Abs(got-max(share, 0)) > 1e-9 {
-			t.Errorf("%+v: the share is %g", of, got)
+			t.Errorf("%+v has the share %g", of, got)
 		}
 		v := verdict.Judge(verdict.Figures{Done: 1, Due: 1, Cluster: verdict.Cluster{HistoryShare: orZero(a.DiskShare)}})
 		if said := strings.Contains(strings.Join(v.Notes, " "), "10 % of what both wrote in the window"); said != (share > 0) {

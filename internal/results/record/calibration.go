@@ -138,8 +138,8 @@ func (c *Calibration) spreads() []*OfRounds {
 	return all
 }
 
-// of returns the calibration if it was made on machine m, and nil otherwise.
-func (c *Calibration) of(m *measure.Machine) *Calibration {
+// forMachine returns the calibration if it was made on machine m, and nil otherwise.
+func (c *Calibration) forMachine(m *measure.Machine) *Calibration {
 	if c == nil || m == nil || m.Unlike(&c.Machine) != "" || c.Outdated == "" && !c.sound() {
 		return nil
 	}

@@ -55,7 +55,7 @@ func TestOfRoundsProperties(t *testing.T) {
 			}
 		}
 		if 2*below < len(values) || 2*above < len(values) {
-			t.Errorf("%v: %g is not their median", values, s.Median)
+			t.Errorf("the median of %v is %g", values, s.Median)
 		}
 		shuffled, scaled := slices.Clone(values), make([]float64, len(values))
 		rng.Shuffle(len(values), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
@@ -63,18 +63,18 @@ func TestOfRoundsProperties(t *testing.T) {
 			scaled[i] = 8 * v
 		}
 		if got := NewOfRounds(shuffled...); *got != *s {
-			t.Errorf("in another order: %+v, not %+v", got, s)
+			t.Errorf("in another order the figure is %+v, not %+v", got, s)
 		}
 		if got := NewOfRounds(scaled...); *got != (OfRounds{8 * s.Median, 8 * s.Lowest, 8 * s.Highest}) {
-			t.Errorf("eight times as much: %+v, not of %+v", got, s)
+			t.Errorf("for values 8 times as large the figure is %+v, not 8 times %+v", got, s)
 		}
 	}
 	a, b := NewOfRounds(2, 5), NewOfRounds(1, 3)
 	if low, high, ok := Reach(nil, a, b); low != 1 || high != 5 || !ok {
-		t.Errorf("together they reach from %g to %g", low, high)
+		t.Errorf("the values of all figures range from %g to %g", low, high)
 	}
 	if _, _, ok := Reach(nil, nil); ok {
-		t.Error("nothing reaches from anywhere to anywhere")
+		t.Error("there is a range without any figure")
 	}
 	for _, none := range [][]float64{nil, {-1, 2}, {1, math.NaN()}, {math.Inf(1)}, {math.Inf(-1), 1}} {
 		if s := NewOfRounds(none...); s != nil {
@@ -85,7 +85,7 @@ func TestOfRoundsProperties(t *testing.T) {
 
 // The true median is between the lowest and the highest round as often as documented: for n
 // rounds, in all cases but 2^(1-n) of them.
-func TestOfRoundsHoldsTheTruth(t *testing.T) {
+func TestOfRoundsContainsTheTrueMedian(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const cases = 20_000
 	for n := 2; n <= 7; n++ {
@@ -105,16 +105,16 @@ func TestOfRoundsHoldsTheTruth(t *testing.T) {
 		}
 		p := 1 - math.Pow(2, float64(1-n))
 		if got, off := float64(held)/cases, 5*math.Sqrt(p*(1-p)/cases); math.Abs(got-p) > off {
-			t.Errorf("%d rounds hold the truth in %.4f of all cases, not %.4f", n, got, p)
+			t.Errorf("%d rounds contain the true median in %.4f of all cases, not %.4f", n, got, p)
 		}
 	}
 }
 
-func TestCalibrationIsKept(t *testing.T) {
+func TestCalibrationIsWrittenAndRead(t *testing.T) {
 	c := calibration()
 	path := CalibrationFile(t.TempDir(), &c.Machine)
 	if none, err := ReadCalibration(path); none != nil || err != nil {
-		t.Errorf("before it was kept: %v, %v", none, err)
+		t.Errorf("before it was written: %v, %v", none, err)
 	}
 	must(t, c.Write(path))
 	back, err := ReadCalibration(path)
@@ -123,7 +123,7 @@ func TestCalibrationIsKept(t *testing.T) {
 		t.Error(d)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
-		t.Errorf("there is %v beside it (%v)", entries, err)
+		t.Errorf("the folder contains %v (%v)", entries, err)
 	}
 	c.Rounds = 4
 	must(t, c.Write(path)) // overwrites the file
@@ -139,7 +139,7 @@ func TestCalibrationFiles(t *testing.T) {
 	for _, name := range []string{"a", "b", "A", "a b", "a/b", "a-b", "../a", "", strings.Repeat("x", 300)} {
 		path := CalibrationFile("/cache", &measure.Machine{Name: name})
 		if other, ok := seen[path]; ok {
-			t.Errorf("%q and %q have one file", name, other)
+			t.Errorf("%q and %q have the same file", name, other)
 		}
 		seen[path] = name
 		if filepath.Dir(path) != "/cache/quorumbench/calibration" || len(filepath.Base(path)) > 100 {
@@ -148,18 +148,18 @@ func TestCalibrationFiles(t *testing.T) {
 	}
 }
 
-func TestCalibrationIsOfItsMachineAndProgram(t *testing.T) {
+func TestCalibrationAppliesToItsMachineAndProgram(t *testing.T) {
 	c := calibration()
 	if got := c.On(&c.Machine, c.Tool); got != c {
-		t.Errorf("nothing changed, and it is %+v", got)
+		t.Errorf("nothing changed, but the calibration is %+v", got)
 	}
 	if got := (*Calibration)(nil).On(&c.Machine, c.Tool); got != nil {
-		t.Errorf("of nothing it is %+v", got)
+		t.Errorf("without a calibration there is %+v", got)
 	}
 	more := c.Machine
 	more.MemoryBytes++ // as it varies from one boot to the next
 	if got := c.On(&more, c.Tool); got != c {
-		t.Errorf("with other memory it is %+v", got)
+		t.Errorf("with another memory size the calibration is %+v", got)
 	}
 	two := 2.0
 	for want, change := range map[string]func(*measure.Machine, *Tool){
@@ -179,13 +179,13 @@ func TestCalibrationIsOfItsMachineAndProgram(t *testing.T) {
 	}
 }
 
-func TestCalibrationSaysWhatIsWrong(t *testing.T) {
+func TestBadCalibrationIsExplained(t *testing.T) {
 	c := calibration()
 	whole, err := encode(c)
 	must(t, err)
 	changed := func(from, to string) string {
 		if !bytes.Contains(whole, []byte(from)) {
-			t.Fatalf("it has no %s", from)
+			t.Fatalf("the calibration has no %s", from)
 		}
 		return strings.Replace(string(whole), from, to, 1)
 	}
@@ -197,10 +197,10 @@ func TestCalibrationSaysWhatIsWrong(t *testing.T) {
 		{`{"schema":"quorumbench/run/2"}`, "its schema is"},
 		{changed("calibration/1", "calibration/2"), "use a newer one"},
 		{string(whole[:len(whole)/2]), "not a calibration's JSON"},
-		{string(whole) + "{}", "something behind it"},
-		{changed(`"rounds": 3`, `"rounds": 0`), "cannot be"},
-		{changed(`"lowest": 20000`, `"lowest": 20000000`), "cannot be"},
-		{changed(`"lowest_ns": 10`, `"lowest_ns": -10`), "cannot be"},
+		{string(whole) + "{}", "there is text after its end"},
+		{changed(`"rounds": 3`, `"rounds": 0`), "impossible"},
+		{changed(`"lowest": 20000`, `"lowest": 20000000`), "impossible"},
+		{changed(`"lowest_ns": 10`, `"lowest_ns": -10`), "impossible"},
 		{changed(`"open_rate": 2000`, `"open_rate": 1e999`), "not a calibration's JSON"},
 		{strings.Repeat(" ", maxCalibration+1), "such a file has at most that"},
 	} {
@@ -219,12 +219,12 @@ func TestCalibrationOfATrial(t *testing.T) {
 	c := calibration()
 	elsewhere := c.Machine
 	elsewhere.Name = "agent"
-	if c.of(&c.Machine) != c || c.of(&elsewhere) != nil || c.of(nil) != nil || (*Calibration)(nil).of(&c.Machine) != nil {
-		t.Error("it is of another machine, or not of its own")
+	if c.forMachine(&c.Machine) != c || c.forMachine(&elsewhere) != nil || c.forMachine(nil) != nil || (*Calibration)(nil).forMachine(&c.Machine) != nil {
+		t.Error("a calibration applies to another machine, or not to its own")
 	}
 	c.Rounds = -1
-	if c.of(&c.Machine) != nil {
-		t.Error("one whose numbers cannot be is shown")
+	if c.forMachine(&c.Machine) != nil {
+		t.Error("a calibration with impossible numbers is shown")
 	}
 }
 
@@ -249,7 +249,7 @@ func FuzzCalibration(f *testing.F) {
 		}
 		back, err := ParseCalibration(again)
 		if err != nil {
-			t.Fatalf("what it reads it does not read again: %v", err)
+			t.Fatalf("it cannot be read again after writing: %v", err)
 		}
 		if d := cmp.Diff(c, back); d != "" {
 			t.Error(d)

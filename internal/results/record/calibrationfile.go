@@ -73,7 +73,7 @@ func ParseCalibration(b []byte) (*Calibration, error) {
 		return nil, fmt.Errorf("this is not a calibration's JSON: %s", text.Line(err.Error(), text.OfField))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("this is not a calibration's JSON: there is something behind it")
+		return nil, errors.New("this is not a calibration's JSON: there is text after its end")
 	}
 	if err := checkSchema(c.Schema, CalibrationSchema); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func ParseCalibration(b []byte) (*Calibration, error) {
 	c.Schema = CalibrationSchema
 	text.Fields(c)
 	if !c.sound() {
-		return nil, errors.New("its numbers cannot be those of a calibration")
+		return nil, errors.New("some of its numbers are impossible for a calibration")
 	}
 	return c, nil
 }

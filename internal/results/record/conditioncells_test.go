@@ -29,7 +29,7 @@ func cellsOf(t *testing.T, c *Conditions) map[string]string {
 	all := map[string]string{}
 	for _, cell := range c.Cells(scenario.Parameters(nil)) {
 		if _, twice := all[cell.Name]; twice {
-			t.Errorf("there are two columns %s", cell.Name)
+			t.Errorf("two columns are named %s", cell.Name)
 		}
 		all[cell.Name] = cell.Text
 	}
@@ -70,7 +70,7 @@ func TestEveryParameterHasAColumn(t *testing.T) {
 
 // CSV files show a load's times in seconds and the parts of a parameter in separate
 // columns.
-func TestCellsOfALoad(t *testing.T) {
+func TestLoadCells(t *testing.T) {
 	got := cellsOf(t, &readTrial(t, filledTrial).Conditions)
 	for name, want := range map[string]string{
 		"mix": "get linearizable 3, stm 0.5", "duration_seconds": "1.5", "warmup_seconds": "0.25", "timeout_seconds": "10", "compact_interval_seconds": "0.1",

@@ -145,7 +145,7 @@ func (c *Conditions) nameMix() {
 // Open reports whether operations become due by a schedule.
 func (c *Conditions) Open() bool { return c.Arrival != scenario.Closed }
 
-// has reports whether an operation of the mix satisfies the condition.
-func (c *Conditions) has(is func(kv.Kind) bool) bool {
+// hasKind reports whether an operation of the mix satisfies the condition.
+func (c *Conditions) hasKind(is func(kv.Kind) bool) bool {
 	return slices.ContainsFunc(c.Mix, func(o scenario.Operation) bool { return is(o.Kind) })
 }

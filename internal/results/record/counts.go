@@ -34,7 +34,7 @@ func (t *Trial) count(m *measure.Totals) {
 	t.addOutcomes(&m.Outcomes)
 	t.Conflicts, t.Misses, t.WrongAnswers = m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Outcomes[kv.WrongAnswer]
 	t.Stale, t.Unverifiable = m.Outcomes[kv.Stale], m.Outcomes[kv.Unverifiable]
-	if t.has(kv.Kind.Reads) {
+	if t.hasKind(kv.Kind.Reads) {
 		t.KeysRead = new(m.Keys)
 	}
 	for o, text := range m.ErrorTexts {

@@ -125,7 +125,7 @@ func eachCSVRow(b []byte, what string, columns []string, each func(*csvRow)) err
 		row.column[name] = i
 	}
 	for _, name := range columns {
-		if !row.has(name) {
+		if !row.hasColumn(name) {
 			return fmt.Errorf("the %s has no column %q", what, name)
 		}
 	}
@@ -154,7 +154,7 @@ func roomFor[T any](rows []T, file []byte) []T {
 	return rows
 }
 
-func (r *csvRow) has(name string) bool {
+func (r *csvRow) hasColumn(name string) bool {
 	_, ok := r.column[name]
 	return ok
 }
@@ -223,7 +223,7 @@ func (r *csvRow) count(name string) uint64 {
 // read reads the columns that the file has. An empty number leaves the value unchanged.
 func (r *csvRow) read(columns []column) {
 	for _, c := range columns {
-		if !r.has(c.name) {
+		if !r.hasColumn(c.name) {
 			continue
 		}
 		var err error

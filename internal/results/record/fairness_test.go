@@ -28,7 +28,7 @@ func TestFairnessOfKnownVectors(t *testing.T) {
 		{[]float64{1e200, 1e200}, 1},
 	} {
 		if got, ok := FairnessOf(c.shares); !ok || math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%v: %v, and not %v", c.shares, got, c.want)
+			t.Errorf("the index of %v is %v, not %v", c.shares, got, c.want)
 		}
 	}
 	for _, none := range [][]float64{nil, {0}, {0, 0, 0}} {
@@ -57,7 +57,7 @@ func TestFairnessHasJainsProperties(t *testing.T) {
 		}
 		got, ok := FairnessOf(all)
 		if want := 1 / (1 + squares/n/(sum/n)/(sum/n)); !ok || math.Abs(got-want) > 1e-9 || got < 1/n-1e-12 || got > 1+1e-12 {
-			t.Fatalf("%v: %v, and not %v", all, got, want)
+			t.Fatalf("the index of %v is %v, not %v", all, got, want)
 		}
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		unit := math.Exp(20 * (r.Float64() - 0.5))
@@ -86,7 +86,7 @@ func connected(r *rand.Rand, endpoints ...string) (all []measure.Connection) {
 
 // The clients' figures depend only on what each client completed, not on how clients are
 // divided among loops and workers. They survive writing and reading.
-func TestByClientIsOfAllClients(t *testing.T) {
+func TestByClientCoversAllClients(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 11))
 	for range 200 {
 		connections := connected(r, "a:1", "b:2", "")
@@ -141,7 +141,7 @@ func TestByClientIsOfAllClients(t *testing.T) {
 
 // A member's clients are the clients whose connections went to it. Clients whose
 // connections moved belong to no member.
-func TestMembersHaveTheirClients(t *testing.T) {
+func TestClientsByMember(t *testing.T) {
 	m := stall()
 	m.Connections = []measure.Connection{{Endpoint: "a:1", Completed: []uint64{10, 20}}, {Endpoint: "b:2", Completed: []uint64{4}}, {Endpoint: "a:1", Completed: []uint64{60}}, {Completed: []uint64{7}}}
 	m.Links = []measure.Link{{Endpoint: "a:1", Connections: 2, LostAt: -1, BackAt: -1}, {Endpoint: "b:2", Connections: 1, LostAt: -1, BackAt: -1}, {Endpoint: "c:3", LostAt: -1, BackAt: -1}}

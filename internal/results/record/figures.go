@@ -210,7 +210,7 @@ var (
 	watchers   = &Requirement{of: "watchers", Has: func(c *Conditions) bool { return c.Watch != nil }}
 	// timedEvents requires events of the load's own writes.
 	timedEvents = &Requirement{of: "events of watched writes", Has: func(c *Conditions) bool { return c.Watch != nil && len(c.Watch.Key) == 0 }}
-	writes      = &Requirement{of: "operations that write", Has: func(c *Conditions) bool { return c.has(kv.Kind.Writes) }}
+	writes      = &Requirement{of: "operations that write", Has: func(c *Conditions) bool { return c.hasKind(kv.Kind.Writes) }}
 	stmWrites   = &Requirement{of: kv.STM.String() + " operations", Has: func(c *Conditions) bool { return c.STM != nil }}
 	manyKeys    = &Requirement{of: "operations that can read several keys", Has: func(c *Conditions) bool {
 		return slices.ContainsFunc(c.Mix, func(o scenario.Operation) bool {

@@ -36,7 +36,7 @@ func fullTrial(t *testing.T) *Trial {
 }
 
 // Each figure of the registry equals its field in the trial's JSON object.
-func TestFiguresAreThoseOfTheJSONObject(t *testing.T) {
+func TestFiguresEqualTheJSONObject(t *testing.T) {
 	trial := fullTrial(t)
 	text, err := json.Marshal(trial)
 	must(t, err)
@@ -55,7 +55,7 @@ func TestFiguresAreThoseOfTheJSONObject(t *testing.T) {
 		}
 		v := f.Of(trial)
 		if !v.Known && !v.Failed && f.Times == nil && f.Missing == "" && f.Name != "" {
-			t.Errorf("%s is not known, and nothing says why: %+v", f.Name, v)
+			t.Errorf("%s is not known, without a reason: %+v", f.Name, v)
 		}
 		if f.Field == "" {
 			continue
@@ -74,7 +74,7 @@ func TestFiguresAreThoseOfTheJSONObject(t *testing.T) {
 			t.Errorf("%s is %v in the object and %+v in the registry", f.Field, got, v)
 		}
 		if f.Meaning == "" {
-			t.Errorf("%s means nothing", f.Field)
+			t.Errorf("%s has no meaning", f.Field)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestFind(t *testing.T) {
 }
 
 // A record can have a load with watchers and no results of them.
-func TestSharesOfWhatIsMissing(t *testing.T) {
+func TestSharesOfMissingFigures(t *testing.T) {
 	trial := &Trial{State: Complete}
 	trial.Load.Watch = &scenario.Watch{Watchers: 1}
 	for _, f := range Figures() {
@@ -101,7 +101,7 @@ func TestSharesOfWhatIsMissing(t *testing.T) {
 			continue
 		}
 		if v, why := f.Share(trial); v.Known || why == "" {
-			t.Errorf("%s: %+v, and nothing says why", f.Name, v)
+			t.Errorf("%s is %+v, without a reason", f.Name, v)
 		}
 	}
 }

@@ -32,8 +32,8 @@ const (
 // timeNames are the names of the times in tags; for an error, the kind of error follows.
 var timeNames = [...]string{Response: "response", Service: "service", ErrorTime: "error-", Lateness: "lateness", WatchDue: "watch-due", WatchSent: "watch-sent", WatchMade: "watch-made"}
 
-// alone reports whether the tag of such a time has no operation or other fields.
-func (t Time) alone() bool { return t >= Lateness }
+// withoutOperation reports whether the tag of such a time has no operation or other fields.
+func (t Time) withoutOperation() bool { return t >= Lateness }
 
 // Tag identifies an interval of latency.hlog. Its text is a list of fields separated by
 // points, without commas, spaces or characters that file names cannot have, because tools
@@ -54,7 +54,7 @@ type Tag struct {
 // String returns the tag as latency.hlog has it.
 func (t Tag) String() string {
 	name := t.Phase.String() + "." + timeNames[t.Time]
-	if t.Time.alone() {
+	if t.Time.withoutOperation() {
 		return name
 	}
 	if t.Time == ErrorTime {
@@ -70,8 +70,8 @@ func ParseTag(s string) (t Tag, err error) {
 		t.Phase = measure.Measured
 	}
 	if f[0] != t.Phase.String() || len(f) != 2 && len(f) != 6 ||
-		!t.parseTime(f[1]) || t.Time.alone() != (len(f) == 2) || len(f) == 6 && t.parseSeries(f[2:]) != nil {
-		return Tag{}, fmt.Errorf("%q is no tag of quorumbench", s)
+		!t.parseTime(f[1]) || t.Time.withoutOperation() != (len(f) == 2) || len(f) == 6 && t.parseSeries(f[2:]) != nil {
+		return Tag{}, fmt.Errorf("%q is not a tag of quorumbench", s)
 	}
 	return t, nil
 }

@@ -117,7 +117,7 @@ func (d *decoder) read(text []byte, to *measure.Steps) error {
 	if _, err := hdr.Decode(text); err != nil {
 		return fmt.Errorf("the histogram cannot be decoded: %w", err)
 	}
-	return errors.New("the histogram has other steps, or counts more, than those of quorumbench")
+	return errors.New("the histogram has other steps or higher counts than quorumbench's histograms")
 }
 
 // quick decodes a histogram of quorumbench; it returns false for anything else.
@@ -159,7 +159,7 @@ const maxPayload = 9 * measure.NumSteps
 // Numbers of this size are equal in HdrHistogram's and Go's varints.
 const mostTimes = 1 << 44
 
-var errCounts = errors.New("these are no counts of a histogram")
+var errCounts = errors.New("these are not the counts of a histogram")
 
 // readCounts is the inverse of appendCounts.
 func readCounts(to []measure.Step, b []byte) ([]measure.Step, error) {

@@ -34,7 +34,7 @@ type Interval struct {
 // ends the reading.
 func EachInterval(dir, folder string, keep func(Tag) bool, each func(*Interval) error) error {
 	if !filepath.IsLocal(folder) {
-		return fmt.Errorf("%q is no folder in the run directory", folder)
+		return fmt.Errorf("%q is not a folder in the run directory", folder)
 	}
 	path := filepath.Join(dir, folder, hlogFile)
 	f, err := files.OpenIn(dir, filepath.Join(folder, hlogFile))

@@ -22,8 +22,8 @@ func Join(runs []*Run) (*Run, error) {
 	last := 0
 	for i, run := range runs {
 		p := run.part(names[i], trials)
-		last += p.number(last)
-		all.take(p)
+		last += p.renumber(last)
+		all.addPart(p)
 	}
 	return all, nil
 }
@@ -119,9 +119,9 @@ func (r *Run) part(name string, shared map[string]bool) *Run {
 	return &p
 }
 
-// number renumbers a part's trials after the first before numbers, and returns how many
+// renumber renumbers a part's trials after the first before numbers, and returns how many
 // numbers it used.
-func (r *Run) number(before int) int {
+func (r *Run) renumber(before int) int {
 	numbers := make([]int, 0, len(r.Trials))
 	for i := range r.Trials {
 		numbers = append(numbers, r.Trials[i].Number)
@@ -135,9 +135,9 @@ func (r *Run) number(before int) int {
 	return len(numbers)
 }
 
-// take adds a part. The combined run begins with the earliest part and has finished if all
+// addPart adds a part. The combined run begins with the earliest part and has finished if all
 // parts have.
-func (r *Run) take(p *Run) {
+func (r *Run) addPart(p *Run) {
 	if len(r.Parts) == 0 {
 		r.Started, r.Finished = p.Started, p.Finished
 	}

@@ -113,7 +113,7 @@ func (r *Run) readJournal(dir string) error {
 	for n := 1; lines.Scan(); n++ {
 		var e entry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return fmt.Errorf("line %d is no entry: %w", n, err)
+			return fmt.Errorf("line %d is not an entry: %w", n, err)
 		}
 		if err := r.apply(&e); err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
@@ -129,7 +129,7 @@ func (r *Run) readJournal(dir string) error {
 func (r *Run) apply(e *entry) error {
 	if e.Cluster != nil {
 		if len(r.Clusters) >= maxTrials {
-			return fmt.Errorf("there are %d clusters already, and a run has fewer", maxTrials)
+			return fmt.Errorf("there are more than %d clusters", maxTrials)
 		}
 		r.addCluster(*e.Cluster)
 	}
@@ -141,7 +141,7 @@ func (r *Run) apply(e *entry) error {
 	}
 	switch n := len(r.Trials); {
 	case e.Index < 0 || e.Index > n || e.Index == maxTrials:
-		return fmt.Errorf("it is of trial %d, and there are %d", e.Index+1, n)
+		return fmt.Errorf("it replaces trial %d, but there are only %d", e.Index+1, n)
 	case e.Index == n:
 		r.Trials = append(r.Trials, *e.Trial)
 	default:

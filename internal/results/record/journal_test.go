@@ -68,14 +68,14 @@ func TestJournalOfALargeRun(t *testing.T) {
 	must(t, err)
 	journal, err := os.ReadFile(filepath.Join(w.Dir(), journalFile))
 	if err != nil || len(journal) < 1<<20 {
-		t.Fatalf("the journal has %d bytes beside %d of run.json: %v", len(journal), info.Size(), err)
+		t.Fatalf("the journal has %d bytes, run.json %d: %v", len(journal), info.Size(), err)
 	}
 	check := func(trials int, state State, problems int) *Run {
 		t.Helper()
 		run, err := Open(w.Dir())
 		must(t, err)
 		if run.State != state || len(run.Trials) != trials || len(run.Clusters) != trials || len(run.Problems) != problems {
-			t.Fatalf("it is %s, with %d trials of %d, %d clusters and the problems %q", run.State, len(run.Trials), trials, len(run.Clusters), run.Problems)
+			t.Fatalf("the run is %s, with %d trials of %d, %d clusters and the problems %q", run.State, len(run.Trials), trials, len(run.Clusters), run.Problems)
 		}
 		for i := range run.Trials {
 			if one := &run.Trials[i]; one.Name != fmt.Sprintf("put-%d", i) || one.State != Complete || len(one.Notes) != 10 {
@@ -92,7 +92,7 @@ func TestJournalOfALargeRun(t *testing.T) {
 	must(t, w.Finish(Complete, "", noon.Add(time.Hour)))
 	check(200, Complete, 0)
 	if _, err := os.Stat(filepath.Join(w.Dir(), journalFile)); err == nil {
-		t.Error("the journal of a finished run is there")
+		t.Error("a finished run still has a journal")
 	}
 	if info, err = os.Stat(filepath.Join(w.Dir(), runFile)); err != nil || written > 12*info.Size() {
 		t.Errorf("%d MiB were written for a run.json of %d MiB: %v", written>>20, info.Size()>>20, err)
@@ -101,11 +101,11 @@ func TestJournalOfALargeRun(t *testing.T) {
 
 // A journal that another program wrote is a problem of the record; entries before the bad
 // line are kept.
-func TestJournalByAnotherHand(t *testing.T) {
+func TestBadJournalIsReported(t *testing.T) {
 	for line, want := range map[string]string{
-		`[]`: "run-more.jsonl cannot be read: line 2 is no entry: ",
-		`{"index":5,"trial":{"schema":"quorumbench/trial/2"}}`:  "run-more.jsonl cannot be read: line 2: it is of trial 6, and there are 1.",
-		`{"index":-1,"trial":{"schema":"quorumbench/trial/2"}}`: "run-more.jsonl cannot be read: line 2: it is of trial 0, and there are 1.",
+		`[]`: "run-more.jsonl cannot be read: line 2 is not an entry: ",
+		`{"index":5,"trial":{"schema":"quorumbench/trial/2"}}`:  "run-more.jsonl cannot be read: line 2: it replaces trial 6, but there are only 1.",
+		`{"index":-1,"trial":{"schema":"quorumbench/trial/2"}}`: "run-more.jsonl cannot be read: line 2: it replaces trial 0, but there are only 1.",
 		`{"index":1,"trial":{"schema":"quorumbench/trial/9"}}`:  `run-more.jsonl cannot be read: line 2: its schema is "quorumbench/trial/9"`,
 		strings.Repeat(" ", maxEntry+1):                         "run-more.jsonl cannot be read: a line has more than 16 MiB.",
 	} {
@@ -122,28 +122,28 @@ func TestJournalByAnotherHand(t *testing.T) {
 }
 
 // A run.json may be as large as its number of trials explains, and that number is limited.
-func TestRunIsAsLargeAsItsTrialsExplain(t *testing.T) {
+func TestRunFileSizeIsLimitedByItsTrials(t *testing.T) {
 	trial := []byte(`{"schema":"` + TrialSchema + `","notes":["` + strings.Repeat("n", 14<<10) + `"]},`)
 	head := `{"schema":"` + RunSchema + `","trials":[`
 	many := append([]byte(head), bytes.Repeat(trial, 60)...)
 	many = append(many[:len(many)-1], "]}"...)
-	const beside = 64 << 10 // in place of maxRun
-	run, err := decode(&allowance{bytes.NewReader(many), beside})
+	const base = 64 << 10 // in place of maxRun
+	run, err := decode(&allowance{bytes.NewReader(many), base})
 	must(t, err)
 	if len(run.Trials) != 60 {
-		t.Errorf("it has %d trials", len(run.Trials))
+		t.Errorf("the run has %d trials", len(run.Trials))
 	}
-	many = bytes.Replace(many, []byte(`{"schema":"`+TrialSchema), fmt.Appendf(nil, `{"name":"%s","schema":"%s`, strings.Repeat("n", beside), TrialSchema), 1)
-	if _, err := decode(&allowance{bytes.NewReader(many), beside}); err == nil || err.Error() != errTooLarge.Error() {
-		t.Errorf("a trial larger than all that is explained: %v", err)
+	many = bytes.Replace(many, []byte(`{"schema":"`+TrialSchema), fmt.Appendf(nil, `{"name":"%s","schema":"%s`, strings.Repeat("n", base), TrialSchema), 1)
+	if _, err := decode(&allowance{bytes.NewReader(many), base}); err == nil || err.Error() != errTooLarge.Error() {
+		t.Errorf("a trial above the size limit is accepted: %v", err)
 	}
 	for text, want := range map[string]string{
-		head + strings.Repeat(`{"schema":"`+TrialSchema+`"},`, maxTrials) + `{"schema":"` + TrialSchema + `"}]}`: "this is not a run's JSON: it has more than 20,000 trials, and a run has at most that",
+		head + strings.Repeat(`{"schema":"`+TrialSchema+`"},`, maxTrials) + `{"schema":"` + TrialSchema + `"}]}`: "this is not a run's JSON: it has more than 20,000 trials, the limit of a run",
 		head + `{"schema":"` + TrialSchema + `"}`:      "this is not a run's JSON: unexpected EOF",
 		`{"schema":"` + RunSchema + `","Trials":[{}]}`: `trial 1: its schema is "", not "quorumbench/trial/2"`,
 		`{"trials":[]}`: `its schema is "", not "quorumbench/run/2"`,
-		`{"schema":"` + RunSchema + `","trials":{}}`:                       "this is not a run's JSON: there is { where [ is to be",
-		`{"schema":"` + RunSchema + `"} {}`:                                "this is not a run's JSON: there is something behind it",
+		`{"schema":"` + RunSchema + `","trials":{}}`:                       "this is not a run's JSON: the trials begin with { instead of [",
+		`{"schema":"` + RunSchema + `"} {}`:                                "this is not a run's JSON: there is text after its end",
 		`{"schema":"quorumbench/run/9","trials":[{"number":"of another"}]`: `its schema is "quorumbench/run/9", and this quorumbench reads "quorumbench/run/2"; use a newer one`,
 	} {
 		if _, err := Parse([]byte(text)); err == nil || err.Error() != want {

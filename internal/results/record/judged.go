@@ -23,7 +23,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 		Load: verdict.Load{
 			Clients: t.Clients, MeanInFlight: t.MeanInFlight, MeanResting: t.MeanResting + t.meanOutside(), MaxInFlight: t.MaxInFlight,
 			Capped: t.Capped, NoRoom: t.NoRoom, CarriedIn: t.CarriedIn, CarriedInAgeNS: t.CarriedInAgeNS,
-			Writes: t.has(kv.Kind.Writes), Deletes: t.has(func(k kv.Kind) bool { return k == kv.Delete }),
+			Writes: t.hasKind(kv.Kind.Writes), Deletes: t.hasKind(func(k kv.Kind) bool { return k == kv.Delete }),
 			Preloaded: t.Preload, ValueSize: t.ValueSize, Waiting: waited(&m.Disturbed),
 			Connections: t.Connections, ConnectionWaitNS: t.ConnectionWaitNS, HeadlineIsResponse: t.HeadlineTime() == Response,
 		},

@@ -27,7 +27,7 @@ func TestOddFilesOfARunAreRefused(t *testing.T) {
 	all := strings.Join(run.Problems, "\n")
 	for _, want := range []string{"it is a pipe and not a regular file", "it has more than 256 MiB"} {
 		if !strings.Contains(all, want) {
-			t.Errorf("it says %q, and nothing of %q", all, want)
+			t.Errorf("the problems %q do not mention %q", all, want)
 		}
 	}
 	if err := EachInterval(dir, "trial-01", nil, nil); err == nil || !strings.Contains(err.Error(), "it is a pipe") {

@@ -24,7 +24,7 @@ func Open(dir string) (*Run, error) {
 	f, err := files.OpenIn(dir, runFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s is no run directory: it has no %s", dir, runFile)
+		return nil, fmt.Errorf("%s is not a run directory: it has no %s", dir, runFile)
 	case err != nil:
 		return nil, fmt.Errorf("the run in %s cannot be read: %w", dir, err)
 	}
@@ -45,7 +45,7 @@ func Open(dir string) (*Run, error) {
 	run.Dir = dir
 	for i := range run.Trials {
 		run.Trials[i].Dir = dir
-		run.Trials[i].Calibration = run.Calibration.of(run.Trials[i].Machine)
+		run.Trials[i].Calibration = run.Calibration.forMachine(run.Trials[i].Machine)
 		run.inspect(dir, &run.Trials[i])
 	}
 	return run, nil
@@ -152,7 +152,7 @@ func OpenTrial(dir, folder string) (*Files, error) {
 // missing.
 func readTrialFile[T any](dir, folder, name string, read func([]byte) ([]T, error)) (all []T, err error) {
 	if !filepath.IsLocal(folder) {
-		return nil, fmt.Errorf("%q is no folder in the run directory", folder)
+		return nil, fmt.Errorf("%q is not a folder in the run directory", folder)
 	}
 	b, err := wholeLines(dir, filepath.Join(folder, name))
 	if err == nil {

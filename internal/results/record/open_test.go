@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpenExplainsErrors(t *testing.T) {
 	tests := []struct{ contents, want string }{
 		{"", "not a run's JSON"},
 		{`{"schema":`, "not a run's JSON"},
@@ -34,7 +34,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		sentence(t, err, tt.want)
 	}
 	_, err := Open(t.TempDir())
-	sentence(t, err, "no run directory")
+	sentence(t, err, "not a run directory")
 }
 
 func TestFoldersOutsideTheDirectoryAreNotRead(t *testing.T) {
@@ -49,14 +49,14 @@ func TestFoldersOutsideTheDirectoryAreNotRead(t *testing.T) {
 		t.Errorf("problems: %v", back.Problems)
 	}
 	_, err = OpenTrial(dir, "../else")
-	sentence(t, err, "no folder in the run directory")
+	sentence(t, err, "not a folder in the run directory")
 }
 
-func TestDamagedFilesAreSentences(t *testing.T) {
+func TestDamagedFilesGiveSentences(t *testing.T) {
 	head := names((&Row{}).written())
 	tests := []struct{ file, contents, want string }{
 		{hlogFile, "Tag=measured.lateness,0.0,1.0\n", "line 1 of the histogram log: 3 fields"},
-		{hlogFile, "#x\nTag=other,0,1,1,HIST\n", "line 2 of the histogram log: \"other\" is no tag"},
+		{hlogFile, "#x\nTag=other,0,1,1,HIST\n", "line 2 of the histogram log: \"other\" is not a tag"},
 		{hlogFile, "Tag=measured.lateness,0,1,1,HISTgarbage\n", "cannot be decoded"},
 		{hlogFile, "Tag=measured.lateness,a,1,1,x\n", "not a start and a length"},
 		{hlogFile, "#[BaseTime: x]\n", "no base time"},
@@ -108,12 +108,12 @@ func FuzzOpen(f *testing.F) {
 		}
 		for i := range back.Trials {
 			if was, now := run.Trials[i].Load, back.Trials[i].Load; was.Clients != now.Clients || was.KeySpace != now.KeySpace || len(was.Mix) != len(now.Mix) {
-				t.Errorf("the load %+v is read again as %+v", was, now)
+				t.Errorf("the load %+v reads back as %+v", was, now)
 			}
 		}
 		third, err := encode(back)
 		if err != nil || !bytes.Equal(again, third) {
-			t.Errorf("written again it is\n%s\nnot\n%s (%v)", third, again, err)
+			t.Errorf("written again the run is\n%s\nnot\n%s (%v)", third, again, err)
 		}
 		_ = run.Verdict()
 	})
@@ -121,7 +121,7 @@ func FuzzOpen(f *testing.F) {
 
 // A file preserves the difference between figures that failed and figures that are not
 // supported.
-func TestTimesKeepWhatFailed(t *testing.T) {
+func TestTimesPreserveFailures(t *testing.T) {
 	for _, n := range []uint64{0, 1, 9, 10, 50, 100, 999, 1000, 10_000} {
 		for _, failed := range []uint64{0, 1, 10, 11, n / 100, n / 2, n} {
 			if failed > n {

@@ -12,7 +12,7 @@ import (
 )
 
 // Of 1,000 operations sent, 100 waited, for 1 to 100 ms.
-func TestWaitedIsOfAllOperations(t *testing.T) {
+func TestWaitedCoversAllOperations(t *testing.T) {
 	d := &measure.Disturbance{Own: measure.NewHistogram(), Waiting: measure.NewHistogram()}
 	for i := range int64(1000) {
 		measure.Record(d.Own, 1000)
@@ -61,15 +61,15 @@ func TestConserved(t *testing.T) {
 		throughput       float64       // how much may be missing, of 20 % that were added
 	}{
 		{"stopped, on a machine that members keep full", 0, &all, 0, 0, 0.2},
-		{"stopped, beside other programs", 0, &none, 0, 4 * time.Second, 0.2},
+		{"stopped, next to other programs", 0, &none, 0, 4 * time.Second, 0.2},
 		{"waited for members", 1, &all, 0, 4 * time.Second, 0},
 		{"waited for other programs", 1, &none, 0, 4 * time.Second, 0.2},
-		{"waited, and nobody knows for whom", 1, nil, 0, 4 * time.Second, 0.2},
+		{"waited for unknown programs", 1, nil, 0, 4 * time.Second, 0.2},
 		{"waited for members and others", 1, &most, 0, 4 * time.Second, 0.08},
 		{"stopped for half of it, and waited for members", 0.5, &all, 0, 2 * time.Second, 0.1},
 		{"stopped for half of it, and waited for both", 0.5, &most, 0, 2 * time.Second, 0.14},
 		{"held back by its control group", 1, &all, 4 * time.Second, 4 * time.Second, 0.2},
-		{"held back for half of that, beside members", 1, &all, 2 * time.Second, 4 * time.Second, 0.1},
+		{"held back for half of that, next to members", 1, &all, 2 * time.Second, 4 * time.Second, 0.1},
 		{"held back while it had nothing to do", 0.5, &all, 4 * time.Second, 0, 0.1},
 		{"held back all the time", 1, &all, 40 * time.Second, 40 * time.Second, 0.2},
 	} {

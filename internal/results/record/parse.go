@@ -33,7 +33,7 @@ func newAllowance(from io.Reader, trials int64) *allowance {
 	return &allowance{from, maxRun + trials*ofTrial}
 }
 
-var errTooLarge = fmt.Errorf("it has more than %d MiB, and %d KiB for each of its trials, and such a file has at most that", maxRun>>20, ofTrial>>10)
+var errTooLarge = fmt.Errorf("it is larger than %d MiB and %d KiB per trial, the limit of such a file", maxRun>>20, ofTrial>>10)
 
 func (a *allowance) Read(p []byte) (int, error) {
 	if a.left <= 0 {
@@ -77,7 +77,7 @@ func decode(a *allowance) (*Run, error) {
 	case err != nil:
 		return nil, notRun(err)
 	case first != json.Delim('{'):
-		return nil, notRun(errors.New("it is no object"))
+		return nil, notRun(errors.New("it is not an object"))
 	}
 	fields := map[string]json.RawMessage{}
 	var trials []Trial
@@ -108,7 +108,7 @@ func decode(a *allowance) (*Run, error) {
 		return nil, notRun(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, notRun(errors.New("there is something behind it"))
+		return nil, notRun(errors.New("there is text after its end"))
 	}
 	if err := checkRunSchema(fields["schema"]); err != nil {
 		return nil, err
@@ -144,11 +144,11 @@ func decodeTrials(d *json.Decoder, a *allowance) (trials []Trial, err error) {
 	case first == nil: // null
 		return nil, nil
 	case first != json.Delim('['):
-		return nil, notRun(fmt.Errorf("there is %v where [ is to be", first))
+		return nil, notRun(fmt.Errorf("the trials begin with %v instead of [", first))
 	}
 	for d.More() {
 		if len(trials) == maxTrials {
-			return nil, notRun(fmt.Errorf("it has more than %s, and a run has at most that", text.Plural(maxTrials, "trial")))
+			return nil, notRun(fmt.Errorf("it has more than %s, the limit of a run", text.Plural(maxTrials, "trial")))
 		}
 		var t Trial
 		if err := d.Decode(&t); err != nil {

@@ -54,7 +54,7 @@ func FindRecovery(all []Fault, c *measure.Course, window float64, open bool, nam
 		f.failures(c, until)
 		f.Parts = parts(c, since, *f.Began, until, name)
 		f.Clients = clients(c, since, *f.Began, until)
-		f.told(c.Watched, since, until)
+		f.findWatchEffects(c.Watched, since, until)
 		if f.LongestBefore != nil {
 			ended := *f.Began // of the outage
 			if f.Outage != nil {

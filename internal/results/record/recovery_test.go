@@ -74,7 +74,7 @@ func orNaN(x *float64) float64 {
 
 // The figures of a fault match its known course: one member stops for two seconds, then the
 // other for one second, and the backlog adds half of the load in another second.
-func TestRecoveryIsTold(t *testing.T) {
+func TestRecoveryMatchesTheCourse(t *testing.T) {
 	p := play(1, 20, func(ms, member int) float64 {
 		switch {
 		case member == 0 && ms >= 8000 && ms < 10_000, member == 1 && ms >= 8500 && ms < 9500:
@@ -105,13 +105,13 @@ func TestRecoveryIsTold(t *testing.T) {
 		isKnown(t, want.member, part.Outage, want.outage, 0.003)
 	}
 	if f.FirstFailure != nil || f.Definite+f.Indefinite != 0 {
-		t.Errorf("it failed: %+v", f)
+		t.Errorf("the fault has failures: %+v", f)
 	}
 }
 
 // Errors during a fault are counted by whether a write may have happened, and the first one
 // is dated to 10 ms.
-func TestFailuresOfAFault(t *testing.T) {
+func TestFailuresDuringAFault(t *testing.T) {
 	p := play(2, 12, func(int, int) float64 { return 1000 }, func(ms, member int) (kv.Outcome, bool) {
 		switch {
 		case ms >= 5123 && ms < 5223 && member == 0:
@@ -130,7 +130,7 @@ func TestFailuresOfAFault(t *testing.T) {
 }
 
 // If nothing was broken, no outage is reported and throughput is back at once.
-func TestNothingIsToldOfNothing(t *testing.T) {
+func TestReportsNoOutageWithoutOne(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		drift := 0.0
@@ -221,7 +221,7 @@ func TestCaused(t *testing.T) {
 		}
 	}
 	if !CausedWithin(all, 1, 4.5) || CausedWithin(all, 8.5, 18) || !Mended(all, 6) || Mended(all, 30) {
-		t.Error("spans are told wrongly")
+		t.Error("CausedWithin is wrong about spans")
 	}
 }
 
@@ -248,7 +248,7 @@ func TestOutagesOfClients(t *testing.T) {
 		t.Errorf("it is %+v, not %+v", got, want)
 	}
 	if c.Crowded = true; clients(c, 0, 2, 5) != nil {
-		t.Error("it is known though not all were kept")
+		t.Error("the outages of clients are known although not all waits were kept")
 	}
 	if clients(&measure.Course{}, 0, 2, 5) != nil {
 		t.Error("an open loop has clients")

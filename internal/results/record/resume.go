@@ -37,12 +37,12 @@ type Resumption struct {
 // sentence: why the run cannot be resumed.
 func Resume(dir string) (_ *Resumption, err error) {
 	r := &Resumption{dir: dir}
-	if err := ours(dir); err != nil {
+	if err := checkDirectory(dir); err != nil {
 		return nil, err
 	}
 	switch r.lock, err = lockRun(dir); {
 	case errors.Is(err, errLocked):
-		return nil, fmt.Errorf("the run in %s goes on in another process; wait for its end", dir)
+		return nil, fmt.Errorf("another process is running the run in %s; wait for its end", dir)
 	case err != nil:
 		return nil, noRun(dir, err)
 	}
@@ -56,27 +56,27 @@ func Resume(dir string) (_ *Resumption, err error) {
 	}
 	switch {
 	case r.Run.State == Complete:
-		return nil, fmt.Errorf("the run in %s is complete; there is nothing to take up again", dir)
+		return nil, fmt.Errorf("the run in %s is complete; there is nothing to resume", dir)
 	case len(r.Run.Starts) == 0:
-		return nil, fmt.Errorf("the run in %s does not say when it was begun, so it cannot be taken up again; run its scenario anew", dir)
+		return nil, fmt.Errorf("the record of the run in %s has no start time, so the run cannot be resumed; run its scenario again", dir)
 	case r.Run.Scenario == "":
-		return nil, fmt.Errorf("the run in %s was asked for by flags and has no scenario; give its command again", dir)
+		return nil, fmt.Errorf("the run in %s was defined by flags and has no scenario, so it cannot be resumed; repeat its command", dir)
 	}
 	return r, r.keep()
 }
 
-// ours rejects a folder that belongs to another user or that others can write to, and one
+// checkDirectory rejects a folder that belongs to another user or that others can write to, and one
 // with links, which no run creates: later writes go to paths in it.
-func ours(dir string) error {
+func checkDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return noRun(dir, err)
 	}
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() {
-		return fmt.Errorf("the run in %s belongs to another user (uid %d), who alone can take it up again", dir, s.Uid)
+		return fmt.Errorf("the run in %s belongs to another user (uid %d), and only that user can resume it", dir, s.Uid)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("others can write to %s; take their right away (chmod go-w) before the run there is taken up again", dir)
+		return fmt.Errorf("other users can write to %s, so its run is not resumed; remove their permission (chmod go-w) first", dir)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -84,7 +84,7 @@ func ours(dir string) error {
 	}
 	for _, e := range entries {
 		if e.Type()&fs.ModeSymlink != 0 {
-			return fmt.Errorf("%s is a link, and a run directory has none: the run is not taken up again", filepath.Join(dir, e.Name()))
+			return fmt.Errorf("%s is a link, and run directories contain no links; the run is not resumed", filepath.Join(dir, e.Name()))
 		}
 	}
 	return nil
@@ -93,7 +93,7 @@ func ours(dir string) error {
 // noRun explains why a run cannot be read.
 func noRun(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is no run directory: it has no %s", dir, runFile)
+		return fmt.Errorf("%s is not a run directory: it has no %s", dir, runFile)
 	}
 	return fmt.Errorf("the run in %s cannot be read: %w", dir, err)
 }
@@ -125,16 +125,16 @@ func (r *Resumption) keep() error {
 		n = len(trials)
 	}
 	if len(trials) > n+1 {
-		return fmt.Errorf("the run in %s cannot be taken up again: it has trials after one that did not end", r.dir)
+		return fmt.Errorf("the run in %s cannot be resumed: it has trials after an incomplete one", r.dir)
 	}
 	r.Kept = trials[:n]
 	for i := range r.Kept {
 		folder := r.Kept[i].Folder
 		if !strings.HasPrefix(folder, trialFolders) || filepath.Base(folder) != folder {
-			return fmt.Errorf("the run in %s cannot be taken up again: %q is no folder of a trial", r.dir, folder)
+			return fmt.Errorf("the run in %s cannot be resumed: %q is not a folder of a trial", r.dir, folder)
 		}
 		if info, err := os.Lstat(filepath.Join(r.dir, folder)); err != nil || !info.IsDir() {
-			return fmt.Errorf("the run in %s cannot be taken up again: the folder %s of a trial that had ended is not there", r.dir, folder)
+			return fmt.Errorf("the run in %s cannot be resumed: the folder %s of a completed trial is missing", r.dir, folder)
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func rawTrials(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-func TestResumedRunKeepsWhatHadEnded(t *testing.T) {
+func TestResumedRunKeepsCompletedTrials(t *testing.T) {
 	dir := cutOff(t)
 	put, before := filepath.Join(dir, "trial-01-put"), rawTrials(t, dir)
 	was := listFiles(t, put)
@@ -71,14 +71,14 @@ func TestResumedRunKeepsWhatHadEnded(t *testing.T) {
 	r, err := Resume(dir)
 	must(t, err)
 	if len(r.Kept) != 2 || r.Kept[1].Name != "get" {
-		t.Fatalf("%d are kept", len(r.Kept))
+		t.Fatalf("%d trials are kept", len(r.Kept))
 	}
 	later := noon.Add(24 * time.Hour)
 	w, err := r.Writer(later, []measure.Machine{{Name: "vm", CPUs: 2}}, nil)
 	must(t, err)
 	r.Close() // the writer keeps its lock
 	_, err = Resume(dir)
-	sentence(t, err, "goes on in another process")
+	sentence(t, err, "another process is running")
 
 	c := conditions()
 	c.Number, c.Name = 3, "list"
@@ -88,15 +88,15 @@ func TestResumedRunKeepsWhatHadEnded(t *testing.T) {
 	must(t, w.Finish(Interrupted, "", later.Add(time.Minute)))
 
 	if diff := cmp.Diff(was, listFiles(t, put)); diff != "" {
-		t.Errorf("a trial that had ended changed:\n%s", diff)
+		t.Errorf("a completed trial changed:\n%s", diff)
 	}
 	if diff := cmp.Diff(before[:2], rawTrials(t, dir)[:2]); diff != "" {
-		t.Errorf("its figures changed:\n%s", diff)
+		t.Errorf("a completed trial's figures changed:\n%s", diff)
 	}
 	run, err := Open(dir)
 	must(t, err)
 	if len(run.Trials) != 3 || run.Trials[2].State != Interrupted || !run.Started.Equal(noon) {
-		t.Errorf("it has %d trials and began %v", len(run.Trials), run.Started)
+		t.Errorf("the run has %d trials and began %v", len(run.Trials), run.Started)
 	}
 	aside := []string{"cut-off/1-trial-03-list"}
 	machines := []measure.Machine{{Name: "vm", CPUs: 2}}
@@ -119,12 +119,12 @@ func TestResumedRunKeepsWhatHadEnded(t *testing.T) {
 		t.Errorf("%+v", run.Starts)
 	}
 	_, err = Resume(dir)
-	sentence(t, err, "is complete; there is nothing to take up again")
+	sentence(t, err, "is complete; there is nothing to resume")
 }
 
 // Neither a trial of a killed run's journal nor a folder that run.json does not mention
 // reappears.
-func TestResumedRunHasWhatTheJournalHas(t *testing.T) {
+func TestResumedRunIncludesTheJournal(t *testing.T) {
 	dir := cutOff(t)
 	run, err := Open(dir)
 	must(t, err)
@@ -150,16 +150,16 @@ func TestResumedRunHasWhatTheJournalHas(t *testing.T) {
 	run, err = Open(dir)
 	must(t, err)
 	if len(run.Trials) != 2 || run.Trials[1].Name != "get" || run.Trials[1].Due != get.Due {
-		t.Errorf("it has %d trials", len(run.Trials))
+		t.Errorf("the run has %d trials", len(run.Trials))
 	}
 	if want := []string{"cut-off/1-trial-03-list", "cut-off/1-trial-04-made-and-no-more"}; !slices.Equal(run.Starts[0].Aside, want) {
-		t.Errorf("%q are kept aside", run.Starts[0].Aside)
+		t.Errorf("the folders of cut-off trials are %q", run.Starts[0].Aside)
 	}
 }
 
 // A directory that another program may have created is rejected before anything in it
 // changes.
-func TestResumeRefusesWhatIsNoSuchRun(t *testing.T) {
+func TestResumeRejectsUnsuitableRuns(t *testing.T) {
 	change := func(t *testing.T, dir string, with func(*Run)) {
 		run, err := Open(dir)
 		must(t, err)
@@ -173,20 +173,20 @@ func TestResumeRefusesWhatIsNoSuchRun(t *testing.T) {
 		do   func(t *testing.T, dir string)
 		want string
 	}{
-		{"nothing", func(t *testing.T, dir string) { must(t, os.RemoveAll(dir)) }, "is no run directory: it has no run.json"},
-		{"no run.json", func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, runFile))) }, "is no run directory"},
+		{"nothing", func(t *testing.T, dir string) { must(t, os.RemoveAll(dir)) }, "is not a run directory: it has no run.json"},
+		{"no run.json", func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, runFile))) }, "is not a run directory"},
 		{"no JSON", func(t *testing.T, dir string) { must(t, os.WriteFile(filepath.Join(dir, runFile), []byte("{"), 0o600)) }, "this is not a run's JSON"},
 		{"a link", func(t *testing.T, dir string) { must(t, os.Symlink("/etc", filepath.Join(dir, "logs"))) }, "logs is a link"},
-		{"open to others", func(t *testing.T, dir string) { must(t, os.Chmod(dir, 0o777)) }, "others can write to"},
+		{"open to others", func(t *testing.T, dir string) { must(t, os.Chmod(dir, 0o777)) }, "other users can write to"},
 		{"complete", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.State = Complete }) }, "is complete"},
-		{"no start", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Starts = nil }) }, "does not say when it was begun"},
-		{"flags", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Scenario = "" }) }, "asked for by flags"},
-		{"a gap", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Trials[0].State = Interrupted }) }, "has trials after one that did not end"},
-		{"a folder is gone", func(t *testing.T, dir string) { must(t, os.RemoveAll(filepath.Join(dir, "trial-02-get"))) }, "trial-02-get of a trial that had ended is not there"},
-		{"a folder elsewhere", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Trials[0].Folder = "../x" }) }, `"../x" is no folder of a trial`},
+		{"no start", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Starts = nil }) }, "has no start time"},
+		{"flags", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Scenario = "" }) }, "defined by flags"},
+		{"a gap", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Trials[0].State = Interrupted }) }, "has trials after an incomplete one"},
+		{"a folder is gone", func(t *testing.T, dir string) { must(t, os.RemoveAll(filepath.Join(dir, "trial-02-get"))) }, "trial-02-get of a completed trial is missing"},
+		{"a folder elsewhere", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Trials[0].Folder = "../x" }) }, `"../x" is not a folder of a trial`},
 		{"a damaged journal", func(t *testing.T, dir string) {
 			must(t, os.WriteFile(filepath.Join(dir, journalFile), []byte("[]\n"), 0o600))
-		}, "line 1 is no entry"},
+		}, "line 1 is not an entry"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := cutOff(t)
@@ -195,7 +195,7 @@ func TestResumeRefusesWhatIsNoSuchRun(t *testing.T) {
 			_, err := Resume(dir)
 			sentence(t, err, test.want)
 			if after, _ := os.ReadDir(dir); len(after) != len(before) {
-				t.Errorf("it had %v and has %v", before, after)
+				t.Errorf("the files were %v and are %v", before, after)
 			}
 		})
 	}
@@ -218,7 +218,7 @@ func TestResumeOverwritesNothing(t *testing.T) {
 }
 
 // The time between the end of a run and its next start is not counted as active.
-func TestActiveLeavesPausesOut(t *testing.T) {
+func TestActiveExcludesPauses(t *testing.T) {
 	minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 	trial := func(opened int) Trial {
 		return Trial{Started: minute(opened), Opened: new(minute(opened)), Seconds: 60}
@@ -229,19 +229,19 @@ func TestActiveLeavesPausesOut(t *testing.T) {
 	}
 	for n, want := range []time.Duration{0, 2 * time.Minute, 4 * time.Minute, 6 * time.Minute} {
 		if got := run.Active(n); got != want {
-			t.Errorf("of %d trials: %v, not %v", n, got, want)
+			t.Errorf("%d trials were active for %v, not %v", n, got, want)
 		}
 	}
 	run.Starts[1].Before, run.Trials[1].Seconds = -5, 1e300
 	if got := run.Active(9); got < 0 {
-		t.Errorf("of a damaged record: %v", got)
+		t.Errorf("a damaged record was active for %v", got)
 	}
 }
 
 func TestLockEndsWithTheWriter(t *testing.T) {
 	w := newRun(t)
 	if _, err := lockRun(w.Dir()); !errors.Is(err, errLocked) {
-		t.Errorf("while it writes: %v", err)
+		t.Errorf("while the writer is active: %v", err)
 	}
 	must(t, w.Finish(Complete, "", noon))
 	l, err := lockRun(w.Dir())

@@ -176,7 +176,7 @@ func rounded(s measure.Summary) measure.Summary {
 }
 
 // The HdrHistogram library can read the log, every interval with its tag and times.
-func TestAnyReaderReadsTheLog(t *testing.T) {
+func TestLibraryReadsTheLog(t *testing.T) {
 	l := newLoad(3, 0.1, true)
 	l.phase(measure.Warmup, 2, 100)
 	l.phase(measure.Measured, 2, 100)
@@ -246,7 +246,7 @@ func TestTags(t *testing.T) {
 }
 
 // For any counts, the uncompressed encoding is byte for byte the library's.
-func TestTheEncodingIsTheLibrarys(t *testing.T) {
+func TestEncodingEqualsTheLibrarys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	var e encoder
 	for _, n := range []int{0, 1, 2, 10, 1000, 20_000} {

@@ -201,7 +201,7 @@ func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 func (id *ID) UnmarshalText(b []byte) error {
 	n, err := strconv.ParseUint(string(b), 16, 64)
 	if err != nil {
-		return fmt.Errorf("%q is no member's number in hexadecimal", b)
+		return fmt.Errorf("%q is not a member's number in hexadecimal", b)
 	}
 	*id = ID(n)
 	return nil

@@ -66,7 +66,7 @@ func TestStoreRowsAreReadAgain(t *testing.T) {
 }
 
 // Reported buckets that are no histogram are omitted, and the file stays readable.
-func TestBucketsThatDoNotRiseAreLeftOut(t *testing.T) {
+func TestInvalidBucketsAreOmitted(t *testing.T) {
 	for _, all := range [][]store.Bucket{
 		{{Upper: 1, Count: 5}, {Upper: 2, Count: 4}},
 		{{Upper: 2, Count: 5}, {Upper: 1, Count: 6}},

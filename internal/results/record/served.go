@@ -233,18 +233,18 @@ type Answered struct {
 
 // add adds a second of the window.
 func (a *Answered) add(s *measure.Second) {
-	a.Done = counted(a.Done, s.Index, s.Done)
+	a.Done = addAt(a.Done, s.Index, s.Done)
 	for _, c := range s.Cells {
 		if n := count(c.Response); n > 0 {
 			if a.By == nil {
 				a.By = map[uint64][]uint64{}
 			}
-			a.By[c.Member] = counted(a.By[c.Member], s.Index, n)
+			a.By[c.Member] = addAt(a.By[c.Member], s.Index, n)
 		}
 	}
 }
 
-func counted(to []uint64, index int, n uint64) []uint64 {
+func addAt(to []uint64, index int, n uint64) []uint64 {
 	for len(to) <= index {
 		to = append(to, 0)
 	}
@@ -270,9 +270,9 @@ func byMember(m *measure.Totals, members []Member, answered *Answered) []ByMembe
 	for i := range all {
 		all[i].Clients = clientsAt(m.Connections, all[i].Endpoint)
 	}
-	nobody, total := ByMember{}, uint64(0)
+	unknown, total := ByMember{}, uint64(0)
 	for _, c := range m.Cells {
-		into := &nobody
+		into := &unknown
 		if at := slices.IndexFunc(all, func(b ByMember) bool { return c.Member != 0 && uint64(b.ID) == c.Member }); at >= 0 {
 			into = &all[at]
 		}
@@ -282,8 +282,8 @@ func byMember(m *measure.Totals, members []Member, answered *Answered) []ByMembe
 		into.Errors += s.failed()
 		total += count(s.response) + s.failed()
 	}
-	if nobody.Operations+nobody.Errors > 0 {
-		all = append(all, nobody)
+	if unknown.Operations+unknown.Errors > 0 {
+		all = append(all, unknown)
 	}
 	for i := range all {
 		if total > 0 {

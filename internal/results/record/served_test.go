@@ -66,12 +66,12 @@ func TestByMember(t *testing.T) {
 	if operations != r.Operations || errors != r.Errors || math.Abs(share-1) > 1e-9 {
 		t.Errorf("%d operations of %d, %d errors of %d, shares sum to %v", operations, r.Operations, errors, r.Errors, share)
 	}
-	m1, m2, nobody := r.ByMember[0], r.ByMember[1], r.ByMember[3]
+	m1, m2, unknown := r.ByMember[0], r.ByMember[1], r.ByMember[3]
 	if m1.Name != "m1" || m1.Operations != 320 || m1.Links == nil || m1.Links.Opened != 4 || m1.Links.LostAt != nil || m1.Links.Meanwhile != nil {
 		t.Errorf("m1: %+v", m1)
 	}
-	if nobody.Name != "" || nobody.Errors != 7 || nobody.Operations != 0 || nobody.Links != nil {
-		t.Errorf("nobody: %+v", nobody)
+	if unknown.Name != "" || unknown.Errors != 7 || unknown.Operations != 0 || unknown.Links != nil {
+		t.Errorf("unknown member: %+v", unknown)
 	}
 	l := m2.Links
 	if m2.Operations != 240 || l == nil || l.Lost != 3 || l.Fewest != 0 || l.LostAt == nil || *l.LostAt != 3.2 || l.BackAt == nil || *l.BackAt != 6.5 {
@@ -121,7 +121,7 @@ func TestMeanwhileHasBounds(t *testing.T) {
 }
 
 // The writer counts the seconds of the window and no others.
-func TestAnsweredIsOfTheWindow(t *testing.T) {
+func TestAnsweredCountsOnlyTheWindow(t *testing.T) {
 	l := newLoad(3, 0.1, false)
 	l.phase(measure.Warmup, 1, 100)
 	l.phase(measure.Measured, 3, 100)

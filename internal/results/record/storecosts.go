@@ -30,7 +30,7 @@ type StoreCosts struct {
 // storeCosts returns the costs of a trial that has its counts. Written stays unknown on a
 // file system in memory, where the system counts no disk writes.
 func (t *Trial) storeCosts(o *Observed, m *measure.Totals) (c StoreCosts) {
-	if !t.has(kv.Kind.Writes) {
+	if !t.hasKind(kv.Kind.Writes) {
 		return c
 	}
 	keys, bytes := t.written(m)

@@ -14,7 +14,7 @@ import (
 // The written keys, bytes and costs match the arithmetic: gets write nothing, a transaction
 // writes several keys, a delete writes no value, and a failed condition or a missing key
 // changes nothing.
-func TestStoreCostsAreOfWhatWasWritten(t *testing.T) {
+func TestStoreCostsMatchArithmetic(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -63,14 +63,14 @@ func TestStoreCostsAreOfWhatWasWritten(t *testing.T) {
 
 // Unknown costs stay unknown: reads write nothing, members on other machines are not
 // observed, and a file system in memory counts no writes.
-func TestStoreCostsThatNobodyKnows(t *testing.T) {
+func TestUnknownStoreCosts(t *testing.T) {
 	written, grew := int64(1000), int64(2000)
 	usage := &StoreUsage{WrittenBytes: &written}
 	c := conditions()
 	c.Mix = []scenario.Operation{{Kind: kv.Get, Consistency: kv.Local, Weight: 1}}
 	reads := NewTrial(c, Observed{Store: usage, DatabaseGrowth: &grew}, stall(), nil, nil)
 	if reads.StoreCosts != (StoreCosts{}) {
-		t.Errorf("reads cost %+v", reads.StoreCosts)
+		t.Errorf("the costs of reads are %+v", reads.StoreCosts)
 	}
 	c.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}
 	elsewhere := NewTrial(c, Observed{DatabaseGrowth: &grew}, stall(), nil, nil)

@@ -114,10 +114,10 @@ func readTimeline(b []byte) (rows []Row, err error) {
 	row := Row{ErrorsByKind: map[string]uint64{}}
 	err = eachCSVRow(b, "timeline", names((&Row{}).columns()), func(r *csvRow) {
 		if columns == nil {
-			if slices.ContainsFunc(watching, r.has) {
+			if slices.ContainsFunc(watching, r.hasColumn) {
 				row.Watch = &watched
 				for _, name := range watching {
-					if !r.has(name) {
+					if !r.hasColumn(name) {
 						r.err = fmt.Errorf("the timeline has no column %q", name)
 					}
 				}

@@ -13,7 +13,7 @@ import (
 
 // The timeline has the counts of each second, and the times of the nearest rank; times that
 // the sample does not support are omitted.
-func TestTimelineTellsWatchEvents(t *testing.T) {
+func TestTimelineHasWatchEvents(t *testing.T) {
 	w := newRun(t)
 	tw, err := w.Trial(FromScenario(watchedSpec()), noon)
 	must(t, err)
@@ -44,11 +44,11 @@ func TestTimelineTellsWatchEvents(t *testing.T) {
 	watched := watchedSpec()
 	each := int(watched.Load.WatchersOfKey())
 	if each < 2 {
-		t.Fatal("the events are of one watcher of each key")
+		t.Fatal("each key has only one watcher")
 	}
 	for i, row := range rows {
 		if row.Watch == nil {
-			t.Fatalf("second %d tells nothing of watch events", i)
+			t.Fatalf("second %d has no watch events", i)
 		}
 		if row.Watch.Events != want[i].Delivered || row.Watch.Duplicated != want[i].Duplicated || row.Watch.Reordered != want[i].Reordered {
 			t.Errorf("second %d has %+v, want %+v", i, *row.Watch, want[i])
@@ -71,7 +71,7 @@ func ranked(t *testing.T, f measure.Figure, sorted []int64, rank, each int) {
 	if known := rank > 0 && len(sorted)-rank >= measure.MinBeyond*each; known != f.Known {
 		t.Errorf("rank %d of %d: %+v", rank, len(sorted), f)
 	} else if known && math.Abs(f.NS-float64(sorted[rank-1])) > 0.002*f.NS {
-		t.Errorf("rank %d of %d is %d, and %+v is told", rank, len(sorted), sorted[rank-1], f)
+		t.Errorf("rank %d of %d is %d, not %+v", rank, len(sorted), sorted[rank-1], f)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestTimelineWithoutWatchers(t *testing.T) {
 	must(t, tw.Abort(Failed, "it was a test"))
 	text := readFile(t, w.Dir(), tw.folder, timelineFile)
 	if head, _, _ := strings.Cut(text, "\n"); head != strings.Join(names((&Row{}).written()), ",") {
-		t.Errorf("its columns are %s", head)
+		t.Errorf("the timeline's columns are %s", head)
 	}
 	rows, err := OpenTimeline(w.Dir(), tw.folder)
 	if err != nil || len(rows) != 1 || rows[0].Watch != nil {

@@ -8,7 +8,7 @@ import (
 
 // Half of the workers began within the spread after the first, and the last worker is
 // found.
-func TestHowWorkersBegan(t *testing.T) {
+func TestStartSpreadOfWorkers(t *testing.T) {
 	for spread, began := range map[int64][]int64{4: {9, 4, 0}, 2: {0, 2, 900, 3}, 7: {7}} {
 		var trial Trial
 		for i, after := range began {
@@ -26,6 +26,6 @@ func TestHowWorkersBegan(t *testing.T) {
 		}
 	}
 	if (together(nil, &measure.Totals{MergedAfter: 5}) != Together{}) || (&Trial{}).LastToBegin() != nil {
-		t.Error("one worker is several")
+		t.Error("a single worker is reported as several")
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// told reports the watch events and the expired leases since the fault's beginning.
-func (f *Fault) told(w *measure.Watched, since, until float64) {
+// findWatchEffects sets the watch events and the expired leases since the fault's beginning.
+func (f *Fault) findWatchEffects(w *measure.Watched, since, until float64) {
 	if w == nil {
 		return
 	}

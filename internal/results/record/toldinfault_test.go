@@ -8,7 +8,7 @@ import (
 
 // Watch events and expired leases are attributed to the fault during which they occurred.
 // Of two faults, the first delays events by 800 ms and loses two.
-func TestWhatWatchersWereToldInAFault(t *testing.T) {
+func TestWatchRecovery(t *testing.T) {
 	p := play(1, 12, func(int, int) float64 { return 4000 }, never)
 	c := &p.course
 	for i := range 12 {
@@ -49,23 +49,23 @@ func TestWhatWatchersWereToldInAFault(t *testing.T) {
 	all := p.faults(false, done(3, 4), done(7, 8))
 	w := all[0].Watch
 	if w == nil || w.Outage == nil || *w.Outage < 0.79 || *w.Outage > 0.81 || w.Lasted || w.Latest == nil || *w.Latest != 0.8 || w.LatestBefore == nil || *w.LatestBefore != 0.13 {
-		t.Fatalf("of the first it says %+v", w)
+		t.Fatalf("the first fault has %+v", w)
 	}
 	if w.Late != 10 || *w.Lost != 2 || w.Again != 1 || w.Ended != 0 {
-		t.Errorf("of the first it says %+v", w)
+		t.Errorf("the first fault has %+v", w)
 	}
 	if l := all[0].Leases; l == nil || l.Ended != 2 || l.Early != 1 {
-		t.Errorf("of the leases it says %+v", l)
+		t.Errorf("the leases are %+v", l)
 	}
 	w = all[1].Watch
 	if w == nil || w.Outage != nil || w.Late != 1 || *w.Lost != 0 || w.Ended != 1 || all[1].Leases != nil {
-		t.Errorf("of the second it says %+v and %+v", w, all[1].Leases)
+		t.Errorf("the second fault has %+v and %+v", w, all[1].Leases)
 	}
 	c.Watched.ShowsPassed = false // a store whose events have no version
 	if w = p.faults(false, done(3, 4))[0].Watch; w == nil || w.Lost != nil {
-		t.Errorf("of events that do not show what was passed over it says %+v", w)
+		t.Errorf("lost events are %+v, although events do not reveal them", w)
 	}
 	if p = play(1, 12, func(int, int) float64 { return 4000 }, never); p.faults(false, done(3, 4))[0].Watch != nil {
-		t.Error("without watchers something is told of them")
+		t.Error("watch events are reported without watchers")
 	}
 }

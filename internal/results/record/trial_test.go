@@ -43,7 +43,7 @@ func near(t *testing.T, what string, f measure.Figure, want float64) {
 	}
 }
 
-func TestAStallShowsWhereArithmeticSays(t *testing.T) {
+func TestStallMatchesArithmetic(t *testing.T) {
 	c := conditions()
 	c.Mix, c.Operation = []scenario.Operation{{Kind: kv.Put, Weight: 1}}, "put"
 	r := NewTrial(c, Observed{CPUSeconds: 0.1}, stall(), nil, roles)
@@ -54,7 +54,7 @@ func TestAStallShowsWhereArithmeticSays(t *testing.T) {
 		t.Errorf("the trial is %+v", r)
 	}
 	if r.StoreCPUSeconds != nil || r.StoreCPUPerOp != nil || r.StoreMaxRSSBytes != nil {
-		t.Error("what the store used is told, and nobody looked")
+		t.Error("the store's resource use is reported, although it was not sampled")
 	}
 	r = NewTrial(c, Observed{CPUSeconds: 0.1, Store: &StoreUsage{CPUSeconds: 0.5, MaxRSSBytes: 1 << 20}}, stall(), nil, roles)
 	if *r.StoreCPUSeconds != 0.5 || *r.StoreCPUPerOp != 50_000 || *r.StoreMaxRSSBytes != 1<<20 {
@@ -64,7 +64,7 @@ func TestAStallShowsWhereArithmeticSays(t *testing.T) {
 		t.Errorf("%s: %+v", r.State, r.Verdict)
 	}
 	if len(r.ByOperation) != 0 {
-		t.Error("a trial of one operation lists it apart")
+		t.Error("a trial with one operation has a list by operation")
 	}
 	if got := r.ByRole; len(got) != 1 || got[0].Role != "leader" || got[0].Operations != 10_000 {
 		t.Errorf("by role: %+v", got)
@@ -72,7 +72,7 @@ func TestAStallShowsWhereArithmeticSays(t *testing.T) {
 }
 
 // A percentile that falls on a failed operation is null, and reads back as failed.
-func TestNothingSurvivesByFailing(t *testing.T) {
+func TestPercentileOnAFailureIsNull(t *testing.T) {
 	m := stall()
 	m.Due, m.Outcomes[kv.TimedOut] = 10_200, 200
 	timedOut := cellOf(&m.Cells, measure.Series{Kind: kv.Put})
@@ -110,7 +110,7 @@ func TestNothingSurvivesByFailing(t *testing.T) {
 }
 
 // The names in the JSON object are stable for its readers.
-func TestTheJSONHasThePromisedNames(t *testing.T) {
+func TestJSONNamesAreStable(t *testing.T) {
 	m := stall()
 	for range 5000 { // enough for p99.9
 		add(&m.Cells[0].Response, 2e6)
@@ -172,7 +172,7 @@ func TestNewTrialChangesNothing(t *testing.T) {
 	first := NewTrial(conditions(), Observed{}, m, nil, roles)
 	second := NewTrial(conditions(), Observed{}, m, nil, roles)
 	if diff := cmp.Diff(first, second); diff != "" {
-		t.Errorf("asked twice it differs:\n%s", diff)
+		t.Errorf("the second result differs:\n%s", diff)
 	}
 	i := 0
 	for _, c := range m.Cells {
@@ -205,10 +205,10 @@ func TestLittlesLawAtTheEdges(t *testing.T) {
 	m := totals(80_000, 10e6)
 	m.CarriedIn = 100
 	if v := NewTrial(c, Observed{}, m, warm, roles).Verdict; v.State != verdict.Valid {
-		t.Errorf("the stall is called a defect: %+v", v)
+		t.Errorf("the stall is reported as a defect: %+v", v)
 	}
 	if v := NewTrial(c, Observed{}, m, nil, roles).Verdict; v.State != verdict.Valid {
-		t.Errorf("without the warm-up's times it is judged all the same: %+v", v)
+		t.Errorf("without the warm-up's times the loop is judged anyway: %+v", v)
 	}
 	if v := NewTrial(c, Observed{}, m, totals(100, 10e6), roles).Verdict; v.State != verdict.Invalid || v.Reasons[0].Rule != 4 {
 		t.Errorf("idle clients pass: %+v", v)
@@ -268,7 +268,7 @@ func TestFromScenario(t *testing.T) {
 
 // The halves of a window consist of whole seconds, and a trial that slows down in the
 // window is suspect.
-func TestAWindowThatIsNotSteady(t *testing.T) {
+func TestSlowdownInTheWindowIsSuspect(t *testing.T) {
 	steady, slower := &Answered{}, &Answered{}
 	for i := range 31 {
 		steady.Done = append(steady.Done, uint64(1000+i%3))

@@ -55,7 +55,7 @@ func ruleOf(v verdict.Verdict, number int) bool {
 
 // Lost, duplicated or impossible events are in the result and decide the verdict; a lost
 // event also counts in the percentiles.
-func TestWatchedTellsWhatWasAmiss(t *testing.T) {
+func TestWatchProblemsAreReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*measure.Totals)
 		rule   int

@@ -34,13 +34,13 @@ type Writer struct {
 // as incomplete. run holds what is known at the start: name, tool, seed, scenario, planned
 // trials, machines.
 func Create(root, name string, now time.Time, run Run) (*Writer, error) {
-	if err := trusted(root); err != nil {
+	if err := checkRoot(root); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(root, folderMode); err != nil {
 		return nil, writeError(root, err)
 	}
-	if err := trusted(root); err != nil { // another process may have created it in the meantime
+	if err := checkRoot(root); err != nil { // another process may have created it in the meantime
 		return nil, err
 	}
 	dir := filepath.Join(root, now.UTC().Format("20060102T150405Z")+"-"+Slug(name))
@@ -205,11 +205,11 @@ func Slug(name string) string {
 	return s
 }
 
-// trusted rejects a folder for run directories that belongs to another user. In a folder
+// checkRoot rejects a folder for run directories that belongs to another user. In a folder
 // such as /tmp, in which everybody can write, another user could create the folder, or a
 // link with its name, and then replace a run directory while it is written. A missing
 // folder is accepted.
-func trusted(root string) error {
+func checkRoot(root string) error {
 	for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} { // check both a link and its target
 		info, err := look(root)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -42,7 +42,7 @@ func TestRunsInTheSameFolderAreRefused(t *testing.T) {
 	}
 }
 
-func TestOneOfTwoRunsAtTheSameMomentBegins(t *testing.T) {
+func TestOneOfTwoSimultaneousRunsBegins(t *testing.T) {
 	dir := t.TempDir()
 	errs := make([]error, 8)
 	var all sync.WaitGroup
@@ -97,7 +97,7 @@ func TestFoldersOfRepeats(t *testing.T) {
 
 // After a kill at any moment, the directory can be opened, has everything written so far
 // and is marked as incomplete.
-func TestEveryMomentIsReadable(t *testing.T) {
+func TestDirectoryIsReadableAtEveryMoment(t *testing.T) {
 	w := newRun(t)
 	says := func(want ...string) {
 		t.Helper()
@@ -217,7 +217,7 @@ func TestRowsThatFollow(t *testing.T) {
 		"the next":                {after(func(*MachineRow) {}), true},
 		"of no known process":     {after(func(r *MachineRow) { r.PID, r.Started = math.NaN(), math.NaN() }), true},
 		"late":                    {after(func(r *MachineRow) { r.Time = r.Time.Add(time.Second) }), true},
-		"behind a gap":            {after(func(r *MachineRow) { r.Time = r.Time.Add(2 * time.Second) }), false},
+		"after a gap":             {after(func(r *MachineRow) { r.Time = r.Time.Add(2 * time.Second) }), false},
 		"at the same time":        {after(func(r *MachineRow) { r.Time = before.Time }), false},
 		"of another process":      {after(func(r *MachineRow) { r.PID++ }), false},
 		"of one of the same name": {after(func(r *MachineRow) { r.Started++ }), false},
@@ -284,7 +284,7 @@ func TestFullDisk(t *testing.T) {
 				"Err": w.Err(), "AddCluster": w.AddCluster(Cluster{}), "Finish": w.Finish(Complete, "", noon),
 			} {
 				if !errors.Is(err, syscall.ENOSPC) {
-					t.Errorf("%s lost the error: %v", what, err)
+					t.Errorf("%s does not return the error: %v", what, err)
 				}
 			}
 			// Everything recorded so far is there, without half a line.
@@ -347,9 +347,9 @@ func TestSlug(t *testing.T) {
 func sentence(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil {
-		t.Fatalf("no error; want one that says %q", want)
+		t.Fatalf("no error; want one that contains %q", want)
 	}
 	if s := err.Error(); !strings.Contains(s, want) || strings.Contains(s, "\n") {
-		t.Errorf("the error is %q, want one line that says %q", s, want)
+		t.Errorf("the error is %q, want one line that contains %q", s, want)
 	}
 }

@@ -131,7 +131,7 @@ func TestRefusals(t *testing.T) {
 	refused(t, parse(t, "file://"+dir), dir, "in the run directory")
 	refused(t, parse(t, "file://"+dir+"/trial-01-put"), dir, "in the run directory")
 	refused(t, parse(t, "file://"+filepath.Dir(dir)), dir, "is in file://"+filepath.Dir(dir)+" already")
-	refused(t, parse(t, "file://"+there), t.TempDir(), "is no run directory")
+	refused(t, parse(t, "file://"+there), t.TempDir(), "is not a run directory")
 	refused(t, parse(t, "file://"+there), filepath.Join(dir, "none"), "cannot be read")
 
 	// Another run whose directory has the same name stays as it is.

@@ -73,7 +73,7 @@ func (d *Destination) Send(ctx context.Context, dir string, o Options) (Sent, er
 func readRun(dir string) (*record.Run, error) {
 	b, err := files.ReadIn(dir, runName, record.MaxRunFile)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no run directory that can be sent: %w", dir, err)
+		return nil, fmt.Errorf("%s is not a run directory that can be uploaded: %w", dir, err)
 	}
 	run, err := record.Parse(b)
 	if err != nil {
