@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// preload writes the load's keys if it asks for them, and returns the members that are
-// there afterwards. A member of a running cluster that ends meanwhile does not end the
-// preload: it is begun again on the others.
+// preload writes the load's keys, if it asks for a preload, and returns the members that
+// exist afterwards. If a member of a running cluster ends meanwhile, the preload starts
+// again on the others.
 func (t *Trial) preload(ctx context.Context, a *load.Assignment, m *members, clean *cleaner) (*members, error) {
 	if !t.Spec.Load.Preload {
 		return m, nil
@@ -35,8 +35,9 @@ func (t *Trial) preload(ctx context.Context, a *load.Assignment, m *members, cle
 	}
 }
 
-// measureAnswering is measure, begun again on the others where a member of a running
-// cluster ends before the load sends anything, and returns the members that it ran on.
+// measureAnswering calls measure. If a member of a running cluster ends before the load
+// sends anything, it starts again on the others. It returns the members that the load ran
+// on.
 func (t *Trial) measureAnswering(ctx context.Context, a *load.Assignment, m *members, out *record.TrialWriter, clean *cleaner) (*record.Trial, *members, error) {
 	result, err := t.measure(ctx, a, m, out, clean)
 	for again := t.withoutDead(ctx, a, m, err); again != nil; again = t.withoutDead(ctx, a, m, err) {
@@ -48,9 +49,9 @@ func (t *Trial) measureAnswering(ctx context.Context, a *load.Assignment, m *mem
 	return result, m, err
 }
 
-// withoutDead returns the members of a running cluster, and gives the load the endpoints
-// of its target among them, where the load did not begin because a member has ended since
-// they were asked, and the target does not need it. It returns nil where that is not why.
+// withoutDead handles a load that did not begin because a member of a running cluster has
+// ended. If the load's target does not need that member, it assigns the target's remaining
+// endpoints to the load and returns the remaining members. Otherwise it returns nil.
 func (t *Trial) withoutDead(ctx context.Context, a *load.Assignment, m *members, err error) *members {
 	var unopened *unopenedError
 	if !t.Cluster.attached() || ctx.Err() != nil || !errors.As(err, &unopened) {
@@ -61,7 +62,7 @@ func (t *Trial) withoutDead(ctx context.Context, a *load.Assignment, m *members,
 		return nil
 	}
 	now, failed := t.assignment(again)
-	fewer := len(again.absent) > len(m.absent) // else it could go on for ever
+	fewer := len(again.absent) > len(m.absent) // otherwise it could repeat endlessly
 	if failed != nil || !fewer || slices.Equal(now.Endpoints, a.Endpoints) {
 		again.close()
 		return nil

@@ -8,15 +8,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Bounds of the wait for members that lack what others have. Consul's servers find each other
-// again 30 to 60 s after a partition was healed. A member at which nothing listens any more
-// is waited for as long as a restart takes.
+// Bounds of the wait for members that lack acknowledged writes. Consul's servers find each
+// other again 30 to 60 s after a partition was healed. A member whose port is closed is
+// waited for only as long as a restart takes.
 const (
 	catchUpTime = 2 * time.Minute
 	restartTime = 10 * time.Second
 )
 
-// newest is the revision of the newest write, 0 where that is not known.
+// newest returns the revision of the newest write, or 0 if it is unknown.
 func (m *members) newest(ctx context.Context) int64 {
 	applier, ok := m.admin.(store.Applier)
 	if !ok {
@@ -31,8 +31,9 @@ func (m *members) newest(ctx context.Context) int64 {
 	return revision
 }
 
-// catchUp waits until each member says that it has what there was when it was called. It
-// returns those that have not, and how long it waited. It calls slow while it takes long.
+// catchUp waits until each member reports that it has every write that existed at the call.
+// It returns the members that do not, and how long it waited. It calls slow repeatedly if
+// the wait is long.
 func (m *members) catchUp(ctx context.Context, slow func()) (behind map[int]bool, waited time.Duration) {
 	applier, ok := m.admin.(store.Applier)
 	if !ok {
@@ -59,7 +60,7 @@ func (m *members) catchUp(ctx context.Context, slow func()) (behind map[int]bool
 	}
 }
 
-// ended reports whether nothing listens at any of these members.
+// ended reports whether the ports of all these members are closed.
 func (m *members) ended(ctx context.Context, these map[int]bool) bool {
 	for i := range these {
 		if !m.admin.Role(ctx, i).Gone {
@@ -69,7 +70,7 @@ func (m *members) ended(ctx context.Context, these map[int]bool) bool {
 	return true
 }
 
-// has reports whether a member says that it has applied all up to a revision.
+// has reports whether a member has applied all writes up to a revision.
 func has(ctx context.Context, a store.Applier, i int, revision int64) bool {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 // lagging is a cluster whose second member applies the newest write late.
 type lagging struct {
 	answers
-	from time.Time // when the member has it
-	gone bool      // nothing listens at it
+	from time.Time // when the member has the write
+	gone bool      // its port is closed
 }
 
 func (l *lagging) Newest(context.Context) (int64, error) { return 7, nil }
@@ -35,9 +35,9 @@ func (l *lagging) Role(_ context.Context, i int) store.Member {
 	return store.Member{Gone: l.gone && i == 1}
 }
 
-// TestMembersThatCatchUpLateAreAwaited checks how long a check waits for a member that lacks
-// an acknowledged write: Consul has it a minute after a partition was healed. A member that
-// ended is not waited for longer than a restart takes.
+// A check waits for a member that lacks an acknowledged write: with Consul, up to a minute
+// after a partition was healed. It waits no longer than a restart for a member that has
+// ended.
 func TestMembersThatCatchUpLateAreAwaited(t *testing.T) {
 	for name, c := range map[string]struct {
 		after         time.Duration

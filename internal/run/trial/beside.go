@@ -10,9 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// findBeside finds the members of a cluster that ran before which are on the
-// generator's machine, by who listens at their endpoints: those that were given, and
-// those that the members name.
+// findBeside finds the members of a running cluster on the generator's machine, by the
+// processes that listen at the given endpoints and at those that the members name.
 func (t *Trial) findBeside(ctx context.Context, m *members) {
 	c := &t.Cluster
 	if _, apart := t.Host.(host.Clocked); apart || !c.attached() {
@@ -21,7 +20,7 @@ func (t *Trial) findBeside(ctx context.Context, m *members) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	endpoints := slices.Clone(m.given)
-	named, _ := m.admin.Members(ctx) // a store without such a list has the given ones
+	named, _ := m.admin.Members(ctx) // a store without a member list has only the given ones
 	for i := range named {
 		if e := named[i].Endpoint; e != "" && !slices.Contains(endpoints, e) {
 			endpoints = append(endpoints, e)
@@ -30,7 +29,7 @@ func (t *Trial) findBeside(ctx context.Context, m *members) {
 	c.addBeside(endpoints, probe.FindServers(ctx, endpoints))
 }
 
-// addBeside takes what is known of the servers at the endpoints.
+// addBeside records the servers found at the endpoints.
 func (c *Cluster) addBeside(endpoints []string, found []probe.Server) {
 	c.Beside, c.Unfound = nil, ""
 	var unseen, forwarded []string
@@ -57,8 +56,8 @@ func (c *Cluster) addBeside(endpoints []string, found []probe.Server) {
 	}
 }
 
-// unfound is the note about members on the generator's machine whose processes are not
-// known.
+// unfound returns the note about members on the generator's machine whose processes are
+// unknown.
 func (c *Cluster) unfound() []string {
 	if c.Unfound == "" {
 		return nil
@@ -66,10 +65,10 @@ func (c *Cluster) unfound() []string {
 	return []string{c.Unfound}
 }
 
-// besides is how the processes are called that were found; they have no row.
+// besides returns the processes that were found, by name. They have no row.
 func (c *Cluster) besides() map[string]int {
 	all := map[string]int{}
-	if c.Unfound == "" { // else what is not found would be taken for other programs
+	if c.Unfound == "" { // otherwise members that were not found would count as other programs
 		for _, pid := range c.Beside {
 			all[fmt.Sprintf("member with process %d", pid)] = pid
 		}

@@ -7,8 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// What is known of attached members decides whether R23 can ask: their processes, or a
-// note why those are not known.
+// R23 needs the processes of attached members, or a note why they are unknown.
 func TestMembersBesideTheGenerator(t *testing.T) {
 	endpoints := []string{"127.0.0.1:2379", "localhost:2379", "192.0.2.1:2379"}
 	here := probe.Server{Here: true, PID: 41, Program: "etcd"}
@@ -35,8 +34,8 @@ func TestMembersBesideTheGenerator(t *testing.T) {
 	}
 }
 
-// The processor time of members that were found is no other program's, and they have no
-// rows.
+// The processor time of members that were found does not count as another program's, and
+// they have no rows.
 func TestBesideIsSampled(t *testing.T) {
 	h := telling("here")
 	h.processes[41] = probe.ProcessUsage{}

@@ -20,8 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// historian records the operations of a load whose answers are to be checked, a
-// file for each event loop.
+// historian records the operations of a load whose responses will be checked, one file for
+// each event loop.
 type historian struct {
 	t      *Trial
 	dir    string
@@ -30,11 +30,11 @@ type historian struct {
 	mu    sync.Mutex
 	files []*ops.Writer
 	paths []string
-	bytes int64 // of files that were closed
+	bytes int64 // of closed files
 	err   error
 }
 
-// newHistorian returns nil where nothing is to be checked.
+// newHistorian returns nil if nothing will be checked.
 func (t *Trial) newHistorian(ctx context.Context, m *members, dir string) *historian {
 	if !t.Spec.Load.Check {
 		return nil
@@ -49,7 +49,7 @@ func (t *Trial) newHistorian(ctx context.Context, m *members, dir string) *histo
 	return h
 }
 
-// recorder is load.Reports.History.
+// recorder implements load.Reports.History.
 func (h *historian) recorder(zero time.Time, within time.Duration) *ops.Recorder {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -58,7 +58,7 @@ func (h *historian) recorder(zero time.Time, within time.Duration) *ops.Recorder
 	if h.header.Started.IsZero() {
 		h.header.Started = zero
 	}
-	// By the monotonic clock, where there is one.
+	// The difference is monotonic if both times are.
 	head.Started = h.header.Started.UTC().Add(zero.Sub(h.header.Started))
 	path := filepath.Join(h.dir, ops.Name(len(h.paths)+1))
 	w, err := ops.Create(path, &head)
@@ -78,7 +78,7 @@ func (h *historian) note(err error) {
 	}
 }
 
-// failed is the first error.
+// failed returns the first error.
 func (h *historian) failed() error {
 	if h == nil {
 		return nil
@@ -88,7 +88,7 @@ func (h *historian) failed() error {
 	return h.err
 }
 
-// reports is what a load's loops record with; nil where nothing is to be checked.
+// reports returns the history for a load's loops, or nil if nothing will be checked.
 func (h *historian) reports() load.History {
 	if h == nil {
 		return nil
@@ -96,8 +96,7 @@ func (h *historian) reports() load.History {
 	return h.recorder
 }
 
-// close closes the files, once, and returns the first error. They are whole if they
-// have all operations.
+// close closes the files, once, and returns the first error. whole marks them as complete.
 func (h *historian) close(whole bool) error {
 	if h == nil {
 		return nil
@@ -118,8 +117,8 @@ func (h *historian) close(whole bool) error {
 	return h.err
 }
 
-// answers reads every member whole and checks the answers, when the load has ended
-// and its faults are healed. It is nil where nothing is to be checked.
+// answers reads all keys at every member and checks the responses, after the load has ended
+// and its faults are healed. It returns nil if nothing is checked.
 func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment, res *load.Result) (*record.Answers, error) {
 	if h == nil {
 		return nil, nil
@@ -150,8 +149,8 @@ func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment
 	return a, nil
 }
 
-// sharesDisk reports whether members of this machine have their data on the device on
-// which the history is.
+// sharesDisk reports whether a member on this machine stores its data on the same device as
+// the history.
 func (h *historian) sharesDisk() bool {
 	own, err := probe.Device(h.dir)
 	return err == nil && slices.ContainsFunc(h.t.Cluster.Members(), func(m cluster.Member) bool {
@@ -173,12 +172,12 @@ func (h *historian) check(ctx context.Context) (*record.Answers, error) {
 	})
 }
 
-// errMany says that a history has as many operations as there are keys.
+// errMany reports that a history has at least as many operations as there are keys.
 var errMany = errors.New("as many operations as keys")
 
-// written are the numbers of the keys that writes of the load are of, a bit each, done
-// or not. It is nil where reading them takes longer than reading all keys: there are as
-// many operations as keys.
+// written returns a bit set of the numbers of the keys that the load wrote, successfully or
+// not. It returns nil if there are at least as many operations as keys, because reading
+// these keys would take longer than reading all keys.
 func (h *historian) written(ctx context.Context) []uint64 {
 	set, err := ops.Open(h.paths...)
 	if err != nil {
@@ -203,7 +202,7 @@ func (h *historian) written(ctx context.Context) []uint64 {
 	return only
 }
 
-// readMembers reads these keys at every member; nil for all.
+// readMembers reads the given keys at every member; nil means all keys.
 func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assignment, only []uint64) (all []record.ReadMember) {
 	own := h.t.Cluster.Store.Promises().Own
 	status := m.status()
@@ -218,7 +217,7 @@ func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assign
 		h.t.report(Progress{Stage: "reading the members"})
 		endpoint := status.Members[i].Endpoint
 		if without := h.t.Cluster.Store.Capabilities().NonVoters; status.Members[i].Role == kv.NonVoter && !without.Forwards {
-			continue // it serves no read that could tell what it lacks; the trial's notes name it
+			continue // no read of it can reveal missing writes; the trial's notes name it
 		}
 		read := record.ReadMember{Endpoint: endpoint}
 		if behind[i] {
@@ -228,10 +227,11 @@ func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assign
 		}
 		a := h.t.assigned([]string{endpoint})
 		if a.Members, a.Only = m.numbers(), only; a.Load.Application.Name != "" {
-			a.Preloaded = of.Preloaded // in which it is which keys there are
+			a.Preloaded = of.Preloaded // it determines which keys exist
 		}
 		var err error
-		// From where the load came: who conducts the run need not reach them.
+		// The reads come from the load's workers: the controller may not be able to reach the
+		// members.
 		if read.Keys, err = h.t.Worker.ReadBack(ctx, a, own, h.recorder); err != nil {
 			read.Failure = err.Error()
 		}
@@ -240,12 +240,12 @@ func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assign
 	return all
 }
 
-// remove closes and removes the files of a load that did not begin.
+// remove closes and deletes the files of a load that did not begin.
 func (h *historian) remove() {
 	if h == nil {
 		return
 	}
-	_ = h.close(false) // nothing is in them
+	_ = h.close(false) // they are empty
 	for _, path := range h.paths {
 		_ = os.Remove(path)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Of a key space that is larger than the load, what was written is known by key,
-// whatever came of it; of a smaller one nothing is said.
+// If the key space is larger than the load, the written keys are known, however the writes
+// ended. Otherwise the result is nil.
 func TestWrittenKeysAreKnown(t *testing.T) {
 	for _, test := range []struct {
 		keys uint64

@@ -13,8 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// claim has the guard of a cluster that ran before prove that the load touches nothing
-// but what is its own.
+// claim lets the guard of a running cluster prove that the load touches only its own keys.
 func (t *Trial) claim(ctx context.Context) error {
 	if t.Cluster.Guard == nil || !t.Spec.Load.WritesKeys() {
 		return nil
@@ -22,8 +21,8 @@ func (t *Trial) claim(ctx context.Context) error {
 	return t.Cluster.Guard.Claim(ctx, t.writes())
 }
 
-// checkRights refuses a load whose user lacks the right to what the load does to the whole
-// cluster. Nothing is written by then.
+// checkRights refuses a load whose user lacks the right to a cluster-wide change that the
+// load makes. It runs before anything is written.
 func (t *Trial) checkRights(ctx context.Context, m *members) error {
 	if t.Cluster.Guard == nil {
 		return nil
@@ -45,9 +44,9 @@ func (t *Trial) checkRights(ctx context.Context, m *members) error {
 		strings.Join(t.Spec.Load.ClusterWideChanges(), " and "), strings.Join(missing, ", and "))
 }
 
-// sweeps reports whether the trial removes its own keys one by one, because no command
-// of the store could remove them all: in a running cluster, keys without a prefix, or of a
-// store that removes no prefixes.
+// sweeps reports whether the trial removes its keys one by one, because no command of the
+// store would remove exactly these: in a running cluster, keys without a prefix, or keys of
+// a store that cannot delete a prefix.
 func (t *Trial) sweeps() bool {
 	l := &t.Spec.Load
 	if t.Cluster.Guard == nil || !l.WritesKeys() || l.Cleanup.Keep || l.Overwrite || t.ofScript() {
@@ -59,7 +58,7 @@ func (t *Trial) sweeps() bool {
 // ofScript reports whether an application or a recording names the keys.
 func (t *Trial) ofScript() bool { return t.Spec.Load.Arrival == scenario.Recorded }
 
-// writes is what the load is about to do to the cluster.
+// writes returns a plan of what the load does to the cluster.
 func (t *Trial) writes() guard.Plan {
 	l, can := &t.Spec.Load, t.Cluster.Store.Capabilities()
 	p := guard.Plan{
@@ -89,7 +88,7 @@ func (t *Trial) writes() guard.Plan {
 	return p
 }
 
-// mostOperations is how many operations the load has at most, its warm-up included.
+// mostOperations returns an upper bound of the load's operations, including its warm-up.
 func mostOperations(l *scenario.Load) uint64 {
 	switch {
 	case l.Total > 0 && l.Warmup == 0:

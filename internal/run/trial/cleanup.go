@@ -16,37 +16,37 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Bounds of the clean-up: a store may answer that a large removal timed out
-// and go on with it, so it is asked again whether anything is left.
+// Bounds of the clean-up. A store may report that a large removal timed out and still
+// continue it, so the cleaner counts the remaining keys afterwards.
 const (
 	cleanupTime  = 3 * time.Minute
 	reclaimTime  = 5 * time.Minute
 	cleanupPause = 500 * time.Millisecond
-	// cleanupTry bounds one of those: a member that stands still does not answer,
-	// and the next time another is asked.
+	// cleanupTry bounds one request: a paused member does not respond, and the next try goes
+	// to another one.
 	cleanupTry = 20 * time.Second
 )
 
-// cleaner removes what a load writes. The nil cleaner has nothing to remove.
+// cleaner removes what a load writes. A nil cleaner removes nothing.
 type cleaner struct {
 	t        *Trial
 	access   store.Access // to all members
-	admin    store.Admin  // of them
+	admin    store.Admin  // of all members
 	names    map[string]string
 	patience time.Duration
 	mute     map[string]bool // by endpoint: members that refuse maintenance because they have no vote
 	began    bool            // something may have been written
-	due      uint64          // operations of the load, its warm-up included
+	due      uint64          // operations of the load, including its warm-up
 }
 
-// newCleaner returns the load's cleaner. The error is a guard.NotEmptyError where there
-// are keys already.
+// newCleaner returns the load's cleaner, or a guard.NotEmptyError if there are keys
+// already.
 func (t *Trial) newCleaner(ctx context.Context, m *members) (*cleaner, error) {
 	if !t.Spec.Load.Cleanup.Keys && !t.sweeps() {
 		return nil, nil
 	}
 	c := &cleaner{t: t, access: t.Cluster.Access(), names: map[string]string{}, patience: cleanupTime}
-	if t.Cluster.Guard == nil { // else it has looked
+	if t.Cluster.Guard == nil { // otherwise the guard has checked that
 		if err := c.mustBeEmpty(ctx); err != nil {
 			return nil, err
 		}
@@ -63,26 +63,25 @@ func (t *Trial) newCleaner(ctx context.Context, m *members) (*cleaner, error) {
 
 func (c *cleaner) close() {
 	if c != nil {
-		_ = c.admin.Close() // nothing is left to ask
+		_ = c.admin.Close() // no request is pending
 	}
 }
 
-// begin says that from now on keys may be there.
+// begin records that keys may exist from now.
 func (c *cleaner) begin() {
 	if c != nil {
 		c.began = true
 	}
 }
 
-// took counts operations: their keys may be there.
+// took counts operations whose keys may exist.
 func (c *cleaner) took(due uint64) {
 	if c != nil {
 		c.due += due
 	}
 }
 
-// run removes the keys, whatever became of the load, and gives space back if
-// that is asked for.
+// run removes the keys, however the load ended, and frees space if that was requested.
 func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 	if c == nil {
 		return nil
@@ -108,7 +107,7 @@ func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 	return out
 }
 
-// after fills in how large the databases are now.
+// after fills in the databases' present sizes.
 func (c *cleaner) after(ctx context.Context, out *record.Cleanup) {
 	for _, now := range c.space(ctx) {
 		for i := range out.Space {
@@ -119,14 +118,14 @@ func (c *cleaner) after(ctx context.Context, out *record.Cleanup) {
 	}
 }
 
-// KeysLeftError says why keys of a load may be left after its clean-up: of a
-// trial that failed, or was interrupted, beside the error that ended it.
+// KeysLeftError reports that the clean-up of a failed or interrupted trial may have left
+// keys. It accompanies the error that ended the trial.
 type KeysLeftError struct{ Why error }
 
-// Error is a sentence.
+// Error returns a sentence.
 func (e *KeysLeftError) Error() string { return e.Why.Error() }
 
-// keysLeft is a KeysLeftError if the clean-up failed, and else nil.
+// keysLeft returns a KeysLeftError if the clean-up failed, and nil otherwise.
 func keysLeft(c *record.Cleanup) error {
 	if err := c.Err(); err != nil {
 		return &KeysLeftError{err}
@@ -134,12 +133,13 @@ func keysLeft(c *record.Cleanup) error {
 	return nil
 }
 
-// failed is the error of a trial that came to nothing, with what is left behind.
+// failed cleans up after a trial without a result, and adds what it could not remove to the
+// error.
 func (c *cleaner) failed(a *load.Assignment, err error) error {
 	return errors.Join(err, keysLeft(c.run(a)))
 }
 
-// remove asks until nothing is left, or the time is up.
+// remove removes the keys repeatedly until none is left or the time is up.
 func (c *cleaner) remove(ctx context.Context, a *load.Assignment) (deleted int64, err error) {
 	if g := c.t.Cluster.Guard; g != nil && !c.t.sweeps() {
 		return g.Clear(ctx, c.prefix())
@@ -177,8 +177,8 @@ func (c *cleaner) removeOnce(ctx context.Context, a *load.Assignment) (int64, er
 	return d.DeletePrefix(ctx, []byte(c.prefix()))
 }
 
-// sweep deletes key by key what the load wrote, for stores that remove no
-// prefixes: operation n's key is a function of the seed and n, and so is known.
+// sweep deletes the load's keys one by one, for stores that cannot delete a prefix. It
+// knows them, because operation n's key is a function of the seed and n.
 func (c *cleaner) sweep(ctx context.Context, of *load.Assignment) (int64, error) {
 	a := *of
 	a.Preloaded, a.Leases = nil, nil
@@ -186,7 +186,7 @@ func (c *cleaner) sweep(ctx context.Context, of *load.Assignment) (int64, error)
 		a.Endpoints = a.Voters
 	}
 	l := &a.Load
-	all := l.Preload || l.Warmup > 0 && l.Distribution.Name != scenario.Sequential // a warm-up draws keys of its own
+	all := l.Preload || l.Warmup > 0 && l.Distribution.Name != scenario.Sequential // a warm-up draws different keys
 	l.Mix = []scenario.Operation{{Kind: kv.Delete, Weight: 1}}
 	l.Arrival, l.Rate, l.Duration, l.Warmup = scenario.Closed, scenario.Rate{}, 0, 0
 	l.Total, l.Watch = c.due, nil
@@ -207,9 +207,9 @@ func (c *cleaner) sweep(ctx context.Context, of *load.Assignment) (int64, error)
 	return deleted, err
 }
 
-// space asks how large the databases are.
+// space returns the sizes of the databases.
 func (c *cleaner) space(ctx context.Context) []record.Space {
-	status, _ := c.admin.Status(ctx) // who does not answer has no size
+	status, _ := c.admin.Status(ctx) // a member that does not respond has no size
 	c.mute = map[string]bool{}
 	var out []record.Space
 	for i := range status.Members {
@@ -222,13 +222,13 @@ func (c *cleaner) space(ctx context.Context) []record.Space {
 	return out
 }
 
-// reclaim compacts once and defragments every member, one after the other: a
-// member answers nothing meanwhile.
+// reclaim compacts once and then defragments the members one after the other, because a
+// member does not respond while it defragments.
 func (c *cleaner) reclaim(ctx context.Context, out *record.Cleanup) (err error) {
 	if c.t.Spec.Load.Cleanup.Compact {
 		m, ok := c.admin.(store.Operator)
 		if !ok {
-			return errors.New("the history cannot be compacted") // the scenario was refused
+			return errors.New("the history cannot be compacted") // the scenario was checked for it
 		}
 		if out.Revision, err = m.Compact(ctx); err != nil {
 			return err
@@ -239,7 +239,7 @@ func (c *cleaner) reclaim(ctx context.Context, out *record.Cleanup) (err error) 
 	}
 	for i := range out.Space {
 		if c.mute[out.Space[i].Endpoint] {
-			continue // it refuses
+			continue // it refuses maintenance
 		}
 		if err := c.defragment(ctx, out.Space[i].Endpoint); err != nil {
 			return err
@@ -256,10 +256,10 @@ func (c *cleaner) defragment(ctx context.Context, endpoint string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = admin.Close() }() // nothing is left to ask
+	defer func() { _ = admin.Close() }() // no request is pending
 	m, ok := admin.(store.Operator)
 	if !ok {
-		return fmt.Errorf("%s cannot be defragmented", endpoint) // the scenario was refused
+		return fmt.Errorf("%s cannot be defragmented", endpoint) // the scenario was checked for it
 	}
 	return m.Defragment(ctx)
 }
@@ -273,7 +273,7 @@ func (c *cleaner) mustBeEmpty(ctx context.Context) error {
 	return &guard.NotEmptyError{Prefix: c.prefix(), Keys: n, Remedy: "give the trials with cleanup another prefix"}
 }
 
-// count asks how many of the load's keys there may be; what is above 0 is at least that.
+// count returns how many of the load's keys may exist. A result above 0 is a lower bound.
 func (c *cleaner) count(ctx context.Context) (int64, error) {
 	l := &c.t.Spec.Load
 	in := guard.Below(l.Prefix)

@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// stuck removes nothing.
+// stuck is a store that removes nothing.
 type stuck struct {
 	store.Admin
 	store.Cleaner
@@ -38,7 +38,7 @@ func put(t *testing.T, of *Trial, key string) {
 	}
 }
 
-// cleanerOf is a cleaner of the keys that begin with /check/ on a null server.
+// cleanerOf returns a cleaner of the keys that begin with /check/ on a null server.
 func cleanerOf(t *testing.T, cleanup scenario.Cleanup) *cleaner {
 	t.Helper()
 	access := store.Access{Endpoints: storetest.ServeNull(t, etcd.New(), 1, store.NullOptions{Memory: true})}
@@ -53,8 +53,8 @@ func cleanerOf(t *testing.T, cleanup scenario.Cleanup) *cleaner {
 	return c
 }
 
-// A clean-up that fails is reported when its time is up, also beside the error of
-// a trial that was interrupted.
+// A clean-up that runs out of time is reported, together with the error of an interrupted
+// trial.
 func TestFailedCleanUpIsReported(t *testing.T) {
 	c := cleanerOf(t, scenario.Cleanup{Keys: true})
 	put(t, c.t, "/check/mine")
@@ -81,7 +81,7 @@ func (m *maintained) Compact(context.Context) (int64, error) {
 	return 1, nil
 }
 
-// Where nothing was written, nothing is compacted.
+// If nothing was written, nothing is compacted.
 func TestNothingIsReclaimedWhereNothingWasWritten(t *testing.T) {
 	c := cleanerOf(t, scenario.Cleanup{Keys: true, Compact: true})
 	m := &maintained{Admin: c.admin}
@@ -95,8 +95,8 @@ func TestNothingIsReclaimedWhereNothingWasWritten(t *testing.T) {
 	}
 }
 
-// A store that removes no prefixes has every key of the load deleted, those of its
-// warm-up too.
+// In a store that cannot delete a prefix, the cleaner deletes every key of the load,
+// including those of its warm-up.
 func TestEveryKeyIsSwept(t *testing.T) {
 	c := cleanerOf(t, scenario.Cleanup{})
 	c.t.Worker = &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}

@@ -9,19 +9,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// clockSeen is what was known of a host's clock at a time of ours.
+// clockSeen is the estimate of a host's clock at a time of our clock.
 type clockSeen struct {
 	at time.Time
 	host.Clock
 }
 
-// reading is that at another time.
+// reading returns the estimate extrapolated to another time.
 func (c *clockSeen) reading(at time.Time) record.ClockReading {
 	return record.ClockReading{At: at.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.Within(at))}
 }
 
-// clockBetween is the clock over a window, of what was seen of it since the trial
-// began, at the beginning of the window and later; nil where nothing was.
+// clockBetween returns the clock's readings over a window, from the estimates made since
+// the trial began; nil if there are none.
 func clockBetween(seen []clockSeen, from, to time.Time) *record.Clock {
 	if len(seen) == 0 {
 		return nil
@@ -46,7 +46,7 @@ func clockBetween(seen []clockSeen, from, to time.Time) *record.Clock {
 	return c
 }
 
-// clockWasSet is the event of that.
+// clockWasSet returns the event of a clock that was set.
 func clockWasSet(at time.Time, of string, by time.Duration, or string) record.Event {
 	way := "forward"
 	if by < 0 {
@@ -55,16 +55,18 @@ func clockWasSet(at time.Time, of string, by time.Duration, or string) record.Ev
 	return record.Event{Time: at, Kind: clockSet, Text: fmt.Sprintf("the clock of %s was set %s by %s%s", of, way, text.Duration(float64(by.Abs())), or)}
 }
 
-// ownClock is this machine's beside what times are told by.
+// ownClock watches whether this machine's clock is set, by comparing it with the clock that
+// dates the trial.
 type ownClock struct {
-	was time.Duration // by how much it was ahead
+	was time.Duration // how far it was ahead
 	record.ClockSet
 }
 
-// leastSet is less than a clock is set by.
+// leastSet is the smallest change that counts as setting the clock.
 const leastSet = time.Millisecond
 
-// look takes by how much it is ahead now, and returns by how much it was set since.
+// look takes how far the clock is ahead now, and returns by how much it was set since the
+// last call.
 func (c *ownClock) look(is time.Duration) (by time.Duration) {
 	if by = is - c.was; by.Abs() < leastSet {
 		return 0
@@ -75,5 +77,5 @@ func (c *ownClock) look(is time.Duration) (by time.Duration) {
 	return by
 }
 
-// clockSet is the kind of event of a host's clock that was set.
+// clockSet is the kind of the event of a clock that was set.
 const clockSet = "clock_set"

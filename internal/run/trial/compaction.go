@@ -14,15 +14,15 @@ import (
 // compactTimeout bounds one compaction.
 const compactTimeout = 5 * time.Second
 
-// compact compacts the store again and again until ctx ends. What went wrong is
-// a note: the load goes on.
+// compact compacts the store at intervals until ctx ends. A failed compaction becomes a
+// note, and the load continues.
 func (w *monitor) compact(ctx context.Context) {
 	what := w.t.Spec.Load.Compact
 	if what.Every <= 0 {
 		return
 	}
 	load.GiveWay(w.t.Worker)
-	compactor := w.m.admin.(store.Operator) // the scenario was refused without it
+	compactor := w.m.admin.(store.Operator) // the scenario was checked for it
 	for pause(ctx, what.Every) {
 		began := measure.Now()
 		asked, cancel := context.WithTimeout(ctx, compactTimeout)
@@ -44,7 +44,7 @@ func (w *monitor) compact(ctx context.Context) {
 	}
 }
 
-// notes are what went wrong with compactions.
+// notes returns a note about failed compactions.
 func (w *monitor) notes() []string {
 	if w.uncompacted.times == 0 {
 		return nil
@@ -52,8 +52,8 @@ func (w *monitor) notes() []string {
 	return []string{fmt.Sprintf("%d compactions beside the load failed; the first: %s", w.uncompacted.times, w.uncompacted.why)}
 }
 
-// compactFirst discards the store's history, where the load asks for it: what is
-// measured then begins as on a store that was never written to but for its keys.
+// compactFirst discards the store's history if the load asks for it, so that measuring
+// begins as on a store that was written only once for its keys.
 func (t *Trial) compactFirst(ctx context.Context, m *members) error {
 	if !t.Spec.Load.CompactFirst {
 		return nil
@@ -61,11 +61,11 @@ func (t *Trial) compactFirst(ctx context.Context, m *members) error {
 	t.report(Progress{Stage: "compacting"})
 	ctx, cancel := context.WithTimeout(ctx, firstCompactionTimeout)
 	defer cancel()
-	if _, err := m.admin.(store.Operator).Compact(ctx); err != nil { // the scenario was refused without it
+	if _, err := m.admin.(store.Operator).Compact(ctx); err != nil { // the scenario was checked for it
 		return fmt.Errorf("the store's history cannot be compacted before the load: %w", err)
 	}
 	return nil
 }
 
-// firstCompactionTimeout leaves room for the history of a large preload.
+// firstCompactionTimeout is long enough for the history of a large preload.
 const firstCompactionTimeout = time.Minute

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// shortOf is what the store says of the consistency levels in a mix that are
-// less there than they are called; nil if there are none.
+// shortOf returns, for the consistency levels in a mix that are weaker in this store than
+// their name says, the store's explanation; nil if there are none.
 func shortOf(s kv.Capabilities, mix []scenario.Operation) map[string]string {
 	var out map[string]string
 	for level, text := range s.ShortOf {
@@ -26,7 +26,7 @@ func shortOf(s kv.Capabilities, mix []scenario.Operation) map[string]string {
 	return out
 }
 
-// assignment puts the load and its target together.
+// assignment combines the load with its target's endpoints.
 func (t *Trial) assignment(m *members) (*load.Assignment, error) {
 	endpoints, voters, err := t.aims(m)
 	if err != nil {
@@ -37,7 +37,7 @@ func (t *Trial) assignment(m *members) (*load.Assignment, error) {
 	return a, nil
 }
 
-// conditions is what the trial's figures hold for.
+// conditions returns the conditions under which the trial's figures hold.
 func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 	c := record.FromScenario(&t.Spec)
 	status := m.status()

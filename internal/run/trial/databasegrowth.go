@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// databaseGrowth is by how much all members' databases together grew from one time
-// to another; nil where one's size is not known at both. The members are not asked
-// any more.
+// databaseGrowth returns by how much the databases of all members together grew between two
+// times, or nil if a size is unknown at either time. No member may be asked concurrently.
 func (s *scrapes) databaseGrowth(from, to time.Time) *int64 {
 	sum := 0.0
 	for _, m := range s.members {
@@ -24,9 +23,9 @@ func (s *scrapes) databaseGrowth(from, to time.Time) *int64 {
 	return new(int64(math.Round(sum)))
 }
 
-// sizeAt is the first size that was known at a time or soon after: the members are
-// asked when the window opens, when it closes and after the load. A database grows
-// by steps, so that nothing is made of two sizes.
+// sizeAt returns the first size known at or soon after a time: the members are asked when
+// the window opens, when it closes and after the load. It does not interpolate, because a
+// database grows in steps.
 func sizeAt(all []sized, at time.Time) (float64, bool) {
 	for _, s := range all {
 		if !s.at.Before(at) {
@@ -36,5 +35,5 @@ func sizeAt(all []sized, at time.Time) (float64, bool) {
 	return 0, false
 }
 
-// sizeStale is how much later a size may be.
+// sizeStale is how much later than requested a size may be.
 const sizeStale = 2 * scrapeEvery

@@ -9,50 +9,49 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// An election is known from two sources: the log of the member that was elected,
-// whose time is right, and the members' answers, by which it is seen some time
-// later.
+// An election has two sources: the log of the member that was elected, which has the exact
+// time, and the members' status, which shows it some time later.
 const (
-	// clocksDiffer is how far a log's time may be from ours.
+	// clocksDiffer bounds the difference between a log's clock and ours.
 	clocksDiffer = time.Second
-	// logsLag is how long after an election was seen its line may still be on
-	// its way into the log.
+	// logsLag is how long after an election was seen its line may still be missing from the
+	// log.
 	logsLag = time.Second
 )
 
-// elections are those beside a load, each known once.
+// elections holds the elections during a load, each once.
 type elections struct {
 	mu     sync.Mutex
-	logged []election // by logs
-	seen   []election // by asking, and not in a log yet
+	logged []election // seen in the status and not in a log yet
+	seen   []election // seen in the status only
 	kept   []election // by asking, which no log has
 }
 
-// election is one, as a source has it.
+// election is an election as one source reports it.
 type election struct {
 	member string // its name
-	term   uint64 // 0: not said
-	before uint64 // the term before, where that was seen
+	term   uint64 // 0: unknown
+	before uint64 // the previous term, if known
 	at     time.Time
-	since  time.Time // the leader before was confirmed then; zero: that is not known
+	since  time.Time // when the previous leader was last confirmed; zero: unknown
 }
 
-// addLogged takes an election from a log.
+// addLogged adds an election from a log.
 func (l *elections) addLogged(e election) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.logged = append(l.logged, e)
 }
 
-// see takes an election that was seen by asking.
+// see adds an election that was seen in the members' status.
 func (l *elections) see(e election) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen = append(l.seen, e)
 }
 
-// unlogged takes out those that were seen before the given time and that no log
-// has: what remains is the time at which they were seen.
+// unlogged removes and returns the elections that were seen before the given time and that
+// no log reports. Their time is the time at which they were seen.
 func (l *elections) unlogged(before time.Time) (out []election) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,9 +69,9 @@ func (l *elections) unlogged(before time.Time) (out []election) {
 	return out
 }
 
-// isLogged reports whether a log has what was seen. A line that names its term is
-// of that term's election. Of the others it is one between the time at which
-// the leader before was still confirmed and that at which the new one was seen.
+// isLogged reports whether a log reports the election that was seen. A line with a term
+// must have the same term. A line without one must be from the time between the last
+// confirmation of the previous leader and the sight of the new one.
 func (l *elections) isLogged(seen *election) bool {
 	for _, t := range l.logged {
 		switch {
@@ -88,12 +87,12 @@ func (l *elections) isLogged(seen *election) bool {
 	return false
 }
 
-// within counts the elections from one time to another, both included.
+// within counts the elections between two times, both included.
 func (l *elections) within(from, to time.Time) int {
 	return l.count(func(at time.Time) bool { return !at.Before(from) && !at.After(to) })
 }
 
-// count counts the elections at the times of which is is true.
+// count counts the elections whose time satisfies is.
 func (l *elections) count(is func(at time.Time) bool) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +106,7 @@ func (l *elections) count(is func(at time.Time) bool) (n int) {
 	return n
 }
 
-// event is an election that was seen by asking alone.
+// event returns the event of an election that no log reports.
 func (e *election) event() record.Event {
 	text := fmt.Sprintf("%s leads at term %d, after term %d", e.member, e.term, e.before)
 	return record.Event{

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// noon is when the elections of these tests begin.
+// noon is the start time of the elections in these tests.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * 1e9)) }
 
-// An election that a log tells is dated by the log and counted once, in
-// whichever order the two witnesses are heard.
+// An election that a log reports has the log's time and is counted once, whichever source
+// reports it first.
 func TestTheLogsTimeIsTheElections(t *testing.T) {
 	for name, c := range map[string]struct {
 		log, seen election
@@ -52,7 +52,7 @@ func TestTheLogsTimeIsTheElections(t *testing.T) {
 	}
 }
 
-// Only elections in the window count: not those of the warm-up and the drain.
+// Only elections in the window count, not those of the warm-up and the drain.
 func TestElectionsAreCountedInTheWindow(t *testing.T) {
 	l := &elections{}
 	for _, s := range []float64{1, 2, 3} {

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// breakMembers does the load's faults in the window. It returns when the cluster
-// is whole again, or the run has ended.
+// breakMembers injects the load's faults in the window. It returns when the cluster is
+// whole again or the run has ended.
 func (w *monitor) breakMembers(run, ctx context.Context) {
 	all := w.t.Spec.Load.Happenings()
 	if len(all) == 0 {
@@ -32,25 +32,25 @@ func (w *monitor) breakMembers(run, ctx context.Context) {
 	w.faults = injector.Run(run, ctx, w.phases.began(measure.Measured), all)
 }
 
-// askAnew asks all members over new connections.
+// askAnew asks all members for their state over new connections.
 func (t *Trial) askAnew(ctx context.Context) (store.Status, error) {
 	admin, err := t.adminOf(t.Cluster.Access().Endpoints)
 	if err != nil {
 		return store.Status{}, err
 	}
-	defer func() { _ = admin.Close() }() // nothing is left to ask
+	defer func() { _ = admin.Close() }() // no request is pending
 	return admin.Status(ctx)
 }
 
-// adminOf opens an administration of the cluster at some of its endpoints.
+// adminOf opens an administration connection to some of the cluster's endpoints.
 func (t *Trial) adminOf(endpoints []string) (store.Admin, error) {
 	access := t.Cluster.Access()
 	access.Endpoints = endpoints
 	return t.Cluster.Store.Admin(access)
 }
 
-// attribute tells what the faults did from what happened by itself: members that
-// were lost, elections, and operations that failed.
+// attribute separates the effects of injected faults from events that had another cause:
+// lost members, elections and failed operations.
 func (w *monitor) attribute(o *record.Observed, res *load.Result) {
 	record.FindOutages(w.faults, &w.window.pulse, res.Measured.Seconds)
 	names := map[uint64]string{}

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// followed is how often the members are asked: a load whose target is a role
-// must move when the role does.
+// followed returns how to follow the members. They are asked more often if the load's
+// target is a role, because the load must move when the role does.
 func (w *monitor) followed() cluster.Config {
 	every := cluster.Seldom
 	if mode := w.t.Spec.Load.Target.Mode; mode == kv.LeaderOnly || mode == kv.Followers {
@@ -27,12 +27,11 @@ func (w *monitor) followed() cluster.Config {
 	}
 }
 
-// aim gives the generator the term that is known before it runs; at has the
-// endpoints that its plan has.
+// aim sets the generator's term before it runs. at holds the endpoints of its plan.
 func (w *monitor) aim(g driven, at []string) {
 	w.generator, w.aimed = g, at
 	w.term(w.m.leads())
-	w.retarget() // the leader may have moved since the plan was made
+	w.retarget() // the leader may have changed since the plan was made
 }
 
 func (w *monitor) term(term uint64) {
@@ -41,7 +40,7 @@ func (w *monitor) term(term uint64) {
 	}
 }
 
-// retarget moves the load when its target has moved.
+// retarget moves the load if its target has moved.
 func (w *monitor) retarget() {
 	target := w.t.Spec.Load.Target
 	if w.generator == nil || target.Mode != kv.LeaderOnly && target.Mode != kv.Followers {
@@ -53,8 +52,8 @@ func (w *monitor) retarget() {
 	}
 }
 
-// handleChanges does what changes of the members ask for: the load is moved
-// first. It is called from one goroutine at a time.
+// handleChanges handles changes of the members; it moves the load first. It is called from
+// one goroutine at a time.
 func (w *monitor) handleChanges(changes []cluster.Change) {
 	for _, c := range changes {
 		if c.What == cluster.Led {
@@ -75,11 +74,11 @@ func (w *monitor) note(c cluster.Change, name string) {
 	switch c.What {
 	case cluster.Led:
 		if c.Before == 0 {
-			return // it led before
+			return // the leader did not change
 		}
 		e := election{member: name, term: c.Term, before: c.Before, at: c.At, since: c.Since}
 		w.elections.see(e)
-		if w.t.logs.followed == nil { // there is no other source
+		if w.t.logs.followed == nil { // no other source will report the election
 			w.settle(c.At.Add(1))
 		}
 	case cluster.Lost:
@@ -89,8 +88,8 @@ func (w *monitor) note(c cluster.Change, name string) {
 	}
 }
 
-// settle records the elections that were seen before the given time and that no
-// log has.
+// settle records the elections that were seen before the given time and that no log
+// reports.
 func (w *monitor) settle(before time.Time) {
 	for _, e := range w.elections.unlogged(before) {
 		_ = w.out.Event(e.event()) // an error stays in the writer

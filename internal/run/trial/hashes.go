@@ -11,14 +11,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The comparison of the members' data is bounded.
+// Bounds of the comparison of the members' data.
 const (
 	hashTimeout = 30 * time.Second
-	hashSettles = 3 * time.Second // how long members may differ in what they have applied and compacted
+	hashSettles = 3 * time.Second // how long members may differ in their applied and compacted revisions
 )
 
-// hashes asks all members for the hash of their data, until they have compacted
-// to the same revision.
+// hashes asks all members for the hash of their data, until all have compacted to the same
+// revision.
 func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 	if !t.Spec.Load.CompareHashes {
 		return nil
@@ -26,7 +26,7 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 	t.report(Progress{Stage: "comparing the members' data"})
 	ctx, cancel := context.WithTimeout(ctx, hashTimeout)
 	defer cancel()
-	hasher := m.admin.(store.Operator) // the scenario was refused without it
+	hasher := m.admin.(store.Operator) // the scenario was checked for it
 	for till := measure.Now().Add(hashSettles); ; {
 		began := measure.Now()
 		all, err := hasher.Hash(ctx)
@@ -57,8 +57,8 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 	}
 }
 
-// sameRevision reports whether the hashes are of one revision and one compaction,
-// and can be compared.
+// sameRevision reports whether the hashes have the same revision and compaction, and so can
+// be compared.
 func sameRevision(all []store.MemberHash) bool {
 	for _, h := range all {
 		if h.Revision != all[0].Revision || h.Compacted != all[0].Compacted {

@@ -9,13 +9,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// hasher returns one list of hashes after the other, the last again and again.
+// hasher returns one list of hashes after the other, and repeats the last.
 type hasher struct {
 	plain
 	store.Operator
 	told   [][]store.MemberHash
 	err    error
-	behind int    // so many questions find a member behind
+	behind int    // number of requests that find a member behind
 	cancel func() // called with the first question; nil for nothing
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// byHost is what each source was in a window.
+// byHost returns the observations of each source in a window.
 func (s *sampler) byHost(from, to time.Time) (all []record.ByHost) {
 	for i := range s.sources {
 		one := &s.sources[i]

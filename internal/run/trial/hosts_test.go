@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// served is a machine behind an agent, with a clock of its own.
+// served is a machine with an agent and a different clock.
 type served struct {
 	*told
 	clock   host.Clock
@@ -29,15 +29,15 @@ func (s *served) Describe(ctx context.Context) (host.Description, error) {
 	return d, err
 }
 
-// serving is one whose agent is process 70.
+// serving returns a machine whose agent is process 70.
 func serving(name string) *served {
 	s := &served{told: telling(name), process: 70}
 	s.processes[70] = probe.ProcessUsage{Group: probe.GroupUsage{Throttled: 0}}
 	return s
 }
 
-// Of hosts that see the same of a machine's processes one is asked about those of all;
-// what that takes is shared out.
+// If several hosts see the same processes of a machine, one host is asked for all of them,
+// and the cost is divided.
 func TestHostsThatSeeTheSameAreAskedOnce(t *testing.T) {
 	here, one, other, apart, there := telling("here"), serving("here"), serving("here"), serving("here"), serving("a")
 	for i, m := range []*told{here, one.told, other.told, apart.told, there.told} {
@@ -64,7 +64,7 @@ func TestHostsThatSeeTheSameAreAskedOnce(t *testing.T) {
 	if n := rows["network apart"]; n == nil || n.Received != 13 || n.Machine != "machine" || rows["generator apart"].Network != n.Name || rows["generator other"].Network != "" || rows["machine"].Received != 10 {
 		t.Errorf("the network of the host apart: %+v", n)
 	}
-	s.note(t.Context()) // of the member alone
+	s.note(t.Context()) // of the members only
 	if got := [5]int{here.asked, one.asked, other.asked, apart.asked, there.asked}; got != [5]int{2, 0, 0, 1, 1} || len(rows) != 9 {
 		t.Errorf("they were asked %v times, and have %d rows", got, len(rows))
 	}
@@ -85,9 +85,9 @@ func TestHostsThatSeeTheSameAreAskedOnce(t *testing.T) {
 	}
 }
 
-// A host that only generates load has a row for its process and its machine, one that
-// has members alone none for the process that serves it; what other programs used is
-// known of each, and the machine that we run on is another.
+// A host that only generates load has rows for its process and its machine. A host with
+// only members has no row for the process that serves it. The usage of other programs is
+// known for each, and the controller's machine is another one.
 func TestHostsThatOnlyGenerateLoad(t *testing.T) {
 	here, gen, db := telling("here"), serving("a"), serving("b")
 	db.processes[41] = probe.ProcessUsage{}
@@ -136,7 +136,7 @@ func TestHostsThatOnlyGenerateLoad(t *testing.T) {
 	}
 }
 
-// An agent on the machine that another host samples as a whole is no other program.
+// An agent on a machine that another host samples does not count as another program.
 func TestOurAgentsAreNoOtherPrograms(t *testing.T) {
 	here, gen := telling("here"), serving("here")
 	asked := &machine{Local: host.NewLocal(nil, nil), about: here.about}
@@ -151,20 +151,20 @@ func TestOurAgentsAreNoOtherPrograms(t *testing.T) {
 	}
 }
 
-// Shares are those of what was used, wherever the samples lie and however many of our
-// processes there are, and never below 0 or above 1.
+// Shares match the simulated usage for any sample times and any number of our processes,
+// and stay between 0 and 1.
 func TestSharesOfAMachine(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 1000 {
 		cpus := float64(1 + r.IntN(8))
 		ours, others, stolen := r.Float64(), r.Float64(), r.Float64()
 		sum := (ours + others + stolen) * (1 + r.Float64())
-		of := func(x float64) float64 { return x / sum * cpus } // a second
+		of := func(x float64) float64 { return x / sum * cpus } // per second
 		u := &machineUse{ours: map[string][]usedBy{}}
 		n := 1 + r.IntN(4)
 		now := 0.0
 		for now < 20 {
-			since := now + 100 // the boot
+			since := now + 100 // since the boot
 			u.add(at(now), &probe.MachineUsage{CPU: probe.SystemCPU{
 				User: of(ours+others) * since, Steal: of(stolen) * since, Idle: (cpus - of(ours+others+stolen)) * since,
 			}})
@@ -186,7 +186,7 @@ func TestSharesOfAMachine(t *testing.T) {
 	}
 }
 
-// A clock's bound over a window holds wherever the clock was in it.
+// A clock's bound over a window holds at every time in it.
 func TestAClockOverAWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 1000 {
@@ -218,7 +218,7 @@ func TestAClockOverAWindow(t *testing.T) {
 	}
 }
 
-// A clock that is set is an event with the host's name, once.
+// A clock that is set causes one event with the host's name.
 func TestAClockThatIsSetIsAnEvent(t *testing.T) {
 	gen := serving("a")
 	s, err := newSampler(t.Context(), telling("here"), nil, Source{Name: "gen", Host: gen, Load: true})
@@ -238,8 +238,8 @@ func TestAClockThatIsSetIsAnEvent(t *testing.T) {
 	}
 }
 
-// A clock of ours that is set is said as an event each time, and added up; what it was
-// ahead before the trial is nothing to it.
+// Each time our clock is set causes an event and is added up. Its offset before the trial
+// does not count.
 func TestOurClockIsSet(t *testing.T) {
 	s, err := newSampler(t.Context(), telling("here"), nil)
 	if err != nil {

@@ -7,27 +7,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
-// How often the members' logs are read, and how long before the load what they
-// reported still belongs to the trial.
+// How often the members' logs are read, and how long before the load an event may be to
+// count as part of the trial.
 const (
 	readEvery   = time.Second
 	eventsFrom  = time.Second
-	signalClock = time.Millisecond // the resolution of times in logs
+	signalClock = time.Millisecond // resolution of times in logs
 )
 
-// logs are the members' logs, followed from where they ended before the
-// preload. Without any, as of a cluster that ran already, both are nil.
+// logs holds the members' logs, followed from their ends before the preload. Without logs,
+// as for a running cluster, both fields are nil.
 type logs struct {
 	followed []hostLogs
 	signal   signals.Signaller
 }
 
-// hostLogs are those of one host.
+// hostLogs holds the logs of one host.
 type hostLogs struct {
 	host.Logs
 	on      host.Host
 	paths   []string
-	members []string // the name of the member whose each is
+	members []string // by file: its member's name
 }
 
 func (l *logs) close() {
@@ -36,8 +36,8 @@ func (l *logs) close() {
 	}
 }
 
-// listener returns a listener to what the logs have from shortly before a load
-// on, which began at the given time; nil without logs.
+// listener returns a listener for the events in the logs since shortly before the load
+// began, or nil without logs.
 func (l *logs) listener(began time.Time) *signals.Listener {
 	if l.followed == nil {
 		return nil

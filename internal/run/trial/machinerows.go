@@ -24,14 +24,14 @@ func processRow(at time.Time, name string, p *probe.ProcessUsage) *record.Machin
 	return r
 }
 
-// What a machine, which may be anybody's, has rows and columns of at most.
+// Bounds of the rows and columns of one machine.
 const (
 	mostCores = 1024
 	mostDisks = 64
 	mostNames = 32 // of programs
 )
 
-// machineRows are those of a whole machine, its disks, and programs that are not
+// machineRows returns the rows of a whole machine, its disks and the programs that are not
 // ours.
 func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
 	m := s.Machine
@@ -62,7 +62,7 @@ func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
 	return append(rows, h.programRows(s)...)
 }
 
-// networkRow is that of a host whose network is another one than its machine's.
+// networkRow returns the row of a host's network that is not its machine's.
 func (h *sampled) networkRow(s host.Sample) *record.MachineRow {
 	r := record.NewMachineRow(s.At, h.network)
 	r.Machine = h.machine
@@ -77,11 +77,11 @@ func networkUse(r *record.MachineRow, m *probe.MachineUsage) {
 	r.Sockets, r.SocketBytes = amount(m.TCPSockets), amount(m.TCPBytes)
 }
 
-// programRows are those of what other programs used, by their names.
+// programRows returns a row for each name of another program.
 func (h *sampled) programRows(s host.Sample) (rows []*record.MachineRow) {
 	for _, p := range s.Machine.Programs {
 		if slices.Contains(*h.ours, p.Group) {
-			continue // a member's process leads a group of its own
+			continue // a process of a member, which leads its own group
 		}
 		name := record.PartName(record.ProgramRow, p.Name, h.machine)
 		i := slices.IndexFunc(rows, func(r *record.MachineRow) bool { return r.Name == name })
@@ -110,10 +110,11 @@ func stalled(r *record.MachineRow, p *probe.Pressure) {
 	r.MemoryStalled, r.MemoryFull = length(p.MemorySome), length(p.MemoryFull)
 }
 
-// amount is a count as rows have it; below 0 it is not known.
+// amount converts a count to a row's value; a negative count is unknown.
 func amount(n int64) float64 { return length(float64(n)) }
 
-// length is a number as rows have it, to a millionth; below 0 it is not known.
+// length converts a number to a row's value, rounded to a millionth; a negative number is
+// unknown.
 func length(x float64) float64 {
 	if x < 0 {
 		return math.NaN()

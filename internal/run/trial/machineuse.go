@@ -6,16 +6,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// machineUse is what a machine, and our processes there, had used at times.
+// machineUse holds the processor time that a machine and our processes on it had used at
+// several times.
 type machineUse struct {
 	cpus int
-	// What the machine had spent: in all, on anything, on programs, and not, for its host
-	// took it away.
+	// Processor time of the machine: in total, on anything, on programs, and stolen by its
+	// hypervisor.
 	total, busy, programs, stolen []usedBy
-	ours                          map[string][]usedBy // by process
+	ours                          map[string][]usedBy // of our processes, by process
 }
 
-// add takes what the machine had used.
+// add appends a sample of the machine.
 func (u *machineUse) add(at time.Time, m *probe.MachineUsage) {
 	if m == nil || m.CPU.Total() <= 0 {
 		return
@@ -28,20 +29,19 @@ func (u *machineUse) add(at time.Time, m *probe.MachineUsage) {
 	}
 }
 
-// use is what one of our processes had used.
+// use appends a sample of one of our processes.
 func (u *machineUse) use(at time.Time, process string, p *probe.ProcessUsage) {
 	if p.OK {
 		u.ours[process] = append(u.ours[process], usedBy{at: at, cpu: p.UserSeconds + p.SystemSeconds})
 	}
 }
 
-// leastCovered is the share of a window that samples of the machine must be of, for
-// them to speak for it.
+// leastCovered is the smallest share of a window that samples must cover to represent it.
 const leastCovered = 0.5
 
-// shares are the parts of the machine's processor time between two times that anything
-// used, that its host took away, and that other programs than ours used; nil where
-// that is not known.
+// shares returns which shares of the machine's processor time between two times were used
+// by anything, were stolen by its hypervisor, and were used by other programs than ours.
+// They are nil if the samples do not cover the time.
 func (u *machineUse) shares(from, to time.Time) (busy, stolen, foreign *float64) {
 	if len(u.total) < 2 {
 		return nil, nil, nil
@@ -63,7 +63,7 @@ func (u *machineUse) shares(from, to time.Time) (busy, stolen, foreign *float64)
 	return share(cpuBetween(u.busy, from, to)), share(cpuBetween(u.stolen, from, to)), share(others)
 }
 
-// cpuBetween is what was used from one time to another.
+// cpuBetween returns the processor time used between two times.
 func cpuBetween(seen []usedBy, from, to time.Time) float64 {
 	cpu := func(u *usedBy) float64 { return u.cpu }
 	return valueAt(seen, to, cpu) - valueAt(seen, from, cpu)

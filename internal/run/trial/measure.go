@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// unopenedError says why a load ended before it sent anything.
+// unopenedError reports why a load ended before it sent anything.
 type unopenedError struct{ why error }
 
 func (e *unopenedError) Error() string { return e.why.Error() }
@@ -24,8 +24,7 @@ func (e *unopenedError) Error() string { return e.why.Error() }
 // Unwrap returns the reason.
 func (e *unopenedError) Unwrap() error { return e.why }
 
-// answered is the sentences about answers that are neither wrong nor the newest
-// for sure.
+// answered returns notes about responses that are not wrong but stale or unverifiable.
 func answered(m *measure.Totals) (notes []string) {
 	if n := m.Outcomes[kv.Stale]; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d reads were stale: they returned a value that quorumbench had written earlier, or found nothing where it had written.", n))
@@ -36,8 +35,8 @@ func answered(m *measure.Totals) (notes []string) {
 	return notes
 }
 
-// memberList is the members as the record has them. A member's number is the
-// one that its answers had, by which operations are counted, or else its own word.
+// memberList returns the members for the record. A member's ID is the one in its responses,
+// by which operations are counted, or else the one in its status.
 func memberList(status *store.Status, memberOf map[string]uint64) []record.Member {
 	all := make([]record.Member, 0, len(status.Members))
 	for i := range status.Members {
@@ -47,8 +46,8 @@ func memberList(status *store.Status, memberOf map[string]uint64) []record.Membe
 	return all
 }
 
-// measure runs the load and puts its result together. The error is an unopenedError where
-// nothing was sent.
+// measure runs the load and assembles its result. It returns an unopenedError if nothing
+// was sent.
 func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out *record.TrialWriter, clean *cleaner) (*record.Trial, error) {
 	c := t.conditions(m, a)
 	w, err := newMonitor(ctx, t, m, out)
@@ -66,7 +65,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	t.report(Progress{Stage: "connecting"})
 	started := measure.Now()
 	told := t.newHistorian(ctx, m, out.Dir())
-	defer func() { _ = told.close(false) }() // answers did, unless something else is wrong
+	defer func() { _ = told.close(false) }() // answers has closed it unless something failed
 	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, History: told.reports(), Changed: w.changed, Mark: w.mark})
 	if err != nil {
 		return nil, err
@@ -101,22 +100,23 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	return t.concluded(ctx, &c, w, res, &observed)
 }
 
-// unmeasured is why a load came to nothing: the error of running it, or another that led
-// to it. It is nil where there is a result.
+// unmeasured returns why a load has no result: the error of running it, or the error that
+// caused that one. It returns nil if there is a result.
 func (w *monitor) unmeasured(res *load.Result, err, lost error, told *historian) error {
 	switch {
 	case w.err != nil && (err != nil || res == nil):
 		return w.err // the record could not be written
 	case errors.Is(err, load.ErrNeverOpened) && lost != nil:
 		return lost
-	case err != nil && w.begun == [2]bool{}: // no second came, and none will
+	case err != nil && w.begun == [2]bool{}: // no second was recorded, and none will be
 		told.remove()
 		return &unopenedError{err}
 	}
 	return err
 }
 
-// concluded completes what was observed of a load that has ended, and is the trial's result.
+// concluded completes the observations of a load that has ended, and returns the trial's
+// result.
 func (t *Trial) concluded(ctx context.Context, c *record.Conditions, w *monitor, res *load.Result, observed *record.Observed) (*record.Trial, error) {
 	if t.Replayed != nil {
 		observed.Replay = t.Replayed()
@@ -143,11 +143,11 @@ func (t *Trial) concluded(ctx context.Context, c *record.Conditions, w *monitor,
 	return &result, nil
 }
 
-// askAgain asks for the cluster's state after the window, within bounds even
-// when the trial was interrupted.
+// askAgain asks for the cluster's state after the window, for a bounded time even if the
+// trial was interrupted.
 func (t *Trial) askAgain(m *members) []cluster.Change {
 	ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
 	defer cancel()
-	changes, _ := m.ask(ctx) // members that do not answer are what it is to find out
+	changes, _ := m.ask(ctx) // members that do not respond are among the changes
 	return changes
 }

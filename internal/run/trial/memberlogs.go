@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// followLogs begins to follow the logs of the members whose hosts are known.
+// followLogs starts to follow the logs of the members whose hosts are known.
 func (t *Trial) followLogs(ctx context.Context) (l logs, err error) {
 	for _, m := range t.Cluster.Members() {
 		at := slices.IndexFunc(l.followed, func(f hostLogs) bool { return f.on == m.Host })
@@ -40,7 +40,7 @@ func (t *Trial) followLogs(ctx context.Context) (l logs, err error) {
 	return l, nil
 }
 
-// listen records what the members' logs have, until ctx ends.
+// listen records what the members' logs report, until ctx ends.
 func (w *monitor) listen(ctx context.Context) {
 	if w.heard == nil {
 		return
@@ -60,8 +60,7 @@ func (w *monitor) listen(ctx context.Context) {
 	}
 }
 
-// read records what the logs have that was not read yet. Where they cannot be
-// read, there is nothing.
+// read records the new lines of the logs. It skips logs that cannot be read.
 func (w *monitor) read(ctx context.Context) {
 	for _, f := range w.t.logs.followed {
 		for more := true; more; {
@@ -79,12 +78,12 @@ func (w *monitor) read(ctx context.Context) {
 	}
 }
 
-// readLastLogs reads the logs once more when the load has ended and the members
-// were asked for the last time: what happened at the end has been written by
-// then. What was only counted until now is recorded too.
+// readLastLogs reads the logs once more after the load has ended and the members were asked
+// for the last time, when everything about the load has been written. It also records the
+// signals that were only counted so far.
 func (w *monitor) readLastLogs(ctx context.Context) {
 	if w.heard != nil {
-		w.read(ctx) // listen may have ended within what it read, which goes on first
+		w.read(ctx) // listen may have ended within a batch, which the first read completes
 		w.read(ctx)
 		for _, h := range w.heard.Beyond() {
 			w.happened(h)
@@ -93,7 +92,7 @@ func (w *monitor) readLastLogs(ctx context.Context) {
 	w.settle(measure.Now().Add(time.Hour)) // all of them
 }
 
-// happened records what a log reports.
+// happened records an event that a log reports.
 func (w *monitor) happened(h signals.LogEvent) {
 	e := record.Event{
 		Time: h.Time, Kind: string(h.Kind), Member: h.Member, Duration: h.Duration, Line: h.Line,

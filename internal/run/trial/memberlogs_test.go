@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lastLine notes whether a line has come.
+// lastLine records whether the last line was read.
 type lastLine struct {
 	text []byte
 	came bool
@@ -24,7 +24,7 @@ func (l *lastLine) Signal(line []byte) (store.Signal, bool) {
 	return store.Signal{}, false
 }
 
-// ending are logs whose reader is stopped after the first Read.
+// ending is a log whose reader is stopped after the first Read.
 type ending struct {
 	host.Logs
 	stop func()
@@ -35,8 +35,7 @@ func (e *ending) Read(ctx context.Context) ([]host.Line, bool, error) {
 	return e.Logs.Read(ctx)
 }
 
-// What was written at the end is read, also when the reading before was stopped
-// within what there was then.
+// The last lines are read even if the listener was stopped within a batch of lines.
 func TestTheLastLinesAreRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "log")
 	follow, err := host.NewLocal(nil, nil).Follow(t.Context(), []string{file})

@@ -16,32 +16,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// members is what is known of the cluster's members, and which role each had
-// at which term.
+// members holds the known state of the cluster's members, and the role of each in each
+// term.
 type members struct {
 	admin store.Admin
 	given []string          // endpoints
-	total int               // members of the cluster, where that is known to be more
-	named map[string]string // by endpoint: the names that we gave
-	// others are all members of the cluster, where those given are not.
+	total int               // number of the cluster's members, if more are known
+	named map[string]string // by endpoint: the names that quorumbench gave
+	// others holds all members of the cluster if they differ from the given ones.
 	others []store.Member
-	// absent are the endpoints of members that did not answer before the load, which runs
-	// without them, and why.
+	// absent holds the endpoints of members that did not respond before the load, with the
+	// reason. The load runs without them.
 	absent map[string]error
-	mute   map[string]bool // of them, those that did not tell their state; they may come back
-	// twice are sentences about members that were given by two endpoints.
+	mute   map[string]bool // the absent members that did not report their state; they may come back
+	// twice holds notes about members that were given by two endpoints.
 	twice []string
 
 	mu      sync.Mutex
-	view    *cluster.View // nil: nobody was asked yet
+	view    *cluster.View // nil: no member was asked yet
 	version string
 	known   record.Roles
-	gone    []loss            // in this trial
-	silent  bool              // one did not answer the last question, and something may listen there
+	gone    []loss            // lost members of this trial
+	silent  bool              // a member did not respond to the last request, and its port may be open
 	names   map[string]string // by endpoint
 }
 
-// ask asks every member for its state, and returns what changed.
+// ask asks every member for its state and returns the changes.
 func (m *members) ask(ctx context.Context) ([]cluster.Change, error) {
 	asked := measure.Now()
 	status, err := m.admin.Status(ctx)
@@ -63,9 +63,9 @@ func (m *members) ask(ctx context.Context) ([]cluster.Change, error) {
 	return changes, err
 }
 
-// meet asks every member for its state, and waits no longer than it is given. A member that
-// does not answer, and may be only slow, is asked once more: without its number its
-// operations would have no role.
+// meet asks every member for its state, and waits at most within. If a member does not
+// respond, and may only be slow, it asks once more: without the member's ID its operations
+// would have no role.
 func meet(ctx context.Context, admin store.Admin, given []string, named map[string]string, within time.Duration) (m *members, err error) {
 	for range 2 {
 		m = &members{admin: admin, given: given, named: named}
@@ -79,8 +79,8 @@ func meet(ctx context.Context, admin store.Admin, given []string, named map[stri
 	return m, err
 }
 
-// take takes the i-th of n members' answer to a question that was asked and
-// ended at the given times, and returns what it changes.
+// take records the i-th of n members' response to a request that was sent and answered at
+// the given times, and returns what it changes.
 func (m *members) take(i, n int, asked, ended time.Time, e store.Member) []cluster.Change {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -110,11 +110,11 @@ func (m *members) take(i, n int, asked, ended time.Time, e store.Member) []clust
 	return changes
 }
 
-// close ends the connection for questions.
+// close closes the administration connections.
 func (m *members) close() { _ = m.admin.Close() }
 
-// nameOf gives a member the name that we gave it, and one that does not say its
-// name the one that it had before.
+// nameOf returns the name that quorumbench gave to a member, or its own name, or, if it
+// does not report one, its earlier name.
 func (m *members) nameOf(e *store.Member) string {
 	if m.names == nil {
 		m.names = map[string]string{}
@@ -125,7 +125,7 @@ func (m *members) nameOf(e *store.Member) string {
 	return cmp.Or(m.named[e.Endpoint], m.names[e.Endpoint], e.Endpoint)
 }
 
-// add keeps the role that a member had in a term, and when that was seen first.
+// add records the role of a member in a term, and when that was first seen.
 func (m *members) add(e *store.Member, term uint64, role kv.Role, at time.Time) {
 	r := record.RoleAt{Member: record.ID(e.ID), Name: e.Name, Term: term, Role: role.String(), Since: at.UTC()}
 	same := func(k record.RoleAt) bool { return k.Member == r.Member && k.Term == r.Term && k.Role == r.Role }
@@ -134,7 +134,7 @@ func (m *members) add(e *store.Member, term uint64, role kv.Role, at time.Time) 
 	}
 }
 
-// status is the cluster as its members described it last.
+// status returns the cluster's state as its members last reported it.
 func (m *members) status() store.Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -146,7 +146,7 @@ func (m *members) status() store.Status {
 	return s
 }
 
-// leads is the number of the term in which a leader is known; 0 for none.
+// leads returns the latest term in which a leader is known, or 0.
 func (m *members) leads() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,7 +157,7 @@ func (m *members) leads() uint64 {
 	return term
 }
 
-// numbers is every member's number by its endpoint.
+// numbers returns every member's ID by endpoint.
 func (m *members) numbers() map[string]uint64 {
 	out := map[string]uint64{}
 	status := m.status()
@@ -167,21 +167,21 @@ func (m *members) numbers() map[string]uint64 {
 	return out
 }
 
-// roles is who led and who followed at each term seen.
+// roles returns the roles of the members in each term seen.
 func (m *members) roles() record.Roles {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.known)
 }
 
-// loss is of a member that was lost at a time.
+// loss records that a member was lost.
 type loss struct {
 	member string
 	at     time.Time
 }
 
-// lost names the members that were lost at some time in the trial, also those
-// that came back, but for what is excused; nil for nothing.
+// lost names the members that were lost during the trial, even if they came back, except at
+// times for which excused returns true; nil for none.
 func (m *members) lost(excused func(at time.Time) bool) (names []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,8 +193,8 @@ func (m *members) lost(excused func(at time.Time) bool) (names []string) {
 	return names
 }
 
-// targets is the endpoints that a target means now. voting leaves members without a
-// vote out where the target means several and others have one.
+// targets returns the present endpoints of a target. If the target has several, voting
+// leaves out members without a vote, unless no member has one.
 func (m *members) targets(t kv.Target, voting bool) ([]string, error) {
 	if t.Mode == kv.Any {
 		mute := m.withoutVote()
@@ -217,8 +217,7 @@ func (m *members) targets(t kv.Target, voting bool) ([]string, error) {
 	return answering, nil
 }
 
-// sizes is the size of each member's database by its endpoint, as far as that
-// is known.
+// sizes returns the known sizes of the members' databases by endpoint.
 func (m *members) sizes() map[string]*int64 {
 	out := map[string]*int64{}
 	status := m.status()
@@ -230,7 +229,7 @@ func (m *members) sizes() map[string]*int64 {
 	return out
 }
 
-// scraped are the members that are asked for their metrics.
+// scraped returns the members that are asked for their metrics.
 func (m *members) scraped() []store.Member {
 	if len(m.others) > 0 {
 		return m.others
@@ -238,7 +237,7 @@ func (m *members) scraped() []store.Member {
 	return m.status().Members
 }
 
-// size is the size of a member's database; 0 if it is not known.
+// size returns the size of a member's database, or 0 if it is unknown.
 func (m *members) size(endpoint string) int64 {
 	if size := m.sizes()[endpoint]; size != nil {
 		return *size
@@ -246,13 +245,13 @@ func (m *members) size(endpoint string) int64 {
 	return 0
 }
 
-// withoutVote lists the cluster's members that have no vote, as far as they are known.
+// withoutVote lists the known members of the cluster that have no vote.
 func (m *members) withoutVote() []store.Member {
 	return slices.DeleteFunc(m.everybody(), func(e store.Member) bool { return e.Role != kv.NonVoter })
 }
 
-// everybody lists the members that are asked for their state, and those whose
-// endpoints were not given.
+// everybody lists the members that are asked for their state, and those whose endpoints
+// were not given.
 func (m *members) everybody() []store.Member {
 	all := m.status().Members
 	for i := range m.others {
@@ -263,7 +262,7 @@ func (m *members) everybody() []store.Member {
 	return all
 }
 
-// memberAt returns the member at an endpoint; nil where there is none.
+// memberAt returns the member at an endpoint, or nil.
 func memberAt(all []store.Member, endpoint string) *store.Member {
 	i := slices.IndexFunc(all, func(e store.Member) bool { return e.Endpoint == endpoint })
 	if i < 0 {
@@ -272,7 +271,7 @@ func memberAt(all []store.Member, endpoint string) *store.Member {
 	return &all[i]
 }
 
-// described is a member's name and endpoint.
+// described returns a member's name and endpoint.
 func described(e *store.Member) string {
 	if cmp.Or(e.Name, e.Endpoint) == e.Endpoint {
 		return e.Endpoint

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// answers is a cluster's word for its state.
+// answers is a cluster with a fixed status.
 type answers struct {
 	store.Admin
 	status store.Status
@@ -22,8 +22,8 @@ func (answers) Members(context.Context) ([]store.Member, error) { return nil, ni
 
 func (answers) Close() error { return nil }
 
-// A member has the name that we gave it, which its log and its processes have,
-// and keeps it when it is lost.
+// A member has the name that quorumbench gave it, which its log and processes have, and
+// keeps it when it is lost.
 func TestMembersHaveTheNamesThatWeGave(t *testing.T) {
 	status := store.Status{Members: []store.Member{
 		{Endpoint: "a:1", Name: "server.1", ID: 1, Role: kv.Leader},
@@ -44,7 +44,7 @@ func TestMembersHaveTheNamesThatWeGave(t *testing.T) {
 	}
 }
 
-// Who had not answered when the question was withdrawn is not lost.
+// A member is not lost if the request was cancelled before it responded.
 func TestAWithdrawnQuestionLosesNobody(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -57,10 +57,10 @@ func TestAWithdrawnQuestionLosesNobody(t *testing.T) {
 	}
 }
 
-// later is a cluster one of whose members answers only when it is asked again.
+// later is a cluster with a member that responds only when it is asked again.
 type later struct {
 	answers
-	silent int // how often it does not
+	silent int // how many requests it does not respond to
 	asked  int
 }
 
@@ -74,8 +74,8 @@ func (l *later) Status(context.Context) (store.Status, error) {
 	return status, nil
 }
 
-// A member that is slow when a trial begins is asked once more, and is none that was lost.
-// One whose process has ended is not waited for again.
+// A member that is slow when a trial begins is asked once more, and does not count as lost.
+// One whose process has ended is not asked again.
 func TestASlowMemberIsAskedAgain(t *testing.T) {
 	all := store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", ID: 2, Role: kv.Follower}}}
 	for _, silent := range []int{0, 1, 2} {
@@ -86,7 +86,7 @@ func TestASlowMemberIsAskedAgain(t *testing.T) {
 		if known := m.numbers()["b:1"] == 2; known != (silent < 2) {
 			t.Errorf("silent %d times: its number is known: %v", silent, known)
 		}
-		if lost := m.lost(nil); len(lost) > 0 { // the clock did not move
+		if lost := m.lost(nil); len(lost) > 0 { // the clock did not advance
 			t.Errorf("silent %d times: lost are %v", silent, lost)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// How often each member is asked for its metrics, unless its answers are long: they
-// take at most the scrapeShare-th part of the time. One that never answered is asked
-// less often, because it likely never will.
+// How often each member is asked for its metrics. Waiting for answers takes at most one
+// scrapeShare-th of the time, so members with long answers are asked less often. So is one
+// that never answered, because it probably never will.
 const (
 	scrapeEvery  = time.Second
 	scrapeShare  = 20
@@ -25,8 +25,8 @@ const (
 	scrapeFirst = time.Second
 )
 
-// scrapes reads the members' own metrics beside a load into stores.csv, each
-// member's in a goroutine that gives way to the generator's loops.
+// scrapes reads the members' own metrics during a load into stores.csv. Each member has a
+// goroutine that gives way to the generator's loops.
 type scrapes struct {
 	members []*scraped
 	quit    context.CancelFunc
@@ -163,9 +163,9 @@ func (m *scraped) row(ctx context.Context) {
 		}
 	}
 	if context.Cause(ctx) == context.Canceled {
-		return // who has not answered was not given the time
+		return // an unanswered request was cut short and is no failure
 	}
-	if size := m.size(m.member.Endpoint); size > 0 { // known though its metrics may not be
+	if size := m.size(m.member.Endpoint); size > 0 { // known even if its metrics are not
 		if r.Metrics == nil {
 			r.Metrics = store.Sample{}
 		}
@@ -180,14 +180,14 @@ func (m *scraped) row(ctx context.Context) {
 	_ = m.out.Store(&r) // an error stays in the writer
 }
 
-// UnreadError says that the first member does not report its memory.
+// UnreadError reports that the first member does not report its memory usage.
 type UnreadError struct{ Why string }
 
-// Error is a sentence.
+// Error returns a sentence.
 func (e *UnreadError) Error() string { return e.Why }
 
-// weigh asks all members before a load, which needs an answer of the first if
-// the members' memory is what it is about.
+// weigh asks all members before a load. If the load is about the members' memory, the first
+// member must answer.
 func (t *Trial) weigh(s *scrapes) error {
 	if !t.Spec.Load.RequireMemory {
 		s.all(scrapeFirst)
@@ -206,8 +206,8 @@ func (t *Trial) weigh(s *scrapes) error {
 	return nil
 }
 
-// first is the member at the first of the endpoints given, or else the first of
-// all; nil without any.
+// first returns the member at the first given endpoint, or else the first member; nil if
+// there is none.
 func (s *scrapes) first(given []string) *scraped {
 	for _, m := range s.members {
 		if m.member.Endpoint == given[0] {
@@ -220,7 +220,7 @@ func (s *scrapes) first(given []string) *scraped {
 	return s.members[0]
 }
 
-// sized is how many bytes a member's database had on disk at a time.
+// sized is the size of a member's database at a time.
 type sized struct {
 	at    time.Time
 	bytes float64

@@ -17,9 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// Each member has a row before the load and one after it, also one that reports
-// nothing, and a size that only its administration knows is among the metrics of
-// both.
+// Each member has a row before and one after the load, even if it reports nothing. A size
+// that only its administration knows is among the metrics of both.
 func TestMembersMetricsAreRecorded(t *testing.T) {
 	var asked atomic.Int64
 	serves := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -75,8 +74,8 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 	}
 }
 
-// A member that answers slowly, or no longer, is asked again a second later at most;
-// one whose answers are always long is left alone for most of the time.
+// A member that responds slowly or not at all is asked again within a second. One whose
+// responses always take long is not asked for most of the time.
 func TestHowOftenMembersAreAsked(t *testing.T) {
 	asked := &signals.Scraper{}
 	for name, c := range map[string]struct {

@@ -16,69 +16,69 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
-// monitor follows a running load: it records its seconds, follows
-// elections, samples the machine and reports the progress.
+// monitor follows a running load: it records its seconds, follows elections, samples the
+// machine and reports progress.
 type monitor struct {
 	t   *Trial
 	m   *members
 	out *record.TrialWriter
-	// phases is when they began and the load ended.
+	// phases holds when the phases began and the load ended.
 	phases phases
-	// sampler samples the machine; its rows are sample's.
+	// sampler samples the machine. Only sample uses its rows.
 	sampler *sampler
 	scrapes *scrapes
 	clean   *cleaner
-	began   time.Time          // when it was made
-	err     error              // of recording; read after the load has ended
+	began   time.Time          // when the monitor was made
+	err     error              // of writing the record; read after the load has ended
 	stop    context.CancelFunc // ends the load
-	full    atomic.Bool        // it was stopped because the store had no space left
+	full    atomic.Bool        // the load was stopped because the store had no space left
 
 	mu      sync.Mutex
 	begun   [2]bool
-	lastP99 float64            // of the last whole second
-	whole   *measure.Histogram // a second's response times, used again
-	lastAt  time.Time          // when that came
+	lastP99 float64            // of the last complete second
+	whole   *measure.Histogram // reused for a second's response times
+	lastAt  time.Time          // when that second arrived
 
-	opened chan struct{}  // closed when the window has
-	faults []record.Fault // what became of them; read after the load
+	opened chan struct{}  // closed when the window has opened
+	faults []record.Fault // the results of injected faults; read after the load
 	window windowSeen
 
-	uncompacted uncompacted // compact's, read after the load
+	uncompacted uncompacted // written by compact, read after the load
 
-	generator driven   // for handleChanges alone
-	aimed     []string // where it was sent last; for handleChanges alone
+	generator driven   // used only by handleChanges
+	aimed     []string // its present endpoints; used only by handleChanges
 	follower  *cluster.Follower
 	done      func() uint64 // operations that the load has completed; set before the follower runs
 	elections elections
-	heard     *signals.Listener // listen's, and then measure's
+	heard     *signals.Listener // used by listen, and after that by measure
 	quit      context.CancelFunc
 	running   sync.WaitGroup
-	forsake   context.CancelFunc // ends what the cluster is still awaited for
+	forsake   context.CancelFunc // stops the wait for the cluster
 }
 
-// windowSeen is what the seconds of the window had.
+// windowSeen accumulates the seconds of the measurement window.
 type windowSeen struct {
-	failed []uint64 // of each second of the window, the operations due in it
-	waited []int64  // likewise, measure.Disturbance.RunWait of them
+	failed []uint64 // by second: operations due in it that failed
+	waited []int64  // by second: measure.Disturbance.RunWait
 	pulse  measure.Pulse
 	course measure.Course
 }
 
-// uncompacted are the compactions that failed: how many, and why the first did.
+// uncompacted counts the compactions that failed, and holds why the first did.
 type uncompacted struct {
 	times int
 	why   string
 }
 
-// changed is called from the load's loops. A term that the members stated
-// already, as the first answer's is, is no reason to ask them.
+// changed is called by the load's loops. It asks the members, unless they have already
+// reported the term, as for the first response.
 func (w *monitor) changed(term uint64, lost bool) {
 	if lost || term > w.m.leads() {
 		w.follower.Poke()
 	}
 }
 
-// second records one merged second; it is called from one goroutine.
+// second records one merged second. It is called from one goroutine.
 func (w *monitor) second(s *measure.Second) {
 	w.mu.Lock()
 	begun := w.begun[s.Phase]
@@ -116,8 +116,8 @@ func (w *monitor) second(s *measure.Second) {
 	w.mu.Unlock()
 }
 
-// keep keeps the first error and stops the load: what cannot be recorded need
-// not be measured.
+// keep keeps the first error and stops the load: measuring is useless if it cannot be
+// recorded.
 func (w *monitor) keep(err error) {
 	if err != nil && w.err == nil {
 		w.err = err
@@ -125,7 +125,7 @@ func (w *monitor) keep(err error) {
 	}
 }
 
-// sample records a row a second for each process and the machine.
+// sample records one row per second for each process and the machine.
 func (w *monitor) sample(ctx context.Context) {
 	load.GiveWay(w.t.Worker)
 	ticker := time.NewTicker(time.Second)
@@ -153,14 +153,14 @@ func (w *monitor) sample(ctx context.Context) {
 	}
 }
 
-// look notes what is known of the hosts' clocks, and records when one was set.
+// look records the state of the hosts' clocks, and an event for each clock that was set.
 func (w *monitor) look() {
 	for _, e := range w.sampler.look() {
 		_ = w.out.Event(e) // an error stays in the writer
 	}
 }
 
-// mark is called when a phase begins, and when the load ends.
+// mark is called when a phase begins and when the load ends.
 func (w *monitor) mark(m load.Mark) {
 	w.phases.mark(m)
 	if m.Phase == measure.Measured {
@@ -172,16 +172,15 @@ func (w *monitor) mark(m load.Mark) {
 	}
 }
 
-// driven is the part of a generator that follows the members.
+// driven is the part of a generator that depends on the members.
 type driven interface {
 	// Retarget moves the load to other endpoints.
 	Retarget(endpoints []string)
-	// Epoch says in which term operations are from now on, where their answers
-	// do not say it.
+	// Epoch sets the term of subsequent operations whose responses contain no term.
 	Epoch(term uint64)
 }
 
-// clockSet is how our clock was set during the trial; nil if it was not.
+// clockSet returns how our clock was set during the trial, or nil if it was not.
 func (w *monitor) clockSet() *record.ClockSet {
 	set := w.sampler.own.ClockSet
 	if set.Times == 0 {
@@ -195,7 +194,7 @@ func (w *monitor) clockSet() *record.ClockSet {
 }
 
 // stopWithoutSpace ends the load on a running cluster when the first write was refused for
-// want of space.
+// lack of space.
 func (w *monitor) stopWithoutSpace(s *measure.Second) {
 	if s.Outcomes[kv.NoSpace] > 0 && w.t.Cluster.attached() {
 		w.full.Store(true)
@@ -203,7 +202,7 @@ func (w *monitor) stopWithoutSpace(s *measure.Second) {
 	}
 }
 
-// phases is when the load's phases began, and the window closed.
+// phases holds when the load's phases began and when the window closed.
 type phases struct {
 	mu     sync.Mutex
 	starts [2]time.Time
@@ -216,19 +215,19 @@ func (p *phases) mark(m load.Mark) {
 	switch {
 	case !m.Ended:
 		p.starts[m.Phase] = m.At
-	case m.Phase == measure.Measured: // else it was stopped in the warm-up
+	case m.Phase == measure.Measured: // otherwise it was stopped in the warm-up
 		p.closed = m.At
 	}
 }
 
-// began is when a phase began.
+// began returns when a phase began.
 func (p *phases) began(phase measure.Phase) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.starts[phase]
 }
 
-// ended is when the window closed, if it has.
+// ended returns when the window closed; ok is false if it has not.
 func (p *phases) ended() (time.Time, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -26,15 +26,15 @@ func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	return w, nil
 }
 
-// begin starts to follow a load that is about to run to the endpoints.
-// run ends when the whole run does.
+// begin starts to follow a load that is about to run on the endpoints. run ends when the
+// whole run does.
 func (w *monitor) begin(run context.Context, g load.Job, endpoints []string) {
 	w.aim(g, endpoints)
 	w.done = func() uint64 { return g.Progress().Done }
 	ctx, quit := context.WithCancel(context.Background())
 	w.quit = quit
 	run, w.forsake = w.whilePresent(run)
-	w.sampler.note(ctx) // before any window opens: a first whole sample takes long
+	w.sampler.note(ctx) // before any window opens, because a first sample with the machine takes long
 	w.scrapes.begin()
 	w.running.Go(func() { w.follower.Run(ctx, func() { load.GiveWay(w.t.Worker) }) })
 	w.running.Go(func() { w.sample(ctx) })
@@ -44,18 +44,19 @@ func (w *monitor) begin(run context.Context, g load.Job, endpoints []string) {
 	w.running.Go(func() { w.progress(ctx, g) })
 }
 
-// end ends that when the load has, and returns why a host with members was lost before.
+// end stops following after the load has ended. It returns why a host with members was lost
+// before, or nil.
 func (w *monitor) end() (lost error) {
 	lost = w.sampler.noteLost()
 	w.quit()
 	w.running.Wait()
 	w.forsake()
 	w.scrapes.stop()
-	w.generator = nil // it has ended, and cannot be moved
+	w.generator = nil // it has ended and cannot be moved
 	return lost
 }
 
-// observed is what the generator, the members and the machine used in the
+// observed returns what the generator, the members and the machine used in the measurement
 // window.
 func (w *monitor) observed(res *load.Result) record.Observed {
 	closed, ok := w.phases.ended()
@@ -72,7 +73,7 @@ func (w *monitor) observed(res *load.Result) record.Observed {
 	machine, _ := os.Hostname()
 	o := observed(res.Used, store, here, machine)
 	if o.Hosts = w.sampler.byHost(res.Opened, closed); len(o.Hosts) > 0 {
-		o.ForeignShare = nil // of each host, and of this machine where it is one
+		o.ForeignShare = nil // each host has its share, and this machine's is set below
 		for i := range o.Hosts {
 			if h := &o.Hosts[i]; h.Machine == record.MachineName {
 				o.ForeignShare = h.ForeignShare

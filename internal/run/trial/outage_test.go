@@ -19,13 +19,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
 )
 
-// silent is a server that lets no answer out for a time, and fewer and fewer before
-// it where that comes as a slope. Times are in nanoseconds after the window opened.
+// silent is a server that sends no responses for a time. With a slope, it sends fewer and
+// fewer before that. Times are nanoseconds after the window opened.
 type silent struct {
 	simulate.Server
 	opened              int64 // 0: not yet
 	from, length, slope int64
-	left                []int64 // when answers left, after the window opened
+	left                []int64 // times of responses after the window opened
 	random              *rand.Rand
 }
 
@@ -43,7 +43,7 @@ func (s *silent) Serve(at int64, endpoint string, q simulate.Request) (int64, kv
 	return s.opened + since, outcome
 }
 
-// longest is the longest time without an answer of those that end after one time.
+// longest returns the longest time without a response that ends after the given time.
 func (s *silent) longest(after int64) (longest int64) {
 	slices.Sort(s.left)
 	for i, at := range s.left[1:] {
@@ -54,7 +54,7 @@ func (s *silent) longest(after int64) (longest int64) {
 	return longest
 }
 
-// under puts the server under a load, and hands over the seconds of its window.
+// under puts the server under a load and passes on the seconds of its window.
 func (s *silent) under(t *testing.T, w *simulate.World, a *load.Assignment, second func(*measure.Second)) *load.Result {
 	t.Helper()
 	worker := load.Local{World: w, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
@@ -76,14 +76,14 @@ func (s *silent) under(t *testing.T, w *simulate.World, a *load.Assignment, seco
 	return res
 }
 
-// fault is the silence as what was done on purpose, a little earlier.
+// fault returns an injected fault that begins shortly before the silence.
 func (s *silent) fault() (began float64, faults []record.Fault) {
 	began = float64(s.from)/1e9 - 0.025
 	return began, []record.Fault{{Number: 1, What: "silence", Began: &began, Healed: &began, Ready: &began, Member: "m1"}}
 }
 
-// A fault's outage of 3 to 3,000 ms, hard or as a slope, is told to within 10 ms by
-// what the generator records, and none where there was none.
+// The generator's records yield outages of 3 to 3,000 ms, abrupt or with a slope, to within
+// 10 ms, and no outage without a silence.
 func TestOutagesOfAServerAreTold(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(7, 8))
@@ -134,7 +134,8 @@ func TestOutagesOfAServerAreTold(t *testing.T) {
 		if len(f.Parts) != 1 || f.Parts[0].Member != "m1" || f.Parts[0].Outage == nil || math.Abs(*f.Parts[0].Outage-truth) > 0.010 {
 			t.Errorf("the member's silence is %+v", f.Parts)
 		}
-		// What had to wait came at once when the silence was over, and is a second's surplus.
+		// The operations that had to wait end at once after the silence, as a surplus of one
+		// second.
 		if end := *f.OutageFrom + *f.Outage; f.ThroughputBack == nil || *f.ThroughputBack < end || *f.ThroughputBack > end+0.1 {
 			t.Errorf("after a silence of %d ms until %.3f s, throughput is back at %v", length, end, orNone(f.ThroughputBack))
 		}
@@ -148,7 +149,7 @@ func orNone(x *float64) float64 {
 	return *x
 }
 
-// oneOf is a server of several members of which one is silent for a time.
+// oneOf is a server with several members, one of which is silent for a time.
 type oneOf struct{ silent }
 
 func (s *oneOf) Serve(at int64, endpoint string, q simulate.Request) (int64, kv.Outcome) {
@@ -158,8 +159,8 @@ func (s *oneOf) Serve(at int64, endpoint string, q simulate.Request) (int64, kv.
 	return s.silent.Serve(at, endpoint, q)
 }
 
-// While a member of three is silent, the clients that are with it wait and the others do
-// not; one that is silent until the end leaves its clients waiting.
+// While one of three members is silent, only its clients wait. If it is silent until the
+// end, its clients still wait at the end.
 func TestOutagesOfClientsAreTold(t *testing.T) {
 	for _, length := range []int64{900, 5000} {
 		s := &oneOf{silent{Server: &simulate.Delaying{Times: simulate.Times{Median: 1e6, Spread: 0.2, Seed: 3}}, from: 1_500_000_000, length: length * 1_000_000}}

@@ -29,7 +29,7 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 			}
 			h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
 		}
-		for _, p := range []*cluster.Process{m.DiskServer, m.NetworkServer} { // ours, and neither the store's nor another program
+		for _, p := range []*cluster.Process{m.DiskServer, m.NetworkServer} { // our processes, neither the store's nor another program's
 			if p != nil {
 				h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
 			}
@@ -38,8 +38,7 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 	return s, s.place(ctx)
 }
 
-// addBeside adds processes of members by their names, which were found on the
-// generator's machine.
+// addBeside adds processes of members that were found on the generator's machine, by name.
 func (s *sampler) addBeside(found map[string]int) {
 	h := s.hosts[0]
 	for name, pid := range found {
@@ -49,7 +48,7 @@ func (s *sampler) addBeside(found map[string]int) {
 	}
 }
 
-// on is what is sampled on a host.
+// on returns the entry for a host, and adds it if it is missing.
 func (s *sampler) on(at host.Host) *sampled {
 	i := slices.IndexFunc(s.hosts, func(h *sampled) bool { return h.host == at })
 	if i < 0 {
@@ -59,8 +58,8 @@ func (s *sampler) on(at host.Host) *sampled {
 	return s.hosts[i]
 }
 
-// addSources adds the processes that serve hosts, and generate load there: a row for
-// each that does. One that is ours has a row already.
+// addSources adds the processes that serve hosts and generate load there, with a row for
+// each generator. Our own process already has a row.
 func (s *sampler) addSources(ctx context.Context, sources []Source) error {
 	for _, of := range sources {
 		d, err := of.Host.Describe(ctx)
@@ -79,7 +78,7 @@ func (s *sampler) addSources(ctx context.Context, sources []Source) error {
 	return nil
 }
 
-// place finds out which hosts are one machine.
+// place determines which hosts are on the same machine.
 func (s *sampler) place(ctx context.Context) error {
 	about, errs := make([]host.Description, len(s.hosts)), make([]error, len(s.hosts))
 	s.each(func(i int, h *sampled) { about[i], errs[i] = h.host.Describe(ctx) })
@@ -120,8 +119,8 @@ func (s *sampler) place(ctx context.Context) error {
 	return nil
 }
 
-// placeNetwork names the network of the last of these hosts, which is not its
-// machine's: after the first host of the scenario that has it.
+// placeNetwork names the network of the last of these hosts, which is not its machine's.
+// The name is that of the first host in the scenario that has this network.
 func (s *sampler) placeNetwork(i int, about []host.Description) {
 	h := s.hosts[i]
 	for k := range i {

@@ -8,8 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// whilePresent ends with run, and when a host with members is lost, with which the load
-// ends, too. Those who run workers look after their hosts.
+// whilePresent returns a context that ends with run, or when a host with members is lost;
+// then the load ends as well. Hosts with only workers are watched by the code that runs the
+// workers.
 func (w *monitor) whilePresent(run context.Context) (present context.Context, forsake context.CancelFunc) {
 	present, cancel := context.WithCancel(run)
 	release := []func() bool{}
@@ -29,7 +30,8 @@ func (w *monitor) whilePresent(run context.Context) (present context.Context, fo
 	}
 }
 
-// presence ends when a host with members is lost; nil where none can be.
+// presence returns a context that ends when a host with members is lost, or nil if the host
+// cannot be lost.
 func (s *source) presence() context.Context {
 	if h, ok := s.Host.(host.Losable); ok && s.Members {
 		return h.Presence()
@@ -37,8 +39,8 @@ func (s *source) presence() context.Context {
 	return nil
 }
 
-// noteLost notes which hosts with members were lost, when the load has ended, and
-// returns why the first was.
+// noteLost records which hosts with members were lost by the end of the load, and returns
+// why the first one was.
 func (s *sampler) noteLost() (first error) {
 	for i := range s.sources {
 		one := &s.sources[i]

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// While a closed loop waits for a processor, its clients' operations wait in the
-// generator and not in the store. Where the members have the processors meanwhile, the
-// store does what it would have done otherwise, and throughput loses nothing; where
-// nobody has them, or other programs do, it does. Who had them is known by the second,
-// as samples of the machine are.
+// While a closed loop waits for a processor, its clients' operations wait in the generator
+// and not in the store. If the members have the processors meanwhile, the store does what
+// it would have done anyway, and throughput loses nothing. If the processors are idle or
+// run other programs, it does. Samples of the machine show by the second what the
+// processors ran.
 
-// ranForLoad is the share of the time that generators waited for processors in which
-// all processors of their machine ran the members or a generator: at least, and on the
-// machine where that is least. waited has how long they waited in each second of the
-// window; nil: nobody waited, or nobody knows who ran.
+// ranForLoad returns a lower bound of the share of the generators' waits for processors
+// during which all processors of their machine ran the members or a generator. With several
+// machines it is the lowest. waited holds the waits in each second of the window. It
+// returns nil if there was no wait or no sample.
 func (s *sampler) ranForLoad(opened, closed time.Time, waited []int64) *float64 {
 	machines := s.sharedMachines()
 	share, all := 0.0, 0.0
@@ -36,10 +36,10 @@ func (s *sampler) ranForLoad(opened, closed time.Time, waited []int64) *float64 
 	return new(share / all)
 }
 
-// forLoad is the share of a span in which every processor ran a process of ours or of
-// the members, or served an interrupt, at least. What was idle, taken by the host or
-// used by others may have been so on one processor after the other. Where there are no
-// samples of the span, those of the whole window speak for it.
+// forLoad returns a lower bound of the share of a span in which every processor ran a
+// process of ours or of the members, or served an interrupt. It assumes that idle, stolen
+// and foreign time never overlapped on two processors. A span without samples gets the
+// value of the whole window.
 func (u *machineUse) forLoad(from, to, opened, closed time.Time) float64 {
 	busy, _, foreign := u.shares(from, to)
 	if busy == nil {
@@ -51,8 +51,8 @@ func (u *machineUse) forLoad(from, to, opened, closed time.Time) float64 {
 	return max(1-float64(u.cpus)*(1-*busy+*foreign), 0)
 }
 
-// sharedMachines are those that load comes from; none where one of them has no member,
-// or where which processes are members' is not known.
+// sharedMachines returns the machines that generate load. It returns none if one of them
+// has no member, or if the members' processes are unknown.
 func (s *sampler) sharedMachines() (machines []*machineUse) {
 	if len(s.store.of) == 0 {
 		return nil

@@ -9,11 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// ran is what the two processors of a machine did in a second; the rest of it was idle.
+// ran holds what the two processors of a machine did in a second; the rest was idle.
 type ran struct{ generator, member, others, stolen float64 }
 
-// Only where members or the generator had every processor is a wait for one the
-// members', and each second counts by how long was waited in it.
+// A wait for a processor counts as the members' only while the members or the generator
+// have every processor. Each second is weighted by the wait in it.
 func TestRanForLoad(t *testing.T) {
 	full := ran{generator: 0.5, member: 1.5}
 	loaded := ran{generator: 0.5, member: 0.5, others: 1}
@@ -25,7 +25,7 @@ func TestRanForLoad(t *testing.T) {
 		member string // the machine that it is on
 		did    []ran
 		waited []int64
-		want   float64 // below 0: not known
+		want   float64 // below 0: unknown
 	}{
 		{"members keep it full", "here", []ran{full, full, full, full}, []int64{5, 1, 0, 3}, 1},
 		{"others keep it full", "here", []ran{loaded, loaded, loaded, loaded}, []int64{5, 1, 0, 3}, 0},
@@ -58,8 +58,8 @@ func show(x *float64) any {
 	return *x
 }
 
-// sampledWhile has sampled the machine "here" once a second while it did that, with a
-// member on the machine of that name; empty: the cluster ran already.
+// sampledWhile returns a sampler that sampled the machine "here" once a second while it did
+// that. member names the machine of a member; if it is empty, the cluster ran before.
 func sampledWhile(t *testing.T, member string, did []ran) *sampler {
 	t.Helper()
 	h := telling("here")
@@ -94,8 +94,8 @@ func sampledWhile(t *testing.T, member string, did []ran) *sampler {
 	}
 }
 
-// A machine that load comes from and that has no member waits for none, wherever the
-// others are; of several the least counts.
+// On a machine without members, no wait counts as the members', wherever the others are.
+// With several machines the lowest share counts.
 func TestRanForLoadOnSeveralHosts(t *testing.T) {
 	full, slack := ran{generator: 0.5, member: 1.5}, ran{generator: 0.4, member: 1.4}
 	for _, tt := range []struct {

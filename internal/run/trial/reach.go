@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// reach finds out which members are there and whether they let us in.
+// reach finds out which members are running and whether they admit us.
 func (t *Trial) reach(ctx context.Context) (*members, error) {
 	access := t.Cluster.Access()
 	if !t.Cluster.attached() {
@@ -49,7 +49,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	total := len(all)
 	unnamed := slices.IndexFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 	if t.Spec.Load.Target.Mode == kv.Any {
-		m.twice, m.total = twice, total // a user who may not ask, or gets no answer, has those given
+		m.twice, m.total = twice, total // if the user may not list members, or none responds, the given ones remain
 		all = slices.DeleteFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 		m.findOthers(ctx, t.Cluster.Store, access, store.Endpoints(all))
 		m.absent = absent
@@ -57,7 +57,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	}
 	m.close()
 	switch {
-	case unnamed >= 0 && t.Spec.Load.Target.Mode == kv.LeaderOnly && reached.Leader() != nil: // it is there
+	case unnamed >= 0 && t.Spec.Load.Target.Mode == kv.LeaderOnly && reached.Leader() != nil: // the leader is known
 		all = slices.DeleteFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 	case unnamed >= 0:
 		return nil, fmt.Errorf("target %v needs all members, and %s does not tell the address of its member %s; give the endpoints of all members",
@@ -77,7 +77,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	return m, nil
 }
 
-// sameMembers returns a sentence for each pair of endpoints at which one member answered.
+// sameMembers returns a note for each pair of endpoints at which the same member responds.
 func sameMembers(reached []store.Member) (notes []string) {
 	for i, a := range reached {
 		for _, b := range reached[:i] {
@@ -89,8 +89,8 @@ func sameMembers(reached []store.Member) (notes []string) {
 	return notes
 }
 
-// findAnswering returns those of the given endpoints that serve the load, and of the
-// others why they do not. The error is for when none does.
+// findAnswering returns the given endpoints that serve the load, and for each other one the
+// reason why it does not. It returns an error if none does.
 func (t *Trial) findAnswering(ctx context.Context, given []string) (answering []string, absent map[string]error, err error) {
 	if t.loops, err = t.Worker.Check(ctx, t.assigned(given)); err == nil {
 		return given, nil, nil
@@ -112,7 +112,7 @@ func (t *Trial) findAnswering(ctx context.Context, given []string) (answering []
 			answering = append(answering, e)
 		}
 	}
-	if len(answering) == 0 || len(answering) == len(given) { // the error is about no endpoint
+	if len(answering) == 0 || len(answering) == len(given) { // the error is about no particular endpoint
 		return nil, nil, err
 	}
 	if t.loops, err = t.Worker.Check(ctx, t.assigned(answering)); err != nil {
@@ -121,7 +121,7 @@ func (t *Trial) findAnswering(ctx context.Context, given []string) (answering []
 	return answering, absent, nil
 }
 
-// checkEach asks every endpoint by itself, and returns why those that fail do.
+// checkEach checks every endpoint separately, and returns the errors of those that fail.
 func (t *Trial) checkEach(ctx context.Context, given []string) map[string]error {
 	failed := map[string]error{}
 	var mu sync.Mutex
@@ -139,11 +139,11 @@ func (t *Trial) checkEach(ctx context.Context, given []string) map[string]error 
 	return failed
 }
 
-// atGivenEndpoints returns the listed members with the endpoints at which they were
+// atGivenEndpoints replaces the listed members' endpoints by those at which they were
 // reached: a member behind a port forward, or in a container, advertises an address that
-// may lead nowhere from here. Members are matched by their IDs. Where as many listed members
-// as given endpoints without an ID are left over, they belong together: those members do
-// not answer, or tell no ID.
+// may be unreachable from here. Members are matched by their IDs. If equally many listed
+// members and given endpoints remain unmatched, they are paired in order: these members do
+// not respond or report no ID.
 func atGivenEndpoints(listed, reached []store.Member, given []string) []store.Member {
 	out := slices.Clone(listed)
 	taken := map[string]bool{}
@@ -159,7 +159,7 @@ func atGivenEndpoints(listed, reached []store.Member, given []string) []store.Me
 		}
 		taken[out[i].Endpoint] = true
 	}
-	known := func(e string) bool { // of a member that has another endpoint, too
+	known := func(e string) bool { // even if the member has another endpoint
 		return slices.ContainsFunc(reached, func(r store.Member) bool {
 			return r.Endpoint == e && r.Err == nil && slices.ContainsFunc(listed, func(l store.Member) bool { return l.ID == r.ID && l.ID != 0 })
 		})
@@ -178,8 +178,8 @@ func atGivenEndpoints(listed, reached []store.Member, given []string) []store.Me
 	return out
 }
 
-// inOrder numbers the members: as they were given if those are all, and else
-// as the cluster lists them.
+// inOrder returns the members' order: as given if all were given, and otherwise as the
+// cluster lists them.
 func inOrder(given, all []string) []string {
 	if sameSet(given, all) {
 		return given
@@ -187,9 +187,10 @@ func inOrder(given, all []string) []string {
 	return all
 }
 
-// excuse takes members that do not answer before the load for absent and not for lost:
-// the load runs without them. The error is for when the target needs one of them, or when
-// it is all members or the followers and half of the members answer nowhere.
+// excuse marks members that do not respond before the load as absent instead of lost, and
+// the load runs without them. It returns an error if the target needs one of them, or if
+// the target is all members or the followers and at least half of the members do not
+// respond.
 func (m *members) excuse(absent map[string]error, given []string, target kv.Target) error {
 	status := m.status()
 	m.absent, m.mute = map[string]error{}, map[string]bool{}
@@ -222,7 +223,7 @@ func (m *members) excuse(absent map[string]error, given []string, target kv.Targ
 	return nil
 }
 
-// leaderAnswers returns an error when the members name a leader that does not answer.
+// leaderAnswers returns an error if the members name a leader that does not respond.
 func (m *members) leaderAnswers(status *store.Status) error {
 	endpoints, err := m.targets(kv.Target{Mode: kv.LeaderOnly}, true)
 	if err == nil && m.absent[endpoints[0]] == nil {
@@ -238,7 +239,7 @@ func (m *members) leaderAnswers(status *store.Status) error {
 	return fmt.Errorf("target leader: the leader is a member that does not answer, at %s; give an endpoint at which it can be reached", strings.Join(m.absentEndpoints(), " or "))
 }
 
-// absentEndpoints returns the endpoints of members that do not answer, sorted.
+// absentEndpoints returns the sorted endpoints of members that do not respond.
 func (m *members) absentEndpoints() []string {
 	var out []string
 	for e := range m.absent {
@@ -248,7 +249,7 @@ func (m *members) absentEndpoints() []string {
 	return out
 }
 
-// absentMembers returns the members that did not answer before the load, and notes that
+// absentMembers returns the members that did not respond before the load, and notes that
 // name them.
 func (m *members) absentMembers() (all []record.AbsentMember, notes []string) {
 	for _, e := range m.absentEndpoints() {
@@ -258,8 +259,8 @@ func (m *members) absentMembers() (all []record.AbsentMember, notes []string) {
 	return all, append(notes, m.twice...)
 }
 
-// userNotes says that the cluster does not check the user that it is given. A load whose
-// user is refused says so itself.
+// userNotes returns a note if the cluster does not check the given user. A load whose user
+// is refused fails with its own error.
 func userNotes(ctx context.Context, m *members, access *scenario.Attach) []string {
 	if access.User == "" {
 		return nil
@@ -272,10 +273,10 @@ func userNotes(ctx context.Context, m *members, access *scenario.Attach) []strin
 	return nil
 }
 
-// findOthers finds out who the members at all endpoints of the cluster are, where
-// those are not the ones given: they are not asked for their state beside the
-// load, but for their metrics. Who does not answer soon has no name. Where none does,
-// they are known by addresses that lead nowhere from here, and those given stay.
+// findOthers identifies the members at all endpoints of the cluster, if they differ from
+// the given ones. These members are asked for their metrics during the load, and not for
+// their state. A member that does not respond soon has no name. If none responds, their
+// addresses are unreachable from here, and the given members remain.
 func (m *members) findOthers(ctx context.Context, st store.Store, access store.Access, all []string) {
 	if len(all) == 0 || sameSet(all, access.Endpoints) {
 		return
@@ -288,7 +289,7 @@ func (m *members) findOthers(ctx context.Context, st store.Store, access store.A
 	if err != nil {
 		return
 	}
-	defer func() { _ = admin.Close() }() // nothing is left to ask
+	defer func() { _ = admin.Close() }() // no request is pending
 	ctx, cancel := context.WithTimeout(ctx, scrapeFirst)
 	defer cancel()
 	status, err := admin.Status(ctx)
@@ -306,17 +307,17 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// meet asks the members at the given endpoints for their state.
+// meet asks the members at the endpoints in access for their state.
 func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error) {
 	admin, err := t.Cluster.Store.Admin(access)
 	if err != nil {
 		return nil, err
 	}
-	// A user who allows more time to connect allows it for this too: a member
-	// without a leader may answer after seconds.
+	// A user who allows more time to connect allows it for this request too: a member
+	// without a leader may take seconds to respond.
 	m, err := meet(ctx, admin, access.Endpoints, t.Cluster.names(), max(statusTimeout, access.DialTimeout))
 	if err != nil {
-		_ = admin.Close() // the answer that failed is the one to return
+		_ = admin.Close() // the status error matters more
 		return nil, fmt.Errorf("%s does not report its state: %w", t.Cluster.Store.Name(), err)
 	}
 	return m, nil

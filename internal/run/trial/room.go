@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// noSpaceAlarm is the alarm of a member that is out of space.
+// noSpaceAlarm is the alarm that a member raises when it is out of space.
 const noSpaceAlarm = "NOSPACE"
 
 // NoSpaceError reports that a running cluster has no space left for the load. Nothing more
@@ -19,7 +19,7 @@ type NoSpaceError struct{ text string }
 
 func (e *NoSpaceError) Error() string { return e.text }
 
-// checkRoom refuses a load that a running cluster certainly has no space for: a member has
+// checkRoom refuses a load that a running cluster cannot have space for: a member has
 // raised the alarm, or the load writes more than the space that is left.
 func (t *Trial) checkRoom(m *members) error {
 	l := &t.Spec.Load
@@ -42,12 +42,12 @@ func (t *Trial) checkRoom(m *members) error {
 
 const howToRecover = "free space (compact the history and defragment the members, or raise the quota) and then disarm the alarm"
 
-// compactedWithin is how often Kubernetes compacts etcd's history: of what a load writes in
-// a longer time, the cluster may free a part.
+// compactedWithin is how often Kubernetes compacts etcd's history. If a load writes for
+// longer, the cluster may free part of the space meanwhile.
 const compactedWithin = 5 * time.Minute
 
-// leastWritten returns how many bytes of keys and values the load writes at least, as far as
-// its settings show: of a closed loop that ends by time, only the preload is known.
+// leastWritten returns the smallest number of bytes of keys and values that the load's
+// settings imply. For a closed loop that ends by time it counts only the preload.
 func leastWritten(l *scenario.Load) int64 {
 	each := int64(len(l.Prefix) + l.KeySize + l.ValueSize)
 	var bytes int64
@@ -74,7 +74,7 @@ func leastWritten(l *scenario.Load) int64 {
 	return bytes
 }
 
-// outOfSpace returns why the load was stopped, or nil.
+// outOfSpace returns an error if the load was stopped for lack of space, and nil otherwise.
 func (w *monitor) outOfSpace() error {
 	if !w.full.Load() {
 		return nil

@@ -9,9 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Run conducts the trial. Without an error the result is recorded and
-// returned. When ctx ends, what was measured until then is; if nothing was,
-// the error says so.
+// Run conducts the trial, and records and returns its result. If ctx ends, the result
+// covers what was measured until then; if nothing was measured, the error says so.
 func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	members, err := t.reach(ctx)
 	if err != nil {
@@ -62,8 +61,8 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	return t.finished(result, out, cleanup, release())
 }
 
-// admitted is the load with its target, of which nothing was refused: there is room for it,
-// and it may do what it does.
+// admitted returns the load with its target after all checks: there is space for it, and it
+// may do what it does.
 func (t *Trial) admitted(ctx context.Context, m *members) (*load.Assignment, error) {
 	a, err := t.assignment(m)
 	if err != nil {
@@ -81,7 +80,7 @@ func (t *Trial) admitted(ctx context.Context, m *members) (*load.Assignment, err
 	return a, nil
 }
 
-// abandoned ends the record of a trial that has no result, and is why.
+// abandoned ends the record of a trial without a result, and returns the reason.
 func abandoned(ctx context.Context, out *record.TrialWriter, cleanup *record.Cleanup, err error) error {
 	if cleanup != nil {
 		err = errors.Join(err, keysLeft(cleanup), out.CleanedUp(cleanup))
@@ -96,8 +95,7 @@ func abandoned(ctx context.Context, out *record.TrialWriter, cleanup *record.Cle
 	return err
 }
 
-// finished records the result, with what became of what was put into the store. note says
-// what of it is left behind.
+// finished records the result and the clean-up. note reports leases that were left.
 func (t *Trial) finished(result *record.Trial, out *record.TrialWriter, cleanup *record.Cleanup, note string) (*record.Trial, error) {
 	if note != "" {
 		result.Notes = append(result.Notes, note)
@@ -112,8 +110,7 @@ func (t *Trial) finished(result *record.Trial, out *record.TrialWriter, cleanup 
 	return result, nil
 }
 
-// NotPreparedError says why what a load needs could not be put into the store before it:
-// the trial did not begin.
+// NotPreparedError reports that the preload of a trial failed. The trial did not begin.
 type NotPreparedError struct{ Why error }
 
 func (e *NotPreparedError) Error() string { return e.Why.Error() }

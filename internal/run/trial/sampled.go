@@ -8,57 +8,57 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// Source is a host of the scenario that members of a trial are on, or that its load
-// comes from.
+// Source is a host of the scenario that runs members of a trial or generates its load.
 type Source struct {
 	Name          string
 	Host          host.Host
 	Members, Load bool
 }
 
-// source is a Source that is sampled.
+// source is a Source with its samples.
 type source struct {
 	Source
 	on     *sampled
-	row    string // its generator's; empty without one
+	row    string // name of its generator's row; empty if it has none
 	clocks []clockSeen
-	lost   string // why it was, before the load's end; empty if it was not
+	lost   string // why the host was lost before the load ended; empty if it was not
 }
 
-// sampled is what is sampled on one host.
+// sampled describes the processes that are sampled on one host.
 type sampled struct {
 	host    host.Host
-	machine string   // how the machine is called
-	whole   bool     // the machine's own rows are made here: no other host is the same one
-	here    bool     // it is the generator's machine
-	own     int      // how many processes are not the members'
-	names   []string // empty for one that has no row
+	machine string   // the machine's name
+	whole   bool     // this host makes the machine's rows; false for the second host on one machine
+	here    bool     // it is on the generator's machine
+	own     int      // number of leading processes that are not the members'
+	names   []string // of processes; empty: no row
 	pids    []int
-	began   []float64      // of the processes: when each began, as it was seen first; below 0 before that
-	folders map[int]string // the members' data folders, by process
-	// elsewhere are the processes whose reading and writing is another one's, which
+	began   []float64      // when each process started, as first sampled; -1 before
+	folders map[int]string // the members' data folders, by index of the process
+	// elsewhere marks the processes whose reads and writes go through another process, which
 	// serves their disk.
 	elsewhere map[int]bool
-	weighed   time.Time // when they were weighed last
-	// ours are all process groups of ours on that machine.
+	weighed   time.Time // the time before which folders are not measured again
+	// ours holds all of our process groups on the machine.
 	ours *[]int
-	// beside are our processes there that other hosts have, which are no other programs.
+	// beside holds our processes on the machine that other host entries sample, so that they
+	// do not count as other programs.
 	beside []int
 	// sees are the hosts whose processes are sampled here, because it sees of them what
 	// they would: itself, first, and others; nil where another one sees it.
 	sees []int
-	// network names the row of its network where that is not its machine's; tells is
-	// true for the host that makes that row.
+	// network names the row of its network if that is not its machine's. tells is true for
+	// the host that makes this row.
 	network string
 	tells   bool
 
-	use        *machineUse   // of that machine
-	collecting time.Duration // processor time that sampling took until now
+	use        *machineUse   // of the machine
+	collecting time.Duration // processor time that sampling has taken so far
 	cost       []usedBy      // the same at the times of samples
 }
 
-// known is what is known of a host's processes, from the first of these on: one that
-// ended, and whose number another one has since, is gone.
+// known checks the processes, the first of which has index first. A process that has ended
+// and whose number another process has is cleared.
 func (h *sampled) known(processes []probe.ProcessUsage, first int) {
 	for i := range processes {
 		p, began := &processes[i], &h.began[first+i]
@@ -75,11 +75,11 @@ func (h *sampled) known(processes []probe.ProcessUsage, first int) {
 	}
 }
 
-// foldersShare is what weighing data folders may take of a processor, on average.
+// foldersShare bounds the average share of a processor that measuring data folders takes.
 const foldersShare = 0.001
 
-// weigh is what the members' data folders take on disk, by process; nil where it
-// is too early to ask again, or the host does not answer.
+// weigh returns the disk space of the members' data folders by index of the process. It is
+// nil if it is too early to measure again or the host does not answer.
 func (h *sampled) weigh(ctx context.Context, now time.Time) map[int]int64 {
 	if len(h.folders) == 0 || now.Before(h.weighed) {
 		return nil

@@ -13,30 +13,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// sampler makes the rows of machines.csv: the generator, the members on known
-// hosts, and the machines themselves with their disks and other programs.
+// sampler makes the rows of machines.csv: for the generator, the members on known hosts,
+// and the machines with their disks and other programs.
 type sampler struct {
-	hosts []*sampled // the generator's first
-	// sources are the scenario's hosts that the trial uses, where some have clocks of
-	// their own; throttled is for how long limits held our processes there back.
+	hosts []*sampled // the generator's host first
+	// sources are the scenario's hosts that the trial uses, if some have other clocks.
+	// throttled holds for how long CPU limits held back our processes there.
 	sources   []source
 	throttled map[string][]usedBy
 	store     *storeUsage
-	beside    *storeUsage   // of members that were found on the generator's machine, and have no rows
-	edges     chan struct{} // the window opened or closed
-	// cost is what sampling took on all machines together, by the times of samples.
-	// It is its goroutine's alone until that has ended.
+	beside    *storeUsage   // of members that were found on the generator's machine, which have no rows
+	edges     chan struct{} // signals that the window opened or closed
+	// cost is the processor time of sampling on all machines together, at the times of
+	// samples. Only the sampling goroutine uses it until that has ended.
 	cost []usedBy
-	// members are the cluster's now, of which one may be started again and so have
-	// other processes; nil where none is.
+	// members returns the cluster's present members, whose processes may have been
+	// restarted; nil if none can be.
 	members func() []cluster.Member
-	// ahead is how far this machine's clock is ahead of what times are told by; own is
-	// what was seen of that.
+	// ahead returns how far this machine's clock is ahead of the clock that dates the trial.
+	// own watches it.
 	ahead func() time.Duration
 	own   ownClock
 }
 
-// renumber takes the numbers that processes have now.
+// renumber updates the process numbers of restarted members.
 func (s *sampler) renumber() {
 	if s.members == nil {
 		return
@@ -53,7 +53,7 @@ func (s *sampler) renumber() {
 	}
 }
 
-// rows samples everything. A host that does not answer has no rows.
+// rows samples everything. A host that does not respond has no rows.
 func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 	s.renumber()
 	var machines []*record.MachineRow
@@ -87,14 +87,15 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 		case h.whole:
 			machines = append(machines, h.machineRows(sample)...)
 		default:
-			machines = append(machines, h.networkRow(sample)) // it tells its network's alone
+			machines = append(machines, h.networkRow(sample)) // it shows the network only
 		}
 	}
 	s.count()
 	return append(rows, machines...)
 }
 
-// take notes what the window's figures are made of, of the processes from one on.
+// take records a sample of the processes with index first and higher for the window's
+// figures.
 func (s *sampler) take(h *sampled, sample *host.Sample, first int) {
 	s.store.add(sample.At, h.names[first:], sample.Processes)
 	s.beside.add(sample.At, h.names[first:], sample.Processes)
@@ -110,9 +111,9 @@ func (s *sampler) take(h *sampled, sample *host.Sample, first int) {
 	}
 }
 
-// each does something with all hosts: with other machines at once, so that one that
-// is slow to answer delays nobody's sample, and with those of this one in this
-// thread, which gives way to the generator's.
+// each calls do for all hosts: concurrently for other machines, so that a slow one delays
+// no other sample, and in this goroutine for this machine, which gives way to the
+// generator's.
 func (s *sampler) each(do func(i int, h *sampled)) {
 	var elsewhere sync.WaitGroup
 	for i, h := range s.hosts {
@@ -128,8 +129,7 @@ func (s *sampler) each(do func(i int, h *sampled)) {
 	elsewhere.Wait()
 }
 
-// count adds up what sampling took until now, by the clock that the window's edges
-// have.
+// count records what sampling has taken so far, by the clock of the window's edges.
 func (s *sampler) count() {
 	sum := time.Duration(0)
 	now := measure.Now()
@@ -140,8 +140,8 @@ func (s *sampler) count() {
 	s.cost = append(s.cost, usedBy{at: now, cpu: sum.Seconds()})
 }
 
-// took is the processor time, in seconds, that sampling took between two times; nil
-// where that is not known.
+// took returns the processor time in seconds that sampling took between two times, or nil
+// if it is unknown.
 func (s *sampler) took(from, to time.Time) *float64 { return tookOf(s.cost, from, to) }
 
 func tookOf(cost []usedBy, from, to time.Time) *float64 {
@@ -150,20 +150,20 @@ func tookOf(cost []usedBy, from, to time.Time) *float64 {
 	}
 	took := cpuBetween(cost, from, to)
 	if took == 0 && to.After(from) {
-		return nil // nothing was sampled since the window opened
+		return nil // no sample since the window opened
 	}
 	return &took
 }
 
-// seen is what was seen of a host's processes, and of its machine.
+// seen holds a sample of a host's processes and of its machine.
 type seen struct {
 	host.Sample
 	ok      bool
 	folders map[int]int64
 }
 
-// sample asks a host about the processes that are sampled there: all of them and the
-// machine, or the members' alone.
+// sample samples the processes that are sampled through a host. whole includes the machine
+// and our own processes; otherwise it samples only the members.
 func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen) {
 	first := func(of *sampled) int {
 		if whole {
@@ -181,7 +181,7 @@ func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen)
 	}
 	if len(asked) == 0 && !machine {
 		if _, apart := h.host.(host.Clocked); apart && whole {
-			_, _ = h.host.Sample(ctx, nil, false) // its answer has the time: a clock that was set is seen
+			_, _ = h.host.Sample(ctx, nil, false) // the response contains the time, so a clock that was set is noticed
 		}
 		return
 	}
@@ -204,15 +204,15 @@ func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen)
 	}
 }
 
-// edge asks for a sample now. It is called from the load's loops.
+// edge requests a sample now. The load's loops call it.
 func (s *sampler) edge() {
 	select {
 	case s.edges <- struct{}{}:
-	default: // one is asked for already
+	default: // one is already requested
 	}
 }
 
-// note samples the members' processes for what the store used, beside the rows.
+// note samples the members' processes for the store's usage, in addition to the rows.
 func (s *sampler) note(ctx context.Context) {
 	s.renumber()
 	all := make([]seen, len(s.hosts))
@@ -225,8 +225,8 @@ func (s *sampler) note(ctx context.Context) {
 	s.count()
 }
 
-// look notes what is known of the clocks, and returns those that were set since the
-// last time.
+// look records the state of the clocks, and returns an event for each that was set since
+// the last call.
 func (s *sampler) look() (set []record.Event) {
 	now := measure.Now()
 	if by := s.own.look(s.ahead()); by != 0 {

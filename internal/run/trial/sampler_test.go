@@ -15,14 +15,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// told is a machine that says what it is told to.
+// told is a machine with scripted samples.
 type told struct {
 	machine
 	processes map[int]probe.ProcessUsage
 	whole     probe.MachineUsage
 	at        time.Time
-	asked     int // about processes or the machine
-	timed     int // for the time alone
+	asked     int // requests about processes or the machine
+	timed     int // requests for only the time
 }
 
 func (m *told) Sample(_ context.Context, pids []int, whole bool) (host.Sample, error) {
@@ -57,7 +57,7 @@ func rowsOf(s *sampler, t *testing.T) map[string]*record.MachineRow {
 	return all
 }
 
-// A process that has the number of a member which ended is not that member.
+// A process that has the number of an ended member is not that member.
 func TestSamplerKnowsProcessesBeyondTheirNumbers(t *testing.T) {
 	h := telling("here")
 	h.processes[41] = probe.ProcessUsage{Started: 7, UserSeconds: 5}
@@ -79,8 +79,8 @@ func TestSamplerKnowsProcessesBeyondTheirNumbers(t *testing.T) {
 	}
 }
 
-// Other programs are those that no member started, on whatever host of the machine
-// it is; those of one name are one.
+// Other programs are those that no member started on any host of the machine. Processes of
+// the same name share a row.
 func TestSamplerTellsOtherPrograms(t *testing.T) {
 	here, there := telling("here"), telling("there")
 	beside := telling("here")
@@ -99,13 +99,13 @@ func TestSamplerTellsOtherPrograms(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
-	if len(all) != 5 { // the generator and the two machines beside
+	if len(all) != 5 { // the generator, the two machines and their programs
 		t.Errorf("%d rows", len(all))
 	}
 }
 
-// A machine's disks are told apart and together, and its rows carry what sampling
-// took there.
+// A machine's disks have a row each and a total, and its row has the cost of sampling
+// there.
 func TestSamplerTellsDisksAndItsCost(t *testing.T) {
 	h := telling("here")
 	h.whole.Disks = []probe.DiskUsage{{Name: "a", Writes: 3, BusySeconds: 1.5, Flushes: -1}, {Name: "b", Writes: 4, BusySeconds: 1, Flushes: 7}}
@@ -139,7 +139,7 @@ func TestSamplerTellsDisksAndItsCost(t *testing.T) {
 	}
 }
 
-// A member's data folder is weighed, without more of a processor than it may take.
+// A member's data folder is measured without exceeding its share of a processor.
 func TestSamplerWeighsDataFolders(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "log"), make([]byte, 100_000), 0o600); err != nil {

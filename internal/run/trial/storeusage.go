@@ -11,25 +11,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// storeUsage gathers what the members' processes used, as machines.csv has it
-// and at the window's edges, so that the window's part is known.
+// storeUsage collects the usage of the members' processes at the samples of machines.csv
+// and at the window's edges, to compute the usage in the window.
 type storeUsage struct {
 	mu   sync.Mutex
 	of   map[string]bool // the members' processes, by name: whether on the generator's machine
 	seen map[string][]usedBy
-	// ended is what earlier processes of a name had used when they were sampled
-	// last: a member that was started again begins at 0.
+	// ended holds what earlier processes of a name had used in their last sample: a
+	// restarted member begins at 0.
 	ended map[string]usedBy
 }
 
-// usedBy is what a process had used at a time, and what it held.
+// usedBy holds what a process had used at a time, and its memory.
 type usedBy struct {
 	at      time.Time
-	started float64 // in seconds since the machine's boot: which process it was
+	started float64 // seconds after the machine's boot; identifies the process
 	cpu     float64 // seconds since its start
 	rss     int64   // bytes
-	// written is how many bytes it had the system write to disks since its start;
-	// below 0 where the system does not say.
+	// written is the number of bytes that it had the system write to disks since its start;
+	// below 0 if the system does not provide it.
 	written int64
 }
 
@@ -37,14 +37,13 @@ func newStoreUsage(members []cluster.Member) *storeUsage {
 	u := &storeUsage{of: map[string]bool{}, seen: map[string][]usedBy{}, ended: map[string]usedBy{}}
 	for _, m := range members {
 		for _, p := range m.Processes() {
-			u.of[p.Name] = true // newSampler finds out who is not
+			u.of[p.Name] = true // place sets it to false for other machines
 		}
 	}
 	return u
 }
 
-// add takes what processes had used at a time; those that are no member's are
-// left out.
+// add records the usage of processes at a time, and ignores those that are not members'.
 func (u *storeUsage) add(at time.Time, names []string, processes []probe.ProcessUsage) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -56,11 +55,11 @@ func (u *storeUsage) add(at time.Time, names []string, processes []probe.Process
 	}
 }
 
-// since adds what earlier processes of the name used to what one had used.
+// since adds the usage of earlier processes of the name to that of the present one.
 func (u *storeUsage) since(name string, now usedBy) usedBy {
 	before := u.ended[name]
 	if all := u.seen[name]; len(all) > 0 {
-		// Another process begins at 0.
+		// A new process begins at 0.
 		if last := all[len(all)-1]; now.started != last.started || now.cpu+before.cpu < last.cpu {
 			before = last
 			u.ended[name] = last
@@ -73,9 +72,8 @@ func (u *storeUsage) since(name string, now usedBy) usedBy {
 	return now
 }
 
-// between is what all members' processes used from one time to another, and the
-// processor seconds of those on the generator's machine; nil where that is not
-// known of each of them.
+// between returns what all members' processes used between two times, and the processor
+// seconds of those on the generator's machine; nil unless it is known for each of them.
 func (u *storeUsage) between(from, to time.Time) (all *record.StoreUsage, here float64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -105,9 +103,9 @@ func (u *storeUsage) between(from, to time.Time) (all *record.StoreUsage, here f
 	return all, here
 }
 
-// valueAt is a figure of a process at a time between two samples, as if it had
-// changed evenly between them; after the last it is what it was then, because a
-// process that is not seen any more has ended.
+// valueAt returns a process's value at a time between two samples by linear interpolation.
+// After the last sample it returns the last value, because a process that is no longer seen
+// has ended.
 func valueAt(seen []usedBy, at time.Time, of func(*usedBy) float64) float64 {
 	for i := range seen {
 		after := &seen[i]
@@ -124,8 +122,8 @@ func valueAt(seen []usedBy, at time.Time, of func(*usedBy) float64) float64 {
 	return of(&seen[len(seen)-1])
 }
 
-// mostRSS is the most memory that a process held in the samples of a span and
-// those just before and behind it.
+// mostRSS returns the largest memory of a process in the samples of a span and in those
+// just before and after it.
 func mostRSS(seen []usedBy, from, to time.Time) (most int64) {
 	for i, s := range seen {
 		before := s.at.Before(from) && (i+1 == len(seen) || !seen[i+1].at.After(from))

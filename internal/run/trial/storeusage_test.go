@@ -15,12 +15,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// used is what a process has used.
+// used returns the usage of a process.
 func used(user, system float64, rss int64) probe.ProcessUsage {
 	return probe.ProcessUsage{OK: true, UserSeconds: user, SystemSeconds: system, RSS: rss}
 }
 
-// single are members of one process.
+// single returns members with one process each.
 func single(names ...string) (out []cluster.Member) {
 	for _, name := range names {
 		out = append(out, cluster.Member{Process: cluster.Process{Name: name}})
@@ -28,8 +28,8 @@ func single(names ...string) (out []cluster.Member) {
 	return out
 }
 
-// What the store used is the sum of its processes' between the window's edges:
-// the generator, the warm-up and the drain are not in it.
+// The store's usage is the sum over its processes between the window's edges, without the
+// generator, the warm-up and the drain.
 func TestStoreUsageIsTheWindows(t *testing.T) {
 	u := newStoreUsage(single("m1", "m2"))
 	add := func(second float64, of ...probe.ProcessUsage) {
@@ -42,19 +42,19 @@ func TestStoreUsageIsTheWindows(t *testing.T) {
 	add(3, used(13, 1.5, 250), used(21, 2.5, 1000), used(8, 8, 1<<30))
 	add(3.5, used(13.5, 1.5, 260), used(21, 2.5, 1000)) // closed
 	add(4, used(99, 1.5, 8000), used(99, 2.5, 8000), used(9, 9, 1<<30))
-	u.of["m2"] = false // it is on another machine
+	u.of["m2"] = false // on another machine
 	got, here := u.between(at(1.5), at(3.5))
 	if got == nil || math.Abs(got.CPUSeconds-(2.5+1.25)) > 1e-9 || math.Abs(here-2.5) > 1e-9 || got.MaxRSSBytes != 300+1001 {
 		t.Errorf("%+v", got)
 	}
-	// Without samples at the edges, as evenly as between those around them.
+	// Without samples at the edges, the usage is interpolated.
 	if got, _ := u.between(at(2.25), at(2.75)); got == nil || math.Abs(got.CPUSeconds-(0.5+0.5)) > 1e-9 || got.MaxRSSBytes != 300+1001 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// What the members wrote, and by how much their memory grew, is of the window, too;
-// what the system does not say of one is not known of all.
+// Written bytes and the growth of memory are those of the window. If one process's written
+// bytes are unknown, so is the sum.
 func TestStoreUsageHasWhatWasWritten(t *testing.T) {
 	u, names := newStoreUsage(single("m1", "m2")), []string{"m1", "m2"}
 	wrote := func(rss, written int64) probe.ProcessUsage {
@@ -67,7 +67,7 @@ func TestStoreUsageHasWhatWasWritten(t *testing.T) {
 		u.add(at(float64(second)), names, []probe.ProcessUsage{wrote(1000+100*s, 5000*s), wrote(1000-50*s, 1<<40+s)})
 	}
 	got, _ := u.between(at(1.5), at(4))
-	if got == nil || got.WrittenBytes == nil || *got.WrittenBytes != 12_503 || got.GrowthRSSBytes != 125 { // 2.5 s; the half byte is rounded
+	if got == nil || got.WrittenBytes == nil || *got.WrittenBytes != 12_503 || got.GrowthRSSBytes != 125 { // 2.5 s; the half byte is rounded up
 		t.Errorf("%+v", got)
 	}
 	u.add(at(6), names, []probe.ProcessUsage{wrote(1, 1<<40), wrote(1, -1)})
@@ -76,8 +76,8 @@ func TestStoreUsageHasWhatWasWritten(t *testing.T) {
 	}
 }
 
-// Databases grew by what their sizes, as the members stated them at the window's
-// edges or soon after, differ.
+// The growth of the databases is the difference of their sizes reported at or soon after
+// the window's edges.
 func TestDatabaseGrowth(t *testing.T) {
 	size := func(second, bytes float64) sized { return sized{at(second), bytes} }
 	m1, m2 := &scraped{sizes: []sized{size(0, 100), size(1.1, 110), size(2, 200), size(4, 500)}}, &scraped{sizes: []sized{size(1, 70), size(3.5, 50)}}
@@ -99,8 +99,8 @@ func TestDatabaseGrowth(t *testing.T) {
 	}
 }
 
-// A member that ended used nothing more; one that was never seen, or not before
-// the window, makes the sum unknown, and so does a cluster that runs elsewhere.
+// An ended member used nothing more. The sum is unknown if a member was never sampled, or
+// not before the window, or if the cluster runs elsewhere.
 func TestStoreUsageIsKnownOfAllOrNotAtAll(t *testing.T) {
 	u, names := newStoreUsage(single("m1", "m2")), []string{"m1", "m2"}
 	u.add(at(0), names, []probe.ProcessUsage{used(1, 0, 100), used(1, 0, 100)})
@@ -128,11 +128,11 @@ func TestStoreUsageIsKnownOfAllOrNotAtAll(t *testing.T) {
 	}
 }
 
-// machine is a host that says of itself what it is told to.
+// machine is a host with a scripted description.
 type machine struct {
 	*host.Local
 	about   host.Description
-	sampled [][]int // the processes that were asked for
+	sampled [][]int // the processes of each request
 }
 
 func (m *machine) Describe(context.Context) (host.Description, error) { return m.about, nil }
@@ -142,19 +142,19 @@ func (m *machine) Sample(ctx context.Context, pids []int, whole bool) (host.Samp
 	return m.Local.Sample(ctx, pids, whole)
 }
 
-// another is a machine with a name of its own.
+// another returns a machine with a different name.
 func another(name string, now func() time.Time) *machine {
 	m := &machine{Local: host.NewLocal(now, nil)}
 	m.about.Place, m.about.Machine.Name = host.Place{Machine: name, Boot: name}, name
 	return m
 }
 
-// runningOn is a member whose process is this one.
+// runningOn returns a member whose process is this one.
 func runningOn(h host.Host, name string) cluster.Member {
 	return cluster.Member{Host: h, Process: cluster.Process{Name: name, PID: os.Getpid()}}
 }
 
-// stepping is a clock that is a second later each time.
+// stepping returns a clock that advances by a second at each call.
 func stepping() func() time.Time {
 	second := -1.0
 	return func() time.Time { second++; return at(second) }
@@ -172,8 +172,8 @@ func sampling(t *testing.T, generator *machine, members ...cluster.Member) *samp
 	return s
 }
 
-// The sampler's own rows and its samples at the window's edges both count, and
-// its own process does not.
+// Both the sampler's rows and its samples at the window's edges count. Its own process does
+// not.
 func TestSamplerGathersWhatTheStoreUsed(t *testing.T) {
 	h := another("a", nil)
 	s := sampling(t, h, runningOn(h, "m1"))
@@ -191,15 +191,15 @@ func TestSamplerGathersWhatTheStoreUsed(t *testing.T) {
 	}
 }
 
-// Each host is asked for its own processes, and each machine has one row, also
-// where two hosts are one machine.
+// Each host is asked for its own processes, and each machine has one row, even if two hosts
+// are on one machine.
 func TestSamplerAsksEachHost(t *testing.T) {
 	here, there := another("here", nil), another("there", nil)
 	beside := another("here", nil)
 	s := sampling(t, here, runningOn(there, "m1"), runningOn(beside, "m2"), runningOn(there, "m3"))
 	var names []string
 	for _, row := range s.rows(t.Context()) {
-		if kind := row.Kind(); kind != record.DiskRow && kind != record.ProgramRow { // those that this machine happens to have
+		if kind := row.Kind(); kind != record.DiskRow && kind != record.ProgramRow { // which depend on this machine
 			names = append(names, row.Name)
 		}
 	}

@@ -1,7 +1,7 @@
-// Package trial conducts one trial: preload, warm up, measure, drain, record.
+// Package trial conducts one trial: preload, warm-up, measurement, drain, record.
 //
-// It does not know whether the cluster was started by us or ran already, nor
-// on which machine.
+// It does not depend on whether quorumbench started the cluster, nor on which machine it
+// runs.
 package trial
 
 import (
@@ -18,65 +18,62 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Trial is one trial to be conducted.
+// Trial is a trial to conduct.
 type Trial struct {
-	Spec    scenario.Trial // its rate is known by now
+	Spec    scenario.Trial // its rate is fixed by now
 	Cluster Cluster
 	Worker  load.Worker
 	Writer  *record.Writer
-	Host    host.Host        // on which the generator runs, which is this process
-	Machine *measure.Machine // the generator's
-	Sources []Source         // the scenario's hosts that it uses, where some have clocks of their own
+	Host    host.Host        // runs the generator, which is this process
+	Machine *measure.Machine // of the generator
+	Sources []Source         // the scenario's hosts that it uses, if some have other clocks
 	Tool    string           // version
-	// Server is what members of a rolling upgrade to a server are started from.
+	// Server returns the server that the members of a rolling upgrade are started from.
 	Server func(to string) (cluster.Server, error)
-	// Progress gets how the trial goes, from one goroutine at a time.
+	// Progress receives the trial's progress, from one goroutine at a time.
 	Progress func(Progress)
 	// Second gets every second that is recorded, which it only reads, from
 	// one goroutine. Nil for nobody.
 	Second func(*measure.Second)
-	// Replayed is asked after the load what came of a recording that it replays; nil
-	// where it replays none.
+	// Replayed returns the results of replaying a recording; it is called after the load. It
+	// is nil if nothing is replayed.
 	Replayed func() *record.Replay
-	// CheckAnswers checks the answers where the load asks for it.
+	// CheckAnswers checks the responses if the load asks for it.
 	CheckAnswers CheckAnswers
-	// NoSpace is set by Run where a load on a running cluster was stopped because the store
-	// had no space left.
+	// NoSpace is set by Run if a load on a running cluster was stopped because the store had
+	// no space left.
 	NoSpace error
-	// Unrecorded is set by Run to what was measured where the record of it could not be
-	// written.
+	// Unrecorded is set by Run to the result if it could not be recorded.
 	Unrecorded *record.Trial
 
-	logs  logs // followed while it runs
-	loops int  // event loops of the worker
-	// userNotes say that the cluster does not check the user that was given.
+	logs  logs // followed during the trial
+	loops int  // number of the worker's event loops
+	// userNotes report that the cluster does not check the given user.
 	userNotes []string
 }
 
-// Cluster is what is under test.
+// Cluster is the cluster under test.
 type Cluster struct {
 	ID    string // in the record
 	Store store.Store
 	cluster.Running
 	Durability *record.Durability
-	// Guard protects what is in a cluster that ran before; nil for one that we started.
+	// Guard protects the data in a running cluster; nil if quorumbench started the cluster.
 	Guard *guard.Guard
-	// Shared says whether members run on the generator's machine; nil if that
-	// is not known.
+	// Shared reports whether members run on the generator's machine; nil if unknown.
 	Shared *bool
-	// Beside are the processes of members of a cluster that ran before, which were found
-	// on the generator's machine. Unfound says why those of some are not known.
+	// Beside holds the members' processes of a running cluster that were found on the
+	// generator's machine. Unfound says why some of them are unknown.
 	Beside  []int
 	Unfound string
 }
 
-// attached reports whether the cluster ran before: it may have more members than
-// its Access names, and its own word for where they are is asked when the target
-// needs it.
+// attached reports whether the cluster ran before the trial. It may have more members than
+// Access names; they are asked for their addresses if the target needs them.
 func (c *Cluster) attached() bool { return len(c.Members()) == 0 }
 
-// names are the members' names by endpoint, where we gave them: logs and
-// processes have them, whatever the store calls its members.
+// names returns the members' names by endpoint as quorumbench gave them. Logs and processes
+// have these names, whatever the store calls its members.
 func (c *Cluster) names() map[string]string {
 	out := map[string]string{}
 	for _, m := range c.Members() {
@@ -85,16 +82,16 @@ func (c *Cluster) names() map[string]string {
 	return out
 }
 
-// Progress is how a trial goes.
+// Progress describes the progress of a trial.
 type Progress struct {
 	Stage     string // preloading, connecting, warmup, measured, draining, cleaning up
 	PerSecond float64
-	P99       float64 // nanoseconds; 0: not supported
+	P99       float64 // nanoseconds; 0: unknown
 	Errors    uint64
 	InFlight  int64
 	Ended     uint64 // operations ended since the window was seen open
-	Done      uint64 // of those, succeeded
-	// InWindow is how long ago that was; it stops when the window closes.
+	Done      uint64 // of these, the successful ones
+	// InWindow is the time since the window was seen open; it stops when the window closes.
 	InWindow time.Duration
 }
 
@@ -104,9 +101,9 @@ func (t *Trial) report(p Progress) {
 	}
 }
 
-// assigned is the load at the given endpoints. Certificates and passwords stay
-// where the scenario says they are; of a cluster that we started there is that of its
-// authority, if its members speak TLS.
+// assigned returns the load for the given endpoints. Certificates and passwords remain
+// where the scenario says they are. For a cluster with TLS that quorumbench started, the
+// assignment contains its certificate authority.
 func (t *Trial) assigned(endpoints []string) *load.Assignment {
 	a := &load.Assignment{Load: t.Spec.Load, Store: t.Spec.Cluster.Store, Endpoints: endpoints, Confined: t.Cluster.Guard != nil}
 	if t.Spec.Cluster.Attach != nil {
@@ -120,6 +117,6 @@ func (t *Trial) assigned(endpoints []string) *load.Assignment {
 	return a
 }
 
-// CheckAnswers checks the history in the given files. progress gets, from one
-// goroutine, how many operations were read in how manieth reading.
+// CheckAnswers checks the history in the given files. progress is called from one goroutine
+// with the number of the reading pass and the operations read in it.
 type CheckAnswers func(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Answers, error)

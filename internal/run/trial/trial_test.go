@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// member:2 is the second endpoint of the command line if that names them all.
+// member:2 is the second endpoint on the command line if all members are given there.
 func TestMembersAreNumberedAsGiven(t *testing.T) {
 	all := []string{"h:1", "h:2", "h:3"}
 	for _, test := range []struct{ given, want []string }{
@@ -21,7 +21,7 @@ func TestMembersAreNumberedAsGiven(t *testing.T) {
 	}
 }
 
-// The throughput that is told while a trial runs falls to 0 in a stall.
+// The throughput displayed during a trial falls to 0 in a stall.
 func TestMeterSeesAStall(t *testing.T) {
 	var m meter
 	at := time.Unix(0, 0)

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// tryOperations sends one operation of each form that the load needs to a cluster that ran
-// before, on a key of the load's own, and removes what they wrote: what the servers refuse
-// is said before anything of the load is written.
+// tryOperations sends one operation of each form that the load needs to a running cluster,
+// on keys made for this, and removes these keys. A refusal is thus reported before the load
+// writes anything.
 func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *members) (err error) {
 	l, can := &t.Spec.Load, t.Cluster.Store.Capabilities()
 	if t.Cluster.Guard == nil || t.ofScript() {
@@ -39,13 +39,13 @@ func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *member
 	for i := range ops {
 		op := &ops[i]
 		keys := load.ProbeKeys(op)
-		if len(keys) > 0 && stuck { // the key would stay
+		if len(keys) > 0 && stuck { // the key could not be removed
 			continue
 		}
 		for _, key := range keys {
 			written[key] = true
 		}
-		// Rights to keys without a prefix may be those to the load's own keys alone.
+		// The user may have rights to only the load's own keys if these have no prefix.
 		if err := asks.Try(ctx, op); err != nil && (guard.Prefixed(l.Prefix) || !guard.Denied(err)) {
 			return refusedOperation(op, err)
 		}
@@ -53,7 +53,7 @@ func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *member
 	return nil
 }
 
-// refusedOperation says that the servers do not do what the load needs.
+// refusedOperation returns an error that names the operation that the servers refuse.
 func refusedOperation(op *store.Op, why error) error {
 	what := op.Kind.String()
 	if op.Consistency != kv.None {
@@ -62,7 +62,7 @@ func refusedOperation(op *store.Op, why error) error {
 	return fmt.Errorf("the load needs the operation %s, and %w; nothing of the load was written", what, why)
 }
 
-// removeProbes removes the keys that probes have written, also where the trial ends.
+// removeProbes removes the keys that the probes have written, even if the trial ends.
 func removeProbes(asks *guard.Client, written map[string]bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTry)
 	defer cancel()
@@ -74,8 +74,8 @@ func removeProbes(asks *guard.Client, written map[string]bool) error {
 	return nil
 }
 
-// tryLease grants one lease where the load's operations need leases, and returns what ends
-// it again.
+// tryLease grants one lease if the load's operations need leases, and returns a function
+// that revokes it.
 func (t *Trial) tryLease(ctx context.Context, m *members) (lease load.Lease, end func(), err error) {
 	end = func() {}
 	l := &t.Spec.Load
@@ -95,6 +95,6 @@ func (t *Trial) tryLease(ctx context.Context, m *members) (lease load.Lease, end
 	return lease, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), revokeTimeout)
 		defer cancel()
-		_ = leaser.Revoke(ctx, granted) // else it ends by itself soon
+		_ = leaser.Revoke(ctx, granted) // otherwise it expires soon
 	}, err
 }

@@ -5,11 +5,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// observed is the part of a trial's observations that the workers report. store
-// is what all members used in the window, nil if that is not known, and here the
-// processor seconds of those on this machine, which is called so: what other
-// programs used is not known of another one. Of several machines the shares are
-// those of the worst.
+// observed returns the part of a trial's observations that the workers report. store is the
+// usage of all members in the window, nil if unknown, and here the processor seconds of
+// those on this machine, whose name is machine: for other machines, the usage of other
+// programs is unknown. With several machines, the shares are those of the worst.
 func observed(workers []load.Usage, store *record.StoreUsage, here *float64, machine string) record.Observed {
 	o := record.Observed{Store: store}
 	type process struct {
@@ -24,7 +23,7 @@ func observed(workers []load.Usage, store *record.StoreUsage, here *float64, mac
 		}
 		p := process{u.Machine, u.Process}
 		if seen[p] {
-			continue // two workers of one process count it both
+			continue // two workers of one process report the same usage
 		}
 		seen[p] = true
 		used[u.Machine] += u.CPUSeconds
@@ -41,9 +40,9 @@ func observed(workers []load.Usage, store *record.StoreUsage, here *float64, mac
 	return o
 }
 
-// divideMachine divides the processor time of a worker's machine, of which workers
-// and members used a part. Its clock ticks a hundred times a second, so that what is
-// left for other programs can come out below 0.
+// divideMachine divides the processor time of a worker's machine, of which workers and
+// members used a part. Its clock ticks only 100 times per second, so the remainder for
+// other programs can be negative.
 func divideMachine(o *record.Observed, u *load.Usage, ours float64, known bool) {
 	if u.System == nil || u.System.Total() <= 0 {
 		return

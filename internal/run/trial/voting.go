@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// needsVote reports whether the load is one that members without a vote do not get
-// unless they were asked for by number: it does more than read locally.
+// needsVote reports whether the load should avoid members without a vote, unless their
+// numbers were given: it does more than local reads, or the member cannot serve these.
 func (t *Trial) needsVote() bool {
 	l, without := &t.Spec.Load, t.Cluster.Store.Capabilities().NonVoters
 	if !l.ReadsLocally() {
@@ -19,9 +19,8 @@ func (t *Trial) needsVote() bool {
 	return !without.Forwards && (!without.Reads || l.Scan.Streamed || t.Cluster.Access().User != "")
 }
 
-// aims returns the endpoints that the load goes to, and in voters those that what
-// prepares it goes to where that is elsewhere. The error says which members cannot
-// serve the load.
+// aims returns the endpoints that the load goes to. voters are the endpoints for its
+// preparation, if they differ. The error says which members cannot serve the load.
 func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 	target, needs, without := t.Spec.Load.Target, t.needsVote(), t.Cluster.Store.Capabilities().NonVoters
 	if endpoints, err = m.targets(target, needs); err != nil {
@@ -55,7 +54,7 @@ func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 	return endpoints, voters, nil
 }
 
-// hiddenNotes says what the user may not know of the members.
+// hiddenNotes returns notes about members that the user is not permitted to see.
 func (m *members) hiddenNotes() (notes []string) {
 	for _, e := range m.everybody() {
 		if e.Hidden == "" {
@@ -68,7 +67,8 @@ func (m *members) hiddenNotes() (notes []string) {
 	return notes
 }
 
-// voteNotes names the members without a vote, and says what they had of the load.
+// voteNotes returns notes that name the members without a vote and say which part of the
+// load they served.
 func (t *Trial) voteNotes(m *members, endpoints []string) (notes []string) {
 	for _, e := range m.withoutVote() {
 		what := "the load went to members that have one"

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// How often the trial's progress is reported, and how soon members are asked
-// again for what they do not agree on yet.
+// How often the trial's progress is reported, and how soon members that disagree are asked
+// again.
 const (
 	progressEvery = 250 * time.Millisecond
 	askEvery      = 100 * time.Millisecond
 )
 
-// pause waits, and reports false when ctx ended meanwhile.
+// pause waits for d, and returns false if ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -24,5 +24,5 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// statusTimeout bounds asking a cluster how it is.
+// statusTimeout bounds a request for a cluster's status.
 const statusTimeout = 3 * time.Second

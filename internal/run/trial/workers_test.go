@@ -19,8 +19,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// A trial cannot tell which workers it has: its record is whole with one in this
-// process, with one behind a pipe, and with two of either kind.
+// A trial's record is complete with one worker in this process, with one that is connected
+// by a pipe, and with two of either kind.
 func TestATrialWithAnyWorkers(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	local := func() load.Worker {
