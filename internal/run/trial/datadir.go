@@ -22,7 +22,7 @@ func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
 	case err != nil:
 		return nil, []string{err.Error()}
 	}
-	f := all[0] // all folders are on one device
+	f := all[0] // one folder is on one device
 	d := &record.DataDir{Path: attach.DataDir, Durability: record.Durability{
 		FdatasyncP50NS: int64(f.P50.NS), Fdatasyncs: f.Count, FileSystem: f.FileSystem, Volatile: !f.Durable,
 	}}

@@ -22,9 +22,9 @@ const (
 // elections holds the elections during a load, each once.
 type elections struct {
 	mu     sync.Mutex
-	logged []election // seen in the status and not in a log yet
-	seen   []election // seen in the status only
-	kept   []election // by asking, which no log has
+	logged []election // reported by logs
+	seen   []election // seen in the status and not in a log yet
+	kept   []election // seen in the status only
 }
 
 // election is an election as one source reports it.

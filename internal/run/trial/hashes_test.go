@@ -16,7 +16,7 @@ type hasher struct {
 	told   [][]store.MemberHash
 	err    error
 	behind int    // number of requests that find a member behind
-	cancel func() // called with the first question; nil for nothing
+	cancel func() // called in the first request; may be nil
 }
 
 func (h *hasher) Hash(context.Context) ([]store.MemberHash, error) {

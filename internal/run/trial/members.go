@@ -50,7 +50,7 @@ func (m *members) ask(ctx context.Context) ([]cluster.Change, error) {
 		return nil, err
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return nil, ctx.Err() // who has not answered was not given the time
+		return nil, ctx.Err() // the members were not given the full time
 	}
 	m.mu.Lock()
 	m.version = cmp.Or(status.Version, m.version)

@@ -33,31 +33,33 @@ type scrapes struct {
 	running sync.WaitGroup
 }
 
-// scraped is one member. It belongs to one goroutine at a time.
+// scraped is one scraped member. Only one goroutine at a time uses it.
 type scraped struct {
 	member  store.Member
 	beside  load.Worker
 	access  store.Access
 	out     *record.TrialWriter
-	size    func(endpoint string) int64 // of its database, as it stated last; 0: not known
-	scraper *signals.Scraper            // nil: the store's members report nothing
-	connect bool                        // time TCP connections to it, too
+	size    func(endpoint string) int64 // database size in its last status; 0: unknown
+	scraper *signals.Scraper            // nil: the store's members report no metrics
+	connect bool                        // also time TCP connections to it
 	edges   chan struct{}               // the window opened or closed
-	// quickest is its quickest answer, which is what an answer costs it: 0 until it gave
-	// one. A slow one can be the machine's, and then the next one matters.
+	// quickest is the time of its quickest answer, which estimates what an answer costs the
+	// member; 0 until there was one. A slow answer may be the machine's fault, and then the
+	// next sample matters.
 	quickest time.Duration
 	last     record.StoreRow
 	sizes    []sized
 }
 
-// newScrapes returns the scrapes of all members that can be asked for something.
+// newScrapes returns the scrapes of all members that can be scraped or connected to.
 func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
 	s := &scrapes{quit: func() {}}
 	for _, e := range m.scraped() {
 		one := &scraped{
 			member: e, beside: t.Worker, access: t.Cluster.Access(), out: out, size: m.size,
-			// Whether a network is between us and members of our own, we know; nor is one
-			// timed by connections that others make for us.
+			// Only connections to members of a running cluster are timed: the network to those
+			// that quorumbench started is known. Connections that another host makes for us
+			// are not timed either.
 			connect: t.Cluster.attached() && t.Cluster.Access().Dial == nil, edges: make(chan struct{}, 1),
 		}
 		one.scraper, _ = signals.NewScraper(t.Cluster.Store, t.Cluster.Access(), e.Endpoint)
@@ -68,7 +70,7 @@ func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
 	return s
 }
 
-// begin asks every member again and again until stop.
+// begin asks every member repeatedly until stop.
 func (s *scrapes) begin() {
 	ctx, quit := context.WithCancel(context.Background())
 	s.quit = quit
@@ -82,7 +84,7 @@ func (s *scrapes) stop() {
 	s.running.Wait()
 }
 
-// close ends the connections.
+// close closes the connections.
 func (s *scrapes) close() {
 	for _, m := range s.members {
 		if m.scraper != nil {
@@ -91,7 +93,7 @@ func (s *scrapes) close() {
 	}
 }
 
-// all asks all members at once, for a row each.
+// all asks all members at once and records a row for each.
 func (s *scrapes) all(within time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -102,12 +104,12 @@ func (s *scrapes) all(within time.Duration) {
 	wg.Wait()
 }
 
-// edge asks for a row now. It is called from the load's loops.
+// edge requests a row now. The load's loops call it.
 func (s *scrapes) edge() {
 	for _, m := range s.members {
 		select {
 		case m.edges <- struct{}{}:
-		default: // one is asked for already
+		default: // one is already requested
 		}
 	}
 }
@@ -134,7 +136,7 @@ func (m *scraped) run(ctx context.Context) {
 	}
 }
 
-// pause is the time from a row that took so long to the next one.
+// pause returns the time from a row that took the given time to the next one.
 func (m *scraped) pause(took time.Duration) time.Duration {
 	if m.scraper != nil && m.quickest == 0 {
 		return scrapeSeldom
@@ -142,7 +144,7 @@ func (m *scraped) pause(took time.Duration) time.Duration {
 	return max(scrapeEvery-took, (scrapeShare-1)*m.quickest)
 }
 
-// row asks the member and records its answer, or that there was none.
+// row asks the member and records its answer or its failure.
 func (m *scraped) row(ctx context.Context) {
 	r := record.StoreRow{Name: cmp.Or(m.member.Name, m.member.Endpoint), Endpoint: m.member.Endpoint}
 	if m.connect {

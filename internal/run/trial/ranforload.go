@@ -37,7 +37,7 @@ func (s *sampler) ranForLoad(opened, closed time.Time, waited []int64) *float64 
 }
 
 // forLoad returns a lower bound of the share of a span in which every processor ran a
-// process of ours or of the members, or served an interrupt. It assumes that idle, stolen
+// process of quorumbench or of the members, or served an interrupt. It assumes that idle, stolen
 // and foreign time never overlapped on two processors. A span without samples gets the
 // value of the whole window.
 func (u *machineUse) forLoad(from, to, opened, closed time.Time) float64 {

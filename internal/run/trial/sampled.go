@@ -41,11 +41,12 @@ type sampled struct {
 	weighed   time.Time // the time before which folders are not measured again
 	// ours holds all of our process groups on the machine.
 	ours *[]int
-	// beside holds our processes on the machine that other host entries sample, so that they
-	// do not count as other programs.
+	// This field holds our processes on the machine that other host entries sample, so that
+	// they do not count as other programs.
 	beside []int
-	// sees are the hosts whose processes are sampled here, because it sees of them what
-	// they would: itself, first, and others; nil where another one sees it.
+	// sees holds the indexes of the hosts whose processes are sampled through this one,
+	// because both see the same processes: itself first, then others. It is nil if another
+	// host samples this one's processes.
 	sees []int
 	// network names the row of its network if that is not its machine's. tells is true for
 	// the host that makes this row.

@@ -32,8 +32,8 @@ type Trial struct {
 	Server func(to string) (cluster.Server, error)
 	// Progress receives the trial's progress, from one goroutine at a time.
 	Progress func(Progress)
-	// Second gets every second that is recorded, which it only reads, from
-	// one goroutine. Nil for nobody.
+	// Second receives every recorded second, from one goroutine, and must not modify it. It
+	// may be nil.
 	Second func(*measure.Second)
 	// Replayed returns the results of replaying a recording; it is called after the load. It
 	// is nil if nothing is replayed.
