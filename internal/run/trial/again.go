@@ -68,7 +68,7 @@ func (t *Trial) withoutDead(ctx context.Context, a *load.Assignment, m *members,
 		return nil
 	}
 	m.close()
-	t.findBeside(ctx, again)
+	t.findLocalMembers(ctx, again)
 	a.Endpoints, a.Voters, a.Members = now.Endpoints, now.Voters, now.Members
 	return again
 }

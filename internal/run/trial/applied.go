@@ -46,7 +46,7 @@ func (m *members) catchUp(ctx context.Context, slow func()) (behind map[int]bool
 		}
 		behind = map[int]bool{}
 		for i := range m.status().Members {
-			if newest == 0 || !has(ctx, applier, i, newest) {
+			if newest == 0 || !hasApplied(ctx, applier, i, newest) {
 				behind[i] = true
 			}
 		}
@@ -70,8 +70,8 @@ func (m *members) ended(ctx context.Context, these map[int]bool) bool {
 	return true
 }
 
-// has reports whether a member has applied all writes up to a revision.
-func has(ctx context.Context, a store.Applier, i int, revision int64) bool {
+// hasApplied reports whether a member has applied all writes up to a revision.
+func hasApplied(ctx context.Context, a store.Applier, i int, revision int64) bool {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	applied, err := a.Applied(ctx, i)

@@ -38,7 +38,7 @@ func (l *lagging) Role(_ context.Context, i int) store.Member {
 // A check waits for a member that lacks an acknowledged write: with Consul, up to a minute
 // after a partition was healed. It waits no longer than a restart for a member that has
 // ended.
-func TestMembersThatCatchUpLateAreAwaited(t *testing.T) {
+func TestWaitsForMembersThatCatchUpLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		after         time.Duration
 		gone          bool

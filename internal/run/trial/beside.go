@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// findBeside finds the members of a running cluster on the generator's machine, by the
+// findLocalMembers finds the members of a running cluster on the generator's machine, by the
 // processes that listen at the given endpoints and at those that the members name.
-func (t *Trial) findBeside(ctx context.Context, m *members) {
+func (t *Trial) findLocalMembers(ctx context.Context, m *members) {
 	c := &t.Cluster
 	if _, apart := t.Host.(host.Clocked); apart || !c.attached() {
 		return
@@ -26,11 +26,11 @@ func (t *Trial) findBeside(ctx context.Context, m *members) {
 			endpoints = append(endpoints, e)
 		}
 	}
-	c.addBeside(endpoints, probe.FindServers(ctx, endpoints))
+	c.recordLocalMembers(endpoints, probe.FindServers(ctx, endpoints))
 }
 
-// addBeside records the servers found at the endpoints.
-func (c *Cluster) addBeside(endpoints []string, found []probe.Server) {
+// recordLocalMembers records the servers found at the endpoints.
+func (c *Cluster) recordLocalMembers(endpoints []string, found []probe.Server) {
 	c.Beside, c.Unfound = nil, ""
 	var unseen, forwarded []string
 	for i, l := range found {
@@ -52,21 +52,21 @@ func (c *Cluster) addBeside(endpoints []string, found []probe.Server) {
 	case len(unseen) > 0:
 		c.Unfound = fmt.Sprintf("The address %s is one of this machine's, and the system does not show which process listens there: %s. Root sees it.", strings.Join(unseen, ", "), effect)
 	case len(forwarded) > 0:
-		c.Unfound = fmt.Sprintf("The address %s is one of this machine's, and the program there passes on what it receives: %s.", strings.Join(forwarded, ", "), effect)
+		c.Unfound = fmt.Sprintf("The address %s is one of this machine's, and the program there forwards what it receives: %s.", strings.Join(forwarded, ", "), effect)
 	}
 }
 
-// unfound returns the note about members on the generator's machine whose processes are
+// unfoundNotes returns the note about members on the generator's machine whose processes are
 // unknown.
-func (c *Cluster) unfound() []string {
+func (c *Cluster) unfoundNotes() []string {
 	if c.Unfound == "" {
 		return nil
 	}
 	return []string{c.Unfound}
 }
 
-// besides returns the processes that were found, by name. They have no row.
-func (c *Cluster) besides() map[string]int {
+// localProcesses returns the processes that were found, by name. They have no row.
+func (c *Cluster) localProcesses() map[string]int {
 	all := map[string]int{}
 	if c.Unfound == "" { // otherwise members that were not found would count as other programs
 		for _, pid := range c.Beside {

@@ -8,7 +8,7 @@ import (
 )
 
 // R23 needs the processes of attached members, or a note why they are unknown.
-func TestMembersBesideTheGenerator(t *testing.T) {
+func TestFindsMembersOnTheGeneratorsMachine(t *testing.T) {
 	endpoints := []string{"127.0.0.1:2379", "localhost:2379", "192.0.2.1:2379"}
 	here := probe.Server{Here: true, PID: 41, Program: "etcd"}
 	for _, tt := range []struct {
@@ -24,11 +24,11 @@ func TestMembersBesideTheGenerator(t *testing.T) {
 		{"behind a container's port", []probe.Server{{Here: true, PID: 7, Program: "docker-proxy"}, {}, {}}, true, 0, "127.0.0.1:2379 (docker-proxy) is one of this machine's, and the program there passes on"},
 	} {
 		var c Cluster
-		c.addBeside(endpoints, tt.found)
-		if shared := c.Shared != nil && *c.Shared; shared != tt.shared || len(c.besides()) != tt.pids {
+		c.recordLocalMembers(endpoints, tt.found)
+		if shared := c.Shared != nil && *c.Shared; shared != tt.shared || len(c.localProcesses()) != tt.pids {
 			t.Errorf("%s: %+v", tt.what, c)
 		}
-		if note := strings.Join(c.unfound(), " "); !strings.Contains(note, tt.note) || tt.note == "" && note != "" {
+		if note := strings.Join(c.unfoundNotes(), " "); !strings.Contains(note, tt.note) || tt.note == "" && note != "" {
 			t.Errorf("%s: the note is %q", tt.what, note)
 		}
 	}
@@ -36,14 +36,14 @@ func TestMembersBesideTheGenerator(t *testing.T) {
 
 // The processor time of members that were found does not count as another program's, and
 // they have no rows.
-func TestBesideIsSampled(t *testing.T) {
-	h := telling("here")
+func TestSamplesMembersOnTheGeneratorsMachine(t *testing.T) {
+	h := newScripted("here")
 	h.processes[41] = probe.ProcessUsage{}
 	s, err := newSampler(t.Context(), h, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.addBeside(map[string]int{"member with process 41": 41})
+	s.addLocalMembers(map[string]int{"member with process 41": 41})
 	for range 3 {
 		for _, row := range s.rows(t.Context()) {
 			if strings.Contains(row.Name, "member") {

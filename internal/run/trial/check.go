@@ -165,7 +165,7 @@ func (h *historian) sharesDisk() bool {
 func (h *historian) check(ctx context.Context) (*record.Answers, error) {
 	h.t.report(Progress{Stage: "checking the answers"})
 	if h.t.CheckAnswers == nil {
-		return nil, fmt.Errorf("there is nobody to check the history")
+		return nil, fmt.Errorf("the trial has no checker of its history")
 	}
 	return h.t.CheckAnswers(ctx, h.paths, func(_ int, operations uint64) {
 		h.t.report(Progress{Stage: "checking the answers", Done: operations})
@@ -221,7 +221,7 @@ func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assign
 		}
 		read := record.ReadMember{Endpoint: endpoint}
 		if behind[i] {
-			read.Failure = fmt.Sprintf("it did not show within %v that it has all that was acknowledged", waited.Round(time.Second))
+			read.Failure = fmt.Sprintf("it did not confirm within %v that it has every acknowledged write", waited.Round(time.Second))
 			all = append(all, read)
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 
 // If the key space is larger than the load, the written keys are known, however the writes
 // ended. Otherwise the result is nil.
-func TestWrittenKeysAreKnown(t *testing.T) {
+func TestCollectsWrittenKeys(t *testing.T) {
 	for _, test := range []struct {
 		keys uint64
 		want []uint64

@@ -55,7 +55,7 @@ func cleanerOf(t *testing.T, cleanup scenario.Cleanup) *cleaner {
 
 // A clean-up that runs out of time is reported, together with the error of an interrupted
 // trial.
-func TestFailedCleanUpIsReported(t *testing.T) {
+func TestReportsAFailedCleanUp(t *testing.T) {
 	c := cleanerOf(t, scenario.Cleanup{Keys: true})
 	put(t, c.t, "/check/mine")
 	c.admin, c.patience, c.began = stuck{Admin: c.admin}, time.Second, true
@@ -82,7 +82,7 @@ func (m *maintained) Compact(context.Context) (int64, error) {
 }
 
 // If nothing was written, nothing is compacted.
-func TestNothingIsReclaimedWhereNothingWasWritten(t *testing.T) {
+func TestDoesNotCompactIfNothingWasWritten(t *testing.T) {
 	c := cleanerOf(t, scenario.Cleanup{Keys: true, Compact: true})
 	m := &maintained{Admin: c.admin}
 	c.admin = m
@@ -97,7 +97,7 @@ func TestNothingIsReclaimedWhereNothingWasWritten(t *testing.T) {
 
 // In a store that cannot delete a prefix, the cleaner deletes every key of the load,
 // including those of its warm-up.
-func TestEveryKeyIsSwept(t *testing.T) {
+func TestSweepsEveryKey(t *testing.T) {
 	c := cleanerOf(t, scenario.Cleanup{})
 	c.t.Worker = &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 	c.t.Spec.Load = scenario.Load{

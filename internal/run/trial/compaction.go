@@ -38,7 +38,7 @@ func (w *monitor) compact(ctx context.Context) {
 		case revision > 0:
 			_ = w.out.Event(record.Event{ // an error stays in the writer
 				Time: measure.Now(), Kind: "compaction_asked", Duration: time.Since(began),
-				Text: fmt.Sprintf("quorumbench had the store compact its history up to revision %d", revision),
+				Text: fmt.Sprintf("quorumbench asked the store to compact its history up to revision %d", revision),
 			})
 		}
 	}
@@ -49,7 +49,7 @@ func (w *monitor) notes() []string {
 	if w.uncompacted.times == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d compactions beside the load failed; the first: %s", w.uncompacted.times, w.uncompacted.why)}
+	return []string{fmt.Sprintf("%d compactions during the load failed; the first: %s", w.uncompacted.times, w.uncompacted.why)}
 }
 
 // compactFirst discards the store's history if the load asks for it, so that measuring

@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-func TestShortOfIsOfTheLevelsRead(t *testing.T) {
+func TestShortOfCoversOnlyTheLevelsRead(t *testing.T) {
 	s := kv.Capabilities{ShortOf: map[kv.Consistency]string{kv.Linearizable: "a sync and a read"}}
 	put, get := scenario.Operation{Kind: kv.Put}, scenario.Operation{Kind: kv.Get, Consistency: kv.Linearizable}
 	local := scenario.Operation{Kind: kv.Get, Consistency: kv.Local}

@@ -9,21 +9,21 @@ import (
 // noon is the start time of the elections in these tests.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * 1e9)) }
+func atSecond(seconds float64) time.Time { return noon.Add(time.Duration(seconds * 1e9)) }
 
 // An election that a log reports has the log's time and is counted once, whichever source
 // reports it first.
-func TestTheLogsTimeIsTheElections(t *testing.T) {
+func TestElectionHasTheTimeOfTheLog(t *testing.T) {
 	for name, c := range map[string]struct {
 		log, seen election
 		once      bool
 	}{
-		"by its term":           {election{"m2", 5, 0, at(1), time.Time{}}, election{"m2", 5, 4, at(9), at(8)}, true},
-		"another term":          {election{"m2", 5, 0, at(1), time.Time{}}, election{"m2", 6, 5, at(1.1), at(0)}, false},
-		"by its time":           {election{"m2", 0, 0, at(1), time.Time{}}, election{"m2", 5, 4, at(3), at(0.5)}, true},
-		"another member":        {election{"m3", 0, 0, at(1), time.Time{}}, election{"m2", 5, 4, at(1.1), at(0.5)}, false},
-		"long before":           {election{"m2", 0, 0, at(1), time.Time{}}, election{"m2", 5, 4, at(9), at(8)}, false},
-		"the leader was silent": {election{"m2", 0, 0, at(1), time.Time{}}, election{"m2", 5, 4, at(9), time.Time{}}, true},
+		"by its term":           {election{"m2", 5, 0, atSecond(1), time.Time{}}, election{"m2", 5, 4, atSecond(9), atSecond(8)}, true},
+		"another term":          {election{"m2", 5, 0, atSecond(1), time.Time{}}, election{"m2", 6, 5, atSecond(1.1), atSecond(0)}, false},
+		"by its time":           {election{"m2", 0, 0, atSecond(1), time.Time{}}, election{"m2", 5, 4, atSecond(3), atSecond(0.5)}, true},
+		"another member":        {election{"m3", 0, 0, atSecond(1), time.Time{}}, election{"m2", 5, 4, atSecond(1.1), atSecond(0.5)}, false},
+		"long before":           {election{"m2", 0, 0, atSecond(1), time.Time{}}, election{"m2", 5, 4, atSecond(9), atSecond(8)}, false},
+		"the leader was silent": {election{"m2", 0, 0, atSecond(1), time.Time{}}, election{"m2", 5, 4, atSecond(9), time.Time{}}, true},
 	} {
 		for _, logFirst := range []bool{true, false} {
 			l := &elections{}
@@ -37,16 +37,16 @@ func TestTheLogsTimeIsTheElections(t *testing.T) {
 			if !logFirst {
 				l.addLogged(c.log)
 			}
-			left := l.unlogged(at(100))
+			left := l.unlogged(atSecond(100))
 			if c.once != (len(left) == 0) {
-				t.Errorf("%s: no log tells %+v", name, left)
+				t.Errorf("%s: no log reports %+v", name, left)
 			}
 			want := map[bool]int{true: 1, false: 2}[c.once]
-			if got := l.within(at(0), at(20)); got != want {
+			if got := l.within(atSecond(0), atSecond(20)); got != want {
 				t.Errorf("%s: %d elections, not %d", name, got, want)
 			}
-			if len(l.unlogged(at(200))) > 0 {
-				t.Errorf("%s: told twice", name)
+			if len(l.unlogged(atSecond(200))) > 0 {
+				t.Errorf("%s: reported twice", name)
 			}
 		}
 	}
@@ -56,22 +56,22 @@ func TestTheLogsTimeIsTheElections(t *testing.T) {
 func TestElectionsAreCountedInTheWindow(t *testing.T) {
 	l := &elections{}
 	for _, s := range []float64{1, 2, 3} {
-		l.addLogged(election{member: "m1", at: at(s)})
-		l.see(election{member: "m2", term: uint64(s), at: at(s + 0.5)})
+		l.addLogged(election{member: "m1", at: atSecond(s)})
+		l.see(election{member: "m2", term: uint64(s), at: atSecond(s + 0.5)})
 	}
-	l.unlogged(at(100))
+	l.unlogged(atSecond(100))
 	for _, c := range []struct {
 		from, to float64
 		want     int
 	}{{0, 9, 6}, {1, 3.5, 6}, {1.1, 3.4, 4}, {1.6, 1.9, 0}, {4, 9, 0}} {
-		if got := l.within(at(c.from), at(c.to)); got != c.want {
+		if got := l.within(atSecond(c.from), atSecond(c.to)); got != c.want {
 			t.Errorf("from %v to %v there were %d, not %d", c.from, c.to, got, c.want)
 		}
 	}
 }
 
-func TestWhatWasSeenSaysSo(t *testing.T) {
-	e := election{member: "m2", term: 5, before: 4, at: at(1.5)}
+func TestUnloggedElectionSaysWhenItWasSeen(t *testing.T) {
+	e := election{member: "m2", term: 5, before: 4, at: atSecond(1.5)}
 	event := e.event()
 	if !event.Time.Equal(e.at) || event.Member != "m2" || !strings.HasSuffix(event.Text, "(seen at 12:00:01.500)") {
 		t.Errorf("%+v", event)

@@ -30,7 +30,7 @@ func (w *monitor) followed() cluster.Config {
 // aim sets the generator's term before it runs. at holds the endpoints of its plan.
 func (w *monitor) aim(g driven, at []string) {
 	w.generator, w.aimed = g, at
-	w.term(w.m.leads())
+	w.term(w.m.leaderTerm())
 	w.retarget() // the leader may have changed since the plan was made
 }
 

@@ -12,7 +12,7 @@ func (s *sampler) byHost(from, to time.Time) (all []record.ByHost) {
 		one := &s.sources[i]
 		h := record.ByHost{
 			Name: one.Name, Lost: one.lost, Machine: one.on.machine, CPUs: one.on.use.cpus, Members: one.Members, Load: one.Load,
-			Clock: clockBetween(one.clocks, from, to), SamplingCPUSeconds: tookOf(one.on.cost, from, to),
+			Clock: clockBetween(one.clocks, from, to), SamplingCPUSeconds: costBetween(one.on.cost, from, to),
 		}
 		h.BusyShare, h.StolenShare, h.ForeignShare = one.on.use.shares(from, to)
 		if seen := s.throttled[one.row]; len(seen) > 0 {

@@ -16,7 +16,7 @@ import (
 
 // served is a machine with an agent and a different clock.
 type served struct {
-	*told
+	*scripted
 	clock   host.Clock
 	process int
 }
@@ -24,25 +24,25 @@ type served struct {
 func (s *served) Clock() host.Clock { return s.clock }
 
 func (s *served) Describe(ctx context.Context) (host.Description, error) {
-	d, err := s.told.Describe(ctx)
+	d, err := s.scripted.Describe(ctx)
 	d.Process = s.process
 	return d, err
 }
 
 // serving returns a machine whose agent is process 70.
 func serving(name string) *served {
-	s := &served{told: telling(name), process: 70}
+	s := &served{scripted: newScripted(name), process: 70}
 	s.processes[70] = probe.ProcessUsage{Group: probe.GroupUsage{Throttled: 0}}
 	return s
 }
 
 // If several hosts see the same processes of a machine, one host is asked for all of them,
 // and the cost is divided.
-func TestHostsThatSeeTheSameAreAskedOnce(t *testing.T) {
-	here, one, other, apart, there := telling("here"), serving("here"), serving("here"), serving("here"), serving("a")
-	for i, m := range []*told{here, one.told, other.told, apart.told, there.told} {
+func TestAsksOnceAboutProcessesThatSeveralHostsSee(t *testing.T) {
+	here, one, other, apart, there := newScripted("here"), serving("here"), serving("here"), serving("here"), serving("a")
+	for i, m := range []*scripted{here, one.scripted, other.scripted, apart.scripted, there.scripted} {
 		m.about.View, m.about.Network = "the same", "a network"
-		if m == apart.told {
+		if m == apart.scripted {
 			m.about.Network = "another"
 		}
 		m.whole.CPU.Idle, m.whole.ReceivedBytes = 1, int64(10+i)
@@ -69,7 +69,7 @@ func TestHostsThatSeeTheSameAreAskedOnce(t *testing.T) {
 		t.Errorf("they were asked %v times, and have %d rows", got, len(rows))
 	}
 	if got := [5]int{here.timed, one.timed, other.timed, apart.timed, there.timed}; got != [5]int{0, 1, 1, 0, 0} {
-		t.Errorf("they were asked for the time alone %v times", got)
+		t.Errorf("they were asked only for the time %v times", got)
 	}
 	all, sum := s.byHost(s.cost[0].at, time.Now()), 0.0
 	for i := range s.hosts {
@@ -89,7 +89,7 @@ func TestHostsThatSeeTheSameAreAskedOnce(t *testing.T) {
 // only members has no row for the process that serves it. The usage of other programs is
 // known for each, and the controller's machine is another one.
 func TestHostsThatOnlyGenerateLoad(t *testing.T) {
-	here, gen, db := telling("here"), serving("a"), serving("b")
+	here, gen, db := newScripted("here"), serving("a"), serving("b")
 	db.processes[41] = probe.ProcessUsage{}
 	s, err := newSampler(t.Context(), here, []cluster.Member{{Host: db, Process: cluster.Process{Name: "m1", PID: 41}}},
 		Source{Name: "gen", Host: gen, Load: true}, Source{Name: "db", Host: db, Members: true})
@@ -98,8 +98,8 @@ func TestHostsThatOnlyGenerateLoad(t *testing.T) {
 	}
 	for second := range 5 {
 		x := float64(second)
-		for _, m := range []*told{here, gen.told, db.told} {
-			m.at = at(x)
+		for _, m := range []*scripted{here, gen.scripted, db.scripted} {
+			m.at = atSecond(x)
 		}
 		gen.processes[70] = probe.ProcessUsage{UserSeconds: 0.5 * x, Group: probe.GroupUsage{Throttled: 0.25 * x}}
 		gen.whole = probe.MachineUsage{CPU: probe.SystemCPU{User: 0.75 * x, Steal: 0.25 * x, Idle: x}}
@@ -116,7 +116,7 @@ func TestHostsThatOnlyGenerateLoad(t *testing.T) {
 			t.Fatalf("%+v", rows)
 		}
 	}
-	all := s.byHost(at(1), at(3))
+	all := s.byHost(atSecond(1), atSecond(3))
 	near := func(what string, got *float64, want float64) {
 		if got == nil || math.Abs(*got-want) > 1e-9 {
 			t.Errorf("%s: %v, not %v", what, got, want)
@@ -131,14 +131,14 @@ func TestHostsThatOnlyGenerateLoad(t *testing.T) {
 	if all[0].Name != "gen" || !all[0].Load || all[0].Members || !all[1].Members || all[1].Load || all[1].ThrottledSeconds != nil {
 		t.Errorf("%+v", all)
 	}
-	if late := s.byHost(at(4.5), at(9)); late[0].BusyShare != nil {
-		t.Errorf("what was not sampled is known: %+v", late[0])
+	if late := s.byHost(atSecond(4.5), atSecond(9)); late[0].BusyShare != nil {
+		t.Errorf("unsampled usage is known: %+v", late[0])
 	}
 }
 
 // An agent on a machine that another host samples does not count as another program.
-func TestOurAgentsAreNoOtherPrograms(t *testing.T) {
-	here, gen := telling("here"), serving("here")
+func TestAgentsAreNotOtherPrograms(t *testing.T) {
+	here, gen := newScripted("here"), serving("here")
 	asked := &machine{Local: host.NewLocal(nil, nil), about: here.about}
 	s, err := newSampler(t.Context(), asked, nil, Source{Name: "gen", Host: gen, Load: true})
 	if err != nil {
@@ -165,16 +165,16 @@ func TestSharesOfAMachine(t *testing.T) {
 		now := 0.0
 		for now < 20 {
 			since := now + 100 // since the boot
-			u.add(at(now), &probe.MachineUsage{CPU: probe.SystemCPU{
+			u.add(atSecond(now), &probe.MachineUsage{CPU: probe.SystemCPU{
 				User: of(ours+others) * since, Steal: of(stolen) * since, Idle: (cpus - of(ours+others+stolen)) * since,
 			}})
 			for i := range n {
-				u.use(at(now), string(rune('a'+i)), &probe.ProcessUsage{OK: true, UserSeconds: of(ours) * since / float64(n)})
+				u.use(atSecond(now), string(rune('a'+i)), &probe.ProcessUsage{OK: true, UserSeconds: of(ours) * since / float64(n)})
 			}
 			now += 0.5 + r.Float64()
 		}
 		from := 10 * r.Float64()
-		busy, taken, foreign := u.shares(at(from), at(from+1+5*r.Float64()))
+		busy, taken, foreign := u.shares(atSecond(from), atSecond(from+1+5*r.Float64()))
 		for _, share := range []struct {
 			got  *float64
 			want float64
@@ -197,10 +197,10 @@ func TestAClockOverAWindow(t *testing.T) {
 			asked := second - r.Float64()
 			bound := time.Duration(r.ExpFloat64() * 1e6)
 			off := time.Duration((2*r.Float64() - 1) * float64(bound))
-			seen = append(seen, clockSeen{at(second), host.Clock{Ahead: truth(asked) + off, Bound: bound, At: at(asked)}})
+			seen = append(seen, clockSeen{atSecond(second), host.Clock{Ahead: truth(asked) + off, Bound: bound, At: atSecond(asked)}})
 		}
 		from, to := 5+10*r.Float64(), 40+10*r.Float64()
-		c := clockBetween(seen, at(from), at(to))
+		c := clockBetween(seen, atSecond(from), atSecond(to))
 		for _, one := range []struct {
 			is     record.ClockReading
 			second float64
@@ -213,15 +213,15 @@ func TestAClockOverAWindow(t *testing.T) {
 			t.Fatalf("%+v", c)
 		}
 	}
-	if c := clockBetween(nil, at(0), at(1)); c != nil {
+	if c := clockBetween(nil, atSecond(0), atSecond(1)); c != nil {
 		t.Errorf("%+v", c)
 	}
 }
 
 // A clock that is set causes one event with the host's name.
-func TestAClockThatIsSetIsAnEvent(t *testing.T) {
+func TestReportsAHostsClockThatWasSet(t *testing.T) {
 	gen := serving("a")
-	s, err := newSampler(t.Context(), telling("here"), nil, Source{Name: "gen", Host: gen, Load: true})
+	s, err := newSampler(t.Context(), newScripted("here"), nil, Source{Name: "gen", Host: gen, Load: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,8 +240,8 @@ func TestAClockThatIsSetIsAnEvent(t *testing.T) {
 
 // Each time our clock is set causes an event and is added up. Its offset before the trial
 // does not count.
-func TestOurClockIsSet(t *testing.T) {
-	s, err := newSampler(t.Context(), telling("here"), nil)
+func TestReportsOurClockThatWasSet(t *testing.T) {
+	s, err := newSampler(t.Context(), newScripted("here"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

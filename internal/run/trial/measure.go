@@ -64,13 +64,13 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	defer w.stop()
 	t.report(Progress{Stage: "connecting"})
 	started := measure.Now()
-	told := t.newHistorian(ctx, m, out.Dir())
-	defer func() { _ = told.close(false) }() // answers has closed it unless something failed
-	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, History: told.reports(), Changed: w.changed, Mark: w.mark})
+	history := t.newHistorian(ctx, m, out.Dir())
+	defer func() { _ = history.close(false) }() // answers has closed it unless something failed
+	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, History: history.reports(), Changed: w.changed, Mark: w.mark})
 	if err != nil {
 		return nil, err
 	}
-	if err := told.failed(); err != nil {
+	if err := history.failed(); err != nil {
 		job.Close()
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 		t.Cluster.Guard.Granted(res.Leases)
 	}
 	lost := w.end()
-	if err := w.unmeasured(res, err, lost, told); err != nil {
+	if err := w.explainFailure(res, err, lost, history); err != nil {
 		return nil, err
 	}
 	w.handleChanges(t.askAgain(m))
@@ -93,31 +93,31 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	observed := w.observed(res)
 	observed.ClockSet = w.clockSet()
 	observed.Hashes = t.hashes(ctx, m)
-	if observed.Answers, err = told.answers(run, m, a, res); err != nil && w.err == nil {
+	if observed.Answers, err = history.answers(run, m, a, res); err != nil && w.err == nil {
 		return nil, err
 	}
 	observed.Started = started
-	return t.concluded(ctx, &c, w, res, &observed)
+	return t.conclude(ctx, &c, w, res, &observed)
 }
 
-// unmeasured returns why a load has no result: the error of running it, or the error that
+// explainFailure returns why a load has no result: the error of running it, or the error that
 // caused that one. It returns nil if there is a result.
-func (w *monitor) unmeasured(res *load.Result, err, lost error, told *historian) error {
+func (w *monitor) explainFailure(res *load.Result, err, lost error, history *historian) error {
 	switch {
 	case w.err != nil && (err != nil || res == nil):
 		return w.err // the record could not be written
 	case errors.Is(err, load.ErrNeverOpened) && lost != nil:
 		return lost
 	case err != nil && w.begun == [2]bool{}: // no second was recorded, and none will be
-		told.remove()
+		history.remove()
 		return &unopenedError{err}
 	}
 	return err
 }
 
-// concluded completes the observations of a load that has ended, and returns the trial's
+// conclude completes the observations of a load that has ended, and returns the trial's
 // result.
-func (t *Trial) concluded(ctx context.Context, c *record.Conditions, w *monitor, res *load.Result, observed *record.Observed) (*record.Trial, error) {
+func (t *Trial) conclude(ctx context.Context, c *record.Conditions, w *monitor, res *load.Result, observed *record.Observed) (*record.Trial, error) {
 	if t.Replayed != nil {
 		observed.Replay = t.Replayed()
 	}

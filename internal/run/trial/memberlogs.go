@@ -70,7 +70,7 @@ func (w *monitor) read(ctx context.Context) {
 			}
 			for _, line := range lines {
 				if h, ok := w.heard.Line(f.members[line.File], line.Text, signals.Reading{At: line.At, Ahead: line.Ahead, Unsure: line.Unsure}); ok {
-					w.happened(h)
+					w.recordEvent(h)
 				}
 			}
 			more = rest
@@ -86,14 +86,14 @@ func (w *monitor) readLastLogs(ctx context.Context) {
 		w.read(ctx) // listen may have ended within a batch, which the first read completes
 		w.read(ctx)
 		for _, h := range w.heard.Beyond() {
-			w.happened(h)
+			w.recordEvent(h)
 		}
 	}
 	w.settle(measure.Now().Add(time.Hour)) // all of them
 }
 
-// happened records an event that a log reports.
-func (w *monitor) happened(h signals.LogEvent) {
+// recordEvent records an event that a log reports.
+func (w *monitor) recordEvent(h signals.LogEvent) {
 	e := record.Event{
 		Time: h.Time, Kind: string(h.Kind), Member: h.Member, Duration: h.Duration, Line: h.Line,
 		Text: h.Member + " " + h.Kind.Says(),

@@ -146,8 +146,8 @@ func (m *members) status() store.Status {
 	return s
 }
 
-// leads returns the latest term in which a leader is known, or 0.
-func (m *members) leads() uint64 {
+// leaderTerm returns the latest term in which a leader is known, or 0.
+func (m *members) leaderTerm() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.view == nil {
@@ -247,12 +247,12 @@ func (m *members) size(endpoint string) int64 {
 
 // withoutVote lists the known members of the cluster that have no vote.
 func (m *members) withoutVote() []store.Member {
-	return slices.DeleteFunc(m.everybody(), func(e store.Member) bool { return e.Role != kv.NonVoter })
+	return slices.DeleteFunc(m.allMembers(), func(e store.Member) bool { return e.Role != kv.NonVoter })
 }
 
-// everybody lists the members that are asked for their state, and those whose endpoints
+// allMembers lists the members that are asked for their state, and those whose endpoints
 // were not given.
-func (m *members) everybody() []store.Member {
+func (m *members) allMembers() []store.Member {
 	all := m.status().Members
 	for i := range m.others {
 		if memberAt(all, m.others[i].Endpoint) == nil {
@@ -271,8 +271,8 @@ func memberAt(all []store.Member, endpoint string) *store.Member {
 	return &all[i]
 }
 
-// described returns a member's name and endpoint.
-func described(e *store.Member) string {
+// describe returns a member's name and endpoint.
+func describe(e *store.Member) string {
 	if cmp.Or(e.Name, e.Endpoint) == e.Endpoint {
 		return e.Endpoint
 	}

@@ -24,7 +24,7 @@ func (answers) Close() error { return nil }
 
 // A member has the name that quorumbench gave it, which its log and processes have, and
 // keeps it when it is lost.
-func TestMembersHaveTheNamesThatWeGave(t *testing.T) {
+func TestMembersKeepTheNamesGivenToThem(t *testing.T) {
 	status := store.Status{Members: []store.Member{
 		{Endpoint: "a:1", Name: "server.1", ID: 1, Role: kv.Leader},
 		{Endpoint: "b:1", Err: errors.New("gone"), Gone: true},
@@ -45,7 +45,7 @@ func TestMembersHaveTheNamesThatWeGave(t *testing.T) {
 }
 
 // A member is not lost if the request was cancelled before it responded.
-func TestAWithdrawnQuestionLosesNobody(t *testing.T) {
+func TestACancelledRequestLosesNoMember(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	m := &members{admin: answers{status: store.Status{Members: []store.Member{{Endpoint: "a:1", Err: context.Canceled}}}}}

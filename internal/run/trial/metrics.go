@@ -36,7 +36,7 @@ type scrapes struct {
 // scraped is one scraped member. Only one goroutine at a time uses it.
 type scraped struct {
 	member  store.Member
-	beside  load.Worker
+	worker  load.Worker
 	access  store.Access
 	out     *record.TrialWriter
 	size    func(endpoint string) int64 // database size in its last status; 0: unknown
@@ -56,7 +56,7 @@ func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
 	s := &scrapes{quit: func() {}}
 	for _, e := range m.scraped() {
 		one := &scraped{
-			member: e, beside: t.Worker, access: t.Cluster.Access(), out: out, size: m.size,
+			member: e, worker: t.Worker, access: t.Cluster.Access(), out: out, size: m.size,
 			// Only connections to members of a running cluster are timed: the network to those
 			// that quorumbench started is known. Connections that another host makes for us
 			// are not timed either.
@@ -115,7 +115,7 @@ func (s *scrapes) edge() {
 }
 
 func (m *scraped) run(ctx context.Context) {
-	load.GiveWay(m.beside)
+	load.GiveWay(m.worker)
 	timer := time.NewTimer(scrapeEvery)
 	defer timer.Stop()
 	for {

@@ -76,7 +76,7 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 
 // A member that responds slowly or not at all is asked again within a second. One whose
 // responses always take long is not asked for most of the time.
-func TestHowOftenMembersAreAsked(t *testing.T) {
+func TestScrapingIntervals(t *testing.T) {
 	asked := &signals.Scraper{}
 	for name, c := range map[string]struct {
 		member     scraped

@@ -73,7 +73,7 @@ type uncompacted struct {
 // changed is called by the load's loops. It asks the members, unless they have already
 // reported the term, as for the first response.
 func (w *monitor) changed(term uint64, lost bool) {
-	if lost || term > w.m.leads() {
+	if lost || term > w.m.leaderTerm() {
 		w.follower.Poke()
 	}
 }

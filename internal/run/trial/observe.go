@@ -15,7 +15,7 @@ func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	if err != nil {
 		return nil, err
 	}
-	sampler.addBeside(t.Cluster.besides())
+	sampler.addLocalMembers(t.Cluster.localProcesses())
 	if len(t.Spec.Load.Faults) > 0 {
 		sampler.members = t.Cluster.Members
 	}
@@ -82,6 +82,6 @@ func (w *monitor) observed(res *load.Result) record.Observed {
 	}
 	o.RanForLoad = w.sampler.ranForLoad(res.Opened, closed, w.window.waited)
 	o.DatabaseGrowth = w.scrapes.databaseGrowth(res.Opened, closed)
-	o.SamplingCPUSeconds = w.sampler.took(res.Opened, closed)
+	o.SamplingCPUSeconds = w.sampler.costBetween(res.Opened, closed)
 	return o
 }

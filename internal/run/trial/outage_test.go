@@ -84,7 +84,7 @@ func (s *silent) fault() (began float64, faults []record.Fault) {
 
 // The generator's records yield outages of 3 to 3,000 ms, abrupt or with a slope, to within
 // 10 ms, and no outage without a silence.
-func TestOutagesOfAServerAreTold(t *testing.T) {
+func TestFindsOutagesOfAServer(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(7, 8))
 	for i, length := range []int64{3, 4, 7, 13, 40, 90, 200, 450, 900, 1500, 2100, 3000, 0, 0} {
@@ -161,7 +161,7 @@ func (s *oneOf) Serve(at int64, endpoint string, q simulate.Request) (int64, kv.
 
 // While one of three members is silent, only its clients wait. If it is silent until the
 // end, its clients still wait at the end.
-func TestOutagesOfClientsAreTold(t *testing.T) {
+func TestFindsOutagesOfClients(t *testing.T) {
 	for _, length := range []int64{900, 5000} {
 		s := &oneOf{silent{Server: &simulate.Delaying{Times: simulate.Times{Median: 1e6, Spread: 0.2, Seed: 3}}, from: 1_500_000_000, length: length * 1_000_000}}
 		l := scenario.Load{

@@ -19,7 +19,7 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 		return nil, err
 	}
 	for _, m := range members {
-		h := s.on(m.Host)
+		h := s.entryFor(m.Host)
 		for i, p := range m.Processes() {
 			if i == 0 && m.DataDir != "" {
 				h.folders[len(h.pids)] = m.DataDir
@@ -38,8 +38,8 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 	return s, s.place(ctx)
 }
 
-// addBeside adds processes of members that were found on the generator's machine, by name.
-func (s *sampler) addBeside(found map[string]int) {
+// addLocalMembers adds processes of members that were found on the generator's machine, by name.
+func (s *sampler) addLocalMembers(found map[string]int) {
 	h := s.hosts[0]
 	for name, pid := range found {
 		s.beside.of[name] = true
@@ -48,8 +48,8 @@ func (s *sampler) addBeside(found map[string]int) {
 	}
 }
 
-// on returns the entry for a host, and adds it if it is missing.
-func (s *sampler) on(at host.Host) *sampled {
+// entryFor returns the entry for a host, and adds it if it is missing.
+func (s *sampler) entryFor(at host.Host) *sampled {
 	i := slices.IndexFunc(s.hosts, func(h *sampled) bool { return h.host == at })
 	if i < 0 {
 		i = len(s.hosts)
@@ -66,7 +66,7 @@ func (s *sampler) addSources(ctx context.Context, sources []Source) error {
 		if err != nil {
 			return err
 		}
-		one := source{Source: of, on: s.on(of.Host)}
+		one := source{Source: of, on: s.entryFor(of.Host)}
 		if _, apart := of.Host.(host.Clocked); apart && d.Process > 0 {
 			if of.Load {
 				one.row = record.OtherGenerator(of.Name)
@@ -131,7 +131,7 @@ func (s *sampler) placeNetwork(i int, about []host.Description) {
 	}
 	for k := range s.sources {
 		if s.sources[k].on == h {
-			h.network, h.tells = record.PartName(record.NetworkRow, s.sources[k].Name, h.machine), true
+			h.network, h.makesNetwork = record.PartName(record.NetworkRow, s.sources[k].Name, h.machine), true
 			return
 		}
 	}

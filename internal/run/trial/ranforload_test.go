@@ -32,17 +32,17 @@ func TestRanForLoad(t *testing.T) {
 		{"one processor is idle", "here", []ran{half, half, half, half}, []int64{5, 1, 0, 3}, 0},
 		{"one processor after the other may be idle for a tenth", "here", []ran{slack, slack, slack, slack}, []int64{5, 1, 0, 3}, 0.8},
 		{"the host takes a tenth away", "here", []ran{stolen, stolen, stolen, stolen}, []int64{5, 1, 0, 3}, 0.8},
-		{"nobody waits while others run", "here", []ran{full, loaded, loaded, full}, []int64{7, 0, 0, 2}, 1},
+		{"no wait while others run", "here", []ran{full, loaded, loaded, full}, []int64{7, 0, 0, 2}, 1},
 		{"all wait while others run", "here", []ran{full, loaded, loaded, full}, []int64{0, 4, 4, 0}, 0},
 		{"most wait while others run", "here", []ran{full, loaded, full, full}, []int64{1, 6, 1, 0}, 0.25},
 		{"behind the last sample as in the whole window", "here", []ran{full, full, full, full}, []int64{0, 0, 0, 0, 0, 9}, 1},
-		{"nobody waits", "here", []ran{full, full}, []int64{0, 0}, -1},
+		{"no wait", "here", []ran{full, full}, []int64{0, 0}, -1},
 		{"no seconds", "here", []ran{full, full}, nil, -1},
 		{"no samples", "here", nil, []int64{1}, 0},
 		{"a cluster that ran already", "", []ran{full, full}, []int64{1, 1}, -1},
 		{"members elsewhere", "there", []ran{full, full}, []int64{1, 1}, -1},
 	} {
-		got := sampledWhile(t, tt.member, tt.did).ranForLoad(at(0), at(max(float64(len(tt.waited)), 1)), tt.waited)
+		got := sampledWhile(t, tt.member, tt.did).ranForLoad(atSecond(0), atSecond(max(float64(len(tt.waited)), 1)), tt.waited)
 		switch {
 		case got == nil && tt.want < 0:
 		case got == nil || math.Abs(*got-tt.want) > 1e-6:
@@ -62,13 +62,13 @@ func show(x *float64) any {
 // that. member names the machine of a member; if it is empty, the cluster ran before.
 func sampledWhile(t *testing.T, member string, did []ran) *sampler {
 	t.Helper()
-	h := telling("here")
+	h := newScripted("here")
 	h.about.Machine.CPUs = 2
 	var members []cluster.Member
 	if member != "" {
 		on := h
 		if member != "here" {
-			on = telling(member)
+			on = newScripted(member)
 			on.processes[41] = probe.ProcessUsage{}
 		}
 		members = append(members, cluster.Member{Host: on, Process: cluster.Process{Name: "m1", PID: 41}})
@@ -80,7 +80,7 @@ func sampledWhile(t *testing.T, member string, did []ran) *sampler {
 	var sum ran
 	idle := 100.0 // since the boot
 	for second := 0; ; second++ {
-		h.at = at(float64(second))
+		h.at = atSecond(float64(second))
 		h.processes[os.Getpid()] = probe.ProcessUsage{UserSeconds: sum.generator}
 		h.processes[41] = probe.ProcessUsage{UserSeconds: sum.member}
 		h.whole = probe.MachineUsage{CPU: probe.SystemCPU{User: sum.generator + sum.member + sum.others, Steal: sum.stolen, Idle: idle}}
@@ -120,7 +120,7 @@ func TestRanForLoadOnSeveralHosts(t *testing.T) {
 			}
 			sources = append(sources, Source{Name: []string{"a", "b"}[i], Host: h, Load: tt.loads[i], Members: tt.members[i]})
 		}
-		s, err := newSampler(t.Context(), telling("here"), members, sources...)
+		s, err := newSampler(t.Context(), newScripted("here"), members, sources...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,14 +128,14 @@ func TestRanForLoadOnSeveralHosts(t *testing.T) {
 			x := float64(second)
 			for i, d := range []ran{full, slack} {
 				h := hosts[i]
-				h.at = at(x)
+				h.at = atSecond(x)
 				h.processes[70] = probe.ProcessUsage{UserSeconds: d.generator * x}
 				h.processes[41] = probe.ProcessUsage{UserSeconds: d.member * x}
 				h.whole = probe.MachineUsage{CPU: probe.SystemCPU{User: (d.generator + d.member) * x, Idle: 100 + (2-d.generator-d.member)*x}}
 			}
 			s.rows(t.Context())
 		}
-		got := s.ranForLoad(at(0), at(3), []int64{1, 1, 1})
+		got := s.ranForLoad(atSecond(0), atSecond(3), []int64{1, 1, 1})
 		if got == nil && tt.want < 0 {
 			continue
 		}

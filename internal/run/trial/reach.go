@@ -60,10 +60,10 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	case unnamed >= 0 && t.Spec.Load.Target.Mode == kv.LeaderOnly && reached.Leader() != nil: // the leader is known
 		all = slices.DeleteFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 	case unnamed >= 0:
-		return nil, fmt.Errorf("target %v needs all members, and %s does not tell the address of its member %s; give the endpoints of all members",
+		return nil, fmt.Errorf("target %v needs all members, and %s does not report the address of its member %s; give the endpoints of all members",
 			t.Spec.Load.Target, t.Cluster.Store.Name(), all[unnamed].Name)
 	case err != nil:
-		return nil, fmt.Errorf("target %v needs all members, and %s does not tell them: %w", t.Spec.Load.Target, t.Cluster.Store.Name(), err)
+		return nil, fmt.Errorf("target %v needs all members, and %s does not list them: %w", t.Spec.Load.Target, t.Cluster.Store.Name(), err)
 	}
 	access.Endpoints = inOrder(given, store.Endpoints(all))
 	if m, err = t.meet(ctx, access); err != nil {

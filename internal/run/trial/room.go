@@ -79,5 +79,5 @@ func (w *monitor) outOfSpace() error {
 	if !w.full.Load() {
 		return nil
 	}
-	return &NoSpaceError{"the store ran out of space, and the load was stopped; until space is there the cluster refuses every write: " + howToRecover}
+	return &NoSpaceError{"the store ran out of space, and the load was stopped; until space is freed the cluster refuses every write: " + howToRecover}
 }

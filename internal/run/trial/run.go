@@ -21,7 +21,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		return nil, err
 	}
 	defer t.logs.close()
-	a, err := t.admitted(ctx, members)
+	a, err := t.admit(ctx, members)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	if err := t.tryOperations(ctx, a, members); err != nil {
 		return nil, err
 	}
-	t.findBeside(ctx, members)
+	t.findLocalMembers(ctx, members)
 	t.userNotes = userNotes(ctx, members, &a.Access)
 	if members, err = t.preload(ctx, a, members, clean); err != nil {
 		return nil, clean.failed(a, &NotPreparedError{Why: err})
@@ -56,14 +56,14 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	result, members, err := t.measureAnswering(ctx, a, members, out, clean)
 	cleanup := clean.run(a)
 	if err != nil {
-		return nil, abandoned(ctx, out, cleanup, err)
+		return nil, abandon(ctx, out, cleanup, err)
 	}
-	return t.finished(result, out, cleanup, release())
+	return t.finish(result, out, cleanup, release())
 }
 
-// admitted returns the load with its target after all checks: there is space for it, and it
+// admit returns the load with its target after all checks: there is space for it, and it
 // may do what it does.
-func (t *Trial) admitted(ctx context.Context, m *members) (*load.Assignment, error) {
+func (t *Trial) admit(ctx context.Context, m *members) (*load.Assignment, error) {
 	a, err := t.assignment(m)
 	if err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ func (t *Trial) admitted(ctx context.Context, m *members) (*load.Assignment, err
 	return a, nil
 }
 
-// abandoned ends the record of a trial without a result, and returns the reason.
-func abandoned(ctx context.Context, out *record.TrialWriter, cleanup *record.Cleanup, err error) error {
+// abandon ends the record of a trial without a result, and returns the reason.
+func abandon(ctx context.Context, out *record.TrialWriter, cleanup *record.Cleanup, err error) error {
 	if cleanup != nil {
 		err = errors.Join(err, keysLeft(cleanup), out.CleanedUp(cleanup))
 	}
@@ -95,8 +95,8 @@ func abandoned(ctx context.Context, out *record.TrialWriter, cleanup *record.Cle
 	return err
 }
 
-// finished records the result and the clean-up. note reports leases that were left.
-func (t *Trial) finished(result *record.Trial, out *record.TrialWriter, cleanup *record.Cleanup, note string) (*record.Trial, error) {
+// finish records the result and the clean-up. note reports leases that were left.
+func (t *Trial) finish(result *record.Trial, out *record.TrialWriter, cleanup *record.Cleanup, note string) (*record.Trial, error) {
 	if note != "" {
 		result.Notes = append(result.Notes, note)
 	}

@@ -48,10 +48,10 @@ type sampled struct {
 	// because both see the same processes: itself first, then others. It is nil if another
 	// host samples this one's processes.
 	sees []int
-	// network names the row of its network if that is not its machine's. tells is true for
-	// the host that makes this row.
-	network string
-	tells   bool
+	// network names the row of its network if that is not its machine's. This host makes
+	// that row if makesNetwork is true.
+	network      string
+	makesNetwork bool
 
 	use        *machineUse   // of the machine
 	collecting time.Duration // processor time that sampling has taken so far

@@ -140,11 +140,11 @@ func (s *sampler) count() {
 	s.cost = append(s.cost, usedBy{at: now, cpu: sum.Seconds()})
 }
 
-// took returns the processor time in seconds that sampling took between two times, or nil
+// costBetween returns the processor time in seconds that sampling took between two times, or nil
 // if it is unknown.
-func (s *sampler) took(from, to time.Time) *float64 { return tookOf(s.cost, from, to) }
+func (s *sampler) costBetween(from, to time.Time) *float64 { return costBetween(s.cost, from, to) }
 
-func tookOf(cost []usedBy, from, to time.Time) *float64 {
+func costBetween(cost []usedBy, from, to time.Time) *float64 {
 	if len(cost) == 0 || cost[len(cost)-1].cpu == 0 || cost[0].at.After(from) {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen)
 	for _, i := range h.sees {
 		asked = append(asked, s.hosts[i].pids[first(s.hosts[i]):]...)
 	}
-	machine := whole && (h.whole || h.tells)
+	machine := whole && (h.whole || h.makesNetwork)
 	if machine {
 		asked = append(asked, h.beside...)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// told is a machine with scripted samples.
-type told struct {
+// scripted is a machine with scripted samples.
+type scripted struct {
 	machine
 	processes map[int]probe.ProcessUsage
 	whole     probe.MachineUsage
@@ -25,7 +25,7 @@ type told struct {
 	timed     int // requests for only the time
 }
 
-func (m *told) Sample(_ context.Context, pids []int, whole bool) (host.Sample, error) {
+func (m *scripted) Sample(_ context.Context, pids []int, whole bool) (host.Sample, error) {
 	if len(pids) > 0 || whole {
 		m.asked++
 	} else {
@@ -43,8 +43,8 @@ func (m *told) Sample(_ context.Context, pids []int, whole bool) (host.Sample, e
 	return s, nil
 }
 
-func telling(name string) *told {
-	m := &told{processes: map[int]probe.ProcessUsage{os.Getpid(): {}}, at: at(0)}
+func newScripted(name string) *scripted {
+	m := &scripted{processes: map[int]probe.ProcessUsage{os.Getpid(): {}}, at: atSecond(0)}
 	m.machine = *another(name, nil)
 	return m
 }
@@ -58,8 +58,8 @@ func rowsOf(s *sampler, t *testing.T) map[string]*record.MachineRow {
 }
 
 // A process that has the number of an ended member is not that member.
-func TestSamplerKnowsProcessesBeyondTheirNumbers(t *testing.T) {
-	h := telling("here")
+func TestSamplerNoticesReusedProcessNumbers(t *testing.T) {
+	h := newScripted("here")
 	h.processes[41] = probe.ProcessUsage{Started: 7, UserSeconds: 5}
 	s, err := newSampler(t.Context(), h, []cluster.Member{{Host: h, Process: cluster.Process{Name: "m1", PID: 41}}})
 	if err != nil {
@@ -69,7 +69,7 @@ func TestSamplerKnowsProcessesBeyondTheirNumbers(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	h.processes[41] = probe.ProcessUsage{Started: 8, UserSeconds: 500}
-	h.at = at(1)
+	h.at = atSecond(1)
 	if r := rowsOf(s, t)["m1"]; r != nil {
 		t.Errorf("another process: %+v", r)
 	}
@@ -81,9 +81,9 @@ func TestSamplerKnowsProcessesBeyondTheirNumbers(t *testing.T) {
 
 // Other programs are those that no member started on any host of the machine. Processes of
 // the same name share a row.
-func TestSamplerTellsOtherPrograms(t *testing.T) {
-	here, there := telling("here"), telling("there")
-	beside := telling("here")
+func TestSamplerRecordsOtherPrograms(t *testing.T) {
+	here, there := newScripted("here"), newScripted("there")
+	beside := newScripted("here")
 	here.whole.Programs = []probe.ProgramUsage{{Name: "etcd", Group: 50, Processors: 2}, {Name: "cc1", Group: 9, Processors: 0.5}, {Name: "cc1", Group: 8, Processors: 0.25}}
 	there.whole.Programs = []probe.ProgramUsage{{Name: "cc1", Group: 50, Processors: 0.125}}
 	member := func(h host.Host, name string, pid int) cluster.Member {
@@ -106,8 +106,8 @@ func TestSamplerTellsOtherPrograms(t *testing.T) {
 
 // A machine's disks have a row each and a total, and its row has the cost of sampling
 // there.
-func TestSamplerTellsDisksAndItsCost(t *testing.T) {
-	h := telling("here")
+func TestSamplerRecordsDisksAndItsCost(t *testing.T) {
+	h := newScripted("here")
 	h.whole.Disks = []probe.DiskUsage{{Name: "a", Writes: 3, BusySeconds: 1.5, Flushes: -1}, {Name: "b", Writes: 4, BusySeconds: 1, Flushes: 7}}
 	h.whole.IOFull = 0.25
 	h.whole.MemoryFull = -1
@@ -124,17 +124,17 @@ func TestSamplerTellsDisksAndItsCost(t *testing.T) {
 		t.Errorf("%+v", disk)
 	}
 	last := s.cost[0].at
-	if s.took(last, last) == nil {
+	if s.costBetween(last, last) == nil {
 		t.Error("what sampling took is not known")
 	}
-	if got := s.took(last, last.Add(time.Second)); got != nil {
+	if got := s.costBetween(last, last.Add(time.Second)); got != nil {
 		t.Errorf("%v was taken by no sample", *got)
 	}
 	rowsOf(s, t)
-	if got := s.took(s.cost[0].at, s.cost[1].at); got == nil || math.Abs(*got-0.002) > 1e-9 {
+	if got := s.costBetween(s.cost[0].at, s.cost[1].at); got == nil || math.Abs(*got-0.002) > 1e-9 {
 		t.Errorf("a sample took %v", got)
 	}
-	if got := s.took(s.cost[0].at.Add(-time.Second), time.Now()); got != nil {
+	if got := s.costBetween(s.cost[0].at.Add(-time.Second), time.Now()); got != nil {
 		t.Errorf("before the first sample: %v", *got)
 	}
 }
@@ -157,7 +157,7 @@ func TestSamplerWeighsDataFolders(t *testing.T) {
 	if got := weighed(); got < 100_000 || got > 200_000 {
 		t.Errorf("%v bytes", got)
 	}
-	s.hosts[0].weighed = at(1e6)
+	s.hosts[0].weighed = atSecond(1e6)
 	if got := weighed(); !math.IsNaN(got) {
 		t.Errorf("weighed too early: %v bytes", got)
 	}

@@ -30,10 +30,10 @@ func single(names ...string) (out []cluster.Member) {
 
 // The store's usage is the sum over its processes between the window's edges, without the
 // generator, the warm-up and the drain.
-func TestStoreUsageIsTheWindows(t *testing.T) {
+func TestStoreUsageCoversTheWindow(t *testing.T) {
 	u := newStoreUsage(single("m1", "m2"))
 	add := func(second float64, of ...probe.ProcessUsage) {
-		u.add(at(second), []string{"m1", "m2", "generator"}, of)
+		u.add(atSecond(second), []string{"m1", "m2", "generator"}, of)
 	}
 	add(0, used(10, 1, 100), used(20, 2, 1000), used(5, 5, 1<<30))
 	add(1, used(11, 1, 900), used(20, 2, 1000), used(6, 6, 1<<30))
@@ -43,19 +43,19 @@ func TestStoreUsageIsTheWindows(t *testing.T) {
 	add(3.5, used(13.5, 1.5, 260), used(21, 2.5, 1000)) // closed
 	add(4, used(99, 1.5, 8000), used(99, 2.5, 8000), used(9, 9, 1<<30))
 	u.of["m2"] = false // on another machine
-	got, here := u.between(at(1.5), at(3.5))
+	got, here := u.between(atSecond(1.5), atSecond(3.5))
 	if got == nil || math.Abs(got.CPUSeconds-(2.5+1.25)) > 1e-9 || math.Abs(here-2.5) > 1e-9 || got.MaxRSSBytes != 300+1001 {
 		t.Errorf("%+v", got)
 	}
 	// Without samples at the edges, the usage is interpolated.
-	if got, _ := u.between(at(2.25), at(2.75)); got == nil || math.Abs(got.CPUSeconds-(0.5+0.5)) > 1e-9 || got.MaxRSSBytes != 300+1001 {
+	if got, _ := u.between(atSecond(2.25), atSecond(2.75)); got == nil || math.Abs(got.CPUSeconds-(0.5+0.5)) > 1e-9 || got.MaxRSSBytes != 300+1001 {
 		t.Errorf("%+v", got)
 	}
 }
 
 // Written bytes and the growth of memory are those of the window. If one process's written
 // bytes are unknown, so is the sum.
-func TestStoreUsageHasWhatWasWritten(t *testing.T) {
+func TestStoreUsageHasWrittenBytes(t *testing.T) {
 	u, names := newStoreUsage(single("m1", "m2")), []string{"m1", "m2"}
 	wrote := func(rss, written int64) probe.ProcessUsage {
 		p := used(1, 1, rss)
@@ -64,14 +64,14 @@ func TestStoreUsageHasWhatWasWritten(t *testing.T) {
 	}
 	for second := range 6 {
 		s := int64(second)
-		u.add(at(float64(second)), names, []probe.ProcessUsage{wrote(1000+100*s, 5000*s), wrote(1000-50*s, 1<<40+s)})
+		u.add(atSecond(float64(second)), names, []probe.ProcessUsage{wrote(1000+100*s, 5000*s), wrote(1000-50*s, 1<<40+s)})
 	}
-	got, _ := u.between(at(1.5), at(4))
+	got, _ := u.between(atSecond(1.5), atSecond(4))
 	if got == nil || got.WrittenBytes == nil || *got.WrittenBytes != 12_503 || got.GrowthRSSBytes != 125 { // 2.5 s; the half byte is rounded up
 		t.Errorf("%+v", got)
 	}
-	u.add(at(6), names, []probe.ProcessUsage{wrote(1, 1<<40), wrote(1, -1)})
-	if got, _ := u.between(at(1), at(6)); got == nil || got.WrittenBytes != nil {
+	u.add(atSecond(6), names, []probe.ProcessUsage{wrote(1, 1<<40), wrote(1, -1)})
+	if got, _ := u.between(atSecond(1), atSecond(6)); got == nil || got.WrittenBytes != nil {
 		t.Errorf("%+v", got)
 	}
 }
@@ -79,51 +79,51 @@ func TestStoreUsageHasWhatWasWritten(t *testing.T) {
 // The growth of the databases is the difference of their sizes reported at or soon after
 // the window's edges.
 func TestDatabaseGrowth(t *testing.T) {
-	size := func(second, bytes float64) sized { return sized{at(second), bytes} }
+	size := func(second, bytes float64) sized { return sized{atSecond(second), bytes} }
 	m1, m2 := &scraped{sizes: []sized{size(0, 100), size(1.1, 110), size(2, 200), size(4, 500)}}, &scraped{sizes: []sized{size(1, 70), size(3.5, 50)}}
 	s := &scrapes{members: []*scraped{m1, m2}}
-	if got := s.databaseGrowth(at(1), at(3)); got == nil || *got != 390-20 {
+	if got := s.databaseGrowth(atSecond(1), atSecond(3)); got == nil || *got != 390-20 {
 		t.Errorf("%v", got)
 	}
 	for what, edges := range map[string][2]float64{"never after": {1, 5}, "much later": {1, 1.6}} {
-		if got := s.databaseGrowth(at(edges[0]), at(edges[1])); (got == nil) != (what == "never after") {
+		if got := s.databaseGrowth(atSecond(edges[0]), atSecond(edges[1])); (got == nil) != (what == "never after") {
 			t.Errorf("%s: %v", what, got)
 		}
 	}
 	m2.sizes = []sized{size(1, 70), size(5.5, 50)}
-	if got := s.databaseGrowth(at(1), at(3)); got != nil {
+	if got := s.databaseGrowth(atSecond(1), atSecond(3)); got != nil {
 		t.Errorf("too late: %v", *got)
 	}
-	if got := (&scrapes{}).databaseGrowth(at(1), at(2)); got != nil {
-		t.Errorf("of nobody: %v", *got)
+	if got := (&scrapes{}).databaseGrowth(atSecond(1), atSecond(2)); got != nil {
+		t.Errorf("without members: %v", *got)
 	}
 }
 
 // An ended member used nothing more. The sum is unknown if a member was never sampled, or
 // not before the window, or if the cluster runs elsewhere.
-func TestStoreUsageIsKnownOfAllOrNotAtAll(t *testing.T) {
+func TestStoreUsageNeedsSamplesOfAllMembers(t *testing.T) {
 	u, names := newStoreUsage(single("m1", "m2")), []string{"m1", "m2"}
-	u.add(at(0), names, []probe.ProcessUsage{used(1, 0, 100), used(1, 0, 100)})
-	u.add(at(1), names, []probe.ProcessUsage{used(2, 0, 100), used(2, 0, 100)})
-	u.add(at(2), names, []probe.ProcessUsage{used(3, 0, 100), {}})
-	if got, _ := u.between(at(0), at(2)); got == nil || got.CPUSeconds != 3 || got.MaxRSSBytes != 200 {
+	u.add(atSecond(0), names, []probe.ProcessUsage{used(1, 0, 100), used(1, 0, 100)})
+	u.add(atSecond(1), names, []probe.ProcessUsage{used(2, 0, 100), used(2, 0, 100)})
+	u.add(atSecond(2), names, []probe.ProcessUsage{used(3, 0, 100), {}})
+	if got, _ := u.between(atSecond(0), atSecond(2)); got == nil || got.CPUSeconds != 3 || got.MaxRSSBytes != 200 {
 		t.Errorf("one ended: %+v", got)
 	}
-	if got, _ := u.between(at(1.5), at(2)); got == nil || got.CPUSeconds != 0.5 || got.MaxRSSBytes != 100 {
+	if got, _ := u.between(atSecond(1.5), atSecond(2)); got == nil || got.CPUSeconds != 0.5 || got.MaxRSSBytes != 100 {
 		t.Errorf("one ended before: %+v", got)
 	}
-	if got, _ := u.between(at(-1), at(2)); got != nil {
+	if got, _ := u.between(atSecond(-1), atSecond(2)); got != nil {
 		t.Errorf("not seen at the opening: %+v", got)
 	}
-	if got, _ := u.between(at(2), at(0)); got != nil {
+	if got, _ := u.between(atSecond(2), atSecond(0)); got != nil {
 		t.Errorf("no window: %+v", got)
 	}
-	if got, _ := newStoreUsage(nil).between(at(0), at(1)); got != nil {
+	if got, _ := newStoreUsage(nil).between(atSecond(0), atSecond(1)); got != nil {
 		t.Errorf("no members: %+v", got)
 	}
 	u = newStoreUsage(single("m1", "m3"))
-	u.add(at(0), names[:1], []probe.ProcessUsage{used(1, 0, 100)})
-	if got, _ := u.between(at(0), at(1)); got != nil {
+	u.add(atSecond(0), names[:1], []probe.ProcessUsage{used(1, 0, 100)})
+	if got, _ := u.between(atSecond(0), atSecond(1)); got != nil {
 		t.Errorf("one was never seen: %+v", got)
 	}
 }
@@ -157,7 +157,7 @@ func runningOn(h host.Host, name string) cluster.Member {
 // stepping returns a clock that advances by a second at each call.
 func stepping() func() time.Time {
 	second := -1.0
-	return func() time.Time { second++; return at(second) }
+	return func() time.Time { second++; return atSecond(second) }
 }
 
 func sampling(t *testing.T, generator *machine, members ...cluster.Member) *sampler {
@@ -174,7 +174,7 @@ func sampling(t *testing.T, generator *machine, members ...cluster.Member) *samp
 
 // Both the sampler's rows and its samples at the window's edges count. Its own process does
 // not.
-func TestSamplerGathersWhatTheStoreUsed(t *testing.T) {
+func TestSamplerCollectsStoreUsage(t *testing.T) {
 	h := another("a", nil)
 	s := sampling(t, h, runningOn(h, "m1"))
 	h.Local = host.NewLocal(stepping(), nil)
@@ -186,7 +186,7 @@ func TestSamplerGathersWhatTheStoreUsed(t *testing.T) {
 	if n := len(s.store.seen["m1"]); n != 3 || len(s.store.seen) != 1 {
 		t.Errorf("%d samples of m1, and processes %v", n, s.store.seen)
 	}
-	if got, _ := s.store.between(at(0), at(2)); got == nil || got.MaxRSSBytes <= 0 || got.CPUSeconds < 0 {
+	if got, _ := s.store.between(atSecond(0), atSecond(2)); got == nil || got.MaxRSSBytes <= 0 || got.CPUSeconds < 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -216,7 +216,7 @@ func TestSamplerAsksEachHost(t *testing.T) {
 			got = append(got, len(pids))
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("a host was asked for so many processes: %v, not %v", got, want)
+			t.Errorf("numbers of processes that a host was asked for: %v, not %v", got, want)
 		}
 	}
 	for name, member := range map[string]bool{"generator": false, "machine": false, "machine there": false, "m1": true} {

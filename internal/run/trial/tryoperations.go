@@ -59,7 +59,7 @@ func refusedOperation(op *store.Op, why error) error {
 	if op.Consistency != kv.None {
 		what = op.Consistency.String() + " " + what
 	}
-	return fmt.Errorf("the load needs the operation %s, and %w; nothing of the load was written", what, why)
+	return fmt.Errorf("the load needs the operation %s, and %w; the load has written nothing", what, why)
 }
 
 // removeProbes removes the keys that the probes have written, even if the trial ends.

@@ -24,8 +24,8 @@ func (t *Trial) needsVote() bool {
 func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 	target, needs, without := t.Spec.Load.Target, t.needsVote(), t.Cluster.Store.Capabilities().NonVoters
 	if endpoints, err = m.targets(target, needs); err != nil {
-		if i := slices.IndexFunc(m.everybody(), func(e store.Member) bool { return e.Hidden != "" && e.Role == kv.Unknown }); i >= 0 {
-			err = fmt.Errorf("%w: %s", err, m.everybody()[i].Hidden)
+		if i := slices.IndexFunc(m.allMembers(), func(e store.Member) bool { return e.Hidden != "" && e.Role == kv.Unknown }); i >= 0 {
+			err = fmt.Errorf("%w: %s", err, m.allMembers()[i].Hidden)
 		}
 		return nil, nil, err
 	}
@@ -36,27 +36,27 @@ func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 		if without.Reads {
 			can = "serves only local reads of keys, without a user"
 		}
-		return nil, nil, fmt.Errorf("target %v: %s has no vote (%s) and %s: choose a member that has one", target, described(memberAt(mute, endpoints[0])), without.Name, can)
+		return nil, nil, fmt.Errorf("target %v: %s has no vote (%s) and %s: choose a member that has one", target, describe(memberAt(mute, endpoints[0])), without.Name, can)
 	}
 	if !slices.ContainsFunc(endpoints, isMute) {
 		return endpoints, nil, nil
 	}
 	voters = slices.DeleteFunc(slices.Clone(endpoints), isMute)
-	for _, e := range m.everybody() {
+	for _, e := range m.allMembers() {
 		if len(voters) == 0 && e.Err == nil && (e.Role == kv.Leader || e.Role == kv.Follower) {
 			voters = append(voters, e.Endpoint)
 		}
 	}
 	if len(voters) == 0 && !without.Forwards && t.Spec.Load.Preload {
 		return nil, nil, fmt.Errorf("the preload writes, and %s has no vote (%s): name the endpoint of a member that has one too, or drop the preload",
-			described(memberAt(mute, endpoints[0])), without.Name)
+			describe(memberAt(mute, endpoints[0])), without.Name)
 	}
 	return endpoints, voters, nil
 }
 
 // hiddenNotes returns notes about members that the user is not permitted to see.
 func (m *members) hiddenNotes() (notes []string) {
-	for _, e := range m.everybody() {
+	for _, e := range m.allMembers() {
 		if e.Hidden == "" {
 			continue
 		}
@@ -77,10 +77,10 @@ func (t *Trial) voteNotes(m *members, endpoints []string) (notes []string) {
 		case t.needsVote():
 			what = "it passes writes and linearizable reads on to the leader"
 		default:
-			what = "it served local reads, and what prepared the load went to members that have one"
+			what = "it served local reads, and the load was prepared by members that have one"
 		}
 		name := t.Cluster.Store.Capabilities().NonVoters.Name
-		notes = append(notes, fmt.Sprintf("%s has no vote (%s): %s.", described(&e), name, what))
+		notes = append(notes, fmt.Sprintf("%s has no vote (%s): %s.", describe(&e), name, what))
 	}
 	return notes
 }
