@@ -8,42 +8,42 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Handover is the name of the span of time from when somebody was to give an office up
-// until another has it, and Failover that from when who had it was to die without a word.
-// How many calls each took is a column of the table of calls.
+// Handover names the span from when a holder was due to give up an office until another one
+// holds it. Failover names the span from when the holder was due to crash. The table of calls
+// has a column with the number of calls in each.
 const (
 	Handover = "handover"
 	Failover = "failover"
 )
 
-// Calls is what became of one kind of an application's calls in the window.
+// Calls holds the figures of one kind of an application's calls in the window.
 type Calls struct {
 	Name     string // such as "create pod"
 	Kind     kv.Kind
 	Level    kv.Consistency
-	Due      uint64 // in the window, whether they were sent or not
+	Due      uint64 // in the window, sent or not
 	Outcomes [kv.NumOutcomes]uint64
-	Response *Histogram // of those that succeeded, nanoseconds
+	Response *Histogram // of successes, nanoseconds
 	Service  *Histogram
-	// Bound is within what response time the application needs an answer, in
-	// nanoseconds; 0: it does not say. Late counts those that ended later, or failed.
+	// Bound is the longest response time that the application tolerates, in nanoseconds; 0:
+	// no limit. Late counts the calls that took longer or failed.
 	Bound int64
 	Late  uint64
-	// Span says that it is no kind of calls, but a span of time that several make, such as
-	// how long nobody led: it is no part of all calls.
+	// Span reports that this is not a kind of call but a span of time that several calls
+	// form, such as a time without a leader. It is not included in the sum of all calls.
 	Span bool
-	// Spanned is how many of those that succeeded belong to the spans that calls make, and
-	// not to what came before the first; SpannedByFailovers likewise of failovers.
+	// Spanned is the number of successes that belong to such spans, and not to the time
+	// before the first one. SpannedByFailovers is the part that belongs to failovers.
 	Spanned            uint64
 	SpannedByFailovers uint64
 }
 
-// NewCalls is of a kind of which nothing is known yet.
+// NewCalls returns the empty figures of a kind of call.
 func NewCalls(name string, kind kv.Kind, level kv.Consistency) Calls {
 	return Calls{Name: name, Kind: kind, Level: level, Response: NewHistogram(), Service: NewHistogram()}
 }
 
-// Ended counts a call, with its times in nanoseconds.
+// Ended counts a call that has ended, with its times in nanoseconds.
 func (c *Calls) Ended(o kv.Outcome, response, service int64) {
 	if c.Bound > 0 && (response > c.Bound || o.Failed()) {
 		c.Late++
@@ -54,8 +54,8 @@ func (c *Calls) Ended(o kv.Outcome, response, service int64) {
 	}
 }
 
-// Cut takes that the window was interrupted: what was not taken up until then was not
-// due. (What was due just before and waited is in the load's totals alone.)
+// Cut adapts Due to an interrupted window: calls that had not started until then were not due.
+// (Calls that were due just before and waited count only in the load's totals.)
 func (c *Calls) Cut() {
 	c.Due = 0
 	for _, n := range c.Outcomes {
@@ -63,8 +63,7 @@ func (c *Calls) Cut() {
 	}
 }
 
-// Done is how many succeeded, and Failed how many did not, those among them that were
-// never taken up.
+// Done returns the number of calls that succeeded.
 func (c *Calls) Done() (n uint64) {
 	for o := range kv.NotSent {
 		n += c.Outcomes[o]
@@ -72,11 +71,12 @@ func (c *Calls) Done() (n uint64) {
 	return n
 }
 
-// Failed is how many of those that were due did not succeed.
+// Failed returns the number of calls that were due and did not succeed, whether or not they
+// were sent.
 func (c *Calls) Failed() uint64 { return c.Due - min(c.Done(), c.Due) }
 
-// Missed is how many ended later than Bound, failed, or were never taken up; 0 without a
-// Bound.
+// Missed returns the number of calls that exceeded Bound, failed, or never started; 0 without
+// a Bound.
 func (c *Calls) Missed() uint64 {
 	if c.Bound == 0 {
 		return 0
@@ -88,7 +88,7 @@ func (c *Calls) Missed() uint64 {
 	return c.Late + c.Due - min(ended, c.Due)
 }
 
-// wiredCalls is how they cross to another machine.
+// wiredCalls is the encoding of Calls for another machine.
 type wiredCalls struct {
 	Name     string         `json:"name"`
 	Kind     kv.Kind        `json:"kind"`
@@ -104,15 +104,15 @@ type wiredCalls struct {
 	ByDeaths uint64         `json:"spanned_by_failovers,omitempty"`
 }
 
-// MarshalJSON writes them for another machine.
+// MarshalJSON encodes calls for another machine.
 func (c Calls) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wiredCalls{c.Name, c.Kind, c.Level, c.Due, c.Outcomes[:], AppendHistogram(nil, c.Response), AppendHistogram(nil, c.Service), c.Bound, c.Late, c.Span, c.Spanned, c.SpannedByFailovers})
 }
 
-// MostCallKinds is the most kinds of calls that an application has.
+// MostCallKinds is the largest number of kinds of calls of an application.
 const MostCallKinds = 256
 
-// UnmarshalJSON reads what MarshalJSON wrote, and takes nothing for granted.
+// UnmarshalJSON decodes the result of MarshalJSON and validates it.
 func (c *Calls) UnmarshalJSON(b []byte) (err error) {
 	var w wiredCalls
 	if err := json.Unmarshal(b, &w); err != nil {

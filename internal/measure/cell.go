@@ -2,31 +2,31 @@ package measure
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// Series says what a histogram is of. Which role the member had is resolved
-// afterwards, by (Member, Term).
+// Series identifies the operations that a histogram counts. The role of the member is resolved
+// later from (Member, Term).
 type Series struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
-	Member      uint64 // the member that answered; 0: nobody did, or it does not say
-	Term        uint64 // the term in the answer; 0 likewise
+	Member      uint64 // the member that replied; 0: unknown
+	Term        uint64 // the term in the reply; 0: unknown
 }
 
-// Errors is how many error outcomes there are.
+// Errors is the number of outcomes that are errors.
 const Errors = int(kv.NumOutcomes - kv.NotSent)
 
-// ErrorIndex is an error outcome's place in an array of Errors.
+// ErrorIndex returns the index of an error outcome in an array of length Errors.
 func ErrorIndex(o kv.Outcome) int { return int(o - kv.NotSent) }
 
-// Cell holds a series' operations that were due in one span of time. A nil
-// histogram is an empty one.
+// Cell holds the times of a series' operations that were due in one span of time. A nil
+// histogram is empty.
 type Cell struct {
 	Series
-	Response *Histogram         // done - due of successes, whatever the answer
+	Response *Histogram         // done - due of successes
 	Service  *Histogram         // done - sent of successes
-	Failed   [Errors]*Histogram // known - due of errors, by kind
+	Failed   [Errors]*Histogram // error - due of errors, by kind
 }
 
-// histograms is how many the cell has.
+// histograms returns the number of histograms in the cell.
 func (c *Cell) histograms() (n int) {
 	for _, h := range append(c.Failed[:], c.Response, c.Service) {
 		if h != nil {
@@ -36,8 +36,8 @@ func (c *Cell) histograms() (n int) {
 	return n
 }
 
-// MergeCells adds the cells of from to those of into, by series, and returns
-// into. The cells of from stay as they are.
+// MergeCells adds the cells of from to those of into, by series, and returns into. It does not
+// change from.
 func MergeCells(into, from []*Cell) []*Cell {
 	for _, f := range from {
 		var to *Cell

@@ -6,31 +6,32 @@ import (
 	"fmt"
 )
 
-// A second crosses to another machine as numbers of variable length, one after
-// the other in the order of coder.second. A histogram is the counts that are not
-// 0, each with how many were passed over before it: a few KiB where its memory
-// is 240. What comes may be from anybody: it is bounded before it is kept.
+// A second is sent to another machine as a sequence of varints in the order of coder.second. A
+// histogram consists of its non-zero counts, each with the distance from the previous one: a
+// few KiB, while it takes 240 KiB in memory. The input may come from anyone, so the coder
+// checks its limits before it allocates.
 
 const (
-	// mostNamed is how many histograms of named members a second is sent with;
-	// what is beyond goes into the unnamed series. mostHistograms is how many one
-	// is read with: those, and all that unnamed series can have.
+	// mostNamed is the number of histograms of named members with which a second is sent; the
+	// others are added to the unnamed series. mostHistograms is the limit for reading: those,
+	// and all histograms that unnamed series can have.
 	mostNamed      = 512
 	mostHistograms = 1024
-	// mostCount is above what any load counts in a second, and far below what
-	// overflows when many are added.
+	// mostCount is larger than any count of a load in a second, and small enough that sums do
+	// not overflow.
 	mostCount = 1 << 44
-	// mostSeconds bounds a second's number in its phase: no load is as long.
+	// mostSeconds limits the index of a second; no load is that long.
 	mostSeconds = 1 << 22
 )
 
-// coder appends numbers to b, or reads them from it.
+// coder appends numbers to b, or reads them from b. One method handles both directions, so
+// that they cannot differ.
 type coder struct {
 	b       []byte
 	reading bool
-	fresh   func() *Histogram // to read into
-	ours    bool              // what is read was appended here: no count is beyond what there can be
-	err     error             // of reading: the first
+	fresh   func() *Histogram // creates histograms when reading
+	ours    bool              // this process wrote the bytes, so counts need no check
+	err     error             // first error of reading
 	kept    int               // histograms read
 }
 
@@ -41,7 +42,7 @@ var (
 	errMany   = fmt.Errorf("it has more than %d histograms", mostHistograms)
 )
 
-// end is the error of what was read.
+// end returns the error of reading, if any. what names the object.
 func (c *coder) end(what string) error {
 	if c.err == nil && len(c.b) > 0 {
 		c.err = errors.New("something follows it")
@@ -52,13 +53,14 @@ func (c *coder) end(what string) error {
 	return nil
 }
 
+// fail records an error unless there is an earlier one.
 func (c *coder) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// number is any number below most.
+// number codes a number that is at most most.
 func (c *coder) number(n *uint64, most uint64) {
 	if !c.reading {
 		c.b = binary.AppendUvarint(c.b, *n)
@@ -77,19 +79,20 @@ func (c *coder) number(n *uint64, most uint64) {
 	}
 }
 
+// anyNumber is the limit for numbers without a limit.
 const anyNumber = 1<<64 - 1
 
-// mostWaited is how many nanoseconds all clients of a second wait together at most.
+// mostWaited is the limit, in nanoseconds, for times added up over all clients of a second.
 const mostWaited = 1 << 56
 
-// counted are counts.
+// counted codes counts.
 func (c *coder) counted(list ...*uint64) {
 	for _, n := range list {
 		c.number(n, mostCount)
 	}
 }
 
-// small are counts in an int, or what is as small.
+// small codes numbers of smaller types.
 func small[T ~int | ~uint8 | ~uint32 | ~int64](c *coder, most uint64, list ...*T) {
 	for _, at := range list {
 		n := uint64(*at)
@@ -105,15 +108,15 @@ func AppendHistogram(b []byte, h *Histogram) []byte {
 	return c.b
 }
 
-// ReadHistogram is the inverse.
+// ReadHistogram decodes a histogram that AppendHistogram encoded.
 func ReadHistogram(b []byte) (h *Histogram, err error) {
 	c := coder{b: b, reading: true, fresh: NewHistogram}
 	c.histogram(&h)
 	return h, c.end("a histogram")
 }
 
-// histogram is how many counts it has that are not 0, and each of them; of none
-// nothing is kept.
+// histogram codes a histogram as the number of its non-zero counts, followed by the counts. It
+// decodes an empty histogram as nil.
 func (c *coder) histogram(h **Histogram) {
 	if c.reading {
 		*h = c.readHistogram()
@@ -131,6 +134,7 @@ func (c *coder) histogram(h **Histogram) {
 	}
 }
 
+// readHistogram decodes a histogram.
 func (c *coder) readHistogram() *Histogram {
 	var n uint64
 	c.number(&n, 1<<20)
@@ -154,7 +158,7 @@ func (c *coder) readHistogram() *Histogram {
 		if c.err != nil {
 			return nil
 		}
-		_ = h.RecordValues(StepAt(int(at)), int64(count)) // there is a place for every step
+		_ = h.RecordValues(StepAt(int(at)), int64(count)) // cannot fail: the histogram has every step
 	}
 	return h
 }

@@ -2,43 +2,52 @@ package measure
 
 import "math/bits"
 
-// Collector merges what the shards of a generator hand over, a second at a
-// time as it comes, and keeps the totals of the measured window. It belongs to one
-// goroutine.
+// Collector merges the seconds that the shards of a generator hand over, and adds up the
+// totals of the phases. It belongs to one goroutine.
+//
+// Example: with two shards, Each gets second 0 when both shards have handed over their
+// second 0 or a later one:
+//
+//	c.Add(0, second0) // waits
+//	c.Add(0, second1) // waits
+//	c.Add(1, second0) // merges both seconds 0 and calls Each
+//
+// Invariant: Each receives the seconds in order, each exactly once, and each is the sum of all
+// shards that had a part of it.
 type Collector struct {
-	// Each is called with every merged second, in the order of phases and
-	// seconds. Its histograms are used again afterwards.
+	// Each is called with every merged second, in the order of phases and seconds. The
+	// collector reuses its histograms afterwards.
 	Each func(*Second)
-	// Recycle takes back the histograms of a second that has been used.
+	// Recycle receives the histograms of a merged second, emptied, for reuse.
 	Recycle func(*Histogram)
-	// NoTotals says that nobody asks for the totals: Close returns nil.
+	// NoTotals disables the totals: Close returns nil.
 	NoTotals bool
 
 	shards   []shard
 	waiting  waiting
 	totals   [2]Totals   // by phase
-	reported [2]Reported // likewise
+	reported [2]Reported // by phase
 	gap      gap
-	added    int // measured seconds merged
+	added    int // number of merged seconds of the window
 }
 
-// shard is how far one is.
+// shard is the progress of one shard.
 type shard struct {
 	last  place // its last second
-	begun bool  // there is one
+	begun bool  // it has handed over a second
 	ended bool
 }
 
-// NewCollector returns a collector of so many shards.
+// NewCollector returns a collector for the given number of shards.
 func NewCollector(shards int) *Collector {
 	return &Collector{shards: make([]shard, shards)}
 }
 
-// Add takes a shard's next second, which is the collector's from now on. Seconds of
-// one shard come in order.
+// Add adds the next second of a shard. The collector then owns the second. The seconds of a
+// shard must be in order.
 func (c *Collector) Add(shard int, s *Second) { c.add(shard, s, true) }
 
-// Copy is Add of a second that stays the caller's.
+// Copy adds a copy of the next second of a shard.
 func (c *Collector) Copy(shard int, s *Second) { c.add(shard, s, false) }
 
 func (c *Collector) add(shard int, s *Second, ours bool) {
@@ -48,14 +57,14 @@ func (c *Collector) add(shard int, s *Second, ours bool) {
 	c.advance()
 }
 
-// End says that a shard has nothing more to hand over.
+// End records that a shard has no more seconds.
 func (c *Collector) End(shard int) {
 	c.shards[shard].ended = true
 	c.advance()
 }
 
-// Straggler is a shard for which the earliest second waits, when what waits
-// behind that takes more than so many bytes.
+// Straggler returns a shard for which the earliest second waits, if the waiting seconds take
+// more than most bytes.
 func (c *Collector) Straggler(most int) (shard int, late bool) {
 	if c.waiting.packed <= most {
 		return 0, false
@@ -68,16 +77,15 @@ func (c *Collector) Straggler(most int) (shard int, late bool) {
 	return 0, false
 }
 
-// Close returns the totals of the measured window, whose length in seconds the
-// generator knows, and of the warm-up. What is no sum of seconds the generator
-// adds. All shards have ended.
+// Close returns the totals of the measurement window, whose length is given in seconds, and of
+// the warm-up. The caller sets the totals that are not sums of seconds. All shards must have
+// ended.
 func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
 	if c.NoTotals {
 		return nil, nil
 	}
 	c.gap.close(seconds, c.added)
-	// In memory of their own: who keeps them does not keep what the collector
-	// was given.
+	// Copy the totals: otherwise a caller that keeps them would keep the whole collector.
 	totals := c.totals
 	measured, warmup = &totals[Measured], &totals[Warmup]
 	measured.Seconds = seconds
@@ -86,14 +94,13 @@ func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
 	return measured, warmup
 }
 
-// past reports whether nothing of a second is to come from a shard any more.
+// past reports whether a shard will hand over no more of a second.
 func (c *Collector) past(shard int, p place) bool {
 	s := &c.shards[shard]
 	return s.ended || s.begun && !s.last.before(p)
 }
 
-// advance passes on the earliest second as long as every shard has handed it over,
-// or a later one, or has ended.
+// advance passes on the earliest seconds that no shard will add to any more.
 func (c *Collector) advance() {
 	for len(c.waiting.seconds) > 0 {
 		for i := range c.shards {
@@ -105,7 +112,7 @@ func (c *Collector) advance() {
 	}
 }
 
-// pass takes a second that all have handed over.
+// pass passes on a complete second.
 func (c *Collector) pass(whole *Second) {
 	if !c.NoTotals {
 		bounded := whole.Tally
@@ -122,6 +129,7 @@ func (c *Collector) pass(whole *Second) {
 	whole.recycle(c.recycle)
 }
 
+// recycle empties a histogram and hands it back.
 func (c *Collector) recycle(h *Histogram) {
 	if h != nil && c.Recycle != nil {
 		h.Reset()
@@ -129,13 +137,14 @@ func (c *Collector) recycle(h *Histogram) {
 	}
 }
 
-// gap finds the longest run of milliseconds in which nothing was done.
+// gap finds the longest run of milliseconds without a completed operation.
 type gap struct {
 	run, longest int // milliseconds
-	longestAt    int // where the longest began
-	seen         int // how many were added
+	longestAt    int // start of the longest run
+	seen         int // milliseconds added
 }
 
+// add adds the milliseconds of the next second.
 func (g *gap) add(alive *[16]uint64) {
 	for ms := 0; ms < 1000; {
 		word, bit := ms>>6, ms&63
@@ -156,15 +165,15 @@ func (g *gap) add(alive *[16]uint64) {
 	g.seen += 1000
 }
 
-// end takes a run that ended at a millisecond.
+// end ends a run at a millisecond.
 func (g *gap) end(run, at int) {
 	if run > g.longest {
 		g.longest, g.longestAt = run, at-run
 	}
 }
 
-// close ends the window seconds after its opening: what the last second had
-// beyond it is no gap.
+// close ends the last run at the end of the window, which is seconds long. The part of the
+// last second after the window is not part of a gap.
 func (g *gap) close(seconds float64, added int) {
 	beyond := added*1000 - int(seconds*1000)
 	g.end(g.run-max(beyond, 0), g.seen-max(beyond, 0))

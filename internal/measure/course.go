@@ -2,22 +2,24 @@ package measure
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// Course is how a whole window of a load with faults went.
+// Course describes how the whole window of a load with faults proceeded.
 type Course struct {
-	// Done, Definite and Indefinite are those of Fine, by slot of the window.
+	// Done, Definite and Indefinite are the counts of Fine, by slot of the window.
 	Done, Definite, Indefinite []uint32
-	// Members are the successes by who answered, 0 where that is not known, and
+	// Members has the successes by the member that replied (0: unknown), and Operations by
+	// operation.
 	// Operations by what was asked.
 	Members    map[uint64]*Pulse
 	Operations map[Asked]*Pulse
-	// P99 of the response times by the second in which operations were due.
+	// P99 is the p99 of the response times, by the second in which operations were due.
 	P99 []Figure
-	// Clients is how many a closed loop has, and Waits their times without a success
-	// (Fine.Waits) as milliseconds of the window. Crowded says that not all were kept.
+	// Clients is the number of clients of a closed loop, and Waits their times without a
+	// success (Fine.Waits), in milliseconds of the window. Crowded reports that not all times
+	// were kept.
 	Clients int
 	Waits   []ClientGap
 	Crowded bool
-	// Watched is nil where watchers were told nothing and no lease was found to have ended.
+	// Watched is nil if watchers received no events and no lease was found to have ended.
 	Watched *Watched
 }
 
@@ -33,7 +35,7 @@ type Asked struct {
 	Consistency kv.Consistency
 }
 
-// Add adds a second of the window, of which no part was added before, with its p99.
+// Add adds a second of the window, with its p99. Each second must be added only once.
 func (c *Course) Add(s *Second, p99 Figure) {
 	for len(c.P99) <= s.Index {
 		c.P99 = append(c.P99, Figure{})
@@ -43,7 +45,7 @@ func (c *Course) Add(s *Second, p99 Figure) {
 	}
 	c.P99[s.Index] = p99
 	for _, p := range c.Members {
-		p.add(s.Index, &[16]uint64{}) // as long as the others, also where it has no more
+		p.add(s.Index, &[16]uint64{}) // extend it to the length of the others
 	}
 	for _, p := range c.Operations {
 		p.add(s.Index, &[16]uint64{})
@@ -76,7 +78,7 @@ func (c *Course) Add(s *Second, p99 Figure) {
 	}
 }
 
-// watched adds what watchers were told in a second, and which leases ended.
+// watched adds the watch events and ended leases of a second.
 func (c *Course) watched(s *Second) {
 	var f *FineWatch
 	if s.Fine != nil {
@@ -90,6 +92,7 @@ func (c *Course) watched(s *Second) {
 	}
 }
 
+// pulseOf returns the pulse of a key, and creates it if needed.
 func pulseOf[K comparable](all map[K]*Pulse, of K) *Pulse {
 	if all[of] == nil {
 		all[of] = &Pulse{}
@@ -97,29 +100,30 @@ func pulseOf[K comparable](all map[K]*Pulse, of K) *Pulse {
 	return all[of]
 }
 
-// Watched is how watchers and leases went through a whole window of a load with faults.
+// Watched describes the watch events and leases in the whole window of a load with faults.
 type Watched struct {
-	Events *Pulse // in which milliseconds events came
-	// Latest, Passed, MadeUp, Ended and Again are those of FineWatch, by slot of the window.
+	Events *Pulse // milliseconds in which events arrived
+	// Latest, Passed, MadeUp, Ended and Again are the counts of FineWatch, by slot of the window.
 	Latest, Passed, MadeUp, Ended, Again []uint32
 	ShowsPassed                          bool // in any second
 	Late                                 []LateInWindow
-	Leases                               map[int64]LeaseGone // by the lease
+	Leases                               map[int64]LeaseGone // by lease
 }
 
-// LateInWindow is LateEvents, by slot of the window.
+// LateInWindow is a LateEvents with its slot of the window.
 type LateInWindow struct {
 	Slot, Class int
 	Count       uint32
 }
 
-// LeaseGone is when a lease was first found to have ended, in milliseconds of the window.
+// LeaseGone is the time at which a lease was first found to have ended, in milliseconds of the
+// window.
 type LeaseGone struct {
 	At    int
 	Early bool
 }
 
-// add adds a second of the window, of which no part was added before.
+// add adds a second of the window. Each second must be added only once.
 func (w *Watched) add(second int, f *FineWatch) {
 	for _, counts := range []*[]uint32{&w.Latest, &w.Passed, &w.MadeUp, &w.Ended, &w.Again} {
 		if n := (second + 1) * Slots; len(*counts) < n {

@@ -16,9 +16,10 @@ func AppendSecond(b []byte, s *Second) []byte {
 	return c.b
 }
 
-// ReadSecond is the inverse; its error says what is wrong with the bytes.
+// ReadSecond decodes a second that AppendSecond encoded. It validates the bytes.
 func ReadSecond(b []byte) (*Second, error) { return readSecond(b, NewHistogram) }
 
+// readSecond decodes a second into histograms that fresh returns.
 func readSecond(b []byte, fresh func() *Histogram) (*Second, error) {
 	c, s := coder{b: b, reading: true, fresh: fresh}, &Second{}
 	c.second(s)
@@ -28,18 +29,18 @@ func readSecond(b []byte, fresh func() *Histogram) (*Second, error) {
 	return s, c.end("a second")
 }
 
-// Reader reads seconds that come from several machines, one at a time and into the
-// same histograms: a second takes megabytes, and those of all come at once. Its
-// methods may be called from any goroutine.
+// Reader decodes seconds from several machines, one at a time, into the same histograms: a
+// second takes megabytes, and the seconds of all machines arrive together. Any goroutine may
+// call Read.
 type Reader struct {
 	mu    sync.Mutex
 	spare []*Histogram
 }
 
-// mostSpare is how many histograms are kept for the next second.
+// mostSpare is the number of histograms kept for the next second.
 const mostSpare = 64
 
-// Read gives take the second. Nobody else reads meanwhile.
+// Read decodes a second and calls take with it. Calls of Read do not overlap.
 func (r *Reader) Read(b []byte, take func(*Second) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,14 +51,15 @@ func (r *Reader) Read(b []byte, take func(*Second) error) error {
 	return take(s)
 }
 
-// Recycle takes back a histogram, which is empty, for the next second. It is called
-// within Read.
+// Recycle takes back an empty histogram for the next second. It may only be called within
+// Read.
 func (r *Reader) Recycle(h *Histogram) {
 	if len(r.spare) < mostSpare {
 		r.spare = append(r.spare, h)
 	}
 }
 
+// fresh returns an empty histogram.
 func (r *Reader) fresh() *Histogram {
 	n := len(r.spare)
 	if n == 0 {
@@ -68,7 +70,7 @@ func (r *Reader) fresh() *Histogram {
 	return h
 }
 
-// foldNamed puts the cells that are too many to be sent into unnamed ones.
+// foldNamed merges the cells that exceed mostNamed into unnamed series.
 func (s *Second) foldNamed() {
 	n := 0
 	for i, c := range s.Cells {
@@ -78,7 +80,7 @@ func (s *Second) foldNamed() {
 		cells := make([]*Cell, 0, i)
 		for _, c := range s.Cells[:i] {
 			if c.Series == c.Unnamed() {
-				c = MergeCells(nil, []*Cell{c})[0] // a copy, to which others are added
+				c = MergeCells(nil, []*Cell{c})[0] // a copy, because others are added to it
 			}
 			cells = append(cells, c)
 		}
@@ -100,6 +102,7 @@ func (s *Second) foldNamed() {
 	}
 }
 
+// second codes all fields of a second.
 func (c *coder) second(s *Second) {
 	small(c, uint64(Measured), &s.Phase)
 	small(c, mostSeconds, &s.Index)
@@ -128,6 +131,7 @@ func (c *coder) second(s *Second) {
 	c.fine(&s.Fine)
 }
 
+// cells codes the cells of a second.
 func (c *coder) cells(s *Second) {
 	n := uint64(len(s.Cells))
 	c.number(&n, mostHistograms)
@@ -151,8 +155,7 @@ func (c *coder) cells(s *Second) {
 	}
 }
 
-// check is what holds for every second: what was due ended somehow, and has its
-// time.
+// check returns an error unless each operation that was due has an outcome and a time.
 func (s *Second) check() error {
 	ended, timed, served := uint64(0), uint64(0), uint64(0)
 	for _, n := range s.Outcomes {

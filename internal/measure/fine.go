@@ -8,32 +8,35 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// A second of a load with faults is known in slots.
+// A second of a load with faults is divided into slots.
 const (
-	Slots      = 100 // of a second
+	Slots      = 100 // per second
 	SlotLength = 10  // milliseconds
 )
 
-// mostGroups bounds the groups of a second, whose members a server names.
+// mostGroups limits the groups of a second, because a server determines the members.
 const mostGroups = 64
 
-// Fine is how a second of a load with faults went within, by when operations ended.
+// Fine records when within a second the operations of a load with faults ended.
+//
+// Example: an operation that succeeds 234 ms after the second began counts in Done[23], and
+// sets bit 234 of Alive in its group.
 type Fine struct {
-	// Done are successes; Definite are errors of operations that did not happen, reads
-	// among them, and Indefinite those of writes that may have.
+	// Done counts successes, Indefinite errors of writes that the store may have executed,
+	// and Definite all other errors, including those of reads.
 	Done, Definite, Indefinite [Slots]uint32
 	Groups                     []Group
-	// Waits are the times without a success of single clients of a closed loop that ended
-	// in this second, of LeastWait at least, by client. Crowded says that there were more
-	// than are kept.
+	// Waits lists the times of at least LeastWait without a success of a closed loop's clients
+	// that ended in this second, by client. Crowded reports that there were more than
+	// mostWaits.
 	Waits   []Wait
 	Crowded bool
-	// Watch is nil where watchers were told nothing and no lease was found to have ended.
+	// Watch is nil if watchers received no events and no lease was found to have ended.
 	Watch *FineWatch
 }
 
-// LeastWait is the shortest time without a success of a client that is kept, and the
-// shortest by which an event is late, in milliseconds, and mostWaits how many of a second are.
+// LeastWait is the shortest time without a success of a client that is recorded, and the
+// shortest delay of a late event, in milliseconds. mostWaits limits the times of a second.
 const (
 	LeastWait = 100
 	mostWaits = 1 << 13
@@ -41,20 +44,20 @@ const (
 
 // Wait is a time without a success of one client.
 type Wait struct {
-	Client uint32 // its number among all of the load
-	At     uint32 // when it ended, in milliseconds after the second began: to 1000, where the load ended
+	Client uint32 // its number in the whole load
+	At     uint32 // end of the wait in milliseconds since the second began; 1000 at the end of the load
 	Length uint32 // in milliseconds
 }
 
-// Group is the successes of one operation that one member answered.
+// Group has the successes of one operation on one member.
 type Group struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
-	Member      uint64     // 0: it is not known
-	Alive       [16]uint64 // as that of Second
+	Member      uint64     // 0: unknown
+	Alive       [16]uint64 // as in Second
 }
 
-// Note takes an operation that ended so many nanoseconds after the second began.
+// Note counts an operation that ended at nanoseconds after the second began.
 func (f *Fine) Note(s *Series, o kv.Outcome, at int64) {
 	ms := min(max(at/1_000_000, 0), 999)
 	slot := ms / SlotLength
@@ -70,15 +73,16 @@ func (f *Fine) Note(s *Series, o kv.Outcome, at int64) {
 	}
 }
 
-// Waited takes a client that had no success for so many nanoseconds, until so many after
-// the second began.
+// Waited records that a client had no success for length nanoseconds, until at nanoseconds
+// after the second began. Shorter times than LeastWait are ignored.
 func (f *Fine) Waited(client uint32, length, at int64) {
 	if length >= LeastWait*1_000_000 {
 		f.wait(Wait{client, uint32(min(max(at/1_000_000, 0), 1000)), uint32(min(length/1_000_000, 1<<32-1))}) // #nosec G115 -- bounded
 	}
 }
 
-// wait adds one in its place, so that what is merged is the same in any order.
+// wait inserts a wait in sorted order, so that the result does not depend on the order of
+// merging.
 func (f *Fine) wait(w Wait) {
 	if len(f.Waits) >= mostWaits {
 		f.Crowded = true
@@ -90,8 +94,9 @@ func (f *Fine) wait(w Wait) {
 	f.Waits = slices.Insert(f.Waits, at, w)
 }
 
-// group is the group like one; of those beyond mostGroups, that of no member. Groups
-// are in an order, so that what is merged is the same in whichever order it came.
+// group returns the group like the given one. If there are mostGroups, it returns the group
+// without a member instead. Groups are sorted, so that the result does not depend on the order
+// of merging.
 func (f *Fine) group(like Group) *Group {
 	at := 0
 	for ; at < len(f.Groups); at++ {
@@ -111,7 +116,7 @@ func (f *Fine) group(like Group) *Group {
 	return &f.Groups[at]
 }
 
-// merge adds another's, which stays as it is.
+// merge adds o without changing it.
 func (f *Fine) merge(o *Fine) {
 	for i := range f.Done {
 		f.Done[i] += o.Done[i]
@@ -133,55 +138,55 @@ func (f *Fine) merge(o *Fine) {
 	}
 }
 
-// FineWatch is what watchers were told, and which leases were found to have ended, in a
-// second of a load with faults, by when that came.
+// FineWatch records when within a second of a load with faults watch events arrived and leases
+// were found to have ended.
 type FineWatch struct {
-	Alive [16]uint64 // the milliseconds in which an event came, as in Second
-	// Latest is the longest time from when a write was sent until its event came, of the
-	// events that came in each slot, in milliseconds, rounded up; 0 for none.
+	Alive [16]uint64 // milliseconds in which an event arrived, as in Second
+	// Latest is the longest time from sending a write to the arrival of its event, among the
+	// events that arrived in each slot, in milliseconds, rounded up; 0 if there were none.
 	Latest [Slots]uint32
-	// Late are the events that came LeastWait or more after their write was sent.
+	// Late counts the events that arrived LeastWait or more after their write was sent.
 	Late []LateEvents
-	// Passed are the events of a key that were not seen when a later one came, and Made
-	// up those of them that came after all.
+	// Passed counts the events of a key that were missing when a later one arrived, and
+	// MadeUp those among them that arrived after all.
 	Passed, MadeUp [Slots]uint32
-	// ShowsPassed says that events came of watchers whose later events show that earlier
-	// ones did not. Of others Passed is 0 whatever was lost.
+	// ShowsPassed reports that some watchers' events show whether earlier ones are missing.
+	// Otherwise Passed is 0 even if events were lost.
 	ShowsPassed bool
-	// Ended are the watchers that the store ended for good, and Again those that had to
-	// be created again.
+	// Ended counts the watchers that the store ended permanently, and Again those that were
+	// created again.
 	Ended, Again [Slots]uint32
-	// Leases are those that were found to have ended, as far as there was room for them.
+	// Leases lists the leases that were found to have ended, up to mostLeaseEnds.
 	Leases []LeaseEnd
 }
 
-// LateEvents is how many events came so late in one slot.
+// LateEvents counts the events of one class of lateness in one slot.
 type LateEvents struct {
 	Slot  uint8
 	Class uint8 // LateClass
 	Count uint32
 }
 
-// LeaseEnd is a lease that the store said is gone.
+// LeaseEnd is a lease that the store reported as ended.
 type LeaseEnd struct {
 	Lease int64
 	At    uint32 // milliseconds after the second began, to 999
-	// Early says that it had been kept alive for longer.
+	// Early reports that keep-alives should have kept it alive for longer.
 	Early bool
 }
 
 const (
-	lateClasses   = 16 // the last is of 55 minutes and more
+	lateClasses   = 16 // the last class is 55 minutes and more
 	mostLeaseEnds = 1 << 13
 )
 
-// LateClass says how late an event was by so many milliseconds, of LeastWait at least:
-// the number of times that LeastWait can be doubled and is not above that.
+// LateClass returns the class of a lateness of ms milliseconds, at least LeastWait: 0 for 100
+// to 199 ms, 1 for 200 to 399 ms, 2 for 400 to 799 ms, and so on.
 func LateClass(ms int64) int {
 	return min(bits.Len64(uint64(max(ms, LeastWait)/LeastWait))-1, lateClasses-1) // #nosec G115 -- above 0
 }
 
-// watch is what watchers were told in the second, which is there from now on.
+// watch returns the record of watch events, and creates it if needed.
 func (f *Fine) watch() *FineWatch {
 	if f.Watch == nil {
 		f.Watch = &FineWatch{}
@@ -189,15 +194,16 @@ func (f *Fine) watch() *FineWatch {
 	return f.Watch
 }
 
+// msAndSlot returns the millisecond and the slot of a time within the second.
 func msAndSlot(at int64) (ms int64, slot int) {
 	ms = min(max(at/1_000_000, 0), 999)
 	return ms, int(ms / SlotLength)
 }
 
-// Told takes a watch event that came so many nanoseconds after the second began. after is
-// how long after its write was sent that was, in nanoseconds; negative where nobody knows.
-// at is below 0 of an event that came in an earlier second, which has it, and whose write
-// is known only now: its lateness counts at the beginning of this one.
+// Told counts a watch event that arrived at nanoseconds after the second began, and after
+// nanoseconds after its write was sent; after is negative if that is unknown. at is negative
+// if the event arrived and was counted in an earlier second and its write has become known
+// only now: then its lateness counts at the beginning of this second.
 func (f *Fine) Told(after, at int64) {
 	w := f.watch()
 	ms, slot := msAndSlot(at)
@@ -214,7 +220,7 @@ func (f *Fine) Told(after, at int64) {
 	}
 }
 
-// late adds some in their place: by slot, and then by class.
+// late adds late events in the order of slots and classes.
 func (w *FineWatch) late(some LateEvents) {
 	at := len(w.Late)
 	for ; at > 0; at-- {
@@ -230,8 +236,8 @@ func (w *FineWatch) late(some LateEvents) {
 	w.Late = slices.Insert(w.Late, at, some)
 }
 
-// Missed takes that an event showed that so many were passed over, and so many came after
-// all. Of a watcher whose events do not show it, it is not called.
+// Missed records that an event showed that `passed` earlier events were missing and that
+// `madeUp` events arrived after all. It is called only for watchers whose events show this.
 func (f *Fine) Missed(passed, madeUp uint32, at int64) {
 	_, slot := msAndSlot(at)
 	w := f.watch()
@@ -240,7 +246,7 @@ func (f *Fine) Missed(passed, madeUp uint32, at int64) {
 	w.MadeUp[slot] += madeUp
 }
 
-// WatcherEnded takes a watcher that the store ended, and that is created again or not.
+// WatcherEnded counts a watcher that the store ended. again reports that it is created again.
 func (f *Fine) WatcherEnded(again bool, at int64) {
 	_, slot := msAndSlot(at)
 	if w := f.watch(); again {
@@ -250,12 +256,13 @@ func (f *Fine) WatcherEnded(again bool, at int64) {
 	}
 }
 
-// LeaseEnded takes a lease that was found to have ended.
+// LeaseEnded records a lease that was found to have ended.
 func (f *Fine) LeaseEnded(lease int64, early bool, at int64) {
 	ms, _ := msAndSlot(at)
 	f.watch().leaseEnded(LeaseEnd{lease, uint32(ms), early}) // #nosec G115 -- below 1000
 }
 
+// leaseEnded adds the end of a lease in the order of the leases.
 func (w *FineWatch) leaseEnded(e LeaseEnd) {
 	at, there := slices.BinarySearchFunc(w.Leases, e, func(a, b LeaseEnd) int {
 		if a.Lease != b.Lease {
@@ -264,14 +271,14 @@ func (w *FineWatch) leaseEnded(e LeaseEnd) {
 		return 0
 	})
 	switch {
-	case there: // another loop found it, too
+	case there: // another loop has found it, too
 		w.Leases[at].At, w.Leases[at].Early = min(w.Leases[at].At, e.At), w.Leases[at].Early || e.Early
 	case len(w.Leases) < mostLeaseEnds:
 		w.Leases = slices.Insert(w.Leases, at, e)
 	}
 }
 
-// merge adds another's, which stays as it is.
+// merge adds o without changing it.
 func (w *FineWatch) merge(o *FineWatch) {
 	for i, word := range o.Alive {
 		w.Alive[i] |= word
@@ -292,6 +299,7 @@ func (w *FineWatch) merge(o *FineWatch) {
 	}
 }
 
+// fine codes the finer record of a second.
 func (c *coder) fine(at **Fine) {
 	there := uint64(0)
 	if *at != nil {
@@ -331,6 +339,7 @@ func (c *coder) fine(at **Fine) {
 	c.fineWatch(&f.Watch)
 }
 
+// waits codes the clients' times without a success.
 func (c *coder) waits(f *Fine) {
 	n, crowded := uint64(len(f.Waits)), uint64(0)
 	if f.Crowded {
@@ -352,6 +361,7 @@ func (c *coder) waits(f *Fine) {
 	}
 }
 
+// fineWatch codes the record of watch events.
 func (c *coder) fineWatch(at **FineWatch) {
 	there := uint64(0)
 	if *at != nil {
@@ -396,6 +406,7 @@ func (c *coder) fineWatch(at **FineWatch) {
 	c.leaseEnds(w)
 }
 
+// leaseEnds codes the ends of leases.
 func (c *coder) leaseEnds(w *FineWatch) {
 	n := uint64(len(w.Leases))
 	c.number(&n, mostLeaseEnds)
@@ -411,7 +422,7 @@ func (c *coder) leaseEnds(w *FineWatch) {
 		if e.Early {
 			early = 1
 		}
-		lease := uint64(e.Lease) // #nosec G115 -- and back again
+		lease := uint64(e.Lease) // #nosec G115 -- converted back below
 		c.number(&lease, anyNumber)
 		small(c, 999, &e.At)
 		c.number(&early, 1)

@@ -1,15 +1,15 @@
 package measure
 
-// LiveSteps counts the times of a second while it runs, one by one. Recording into it takes
-// a fourth of the instructions that a Histogram takes; Histograms get its counts all at once
-// when the second is settled.
+// LiveSteps counts times while a second runs. Recording a time takes a quarter of the
+// instructions that a Histogram needs. The counts are added to Histograms when the second
+// is settled.
 type LiveSteps struct {
 	counts [NumSteps]uint32
 	total  uint32
-	into   [2]**Histogram // the places of the histograms that get the counts
+	into   [2]**Histogram // locations of the histograms that receive the counts
 }
 
-// Record adds one value, and counts it where the function Record counts it.
+// Record adds one value, in the same step as the function Record.
 func (l *LiveSteps) Record(ns int64) {
 	if uint64(ns) > Highest {
 		ns = inRange(ns)
@@ -20,7 +20,7 @@ func (l *LiveSteps) Record(ns int64) {
 	}
 }
 
-// settle adds the counts to the histograms, and makes the steps empty.
+// settle adds the counts to the histograms and clears them.
 func (l *LiveSteps) settle(fresh func() *Histogram) {
 	for _, place := range l.into {
 		if place != nil && *place == nil {
@@ -34,7 +34,7 @@ func (l *LiveSteps) settle(fresh func() *Histogram) {
 		}
 		for _, place := range l.into {
 			if place != nil {
-				_ = (*place).RecordValues(StepAt(at), int64(n)) // there is a place for every step
+				_ = (*place).RecordValues(StepAt(at), int64(n)) // cannot fail: the histogram has every step
 			}
 		}
 		l.counts[at] = 0
@@ -43,24 +43,23 @@ func (l *LiveSteps) settle(fresh func() *Histogram) {
 	l.into = [2]**Histogram{}
 }
 
-// mostSpareSteps is how many LiveSteps a loop keeps for its next seconds.
+// mostSpareSteps is the number of LiveSteps that a loop keeps for its next seconds.
 const mostSpareSteps = 64
 
-// LivePool makes the LiveSteps of one loop, and takes them back when their second is settled,
-// which another goroutine does.
+// LivePool creates the LiveSteps of one loop. Another goroutine returns them when it settles
+// their second.
 type LivePool struct {
 	fresh func() *Histogram
 	spare chan *LiveSteps
 }
 
-// NewLivePool returns a pool whose steps end in histograms that fresh returns, which is called
-// from the goroutine that settles a second.
+// NewLivePool returns a pool. Settle calls fresh for a histogram when a second has none yet.
 func NewLivePool(fresh func() *Histogram) *LivePool {
 	return &LivePool{fresh: fresh, spare: make(chan *LiveSteps, mostSpareSteps)}
 }
 
-// Begin returns empty steps whose counts are added to a histogram of the second when it is
-// settled, and to another one unless that is nil.
+// Begin returns empty LiveSteps for a second. When the second is settled, the counts are added
+// to the histogram into, and also to another unless that is nil.
 func (p *LivePool) Begin(s *Second, into, another **Histogram) *LiveSteps {
 	var l *LiveSteps
 	select {
@@ -73,8 +72,8 @@ func (p *LivePool) Begin(s *Second, into, another **Histogram) *LiveSteps {
 	return l
 }
 
-// Settle adds what LiveSteps counted to the second's histograms. A Collector settles each
-// second that it is given.
+// Settle adds the counts of LiveSteps to the second's histograms. A Collector settles each
+// second that it receives.
 func (s *Second) Settle() {
 	for _, l := range s.live {
 		l.settle(s.pool.fresh)

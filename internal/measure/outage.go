@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// Pulse is in which milliseconds of a window an operation was done, a bit each.
+// Pulse has a bit for each millisecond of a window in which an operation was done.
 type Pulse struct{ alive []uint64 }
 
-// Add adds a second of the window, of which others may have been added.
+// Add adds a second of the window.
 func (p *Pulse) Add(s *Second) { p.add(s.Index, &s.Alive) }
 
 // add adds the milliseconds of a second.
@@ -21,7 +21,7 @@ func (p *Pulse) add(second int, alive *[16]uint64) {
 		for word != 0 {
 			at := 1000*second + i<<6 + bits.TrailingZeros64(word)
 			if at > last {
-				return // no second has more
+				return // a second has no more milliseconds
 			}
 			p.alive[at>>6] |= 1 << (at & 63)
 			word &= word - 1
@@ -29,7 +29,8 @@ func (p *Pulse) add(second int, alive *[16]uint64) {
 	}
 }
 
-// Any reports whether an operation was done from one millisecond until before another.
+// Any reports whether an operation was done at or after from and before to, in milliseconds of
+// the window.
 func (p *Pulse) Any(from, to int) bool {
 	for at := max(from, 0); at < min(to, 64*len(p.alive)); at++ {
 		if p.alive[at>>6]&(1<<(at&63)) != 0 {
@@ -39,20 +40,22 @@ func (p *Pulse) Any(from, to int) bool {
 	return false
 }
 
-// Gap is a time without any operation done, in milliseconds of the window.
+// Gap is a time without a completed operation, in milliseconds of the window.
 type Gap struct{ From, To int }
 
-// Length is how long it was, in milliseconds.
+// Length returns the length of the gap in milliseconds.
 func (g Gap) Length() int { return g.To - g.From }
 
-// Outage is the longest gap that ends after one time and begins before another, in
-// milliseconds of the window, and the longest gap between since and the first time;
-// both are known to a millisecond. ok is false if the first is no outage: not longer, by
-// more than chance makes of gaps, than what there was before. until is the window's
-// end if the outage lasts until then.
+// Outage returns the longest gap that ends after from and begins before until, and the longest
+// gap between since and from. All times are in milliseconds of the window. ok is false if the
+// first gap is not an outage: if it exceeds the gaps before from by no more than chance
+// explains. An outage that lasts until the end of the window ends at until.
+//
+// Example: before a fault at 5000 the longest gap is 3 ms. If no operation is done from 5002 to
+// 7100, the outage is [5002, 7100).
 func (p *Pulse) Outage(since, from, until int) (outage, before Gap, ok bool) {
 	until = min(until, 64*len(p.alive))
-	silent, gaps, ticks := 0, 0, 0 // before: milliseconds without an operation, in so many gaps, and with one
+	silent, gaps, ticks := 0, 0, 0 // before from: milliseconds without an operation, in that number of gaps, and milliseconds with one
 	began := 0
 	end := func(at int) {
 		g := Gap{began, at}
@@ -81,8 +84,8 @@ func (p *Pulse) Outage(since, from, until int) (outage, before Gap, ok bool) {
 		began = at + 1
 	}
 	end(until)
-	// The longest of many gaps that come by chance, and fall off over m, is beyond that
-	// of as many others by more than 7 m once in a thousand times.
+	// Random gaps become rarer by the factor e for every m milliseconds of length. The longest
+	// of many exceeds the longest of as many others by more than 7 m once in a thousand cases.
 	margin := 1
 	if gaps > 0 && gaps < silent {
 		margin = max(margin, int(math.Ceil(-7/math.Log(1-float64(gaps)/float64(silent)))))

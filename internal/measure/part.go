@@ -2,45 +2,45 @@ package measure
 
 import "math"
 
-// Part is what one of several workers did of a load in the measured window.
+// Part is one worker's part of a load in the measurement window.
 type Part struct {
-	Worker string // its name
-	// Lost is why it was lost before the load had ended; empty if it was not.
-	// What it had told until then is here, and in the totals.
+	Worker string // name
+	// Lost is why the worker was lost before the load ended; empty if it was not. Its reports
+	// until then are included here and in the totals.
 	Lost  string
 	Loops int // event loops
-	// BeganAfter is how much later than the first of all workers it came to its
-	// window, and Length how long that was, in nanoseconds.
+	// BeganAfter is how much later than the first worker this one opened its window. Length
+	// is the length of its window. Both are in nanoseconds.
 	BeganAfter, Length int64
-	// ClockBound is how far its clock may be from what it was corrected by, in
-	// nanoseconds; 0 for a clock that is ours.
+	// ClockBound is the largest possible error of the worker's clock after its correction, in
+	// nanoseconds; 0 for a clock of this machine.
 	ClockBound int64
 
-	// Operations due in the window, those of them that completed, and successes
-	// done in it.
+	// Due counts the operations due in the window, Succeeded those of them that completed, and
+	// Done the successes done in the window.
 	Due, Succeeded, Done uint64
 	Response             Steps // of the successes
 	Lateness             Steps // sent - due, open loop only
-	// Sampled, Undisturbed, Idle and RunWait are those of Disturbance.
+	// Sampled, Undisturbed, Idle and RunWait are as in Disturbance.
 	Sampled, Undisturbed Steps
 	Idle, RunWait        int64
 
 	Window
-	Connections []Connection // those of Totals
-	// What it used: its loops' threads' processor time and how long they waited
-	// for a processor, in nanoseconds; the processor seconds of its process, where
-	// it has one of its own, and how long a limit held that back, where the system
-	// says it.
+	Connections []Connection // as in Totals
+	// LoopCPU is the CPU time of its loops' threads, and RunDelay how long they waited for a
+	// CPU, both in nanoseconds. CPUSeconds is the CPU time of its process, and ThrottledNS
+	// how long a CPU limit held the process back; nil if it shares the process with another
+	// worker or the system does not report it.
 	LoopCPU, RunDelay int64
 	CPUSeconds        *float64
 	ThrottledNS       *int64
-	Machine           string // the name of the one that it ran on
+	Machine           string // name of its machine
 
 	seconds []brief
 }
 
-// brief is what is kept of a second: of each series how many successes, and the
-// logarithm of their median response time.
+// brief is a summary of a second: for each series the number of successes and the logarithm of
+// their median response time.
 type brief struct {
 	index int
 	of    []briefSeries
@@ -52,11 +52,11 @@ type briefSeries struct {
 	median float64
 }
 
-// leastBrief is how many successes of a series a second must have for their
-// median to be compared.
+// leastBrief is the number of successes that a series needs in a second for its median to be
+// compared.
 const leastBrief = 10
 
-// Add adds a second of the worker's; those of other phases are passed over.
+// Add adds a second of the worker. It ignores seconds of other phases.
 func (p *Part) Add(s *Second) {
 	if s.Phase != Measured {
 		return
@@ -82,17 +82,18 @@ func (p *Part) Add(s *Second) {
 	p.seconds = append(p.seconds, b)
 }
 
-// Seconds is how many whole or partial seconds of the window it told.
+// Seconds returns the number of seconds of the window that the worker reported, including
+// partial ones.
 func (p *Part) Seconds() int { return len(p.seconds) }
 
-// Apart is, for each worker and each second that it shares with others, how far its
-// median response time was from theirs: the difference of the logarithms, so that
-// 0.1 is a tenth above. Only operations of one kind, answered by one member in one
-// term, are compared, and weighted by how many the worker had: a worker whose
-// connections go to a slower member is not slower for that.
+// Apart returns, for each worker and each second that it shares with others, how far its median
+// response time was from theirs. The distance is the difference of the logarithms: 0.1 means
+// that the worker was a tenth slower. Only operations of the same kind, member and term are
+// compared, weighted by the worker's number of operations, so that a worker whose connections
+// go to a slower member does not count as slower.
 func Apart(parts []Part) [][]float64 {
 	out := make([][]float64, len(parts))
-	at := make([]int, len(parts)) // the next second of each
+	at := make([]int, len(parts)) // index of the next second of each worker
 	for {
 		index := math.MaxInt
 		for i := range parts {
@@ -141,4 +142,5 @@ func Apart(parts []Part) [][]float64 {
 // weighed is a weighted sum.
 type weighed struct{ weight, sum float64 }
 
+// add adds x with a weight.
 func (w *weighed) add(weight, x float64) { w.weight, w.sum = w.weight+weight, w.sum+weight*x }

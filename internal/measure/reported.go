@@ -1,30 +1,30 @@
 package measure
 
-// Answers name the member that they come from and its term, and each pair of
-// them has histograms of its own: half a megabyte and more. A cluster has few
-// members and elects seldom, but a server can name a new one in every answer.
+// Replies name a member and its term, and each pair has its own histograms of half a megabyte
+// or more. A cluster has few members and rarely elects a leader, but a faulty server could
+// name a new member in every reply. So the number of pairs is limited.
 
 const (
-	// MaxReported is how many pairs of member and term one loop keeps apart in a
-	// whole load, and a load in each of its phases: those of seven members in
-	// four elections, or of one leader in thirty.
+	// MaxReported is the number of pairs of member and term that one loop distinguishes in a
+	// load, and a load in each phase. It is enough for seven members in four elections, or
+	// for one leader in thirty.
 	MaxReported = 32
-	// MaxReportedInSecond is how many of them one loop keeps apart within a second:
-	// seven members, before and after an election.
+	// MaxReportedInSecond is the number of pairs that one loop distinguishes in a second. It is
+	// enough for seven members before and after an election.
 	MaxReportedInSecond = 16
-	// MaxReportedFailed is how many kinds of errors one loop keeps apart by member
-	// and term in a whole load.
+	// MaxReportedFailed is the number of kinds of errors that one loop distinguishes by member
+	// and term in a load.
 	MaxReportedFailed = 32
 )
 
-// Reported is pairs of member and term that answers named.
+// Reported is the set of the pairs of member and term that replies have named.
 type Reported struct {
 	pairs [MaxReported]struct{ member, term uint64 }
 	n     int
 }
 
-// Take reports whether a pair is one of the first most that were named; most is
-// at most MaxReported. That none was named always is.
+// Take reports whether a pair is among the first `most` pairs; most is at most MaxReported. It
+// always accepts a reply without member and term.
 func (r *Reported) Take(member, term uint64, most int) bool {
 	if member == 0 && term == 0 {
 		return true
@@ -42,14 +42,14 @@ func (r *Reported) Take(member, term uint64, most int) bool {
 	return true
 }
 
-// Unnamed is the series of what is not kept apart: its role is unknown.
+// Unnamed returns the series without member and term. Its role is unknown.
 func (s Series) Unnamed() Series {
 	s.Member, s.Term = 0, 0
 	return s
 }
 
-// bounded are the cells with those whose pair is not of the first MaxReported put
-// into the unnamed series. The cells of from stay as they are.
+// bounded returns the cells, and moves those whose pair is not among the first MaxReported to
+// the unnamed series. It does not change the cells of from.
 func (r *Reported) bounded(from []*Cell) []*Cell {
 	for i, c := range from {
 		if r.Take(c.Member, c.Term, MaxReported) {

@@ -5,30 +5,38 @@ import (
 	"slices"
 )
 
-// Steps is a histogram without the steps that nothing fell into: a few KiB where
-// a Histogram has 240. It is what histograms are while they come from a file.
+// Steps is a histogram without its empty steps: a few KiB, while a Histogram takes 240 KiB.
+// Histograms read from a file have this form.
+//
+// Example: two times of 100 ns and one of 1 ms are the steps {12, 2} and {8097, 1}.
+//
+// Invariant: All is sorted by At, and each N is positive.
 type Steps struct {
-	All []Step // in rising order
+	All []Step // ascending
 }
 
-// Step counts the times of the At-th step of NewHistogram's histograms: those from
-// StepAt(At) to below StepAt(At+1).
+// Step counts the times in step At of a histogram: those from StepAt(At) to below
+// StepAt(At+1).
 type Step struct {
 	At int
 	N  int64
 }
 
-// StepsOf returns the steps of a histogram of NewHistogram into which something fell.
+// StepsOf returns the non-empty steps of a histogram.
 func StepsOf(h *Histogram) (s Steps) {
 	eachStep(h, func(at int, n int64) { s.All = append(s.All, Step{at, n}) })
 	return s
 }
 
-// few is up to how many times of a histogram are looked for one by one: to look through
-// all of its steps takes a copy of 240 KB.
+// few is the largest number of times for which eachStep queries a histogram time by time.
+// Above it, eachStep copies all counts, which takes 240 KB.
 const few = 256
 
-// eachStep tells the steps of a histogram into which something fell, from the lowest on.
+// eachStep calls each with the non-empty steps of a histogram, in ascending order.
+//
+// The library does not expose the counts without copying them. For up to few times, eachStep
+// therefore asks for the percentiles that fall on the first time, the second, and so on. For
+// example, it gets the four values of a histogram as its percentiles 25, 50, 75 and 100.
 func eachStep(h *Histogram, each func(at int, n int64)) {
 	total := h.TotalCount()
 	if total > few {
@@ -39,7 +47,7 @@ func eachStep(h *Histogram, each func(at int, n int64)) {
 		}
 		return
 	}
-	shares := make([]float64, total) // in percent: of the first time, of two, and so on
+	shares := make([]float64, total) // percentiles of the first time, of the second, and so on
 	for i := range shares {
 		shares[i] = 100 * float64(i+1) / float64(total)
 	}
@@ -58,10 +66,10 @@ func eachStep(h *Histogram, each func(at int, n int64)) {
 	}
 }
 
-// Clone is a copy in memory of its own.
+// Clone returns a copy that shares no memory with s.
 func (s *Steps) Clone() Steps { return Steps{slices.Clone(s.All)} }
 
-// Total is how many times there are.
+// Total returns the number of times.
 func (s *Steps) Total() (n int64) {
 	for _, one := range s.All {
 		n += one.N
@@ -69,7 +77,7 @@ func (s *Steps) Total() (n int64) {
 	return n
 }
 
-// AddTo adds the times to a histogram and returns the sum, as Add does.
+// AddTo adds the times to a histogram and returns it, as Add does.
 func (s *Steps) AddTo(into *Histogram) *Histogram {
 	if into == nil {
 		into = NewHistogram()
@@ -80,7 +88,7 @@ func (s *Steps) AddTo(into *Histogram) *Histogram {
 	return into
 }
 
-// Add adds the times of a histogram of NewHistogram; from may be nil.
+// Add adds the times of a histogram; from may be nil.
 func (s *Steps) Add(from *Histogram) {
 	if from == nil || from.TotalCount() == 0 {
 		return
@@ -100,7 +108,7 @@ func (s *Steps) Add(from *Histogram) {
 	s.All = slices.Clip(append(all, more...))
 }
 
-// Histogram is a new one with the times; nil without any.
+// Histogram returns a new histogram with the times; nil if there are none.
 func (s *Steps) Histogram() *Histogram {
 	if s.Total() == 0 {
 		return nil
@@ -108,16 +116,18 @@ func (s *Steps) Histogram() *Histogram {
 	return s.AddTo(nil)
 }
 
-// Sum adds up histograms that come as steps, at a fraction of what a Histogram
-// takes for it. It is used again and again.
+// Sum adds up many Steps, at a fraction of the cost of a Histogram. It can be reset and
+// reused.
+//
+// Invariant: total is the sum of counts, and all counts above last are 0.
 type Sum struct {
 	counts []int64 // by step
-	last   int     // the highest step that may have any
+	last   int     // no higher step has a count
 	total  int64
 }
 
-// mostSummed is far above what any run counts: what a damaged file has beyond it
-// is dropped.
+// mostSummed limits the total; the excess of a damaged file is dropped. It is far above the
+// counts of any run.
 const mostSummed = 1 << 62
 
 // Add adds the times of a histogram.
@@ -153,7 +163,7 @@ func (s *Sum) Merge(from *Sum) {
 	s.last = max(s.last, from.last)
 }
 
-// Reset makes it empty.
+// Reset removes all times.
 func (s *Sum) Reset() {
 	if s.total > 0 {
 		clear(s.counts[:s.last+1])
@@ -161,11 +171,11 @@ func (s *Sum) Reset() {
 	s.last, s.total = 0, 0
 }
 
-// Total is how many times there are.
+// Total returns the number of times.
 func (s *Sum) Total() int64 { return s.total }
 
-// From is how many times are at least so long, in nanoseconds, as far as the steps
-// tell: the step that the bound lies in counts.
+// From returns the number of times of at least ns nanoseconds. Because of the width of the
+// steps, it includes the whole step that contains ns.
 func (s *Sum) From(ns int64) (n int64) {
 	if s.total > 0 {
 		for at := s.last; at >= 0 && StepAt(at+1) > ns; at-- {
@@ -175,7 +185,7 @@ func (s *Sum) From(ns int64) (n int64) {
 	return n
 }
 
-// Histogram is the sum as one, .
+// Histogram returns the sum as a new histogram.
 func (s *Sum) Histogram() *Histogram {
 	own := Steps{}
 	for at, n := range s.counts {
@@ -186,12 +196,12 @@ func (s *Sum) Histogram() *Histogram {
 	return own.AddTo(nil)
 }
 
-// PercentilesOf is that of the sum's Histogram.
+// PercentilesOf returns the same percentiles as for the sum's Histogram.
 func (s *Sum) PercentilesOf(failed uint64, percentiles ...float64) []Figure {
 	return percentilesOf(uint64(s.total), failed, percentiles, s.atRanks)
 }
 
-// Fastest is the least time; not known without any.
+// Fastest returns the smallest time; unknown if there is none.
 func (s *Sum) Fastest() Figure {
 	if s.total == 0 {
 		return Figure{}
@@ -200,7 +210,7 @@ func (s *Sum) Fastest() Figure {
 	return known(float64(StepAt(at)))
 }
 
-// Slowest is that of the sum's Histogram.
+// Slowest returns the same as for the sum's Histogram.
 func (s *Sum) Slowest(failed uint64) Figure {
 	switch {
 	case failed > 0:
@@ -215,11 +225,11 @@ func (s *Sum) Slowest(failed uint64) Figure {
 	return known(float64(StepAt(at+1) - 1))
 }
 
-// atRanks are the highest values of the steps in which the operations of the given
-// ranks lie, which count from 1.
+// atRanks returns the highest value in the step of each operation with one of the given
+// ranks, which start at 1.
 func (s *Sum) atRanks(ranks []uint64) []int64 {
 	values := make([]int64, len(ranks))
-	at, upTo := -1, uint64(0) // upTo is how many lie in the steps up to at
+	at, upTo := -1, uint64(0) // upTo: number of operations in the steps up to at
 	for i, rank := range ranks {
 		if i > 0 && rank < ranks[i-1] {
 			at, upTo = -1, 0
@@ -234,19 +244,18 @@ func (s *Sum) atRanks(ranks []uint64) []int64 {
 	return values
 }
 
-// A step is Lowest up to the first 1<<subBuckets of them, and from there on
-// doubles wherever the values do.
+// The first 1<<subBuckets steps are Lowest wide. From there the width doubles whenever the
+// values double.
 const (
-	unit       = 3 // as powers of two
+	unit       = 3 // the width of the first steps is 1<<unit
 	subBuckets = 11
 	half       = 1 << (subBuckets - 1)
 )
 
-// NumSteps is how many steps the histograms of NewHistogram have.
+// NumSteps is the number of steps of a histogram.
 const NumSteps = 30_720
 
-// StepAt is the lowest value of the i-th step, from 0 on, of NewHistogram's
-// histograms.
+// StepAt returns the lowest value of step i of a histogram, starting at 0.
 func StepAt(i int) int64 {
 	if i < half {
 		return int64(i) << unit
@@ -254,26 +263,25 @@ func StepAt(i int) int64 {
 	return int64(i%half+half) << (i/half - 1 + unit)
 }
 
-// StepOf is the lowest of the values that NewHistogram's histograms count where
-// they count ns.
+// StepOf returns the lowest value of the step in which a histogram counts ns.
 func StepOf(ns int64) int64 {
 	ns = inRange(ns)
 	shift := max(bits.Len64(uint64(ns))-subBuckets, unit)
 	return ns >> shift << shift
 }
 
-// stepNumber is which step a value is in, that NewHistogram's histograms count.
+// stepNumber returns the step in which a histogram counts a value in its range.
 func stepNumber(ns int64) int {
-	shift := bits.Len64(uint64(ns)|(1<<(subBuckets+unit)-1)) - subBuckets // unit at least
+	shift := bits.Len64(uint64(ns)|(1<<(subBuckets+unit)-1)) - subBuckets // at least unit
 	return (shift-unit)*half + int(ns>>(shift&63))
 }
 
-// Mean is the mean time, to the width of a step; NaN without any.
+// Mean returns the mean time, up to the width of a step; NaN if there are no times.
 func (s *Sum) Mean() float64 {
 	sum := 0.0
 	for at := range min(s.last+1, len(s.counts)) {
 		if n := s.counts[at]; n > 0 {
-			sum += float64(n) * float64((StepAt(at)+StepAt(at+1))/2) // as the library has it
+			sum += float64(n) * float64((StepAt(at)+StepAt(at+1))/2) // as the library computes it
 		}
 	}
 	return sum / float64(s.total)

@@ -2,18 +2,19 @@ package measure
 
 import "time"
 
-// began has both clocks' readings.
+// began holds readings of the wall clock and of the monotonic clock.
 var began = time.Now()
 
-// Now is the time. It runs as fast as the machine's clock, and is never set.
+// Now returns the current time on a clock that started with the wall clock's time, and is not
+// affected when the wall clock is set.
 func Now() time.Time { return began.Add(time.Since(began)) }
 
-// least is the least by which a clock is said to be set: less than that can pass between
-// the readings of two clocks.
+// least is the smallest change of the wall clock that counts. A smaller one can be the time
+// between the readings of the two clocks.
 const least = time.Millisecond
 
-// Ahead is how far the machine's clock of the day is ahead of this one: by how much it was
-// set since the process began. It is 0 for less than a millisecond.
+// Ahead returns how far the wall clock is ahead of Now, that is, by how much it was set since
+// the process started. It returns 0 for less than a millisecond.
 func Ahead() time.Duration {
 	return settled(func() time.Duration {
 		now := time.Now()
@@ -21,8 +22,8 @@ func Ahead() time.Duration {
 	})
 }
 
-// settled reads how far one clock is ahead of the other until two readings agree, or a
-// few times: a process can be stopped between its looks at the two.
+// settled reads the distance of two clocks until two readings agree, at most five times: a
+// process can be stopped between reading one clock and the other.
 func settled(read func() time.Duration) (ahead time.Duration) {
 	const readings = 4
 	ahead = read()

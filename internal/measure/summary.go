@@ -2,21 +2,21 @@ package measure
 
 import "math"
 
-// MinBeyond is how many samples must lie beyond a percentile for it to be shown.
+// MinBeyond is the number of samples that must be beyond a percentile for it to be shown.
 const MinBeyond = 10
 
-// Percentiles that a summary has.
+// Percentiles lists the percentiles of a summary.
 var Percentiles = []float64{10, 25, 50, 75, 90, 95, 99, 99.9}
 
-// Figure is one figure of a summary. A percentile that lands on a failed
-// operation has Failed; one that the sample does not support has neither
-// Failed nor Known.
+// Figure is one figure of a summary. If a percentile falls on a failed operation, Failed is
+// set. If the sample does not support a percentile, neither Failed nor Known is set.
 type Figure struct {
 	NS     float64
 	Known  bool
 	Failed bool
 }
 
+// known returns a known figure.
 func known(ns float64) Figure { return Figure{NS: ns, Known: true} }
 
 // Summary describes a distribution of times in nanoseconds.
@@ -29,7 +29,7 @@ type Summary struct {
 	Max         Figure
 }
 
-// At returns the percentile p of Percentiles.
+// At returns the percentile p, which must be one of Percentiles.
 func (s Summary) At(p float64) Figure {
 	for i, q := range Percentiles {
 		if q == p {
@@ -39,8 +39,8 @@ func (s Summary) At(p float64) Figure {
 	return Figure{}
 }
 
-// Summarize describes h together with failed operations, each of which counts
-// as slower than any success. h may be nil.
+// Summarize describes a distribution. Each failed operation counts as slower than any
+// success. h may be nil.
 func Summarize(h *Histogram, failed uint64) Summary {
 	var succeeded uint64
 	if h != nil {
@@ -64,15 +64,17 @@ func Summarize(h *Histogram, failed uint64) Summary {
 	return s
 }
 
-// Percentile is the smallest value of h with at least p percent of the samples
-// at or below it (the nearest-rank definition), where so many failed operations
-// count as slower than any success. p has three decimals at most. h may be nil.
+// Percentile returns the smallest value of h for which at least p percent of the samples are
+// equal or smaller (nearest rank). Each failed operation counts as slower than any success. p
+// has at most three decimals. h may be nil.
+//
+// Example: with 95 successes and 5 failures, p90 is the 90th success, and p99 is failed.
 func Percentile(h *Histogram, failed uint64, p float64) Figure {
 	return PercentilesOf(h, failed, p)[0]
 }
 
-// PercentilesOf is Percentile of several at once, in the order given: one walk
-// through the histogram when they rise.
+// PercentilesOf returns several percentiles, in the given order. If they ascend it reads the
+// histogram only once.
 func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure {
 	var succeeded uint64
 	if h != nil {
@@ -80,16 +82,16 @@ func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure
 	}
 	return percentilesOf(succeeded, failed, percentiles, func(ranks []uint64) []int64 {
 		wanted := make([]float64, len(ranks))
-		for i, rank := range ranks { // the library rounds to the nearest rank, so that this one is exact
+		for i, rank := range ranks { // the library rounds to the nearest rank, so this one is exact
 			wanted[i] = 100 * float64(rank) / float64(succeeded)
 		}
 		return h.ValueAtPercentilesSlice(wanted)
 	})
 }
 
-// Grouped returns figures at percentiles of count samples, of which each share a cause as
-// the events of one write at several watchers do, without those that fewer than MinBeyond
-// causes lie beyond.
+// Grouped removes the percentiles that the sample does not support if `each` samples share a
+// cause. For example, a write with 10 watchers causes 10 events, so a percentile of count
+// events needs MinBeyond causes, or 100 events, beyond it.
 func Grouped(figures []Figure, count, each uint64, percentiles ...float64) []Figure {
 	for i, p := range percentiles {
 		if figures[i].Known && !supports(p, count, each) {
@@ -99,26 +101,27 @@ func Grouped(figures []Figure, count, each uint64, percentiles ...float64) []Fig
 	return figures
 }
 
-// Grouped returns the summary with the percentiles that Grouped leaves.
+// Grouped returns the summary without the percentiles that the function Grouped removes.
 func (s Summary) Grouped(each uint64) Summary {
 	Grouped(s.Percentiles[:], s.Count, each, Percentiles...)
 	return s
 }
 
-// Supports reports whether a percentile of count samples may be shown: MinBeyond of them
-// must lie beyond it.
+// Supports reports whether a percentile of count samples may be shown: at least MinBeyond
+// samples must be beyond it.
 func Supports(p float64, count uint64) bool { return supports(p, count, 1) }
 
+// supports reports whether a percentile has MinBeyond groups of `each` samples beyond it.
 func supports(p float64, count, each uint64) bool { return count-rankOf(p, count) >= MinBeyond*each }
 
-// rankOf returns the rank of a percentile, from 1, in thousandths of a percent so that it
-// is exact.
+// rankOf returns the rank of a percentile, starting at 1. It computes in thousandths of a
+// percent, so that the result is exact.
 func rankOf(p float64, count uint64) uint64 {
 	return (uint64(math.Round(p*1000))*count + 99_999) / 100_000
 }
 
-// percentilesOf are percentiles of so many operations; at has the values of those
-// that succeeded at ranks, which count from 1.
+// percentilesOf returns percentiles of successes and failures together. at returns the values
+// of the successes with the given ranks, starting at 1.
 func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(ranks []uint64) []int64) []Figure {
 	count := succeeded + failed
 	figures := make([]Figure, len(percentiles))
@@ -126,8 +129,8 @@ func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(rank
 	for i, p := range percentiles {
 		rank := rankOf(p, count)
 		switch {
-		// The highest percentile that the sample supports lies on a failure when
-		// more than MinBeyond failed, and so do all above it.
+		// If more than MinBeyond operations failed, the highest percentile that the sample
+		// supports falls on a failure, and so do all percentiles above it.
 		case rank > succeeded && (failed > MinBeyond || Supports(p, count)):
 			figures[i] = Figure{Failed: true}
 		case Supports(p, count):
@@ -142,8 +145,8 @@ func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(rank
 	return figures
 }
 
-// Slowest is the largest value of h; not known when it is empty, and failed
-// when operations did. h may be nil.
+// Slowest returns the largest value of h. It is failed if operations failed, and unknown if h
+// is empty. h may be nil.
 func Slowest(h *Histogram, failed uint64) Figure {
 	switch {
 	case failed > 0:
@@ -154,8 +157,7 @@ func Slowest(h *Histogram, failed uint64) Figure {
 	return known(float64(h.ValueAtPercentile(100)))
 }
 
-// FailedFrom is the percentile from which operations due had failed; ok is
-// false when none had.
+// FailedFrom returns the percentile above which operations failed. ok is false if none failed.
 func FailedFrom(succeeded, failed uint64) (p float64, ok bool) {
 	if failed == 0 {
 		return 0, false

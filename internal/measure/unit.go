@@ -8,22 +8,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Unit is what a figure's number counts.
+// Unit is the unit of a figure.
 type Unit uint8
 
 // The units.
 const (
 	Nanoseconds Unit = iota
-	Seconds          // of a time, and shown as one
-	Length           // seconds, shown as a number of them
-	Number           // of things
-	Ratio            // of one number to another
-	Rate             // things a second
+	Seconds          // of a duration, displayed as a duration
+	Length           // seconds, displayed as a plain number
+	Number           // count of things
+	Ratio            // quotient of two numbers
+	Rate             // things per second
 	Share            // of 1
 	Bytes
 )
 
-// Time reports whether the unit is one of time, and how many nanoseconds it has.
+// Time reports whether the unit is a unit of time, and returns its length in nanoseconds.
 func (u Unit) Time() (ns float64, ok bool) {
 	switch u {
 	case Nanoseconds:
@@ -34,7 +34,7 @@ func (u Unit) Time() (ns float64, ok bool) {
 	return 0, false
 }
 
-// Text formats a number of the unit so that it can be held beside a limit.
+// Text formats a number of the unit for comparison with a limit.
 func (u Unit) Text(x float64) string {
 	if ns, ok := u.Time(); ok {
 		return text.Duration(ns * x)
@@ -48,8 +48,8 @@ func (u Unit) Text(x float64) string {
 	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
-// Text formats a figure of a summary: a time, a dash where the sample does
-// not support it, or failed where it lands on a failed operation.
+// Text formats a figure of a summary: a time, a dash if the sample does not support it, or
+// "failed" if it falls on a failed operation.
 func (f Figure) Text() string {
 	switch {
 	case f.Known:

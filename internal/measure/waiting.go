@@ -5,46 +5,51 @@ import (
 	"slices"
 )
 
-// place says which second of a load one is.
+// place identifies a second of a load.
 type place struct {
 	phase Phase
 	index int
 }
 
+// place returns the place of the second.
 func (s *Second) place() place { return place{s.Phase, s.Index} }
 
+// before reports whether p is earlier than o.
 func (p place) before(o place) bool { return p.compare(o) < 0 }
 
+// compare orders places by phase and index.
 func (p place) compare(o place) int {
 	return cmp.Or(cmp.Compare(p.phase, o.phase), cmp.Compare(p.index, o.index))
 }
 
-// waiting are the seconds that some shard has not handed over yet, in their order.
-// Each is what the others handed over of it, merged as it came, so that what is kept
-// depends on how far the shards are apart and not on how many there are. All but
-// mostOpen are kept as bytes (AppendSecond), which are a few KiB where histograms are
-// megabytes: a shard may be behind by the timeout of its operations.
+// waiting holds the seconds that some shard has not handed over yet, in order. Each second is
+// the merged part of the shards that have, so memory depends on how far the shards are apart
+// and not on their number. All but mostOpen are encoded (AppendSecond), which takes a few KiB
+// instead of megabytes: a shard can lag by the timeout of its operations.
+//
+// Invariant: seconds is sorted by place, packed is the total length of their bytes, and at most
+// mostOpen of them are not encoded.
 type waiting struct {
 	seconds []waitingSecond
-	packed  int // bytes
+	packed  int // size of all encoded seconds in bytes
 }
 
-// mostOpen is how many seconds wait as histograms: shards that keep up are within
-// two seconds of each other.
+// mostOpen is the number of waiting seconds that are kept as histograms. Shards that keep up
+// are within two seconds of each other.
 const mostOpen = 3
 
-// waitingSecond is one of them.
+// waitingSecond is one second that waits for other shards.
 type waitingSecond struct {
 	place
-	whole *Second // nil: packed
+	whole *Second // nil if it is encoded in bytes
 	bytes []byte
 	parts int
 	named Reported
 }
 
-// add merges a part of a second into the whole. Where the part is the first, the
-// whole is made of it, or of a copy if it is not ours; else recycle gets its
-// histograms if it is ours.
+// add merges a part of a second. ours reports that s may be kept or modified: then the first
+// part becomes the merged second, and recycle receives the histograms of any other. Otherwise
+// add copies the part.
 func (w *waiting) add(s *Second, ours bool, recycle func(*Histogram)) {
 	i, found := slices.BinarySearchFunc(w.seconds, s.place(), func(e waitingSecond, p place) int { return e.compare(p) })
 	if !found {
@@ -69,16 +74,17 @@ func (w *waiting) add(s *Second, ours bool, recycle func(*Histogram)) {
 	w.pack()
 }
 
-// merge adds a part, with these cells for its own.
+// merge adds a part whose cells are replaced by the given ones.
 func (e *waitingSecond) merge(s *Second, cells []*Cell) {
 	one := *s
 	one.Cells = cells
 	e.whole.merge(&one)
 }
 
+// sameCells reports whether two slices are the same slice.
 func sameCells(a, b []*Cell) bool { return len(a) == 0 || &a[0] == &b[0] }
 
-// open makes a second one of histograms again.
+// open decodes a second if it is encoded.
 func (w *waiting) open(e *waitingSecond) {
 	if e.whole != nil {
 		return
@@ -86,10 +92,10 @@ func (w *waiting) open(e *waitingSecond) {
 	w.packed -= len(e.bytes)
 	c := coder{b: e.bytes, reading: true, ours: true, fresh: NewHistogram}
 	e.whole, e.bytes = &Second{}, nil
-	c.second(e.whole) // it was packed here: nothing is wrong with it
+	c.second(e.whole) // cannot fail: this process encoded it
 }
 
-// pack makes bytes of the earliest ones while there are more than mostOpen.
+// pack encodes the earliest seconds while more than mostOpen are open.
 func (w *waiting) pack() {
 	n := 0
 	for i := range w.seconds {
@@ -106,8 +112,8 @@ func (w *waiting) pack() {
 	}
 }
 
-// first takes the earliest out. Its series are in an order that does not depend on
-// which shard was the first.
+// first removes and returns the earliest second. It sorts its series, so that their order does
+// not depend on which shard was first.
 func (w *waiting) first() *Second {
 	e := &w.seconds[0]
 	w.open(e)
@@ -119,6 +125,7 @@ func (w *waiting) first() *Second {
 	return whole
 }
 
+// compare orders series by all their fields.
 func (s *Series) compare(o *Series) int {
 	return cmp.Or(cmp.Compare(s.Kind, o.Kind), cmp.Compare(s.Consistency, o.Consistency), cmp.Compare(s.Member, o.Member), cmp.Compare(s.Term, o.Term))
 }

@@ -1,33 +1,33 @@
 package measure
 
-// Window is what one loop, or all together, keep of the measured window beside
-// its seconds.
+// Window holds what one loop, or all loops together, observed in the measurement window,
+// besides its seconds.
 type Window struct {
-	CarriedIn uint64 // in flight when the window opened
-	// CarriedInAge is the age of the oldest of those then, in nanoseconds.
+	CarriedIn uint64 // operations in flight when the window opened
+	// CarriedInAge is the age of the oldest of them at that time, in nanoseconds.
 	CarriedInAge int64
-	// MaxInFlight is the most operations in flight at once; Capped says how
-	// many of those due the limit held back, and NoRoom how many of an open
-	// loop waited for a connection (Disturbed.Waiting has the times of both).
+	// MaxInFlight is the largest number of operations in flight. Capped is the number of due
+	// operations that the limit delayed, and NoRoom the number in an open loop that waited for
+	// a connection (Disturbed.Waiting has the times of both).
 	MaxInFlight int
 	Capped      uint64
 	NoRoom      uint64
-	// Held is how many clients of a closed loop were held by an operation at a
-	// member from which the load had moved away, and HeldLongest the longest
-	// time from the move to that operation's end, in nanoseconds.
+	// Held is the number of clients of a closed loop that waited for an operation at a member
+	// after the load had moved to another. HeldLongest is the longest time from the move to
+	// the end of such an operation, in nanoseconds.
 	Held        int
 	HeldLongest int64
 	ConnectionCounts
-	// Paused is the sum of all times, in nanoseconds, that the loops were late
-	// for their own wake-ups or held by one turn.
+	// Paused is the total time, in nanoseconds, by which the loops woke late or were held up
+	// in one turn.
 	Paused int64
-	// LongestPause is the longest time, in nanoseconds, that a loop was late for
-	// its own wake-up or held by one turn: stopped, throttled or not scheduled.
+	// LongestPause is the longest time, in nanoseconds, by which a loop woke late or was held
+	// up in one turn: stopped, throttled or not scheduled.
 	LongestPause int64
 }
 
-// Merge adds another loop's or worker's. Their most operations in flight were at
-// different times, so that the sum is a bound.
+// Merge adds the window of another loop or worker. MaxInFlight becomes an upper bound, because
+// the maxima were at different times.
 func (w *Window) Merge(o *Window) {
 	w.CarriedIn += o.CarriedIn
 	w.CarriedInAge = max(w.CarriedInAge, o.CarriedInAge)
@@ -41,37 +41,37 @@ func (w *Window) Merge(o *Window) {
 	w.LongestPause = max(w.LongestPause, o.LongestPause)
 }
 
-// ConnectionCounts count what happened to connections in a window, under their names in
-// a trial's result. A new one has its field and its sum here, and the engine counts it.
+// ConnectionCounts counts events of connections in a window, with their names in a trial's
+// result. A new count needs a field and a sum here, and the engine must count it.
 type ConnectionCounts struct {
 	Reconnects uint64 `json:"reconnects"`
-	// Expired is how many sessions had ended at the server before a new connection
-	// took them up again.
+	// Expired is the number of sessions that the server had ended before a new connection
+	// resumed them.
 	Expired uint64 `json:"sessions_expired"`
 }
 
+// add adds the counts of o.
 func (c *ConnectionCounts) add(o *ConnectionCounts) {
 	c.Reconnects += o.Reconnects
 	c.Expired += o.Expired
 }
 
-// Link is what happened to the connections to one endpoint in the window.
+// Link describes what happened to the connections to one endpoint in the window.
 type Link struct {
 	Endpoint    string
 	Connections int // when the window opened
-	Fewest      int // at any time in it
-	Lost        int // connections that were lost
-	// LostAt is when there were fewer than at the opening for the first time,
-	// and BackAt when there were as many again, for good: in seconds of the
-	// window, -1 for never.
+	Fewest      int // smallest number at any time in the window
+	Lost        int // number of connections lost
+	// LostAt is when the number first fell below that at the opening. BackAt is when it was
+	// last back at that number and stayed there. Both are in seconds of the window; -1: never.
 	LostAt, BackAt float64
 }
 
-// Connection is one connection of a closed loop in the window, by its clients.
+// Connection describes one connection of a closed loop in the window.
 type Connection struct {
-	// Endpoint is where it went; empty if the load moved it in the window.
+	// Endpoint is the connection's endpoint; empty if the load moved it in the window.
 	Endpoint string
-	// Completed has for each of its clients how many operations completed, of those
-	// due in the window.
+	// Completed has the number of operations that each of its clients completed, of those due
+	// in the window.
 	Completed []uint64
 }

@@ -5,44 +5,49 @@ import (
 	"math/bits"
 )
 
-// Chooser says which key the n-th operation touches: a number below the key
-// space's N, as a pure function of n.
+// Chooser chooses the key of each operation.
+//
+// Invariant: Choose is a pure function of n, and its result is below the key space's N. So an
+// operation has the same key in every run with the same seed, whatever loop sends it.
 type Chooser interface {
+	// Choose returns the number of operation n's key.
 	Choose(n uint64) uint64
 }
 
-// Sequential walks through the key space again and again.
+// Sequential walks through the key space repeatedly.
 type Sequential struct{ N uint64 }
 
-// Choose is n modulo N.
+// Choose returns n modulo N.
 func (s Sequential) Choose(n uint64) uint64 { return n % s.N }
 
-// Uniform gives every key the same chance.
+// Uniform chooses every key with the same probability.
 type Uniform struct{ N, Seed uint64 }
 
-// Choose draws from [0, N) by a multiplication (Lemire, "Fast random integer
-// generation in an interval", 2019); its bias is below N/2^64.
+// Choose returns a number in [0, N) by multiplication (Lemire, "Fast random integer
+// generation in an interval", 2019). Its bias is below N/2^64.
 func (u Uniform) Choose(n uint64) uint64 {
 	hi, _ := bits.Mul64(RandomAt(u.Seed, n), u.N)
 	return hi
 }
 
-// Hotspot sends a share of the operations to a share of the keys, uniformly
-// within each part.
+// Hotspot sends a share of the operations to a share of the keys. Within both parts of the key
+// space it is uniform.
+//
+// Example: NewHotspot(1000, 0.1, 0.9, seed) sends 90 % of the operations to keys 0 to 99.
 type Hotspot struct {
 	n, hot uint64
 	ops    float64
 	seed   uint64
 }
 
-// NewHotspot returns a chooser that sends the share ops of operations to the
-// share keys of the n keys (at least one); both are in (0, 1).
+// NewHotspot returns a chooser over n keys that sends the share ops of the operations to the
+// share keys of the keys, at least one key. Both shares are in (0, 1).
 func NewHotspot(n uint64, keys, ops float64, seed uint64) Hotspot {
 	hot := uint64(math.Ceil(keys * float64(n)))
 	return Hotspot{n: n, hot: min(max(hot, 1), n), ops: ops, seed: seed}
 }
 
-// Choose draws the part, then the key in it.
+// Choose implements Chooser: it draws the part of the key space, then the key.
 func (h Hotspot) Choose(n uint64) uint64 {
 	if h.hot == h.n || RandomUnit(h.seed^0x5bd1e995, n) < h.ops {
 		return Uniform{N: h.hot, Seed: h.seed}.Choose(n)
@@ -50,8 +55,8 @@ func (h Hotspot) Choose(n uint64) uint64 {
 	return h.hot + Uniform{N: h.n - h.hot, Seed: h.seed}.Choose(n)
 }
 
-// Zipfian gives the key of rank r a chance proportional to 1/r^theta. The
-// ranks are spread over the key space, so that hot keys are not neighbours.
+// Zipfian chooses the key of rank r with a probability proportional to 1/r^theta. Ranks are
+// spread over the key space, so that popular keys are not neighbours.
 type Zipfian struct {
 	n                       uint64
 	theta, alpha, zeta, eta float64
@@ -59,13 +64,12 @@ type Zipfian struct {
 	stride                  uint64
 }
 
-// NewZipfian returns a chooser over n keys; theta is in (0, 1). The method is
-// that of Gray et al., "Quickly generating billion-record synthetic databases"
-// (SIGMOD 1994), which YCSB uses too.
+// NewZipfian returns a chooser over n keys; theta is in (0, 1). It uses the method of Gray et
+// al., "Quickly generating billion-record synthetic databases" (SIGMOD 1994), like YCSB.
 func NewZipfian(n uint64, theta float64, seed uint64) Zipfian {
 	z := Zipfian{n: n, theta: theta, alpha: 1 / (1 - theta), zeta: zeta(n, theta), seed: seed, stride: 1}
 	z.eta = (1 - math.Pow(2/float64(n), 1-theta)) / (1 - zeta(min(n, 2), theta)/z.zeta)
-	// A stride without a common divisor with n visits every key once.
+	// A stride that is coprime to n reaches every key exactly once.
 	for s := uint64(float64(n)*0.6180339887) | 1; s > 1; s -= 2 {
 		if gcd(s, n) == 1 {
 			z.stride = s
@@ -75,13 +79,14 @@ func NewZipfian(n uint64, theta float64, seed uint64) Zipfian {
 	return z
 }
 
-// Choose draws a rank and returns the key that has it.
+// Choose implements Chooser: it draws a rank and returns its key.
 func (z Zipfian) Choose(n uint64) uint64 {
 	hi, lo := bits.Mul64(z.rank(n), z.stride)
 	_, key := bits.Div64(hi, lo, z.n)
 	return key
 }
 
+// rank returns the rank of operation n's key, starting at 0.
 func (z Zipfian) rank(n uint64) uint64 {
 	u := RandomUnit(z.seed, n)
 	uz := u * z.zeta
@@ -94,9 +99,9 @@ func (z Zipfian) rank(n uint64) uint64 {
 	return min(uint64(float64(z.n)*math.Pow(z.eta*u-z.eta+1, z.alpha)), z.n-1)
 }
 
-// zeta is the sum of 1/i^theta for i from 1 to n. Beyond a million terms the
-// rest is taken by the Euler-Maclaurin formula, whose error there is far below
-// the histogram's resolution of the result.
+// zeta returns the sum of 1/i^theta for i from 1 to n. After a million terms it approximates
+// the rest with the Euler-Maclaurin formula, whose error is far below the resolution of the
+// results.
 func zeta(n uint64, theta float64) float64 {
 	const exact = 1_000_000
 	sum := 0.0
@@ -111,6 +116,7 @@ func zeta(n uint64, theta float64) float64 {
 	return sum
 }
 
+// gcd returns the greatest common divisor.
 func gcd(a, b uint64) uint64 {
 	for b != 0 {
 		a, b = b, a%b

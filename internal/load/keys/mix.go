@@ -6,14 +6,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Mix chooses among operations by weight.
+// Mix chooses an operation by weight.
+//
+// Example: weights 3 and 1 give upTo = [0.75, 1], and At returns the first operation in about
+// three of four cases.
 type Mix struct {
 	operations []scenario.Operation
 	upTo       []float64 // cumulative shares; the last is 1
 	seed       uint64
 }
 
-// NewMix returns a mix; the weights are above 0 and relative to their sum.
+// NewMix returns a mix. The weights must be positive; their sum can be any number.
 func NewMix(operations []scenario.Operation, seed uint64) Mix {
 	m := Mix{operations: operations, upTo: make([]float64, len(operations)), seed: seed}
 	sum := 0.0
@@ -27,7 +30,7 @@ func NewMix(operations []scenario.Operation, seed uint64) Mix {
 	return m
 }
 
-// Shares are the operations' shares of all, in the order given.
+// Shares returns the operations' shares, in the order given. Their sum is 1.
 func (m *Mix) Shares() []float64 {
 	shares, below := make([]float64, len(m.upTo)), 0.0
 	for i, upTo := range m.upTo {
@@ -36,7 +39,7 @@ func (m *Mix) Shares() []float64 {
 	return shares
 }
 
-// At is the n-th operation.
+// At returns operation n. It is a pure function of the seed and n.
 func (m *Mix) At(n uint64) *scenario.Operation {
 	if len(m.operations) == 1 {
 		return &m.operations[0]

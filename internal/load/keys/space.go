@@ -1,5 +1,5 @@
-// Package keys computes which kind of operation operation n is, which key it touches and
-// which value it writes: pure functions of the seed and n.
+// Package keys computes the kind, the key and the value of each operation, as pure functions of
+// the seed and the operation's number.
 package keys
 
 import (
@@ -7,19 +7,24 @@ import (
 	"math"
 )
 
-// alphabet is base64url's characters in the order of their bytes, so that keys
-// sort as their numbers do.
+// alphabet has the characters of base64url in the order of their bytes, so that keys sort like
+// their numbers.
 const alphabet = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
 
-// Space is the key space: N keys of one length, numbered from 0.
+// Space is a key space: N keys of the same length, numbered from 0.
+//
+// Example: NewSpace("qb/", 4, 1000) has the keys qb/0000 to qb/0999.
+//
+// Invariant: keys sort like their numbers, and Number is the inverse of Append.
 type Space struct {
 	prefix string
 	size   int // bytes after the prefix
 	n      uint64
-	digits bool // decimal digits are enough, which people read more easily
+	digits bool // use decimal digits, which are easier to read, because they suffice
 }
 
-// NewSpace returns a space of n keys, each the prefix and exactly size bytes.
+// NewSpace returns a space of n keys. Each key is the prefix followed by exactly size bytes. It
+// fails if that is too short for n different keys.
 func NewSpace(prefix string, size int, n uint64) (Space, error) {
 	if n == 0 {
 		return Space{}, fmt.Errorf("a key space needs at least one key")
@@ -31,14 +36,13 @@ func NewSpace(prefix string, size int, n uint64) (Space, error) {
 	return Space{prefix: prefix, size: size, n: n, digits: float64(n) <= math.Pow(10, float64(size))}, nil
 }
 
-// N is the number of keys.
+// N returns the number of keys.
 func (s Space) N() uint64 { return s.n }
 
-// Len is the length of every key in bytes.
+// Len returns the length of every key in bytes.
 func (s Space) Len() int { return len(s.prefix) + s.size }
 
-// Number is the number of a key, the inverse of Append; ok is false for what is
-// no key of the space.
+// Number returns the number of a key. ok is false if the space does not contain the key.
 func (s Space) Number(key []byte) (number uint64, ok bool) {
 	if len(key) != s.Len() || string(key[:len(s.prefix)]) != s.prefix {
 		return 0, false
@@ -56,7 +60,7 @@ func (s Space) Number(key []byte) (number uint64, ok bool) {
 	return number, number < s.n
 }
 
-// digitOf is the inverse of alphabet; 255 for other bytes.
+// digitOf maps a byte to its position in alphabet; 255 for any other byte.
 var digitOf = func() (v [256]byte) {
 	for i := range v {
 		v[i] = 255
@@ -67,7 +71,7 @@ var digitOf = func() (v [256]byte) {
 	return v
 }()
 
-// Append appends the key with the given number, below N.
+// Append appends the key with the given number, which must be below N, to b.
 func (s Space) Append(b []byte, number uint64) []byte {
 	b = append(b, s.prefix...)
 	base, set := uint64(len(alphabet)), alphabet

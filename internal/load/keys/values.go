@@ -6,31 +6,34 @@ import (
 	"strings"
 )
 
-// The head of a value, in base64url characters: a checksum over the key and all
-// that follows it, then who wrote it. 24 + 30 + 42 bits.
+// The head of a value consists of base64url characters: a checksum (24 bits) of the key and the
+// rest of the value, the client (30 bits) and the operation's number (42 bits).
 const (
 	sumLen    = 4
 	clientLen = 5
 	numberLen = 7
-	// HeadLen is the size in bytes from which values are unique and checked whole.
+	// HeadLen is the smallest size in bytes of values that are unique and have a checksum.
 	HeadLen = sumLen + clientLen + numberLen
 )
 
-// poolLen is how much random text there is to cut values from.
+// poolLen is the number of different positions in the random text from which values are cut.
 const poolLen = 1 << 18
 
-// crcTable is of Castagnoli's polynomial, which processors compute.
+// crcTable uses Castagnoli's polynomial, for which CPUs have instructions.
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
-// Values makes and checks values of one size: random base64url text, which
-// every store can hold. A Values belongs to one goroutine.
+// Values creates and checks values of one size. They are random base64url text, which every
+// store accepts. A Values belongs to one goroutine.
+//
+// Invariant: values of at least HeadLen bytes are different for each client and operation
+// number, and Judge recognizes them.
 type Values struct {
 	size int
 	seed uint64
 	pool []byte
 }
 
-// NewValues returns a maker of values of size bytes.
+// NewValues returns a Values for values of size bytes.
 func NewValues(size int, seed uint64) *Values {
 	v := &Values{size: size, seed: seed, pool: make([]byte, poolLen+size)}
 	for i := 0; i < len(v.pool); i += 8 {
@@ -43,13 +46,13 @@ func NewValues(size int, seed uint64) *Values {
 	return v
 }
 
-// Size is the size of every value in bytes.
+// Size returns the size of every value in bytes.
 func (v *Values) Size() int { return v.size }
 
-// Unique reports whether values carry who wrote them and a checksum.
+// Unique reports whether values contain their client, operation number and checksum.
 func (v *Values) Unique() bool { return v.size >= HeadLen }
 
-// Append appends the value that the given client's n-th operation writes to key.
+// Append appends the value that operation n of a client writes to key.
 func (v *Values) Append(b, key []byte, client uint32, n uint64) []byte {
 	start := len(b)
 	at := RandomAt(v.seed, n) % poolLen
@@ -64,19 +67,19 @@ func (v *Values) Append(b, key []byte, client uint32, n uint64) []byte {
 	return b
 }
 
-// Origin says who can have written a value to a key.
+// Origin is the possible origin of a value.
 type Origin uint8
 
 // The origins.
 const (
-	Foreign Origin = iota // no run of quorumbench
-	Short                 // too short to carry a checksum: it cannot be known
-	Other                 // a run whose values have another size
-	Own                   // a run whose values have this size
+	Foreign Origin = iota // not written by quorumbench
+	Short                 // too short for a checksum: the origin is unknown
+	Other                 // a run with values of another size
+	Own                   // a run with values of this size
 )
 
-// Judge says who can have written value to key. The checksum is over the key and
-// the value alone, so the values of every run and seed pass it.
+// Judge returns the origin of a value of key. The checksum covers only the key and the value, so
+// the values of any run and any seed pass.
 func (v *Values) Judge(key, value []byte) Origin {
 	if len(value) < HeadLen {
 		if bytes.ContainsFunc(value, func(r rune) bool { return !strings.ContainsRune(alphabet, r) }) {
@@ -95,21 +98,22 @@ func (v *Values) Judge(key, value []byte) Origin {
 	return Own
 }
 
-// phaseShift is from which bit on an operation's number says of which phase it is.
+// phaseShift is the position of the phase's mark in an operation's number.
 const phaseShift = 40
 
-// Identity is a number among the values of a key that Append makes, never 0. It is
-// small where the operation's number is, whatever the phase's mark.
+// Identity returns the identity of the value that operation n writes. Identities of different
+// operations differ, and none is 0. The identity of a small number is small, whatever the
+// phase's mark is, so that varints are short.
 func Identity(n uint64) uint64 { return (n&(1<<phaseShift-1))<<2 | n>>phaseShift&3 + 1 }
 
-// Read is the Identity of an Own value.
+// Read returns the identity of a value whose origin is Own.
 func Read(value []byte) uint64 { return Identity(numberIn(value)) }
 
-// Nobodys is the Identity of no value that an application writes: its number would be of a
-// warm-up, which none has.
+// Nobodys is an identity that no value of an application has: it would belong to a warm-up, and
+// applications have none.
 const Nobodys = 2 // Identity(1 << phaseShift)
 
-// Of is the Identity of a key's value, or Nobodys of one that is not Own.
+// Of returns the Identity of a key's value if its origin is Own, else Nobodys.
 func (v *Values) Of(key, value []byte) uint64 {
 	if v.Judge(key, value) != Own {
 		return Nobodys
@@ -117,6 +121,7 @@ func (v *Values) Of(key, value []byte) uint64 {
 	return Read(value)
 }
 
+// numberIn returns the operation number in a value of at least HeadLen bytes.
 func numberIn(value []byte) (n uint64) {
 	for _, x := range value[sumLen+clientLen : HeadLen] {
 		n = n<<6 | uint64(digitOf[x]&63)
@@ -124,8 +129,8 @@ func numberIn(value []byte) (n uint64) {
 	return n
 }
 
-// Number is the number of the operation that wrote value to key; ok is false
-// for what is not Own.
+// Number returns the number of the operation that wrote value to key. ok is false if its origin
+// is not Own.
 func (v *Values) Number(key, value []byte) (n uint64, ok bool) {
 	if v.Judge(key, value) != Own {
 		return 0, false
@@ -133,11 +138,12 @@ func (v *Values) Number(key, value []byte) (n uint64, ok bool) {
 	return numberIn(value), true
 }
 
+// checksum returns the checksum of a key and the rest of its value.
 func checksum(key, rest []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, crcTable), crcTable, rest)
 }
 
-// put writes the low bits of n, six to a byte.
+// put writes the low bits of n into b, six bits per byte.
 func put(b []byte, n uint64) {
 	for i := len(b) - 1; i >= 0; i-- {
 		b[i] = alphabet[n&63]

@@ -2,22 +2,22 @@ package keys
 
 import "sync/atomic"
 
-// Unknown is the version of a key that no answer has returned.
+// Unknown is the version of a key for which no reply has returned one.
 const Unknown = -1
 
-// Versions remembers the version that each key had when an answer returned it
-// last, for compare-and-set. The loops of a generator share it: two clients
-// that set the same key at once are a conflict, as they are for real users.
+// Versions stores the latest version that a reply returned for each key, for compare-and-sets.
+// The loops of a generator share it: if two clients set the same key at the same time, one gets
+// a conflict, as real users do.
 //
-// What is kept is the version less Unknown, so that memory as the system gives
-// it says unknown: of a large key space only what is touched is used.
+// It stores the version minus Unknown, so that zeroed memory means unknown. For a large key
+// space the system then provides memory only for the keys that are used.
 type Versions struct{ of []int64 }
 
 // NewVersions returns the versions of n keys, all unknown.
 func NewVersions(n uint64) *Versions { return &Versions{of: make([]int64, n)} }
 
-// VersionsOf goes on with what List returned of others with as many keys, in the
-// same memory; else all are unknown.
+// VersionsOf continues with a list that List returned, and uses its memory. If the list does not
+// have n keys, all versions are unknown.
 func VersionsOf(n uint64, list []int64) *Versions {
 	if uint64(len(list)) != n {
 		return NewVersions(n)
@@ -25,14 +25,14 @@ func VersionsOf(n uint64, list []int64) *Versions {
 	return &Versions{of: list}
 }
 
-// List is all versions, each less Unknown. They are the versions' own memory.
+// List returns all versions, each minus Unknown. It returns the memory of v, not a copy.
 func (v *Versions) List() []int64 { return v.of }
 
 // Get returns a key's version, or Unknown.
 func (v *Versions) Get(key uint64) int64 { return atomic.LoadInt64(&v.of[key]) + Unknown }
 
-// Set notes a key's version. Answers overtake each other, and versions only
-// grow, so an older one changes nothing.
+// Set stores a key's version unless it is older than the stored one. Replies can overtake each
+// other, but versions only increase.
 func (v *Versions) Set(key uint64, version int64) {
 	at, version := &v.of[key], version-Unknown
 	for old := atomic.LoadInt64(at); version > old; old = atomic.LoadInt64(at) {
@@ -42,5 +42,5 @@ func (v *Versions) Set(key uint64, version int64) {
 	}
 }
 
-// Forget makes a key's version unknown: the store refused what was known.
+// Forget makes a key's version unknown, because the store has refused the known one.
 func (v *Versions) Forget(key uint64) { atomic.StoreInt64(&v.of[key], 0) }

@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// Listed is a schedule that is written down: when each operation is due, in
-// nanoseconds, in order. Beyond its end nothing is due.
+// Listed is a list of due times in nanoseconds, in ascending order. All further operations are
+// never due.
 type Listed []int64
 
 // Due implements Pacer.

@@ -5,22 +5,22 @@ import (
 	"sort"
 )
 
-// Recorded is a schedule that was recorded: the n-th operation is due when it was asked
-// for then, divided by a speed.
+// Recorded is a recorded schedule: operation n is due when it was requested in the recording,
+// divided by a speed.
 type Recorded struct {
 	due    []int64
 	length int64
 }
 
-// NewRecorded returns the schedule of operations that were asked for at the given times,
-// in nanoseconds from any moment on and in their order, at so many times (above 0) the
-// speed. It begins with the first.
+// NewRecorded returns the schedule of operations that were requested at the given times, which
+// are ascending and in nanoseconds since any moment. speed is positive: 2 is twice as fast.
+// The first operation is due at 0.
 func NewRecorded(at []int64, speed float64) *Recorded {
 	r := &Recorded{due: make([]int64, len(at))}
 	for n := range at {
 		r.due[n] = saturate(float64(at[n]-at[0]) / speed)
 	}
-	// The last has its share of the time, too.
+	// The last operation gets an average share of the time, too.
 	share := int64(1e9)
 	if last := len(at) - 1; last > 0 {
 		r.length = r.due[last]
@@ -32,8 +32,8 @@ func NewRecorded(at []int64, speed float64) *Recorded {
 	return r
 }
 
-// Due is the length of the schedule for the operation behind the last, and never for
-// those that follow.
+// Due implements Pacer. The operation after the last one is due at the end of the schedule, and
+// all later ones never.
 func (r *Recorded) Due(n uint64) int64 {
 	switch count := uint64(len(r.due)); {
 	case n < count:
@@ -44,10 +44,10 @@ func (r *Recorded) Due(n uint64) int64 {
 	return math.MaxInt64
 }
 
-// Rest is the schedule itself.
+// Rest returns the schedule itself.
 func (r *Recorded) Rest(uint64, Point) Rest { return r }
 
-// First is found by bisection.
+// First implements Rest by binary search.
 func (r *Recorded) First(at int64) uint64 {
 	n := sort.Search(len(r.due), func(n int) bool { return r.due[n] >= at })
 	for uint64(n) >= uint64(len(r.due)) && r.Due(uint64(n)) < at {

@@ -1,24 +1,25 @@
 package pace
 
-// mostWalked is how many gaps of a Poisson schedule's rest are drawn: some
-// milliseconds of work.
+// mostWalked is the number of gaps that the rest of a Poisson schedule draws, which takes some
+// milliseconds.
 const mostWalked = 1 << 18
 
-// poissonRest is the rest of a Poisson schedule: its gaps are drawn for the
-// first operations, and equal for those behind, whose number is then known to
-// a part in a thousand or better.
+// poissonRest is the rest of a Poisson schedule. It draws the gaps of the first mostWalked
+// operations, and uses equal gaps for the others. Their number is then accurate to a part in a
+// thousand or better.
 type poissonRest struct {
 	drawn Poisson
-	even  uint64  // the first of the operations with equal gaps
-	gap   float64 // of those
+	even  uint64  // the first operation with an equal gap
+	gap   float64 // the equal gap; 0 until evenGap computes it
 	last  Point
 }
 
-// Rest is the schedule's rest, through its last point if there is one.
+// Rest implements Pacer. The equal gaps lead to the last point, if there is one.
 func (p *Poisson) Rest(n uint64, last Point) Rest {
 	return &poissonRest{drawn: *p, even: n + mostWalked, last: last}
 }
 
+// Due implements Pacer.
 func (r *poissonRest) Due(n uint64) int64 {
 	if n < r.even {
 		return r.drawn.Due(n)
@@ -27,7 +28,7 @@ func (r *poissonRest) Due(n uint64) int64 {
 	return saturate(r.drawn.sum + float64(n-r.even)*r.gap)
 }
 
-// evenGap is known when all that is drawn has been.
+// evenGap draws all random gaps, and computes the equal gap.
 func (r *poissonRest) evenGap() {
 	if r.gap > 0 {
 		return
@@ -39,6 +40,7 @@ func (r *poissonRest) evenGap() {
 	}
 }
 
+// First implements Rest.
 func (r *poissonRest) First(at int64) uint64 {
 	for ; r.drawn.n < r.even; r.drawn.Due(r.drawn.n + 1) {
 		if saturate(r.drawn.sum) >= at {
@@ -60,5 +62,5 @@ func (r *poissonRest) First(at int64) uint64 {
 	return r.even
 }
 
-// Rest is the same from any operation on.
+// Rest implements Pacer. It returns r, whatever the operation is.
 func (r *poissonRest) Rest(uint64, Point) Rest { return r }

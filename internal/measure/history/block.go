@@ -8,18 +8,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// BlockSize is the size of a block in bytes: some three thousand operations.
+// BlockSize is the size of a block in bytes. A block holds about three thousand operations.
 const BlockSize = 64 << 10
 
 const (
-	maxRow     = 96  // no operation takes more bytes
-	maxMembers = 255 // in a block; those beyond have no number
+	maxRow     = 96  // largest encoding of an operation in bytes
+	maxMembers = 255 // per block; further members are not recorded
 )
 
-// A row is two bytes of flags, and what they announce. Numbers are varints, as
-// differences where neighbours are alike; a block begins anew, so that each can
-// be read alone.
-var _ [headKind + 1 - kv.NumKinds]struct{} // a kind has four bits
+// A row consists of two bytes of flags, followed by the values that the flags announce. Numbers
+// are varints, encoded as differences if neighbouring rows are similar. Each block is encoded
+// independently of the others.
+//
+// For example, a get that found its key takes about 20 bytes: 2 flag bytes, the member's index,
+// the difference of Done to the row before, Done - Invoked, the session, the key, Read, and the
+// differences of At and Mod.
+var _ [headKind + 1 - kv.NumKinds]struct{} // compile error unless a kind fits into four bits
 
 const (
 	headKind    = 0x0f
@@ -37,7 +41,7 @@ const (
 	newMember   = 1 << 7 // its eight bytes follow
 )
 
-// context is what the next row is told against.
+// context is the state of the row before, from which the next row is encoded.
 type context struct {
 	done, at int64
 	written  uint64
@@ -45,8 +49,10 @@ type context struct {
 	known    int
 }
 
-// Block is operations in the order in which they ended. It belongs to one
-// goroutine at a time, and appending to it allocates nothing.
+// Block holds encoded operations in the order in which they ended. It belongs to one goroutine
+// at a time. Appending does not allocate.
+//
+// Invariant: Done never decreases within a block.
 type Block struct {
 	buf   []byte
 	count int
@@ -62,22 +68,22 @@ func (b *Block) Reset() {
 	b.prev.done, b.prev.at, b.prev.written, b.prev.known = 0, 0, 0, 0
 }
 
-// Bytes is what Decode takes; valid until the next Append or Reset.
+// Bytes returns the encoding for Decode. It is valid until the next Append or Reset.
 func (b *Block) Bytes() []byte { return b.buf }
 
-// Len is how many operations it holds.
+// Len returns the number of operations in the block.
 func (b *Block) Len() int { return b.count }
 
-// Append adds an operation; it reports false, and leaves the block as it is, if
-// the block is full. One that ended before its predecessor is said to have ended
-// with it: it lasted longer, which accuses nobody.
+// Append adds an operation. It returns false and does not change the block if the block is
+// full. An operation that ended before its predecessor is recorded as ending with it: a longer
+// operation cannot cause a false violation.
 func (b *Block) Append(o *Op) bool {
 	if len(b.buf)+maxRow > cap(b.buf) {
 		return false
 	}
 	p := &b.prev
 	done := max(o.Done, p.done)
-	head := byte(o.Kind)&headKind | byte(o.Consistency)<<headLevel | byte(o.Watch)<<headLevel | byte(o.Lock)<<headLevel // all but one of them are 0
+	head := byte(o.Kind)&headKind | byte(o.Consistency)<<headLevel | byte(o.Watch)<<headLevel | byte(o.Lock)<<headLevel // at most one of these is not 0
 	if o.Joined {
 		head |= headJoined
 	}
@@ -124,6 +130,7 @@ func (b *Block) Append(o *Op) bool {
 	return true
 }
 
+// flagsOf returns the second byte of flags, except newMember.
 func flagsOf(o *Op) (has byte) {
 	if o.Written != Absent {
 		has |= hasWritten
@@ -150,8 +157,8 @@ func flagsOf(o *Op) (has byte) {
 	return has
 }
 
-// member is the place of a member in the block; the last is for all that there
-// is no room for, which is nobody.
+// member returns the index of a member in the block, and adds it if needed. The last index
+// stands for an unknown member, and for all members beyond maxMembers.
 func (c *context) member(id uint64) (place byte, isNew bool) {
 	for i, m := range c.members[:c.known] {
 		if m == id {
@@ -168,8 +175,8 @@ func (c *context) member(id uint64) (place byte, isNew bool) {
 
 var errRow = errors.New("the history is damaged: an operation in it cannot be read")
 
-// Decode appends the operations of a block's bytes to ops. It never panics, and
-// what it returns holds what Op says of its fields.
+// Decode appends the operations that a block encodes to ops. It accepts any input without
+// panicking, and the operations that it returns satisfy the constraints of Op.
 func Decode(b []byte, ops []Op) ([]Op, error) {
 	r := row{b: b}
 	for len(r.b) > 0 {
@@ -181,13 +188,14 @@ func Decode(b []byte, ops []Op) ([]Op, error) {
 	return ops, nil
 }
 
-// row takes rows from a block's bytes.
+// row decodes rows from a block's bytes.
 type row struct {
 	b    []byte
 	bad  bool
 	prev context
 }
 
+// next decodes a row, and reports whether it is valid.
 func (r *row) next(o *Op) bool {
 	head, has := r.byte(), r.byte()
 	o.Kind = kv.Kind(head & headKind)
@@ -239,6 +247,7 @@ func (r *row) next(o *Op) bool {
 		(inRange(o.Expected) || o.Expected == AnyMod)
 }
 
+// member decodes the member of an operation.
 func (r *row) member(o *Op, isNew bool) bool {
 	place, p := int(r.byte()), &r.prev
 	switch {
@@ -256,6 +265,7 @@ func (r *row) member(o *Op, isNew bool) bool {
 	return true
 }
 
+// byte decodes one byte.
 func (r *row) byte() byte {
 	if len(r.b) == 0 {
 		r.bad = true
@@ -266,8 +276,9 @@ func (r *row) byte() byte {
 	return x
 }
 
+// uvarint decodes an unsigned varint.
 func (r *row) uvarint() uint64 {
-	if len(r.b) > 2 { // most are this short
+	if len(r.b) > 2 { // most varints are this short
 		x, y := uint64(r.b[0]), uint64(r.b[1])
 		switch {
 		case x < 0x80:
@@ -287,14 +298,16 @@ func (r *row) uvarint() uint64 {
 	return x
 }
 
+// varint decodes a signed varint.
 func (r *row) varint() int64 {
 	x := r.uvarint()
 	return int64(x>>1) ^ -int64(x&1)
 }
 
+// inRange reports whether a time or revision is valid.
 func inRange(x int64) bool { return x >= 0 && x <= maxInt }
 
-// sum is a+b, or what is out of range where the sum is.
+// sum returns a+b. If b is out of range, the result is, too.
 func sum(a, b int64) int64 {
 	if b < -maxInt-1 || b > maxInt {
 		return -maxInt
@@ -302,7 +315,7 @@ func sum(a, b int64) int64 {
 	return a + b
 }
 
-// Check says why an operation cannot be held, or nil.
+// Check returns an error if the operation cannot be recorded.
 func (o *Op) Check() error {
 	switch {
 	case o.Kind >= kv.NumKinds, o.Consistency >= kv.NumConsistencies, o.Outcome >= kv.NumOutcomes:

@@ -9,32 +9,33 @@ import (
 	"time"
 )
 
-// Header says what a file's operations are of.
+// Header describes the operations of a file.
 type Header struct {
 	Store string `json:"store"`
-	// Started is the moment at which the operations' clock stood at 0: files of one
-	// load are put on one clock by it.
+	// Started is the time at which the operations' clock was 0. It serves to put all files of
+	// a load on one clock.
 	Started time.Time `json:"started"`
-	// Base is the store's revision when the history began: versions up to it were
-	// there before. 0: not known.
+	// Base is the store's revision when the history began; versions up to Base existed before.
+	// 0: unknown.
 	Base int64 `json:"base,omitempty"`
-	// Timeout is how long an operation was waited for at most, in nanoseconds: so
-	// long before the end of a file that was not closed, what is missing may have
-	// begun. 0: not known, and all of such a file may be concerned.
+	// Timeout is the longest time that an operation was waited for, in nanoseconds. If a file
+	// ends prematurely, the operations missing from it began at most Timeout before its end.
+	// 0: unknown; then they may have begun at any time.
 	Timeout int64 `json:"timeout_ns,omitempty"`
-	// ClockError is how far the file's clock can be from that of the others, in
-	// nanoseconds; 0 for the controller's own.
+	// ClockError is the largest error of the file's clock relative to the controller's, in
+	// nanoseconds; 0 for the controller's own files.
 	ClockError int64 `json:"clock_error_ns,omitempty"`
-	// Counted says that Op.Expected counts the writes of a key since it was made.
+	// Counted reports that Op.Expected counts the writes of a key since its creation.
 	Counted bool `json:"counted,omitempty"`
-	// Promises maps what the store promises to where its documentation says so.
+	// Promises maps each promise of the store to the place in its documentation.
 	Promises map[Promise]string `json:"promises"`
 }
 
-// Name is what the n-th file of a trial's folder is called, from 1.
+// Name returns the name of the n-th file in a trial's folder, starting at 1.
 func Name(n int) string { return fmt.Sprintf("history-%02d.qbhist", n) }
 
-// Files are those of a trial's folder; none where nothing was recorded.
+// Files returns the paths of all history files in a trial's folder; none if nothing was
+// recorded.
 func Files(dir string) (paths []string, err error) {
 	for n := 1; ; n++ {
 		path := filepath.Join(dir, Name(n))
@@ -48,7 +49,7 @@ func Files(dir string) (paths []string, err error) {
 	}
 }
 
-// Size is how many bytes files have together.
+// Size returns the total size of files in bytes.
 func Size(paths []string) (bytes int64, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)

@@ -1,117 +1,128 @@
-// Package history holds every operation of a load for the checker: in blocks of bytes that a
-// generator fills, one owner each, and in the files of a run directory.
+// Package history stores every operation of a load for verification: in encoded blocks that the
+// load generator fills, and in the files of a run directory.
 package history
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// Identities of values that no write has. An identity is unique among the writes
-// of one key: which value, not what it says.
+// Special identities of values, and of versions. The identity of a value identifies the write
+// of a key that wrote it. It is unique among the writes of the key.
 const (
-	Absent uint64 = 0         // the key was not there
-	Unseen uint64 = 1<<64 - 1 // the answer has no value, or one that names no write
-	AnyMod        = int64(-1) // of Expected: a compare-and-set whose condition is not known
-	maxInt        = 1<<62 - 1 // of times and revisions
+	Absent uint64 = 0         // the key did not exist
+	Unseen uint64 = 1<<64 - 1 // the reply has no value, or a value that identifies no write
+	AnyMod        = int64(-1) // of Expected: the condition of the compare-and-set is unknown
+	maxInt        = 1<<62 - 1 // largest time and revision
 )
 
-// Op is one operation, one key's part of a transaction or of a range, or what a
-// watcher was told. A range has a part for each key that it covers, those that are
-// not there too; one that tells of no key has Read Unseen and Mod 0. One of Kind
-// Ephemeral is the end of the session with which a version of the key ends: that of revision
-// Mod, or where a read does not tell a revision that of value Written. The session's end
-// is at revision At. What wrote the version is an operation of its own: the CAS that made the
-// key in that session, or a Put that set it since.
+// Op records one operation, one key of a transaction or range, or one event of a watcher. Its
+// Kind determines which fields are used.
+//
+// Examples, with only the fields that matter:
+//
+//	{Kind: Put, Key: 7, Written: 41, At: 100}          a put at revision 100
+//	{Kind: Get, Key: 7, Read: 41, Mod: 100, At: 105}   a get that found it at revision 105
+//	{Kind: CAS, Key: 7, Written: 42, Expected: 100, Outcome: Conflict}
+//
+// A range has one record for each key that it covers, even if the key does not exist. If it
+// reports nothing about any key, its one record has Read Unseen and Mod 0.
+//
+// A record of Kind Ephemeral is the end of the session to which a version of the key was bound:
+// the version with revision Mod, or, if reads do not report revisions, the one with value
+// Written. The session ended at revision At. The write of the version is a separate record:
+// the CAS that created the key in that session, or a later Put.
+//
+// Invariant: 0 <= Invoked <= Done, and Check returns nil.
 type Op struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
 	Outcome     kv.Outcome
-	// Joined says that this is a further key of the transaction, or of the range, whose
-	// part came before it: its times, outcome and revision are the same.
+	// Joined reports that this record continues the transaction or range of the record before
+	// it, with another key and the same times, outcome and revision.
 	Joined bool
-	// Final says that it is a read from after the load, when all had healed.
+	// Final reports that this is a read after the load, when all faults had healed.
 	Final   bool
-	Session uint32 // the client: what it did came one after the other
-	Member  uint64 // who answered; 0: not known
-	Key     uint64 // the key's number
-	// Invoked is read before the request is written, Done after the answer was
-	// read, or the operation was given up: nanoseconds on one clock, from 0 to
-	// 2^62-1.
+	Session uint32 // the client; its operations were sequential
+	Member  uint64 // the member that replied; 0: unknown
+	Key     uint64 // number of the key
+	// Invoked is the time just before the request was written, and Done the time after the
+	// reply was read or the operation was given up, both in nanoseconds on one clock, between
+	// 0 and 2^62-1.
 	Invoked, Done int64
-	Written       uint64 // identity of the value that it writes, Absent for what writes none; the lease of a KeepAlive
-	Read          uint64 // identity of the value that it read
-	// At is the revision of the whole store at which it was served, and for a
-	// write that was done its own; 0: the store does not tell.
+	Written       uint64 // identity of the value written, or Absent; lease of a KeepAlive
+	Read          uint64 // identity of the value read
+	// At is the revision of the store at which the operation was served; for an executed write,
+	// its own revision. 0: the store does not report it.
 	At int64
-	// Mod is the revision of the version that it read, or that stood against a
-	// compare-and-set; 0: there was none, or it is not told. Of a KeepAlive it is for
-	// how many seconds the lease lives from then on; 0: it is gone.
+	// Mod is the revision of the version that was read, or that caused a conflict; 0: there was
+	// none, or it is unknown. For a KeepAlive it is the remaining time to live of the lease in
+	// seconds; 0: the lease has ended.
 	Mod int64
-	// Expected is the Mod that a compare-and-set asks for; 0: that there be none.
-	// Where versions are counted (store.Promises), it is the count that it asks
-	// for, and of any write that was done the count before it. Of a Delete it is the Mod
-	// that it compared; 0: it compared nothing.
+	// Expected is the Mod that a compare-and-set requires; 0: the key must not exist. If
+	// versions are counted (store.Promises), it is the required count, and for any executed
+	// write the count before it. For a Delete it is the Mod that it compared; 0: none.
 	Expected int64
-	// Watch says of Kind Watch what the watcher with the number Session was told, and
-	// what the fields above then are.
+	// Watch is, for Kind Watch, the type of the event that the watcher with the number Session
+	// received. It determines the meaning of the other fields.
 	Watch Told
-	// Lock says of Kind KeepAlive what became of the lease's hold on the lock with the
-	// number Key; the fencing token is Mod.
+	// Lock is, for Kind KeepAlive, the change of the lease's hold on the lock with the number
+	// Key. The fencing token is Mod.
 	Lock Hold
 }
 
-// Hold is what became of a hold on a lock.
+// Hold is a change of a hold on a lock.
 type Hold uint8
 
-// What becomes of it.
+// The changes of a hold.
 const (
 	NoHold Hold = iota // the operation is a keep-alive
-	// Granted: from Done on the client knew that the lock is its own, which it had
-	// asked for at Invoked.
+	// Granted means that the client, which had requested the lock at Invoked, knew at Done that
+	// it held the lock.
 	Granted
-	// Released: until Invoked it took the lock for its own.
+	// Released means that the client considered itself the holder until Invoked.
 	Released
 )
 
-// Told is what a watcher was told.
+// Told is the type of a watcher's event.
 type Told uint8
 
-// What watchers are told.
+// The types of events.
 const (
-	// Began: it was created, or again after its connection was lost, of Written keys
-	// from Key on, and from revision Mod on; 0: from what is written after At. Joined
-	// says that it is told of the newest version alone, and others are passed over. With
-	// Outcome Miss it goes on, and was told that the key is gone, by At, but not since when.
+	// Began means that the watcher was created (possibly again, after its connection was lost)
+	// for Written keys starting with Key, and for the writes since revision Mod; 0: for the
+	// writes after At. Joined reports that it receives only the newest version and skips
+	// others. With Outcome Miss the watcher continues, and has learned that the key did not
+	// exist at At, but not since when.
 	Began Told = iota
-	// Happened: at revision Mod the key has Read (Absent: it was deleted). Joined says
-	// that the same message told of what stands before it. Expected and Written are
-	// the version and the value that it had before; 0: that is not told. With
-	// Outcome WrongAnswer the event is of a key that is none of the load's.
+	// Happened means that at revision Mod the key got the value Read (Absent: it was deleted).
+	// Joined reports that the same message contained the event before it. Expected and
+	// Written are the earlier version and value; 0: unknown. With Outcome WrongAnswer the
+	// event is about a key that the load does not have.
 	Happened
-	// Reached: it has been told of all up to revision Mod.
+	// Reached means that the watcher has received all events up to revision Mod.
 	Reached
-	// Ended: the store ended it, with Outcome.
+	// Ended means that the store ended the watcher, with Outcome.
 	Ended
 )
 
-// Acknowledged reports whether the store said that it was done: a write is then
-// in the store's order, and a read of nothing is an answer too.
+// Acknowledged reports whether the store confirmed the operation. A confirmed write has its
+// place in the store's order.
 func (o *Op) Acknowledged() bool { return o.Outcome == kv.OK || o.Outcome == kv.Stale }
 
-// Answered reports whether it has an answer that says what the store holds.
+// Answered reports whether the reply says what the store contains.
 func (o *Op) Answered() bool {
 	return o.Acknowledged() || o.Outcome == kv.Miss || o.Outcome == kv.Conflict
 }
 
-// MayBeGone is a delete that may have been done from a time on: the end of the session or
-// lease with which a key ends. now is when that is known.
+// MayBeGone returns a delete that may have been executed at or after from: the end of the
+// session or lease to which a key is bound. now is the time at which this became known.
 func MayBeGone(key uint64, session uint32, from, now int64) Op {
 	return Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: session, Key: key, Invoked: min(from, now), Done: now}
 }
 
-// Changes reports whether it is a write that was done.
+// Changes reports whether the operation is a write that was executed.
 func (o *Op) Changes() bool { return o.Kind.Writes() && o.Acknowledged() }
 
-// Indefinite reports whether it is a write that may have been done or not, then
-// or later.
+// Indefinite reports whether the operation is a write that may have been executed, then or
+// later, or not at all.
 func (o *Op) Indefinite() bool {
 	return o.Kind.Writes() && o.Outcome.Failed() && !o.Outcome.Definite()
 }

@@ -1,56 +1,55 @@
 package history
 
-// Promise is something that a store promises of its answers.
+// Promise is a guarantee that a store makes about its replies.
 type Promise string
 
-// The promises. One that a store does not make is never said to be broken.
+// The promises. A store cannot violate a promise that it does not make.
 const (
-	// Fitting: a response is about what was requested, and each value in it was written
-	// to its key. Every protocol promises it, so that no store lists it.
+	// Fitting: a reply belongs to its request, and each value in it was written to its key.
+	// Every protocol promises this, so stores do not list it.
 	Fitting Promise = "a response fits its request"
-	// Order: revisions respect real time. What began after another had ended has
-	// no lower one, and a write has a higher one than all that was served before.
+	// Order: revisions respect real time. An operation that began after another one had ended
+	// has no lower revision, and a write has a higher one than everything served before it.
 	Order Promise = "order"
-	// Linearizable: a linearizable read is served at no revision before the last
-	// one acknowledged when it began.
+	// Linearizable: a linearizable read is served at or after the last revision that was
+	// acknowledged before the read began.
 	Linearizable Promise = "linearizable"
-	// Snapshot: a read returns the latest version not after its own revision, at
-	// every level of consistency.
+	// Snapshot: a read returns the latest version at or before its own revision, at every
+	// consistency level.
 	Snapshot Promise = "snapshot"
-	// Durable: what was acknowledged stays until it is overwritten.
+	// Durable: an acknowledged write persists until it is overwritten.
 	Durable Promise = "durable"
-	// Once: what is written is done once or not at all, and as a whole.
+	// Once: a write is executed once or not at all, and always completely.
 	Once Promise = "once"
-	// Compare: a compare-and-set succeeds if and only if the version is the one
-	// that it names.
+	// Compare: a compare-and-set succeeds if and only if the current version is the expected
+	// one.
 	Compare Promise = "compare-and-set"
-	// Session: the revisions that a client's operations are served at never go back.
+	// Session: the revisions that serve a client's operations never decrease.
 	Session Promise = "session"
-	// Lease: a lease lives for its time after it was kept alive last.
+	// Lease: a lease lives for its time to live after its last keep-alive.
 	Lease Promise = "lease"
-	// Ends: a key that ends with a session is gone when the session was closed.
+	// Ends: a key that is bound to a session is gone after the session was closed.
 	Ends Promise = "keys end with their session"
-	// Exclusive: a lock is held by one at a time, while its holder's lease lives.
+	// Exclusive: a lock has one holder at a time, while the holder's lease lives.
 	Exclusive Promise = "lock"
-	// Fence: of two that held a lock one after the other, the later has the higher
-	// fencing token.
+	// Fence: of two consecutive lock holders the later one has the higher fencing token.
 	Fence Promise = "fencing token"
-	// WatchOrder: a watcher is told of what happened in the order of the revisions.
+	// WatchOrder: a watcher receives events in the order of their revisions.
 	WatchOrder Promise = "watch events in order"
-	// WatchOnce: it is told of nothing twice.
+	// WatchOnce: a watcher receives no event twice.
 	WatchOnce Promise = "watch events once"
-	// WatchAll: what it is told has no gap, also where it was created again behind
-	// what it had been told last.
+	// WatchAll: a watcher's events have no gap, even if it was created again at an earlier
+	// revision than it had reached.
 	WatchAll Promise = "watch events without a gap"
-	// WatchWhole: what happened at one revision is told in one message.
+	// WatchWhole: a watcher receives all events of a revision in one message.
 	WatchWhole Promise = "watch events of whole revisions"
-	// WatchProgress: after a progress notification nothing comes of its revision or
-	// before.
+	// WatchProgress: after a progress notification a watcher receives no event of its revision
+	// or an earlier one.
 	WatchProgress Promise = "watch progress"
-	// WatchTrue: what it is told of is what happened, to keys that it watches, and
-	// what was there before is that.
+	// WatchTrue: events describe what happened, to keys that the watcher watches, with the
+	// true previous values.
 	WatchTrue Promise = "watch events true"
 )
 
-// Promises lists them all, in the order of this file.
+// Promises lists all promises that a store can make.
 var Promises = []Promise{Order, Linearizable, Snapshot, Durable, Once, Compare, Session, Lease, Ends, Exclusive, Fence, WatchOrder, WatchOnce, WatchAll, WatchWhole, WatchProgress, WatchTrue}

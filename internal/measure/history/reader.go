@@ -18,26 +18,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// reader reads one file. What is wrong with it ends it: what came before is as
-// good as that of a run that was interrupted there.
+// reader reads one file. Damage ends the reading; the operations before it are valid, as in a
+// run that was interrupted there.
 type reader struct {
 	f       *os.File
 	in      *bufio.Reader
 	code    *zstd.Decoder
 	header  Header
-	shift   int64  // how much later its clock stood at 0 than the first one's
-	problem string // a sentence: why the file ended before its end
-	last    int64  // when the last of the block before ended
+	shift   int64  // how much later its clock started than the first file's
+	problem string // sentence that describes why the file ended prematurely
+	last    int64  // end of the last operation in the block before
 
-	// Frames are read ahead by a goroutine of the reader's own, which owns in until
-	// inOrder is closed, and decoded by some more.
+	// One goroutine reads frames ahead, and owns in until it closes inOrder. Others decode
+	// the frames.
 	free, inOrder chan *block
 	cur           *block
 	ops           []Op // of cur
-	at            int  // of the next of ops
+	at            int  // index of the next operation in ops
 }
 
-// block is a frame and the operations in it, which are there when decoded has told.
+// block is a frame and its operations, which are ready after a receive from decoded.
 type block struct {
 	files.Frame
 	raw     []byte
@@ -46,8 +46,8 @@ type block struct {
 	decoded chan struct{}
 }
 
-// open begins to read a file of a trial's folder. No link leads out of the run directory
-// in which that is.
+// open opens a file in a trial's folder and reads its header. It follows no link that leads out
+// of the run directory.
 func open(path string) (*reader, error) {
 	run, folder := filepath.Split(filepath.Dir(path))
 	f, err := files.OpenIn(cmp.Or(run, "."), filepath.Join(folder, filepath.Base(path)))
@@ -62,15 +62,17 @@ func open(path string) (*reader, error) {
 		}
 		code.Close()
 	}
-	_ = f.Close() // it was only read
+	_ = f.Close() // reading leaves nothing to flush
 	return nil, fmt.Errorf("%s is no history of quorumbench: %w", path, err)
 }
 
+// close closes the file.
 func (r *reader) close() {
 	r.code.Close()
-	_ = r.f.Close() // it was only read
+	_ = r.f.Close() // reading leaves nothing to flush
 }
 
+// begin reads and checks the header.
 func (r *reader) begin() error {
 	first := make([]byte, len(magic))
 	if _, err := io.ReadFull(r.in, first); err != nil || string(first) != magic {
@@ -91,7 +93,7 @@ var (
 	errDamaged = errors.New("the history is damaged: what comes before the damage is read")
 )
 
-// frame reads the next frame, as it is packed.
+// frame reads the next frame without decoding it.
 func (r *reader) frame(b *block) error {
 	switch err := b.Read(r.in); err {
 	case nil:
@@ -103,7 +105,7 @@ func (r *reader) frame(b *block) error {
 	}
 }
 
-// start begins to read ahead, with so many goroutines that decode.
+// start starts reading ahead, with the given number of decoding goroutines.
 func (r *reader) start(decoders int) {
 	ahead := decoders + 2
 	r.free, r.inOrder = make(chan *block, ahead), make(chan *block, ahead)
@@ -139,7 +141,7 @@ func (r *reader) start(decoders int) {
 	}
 }
 
-// decode finds a frame's operations.
+// decode decodes the operations of a frame.
 func (r *reader) decode(b *block) (err error) {
 	if b.raw, err = r.code.DecodeAll(b.Packed, b.raw[:0]); err == nil {
 		b.ops, err = Decode(b.raw, b.ops)
@@ -150,7 +152,7 @@ func (r *reader) decode(b *block) (err error) {
 	return nil
 }
 
-// stop ends the reading.
+// stop stops the goroutines.
 func (r *reader) stop() {
 	close(r.free)
 	for b := range r.inOrder {
@@ -158,7 +160,7 @@ func (r *reader) stop() {
 	}
 }
 
-// next makes ops the next block's operations; it reports false at the end.
+// next moves to the operations of the next block. It reports false at the end.
 func (r *reader) next() bool {
 	if r.cur != nil {
 		r.free <- r.cur
@@ -191,29 +193,28 @@ func (r *reader) next() bool {
 	return true
 }
 
-// mostShift bounds how far clocks of one load stood apart: a header can say
-// anything.
+// mostShift limits the distance of the clocks of one load, because a header may contain any
+// time.
 const mostShift = int64(100 * 365 * 24 * time.Hour)
 
-// Set is the files of one load, read together.
+// Set is the set of a load's files, which are read together.
 type Set struct {
 	paths  []string
 	header Header
-	first  time.Time // when the first of their clocks stood at 0
-	// Problems are sentences about files that end before their end, as far as
-	// Read came across them.
+	first  time.Time // start of the earliest clock
+	// Problems describes the files that ended prematurely, as far as Read has found them.
 	Problems []string
 	until    int64
-	// clockError is the largest of the files.
+	// clockError is the largest clock error of all files.
 	clockError int64
 }
 
-// Until is the time from which on operations that are missing may have had an
-// effect, as far as Read came across files that end before their end; a time
-// that no operation has where all are whole.
+// Until returns the time since which operations may have had an effect without being in the
+// history, because a file ended prematurely, as far as Read has found this. If all files are
+// complete, it returns a time after all operations.
 func (s *Set) Until() int64 { return s.until }
 
-// Open opens the files of one load. They are of one store, or it fails.
+// Open opens the files of one load. It fails if they are from different loads.
 func Open(paths ...string) (*Set, error) {
 	s := &Set{paths: paths}
 	for i, p := range paths {
@@ -236,15 +237,15 @@ func Open(paths ...string) (*Set, error) {
 	return s, nil
 }
 
-// ClockError is how far a time of the load can be from the truth, in nanoseconds.
+// ClockError returns the largest possible error of a time in the history, in nanoseconds.
 func (s *Set) ClockError() int64 { return s.clockError }
 
-// Header is that of the first file.
+// Header returns the header of the first file.
 func (s *Set) Header() *Header { return &s.header }
 
-// Read calls do with all operations in the order in which they ended, some at a
-// time: each time from the beginning. They are do's until it returns; an error
-// of it ends the reading and is returned.
+// Read calls do with all operations in the order in which they ended, some at a time. Each Read
+// starts at the beginning. do owns the operations until it returns. If do returns an error,
+// Read stops and returns it.
 func (s *Set) Read(do func([]Op) error) error {
 	s.Problems, s.until = nil, math.MaxInt64
 	var files []*reader
@@ -253,7 +254,7 @@ func (s *Set) Read(do func([]Op) error) error {
 			r.stop()
 			r.close()
 			if r.problem != "" {
-				until := int64(0) // all of it
+				until := int64(0) // all operations may be concerned
 				if r.header.Timeout > 0 {
 					until = max(r.last-r.header.Timeout, 0)
 				}
@@ -278,11 +279,11 @@ func (s *Set) Read(do func([]Op) error) error {
 	return merge(live, do)
 }
 
-// merge gives the operations of several readers in the order of their ends, those
-// of one reader in its own: at equal times the reader that stands first has the
-// way, so that a transaction's parts stay together.
+// merge merges the operations of several readers by the times of their ends. It keeps the order
+// of each reader, and at equal times prefers the earlier reader, so that the records of a
+// transaction stay together.
 func merge(live []*reader, do func([]Op) error) error {
-	var inside *reader // whose transaction goes on in its next block
+	var inside *reader // its transaction continues in its next block
 	for len(live) > 0 {
 		best, limit := 0, int64(1<<63-1)
 		for i, r := range live[1:] {
@@ -306,7 +307,7 @@ func merge(live []*reader, do func([]Op) error) error {
 		if err := do(r.ops[r.at:end]); err != nil {
 			return err
 		}
-		inside = nil // a part that goes on is in the next block, if anywhere
+		inside = nil // if its last record is joined, the rest is in the next block
 		if r.at = end; end < len(r.ops) {
 			continue
 		}

@@ -1,18 +1,18 @@
 package history
 
-// Recorder takes the operations of one loop. Its owner gives it empty blocks and
-// takes full ones; nothing else is shared, and adding allocates nothing.
+// Recorder records the operations of one loop. It gets empty blocks from Take and passes full
+// ones to Hand; it shares nothing else, and Add does not allocate.
 type Recorder struct {
-	// Take returns an empty block, and Hand takes one that has operations. Both
-	// are called once in a block.
+	// Take returns an empty block, and Hand receives a block with operations. Each is called
+	// once per block.
 	Take func() *Block
 	Hand func(*Block)
 
 	cur  *Block
-	last int64 // when what was added last ended
+	last int64 // end of the last operation added
 }
 
-// Add records an operation. One that ended before its predecessor is recorded as
+// Add records an operation. An operation that ended before its predecessor is recorded as
 // ending with it.
 func (r *Recorder) Add(o *Op) {
 	if o.Done < r.last {
@@ -31,7 +31,7 @@ func (r *Recorder) Add(o *Op) {
 	}
 }
 
-// Flush hands over what there is: after it, all that was added can be read.
+// Flush hands over the current block. Afterwards everything added can be read.
 func (r *Recorder) Flush() {
 	if r.cur != nil && r.cur.Len() > 0 {
 		r.Hand(r.cur)

@@ -10,12 +10,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// held is how many full blocks wait for the disk before the loop that fills them
-// has to wait: half a minute of 50,000 operations a second.
+// held is the number of full blocks that wait for the disk before the loop that fills them has
+// to wait: half a minute of 50,000 operations per second.
 const held = 512
 
-// Writer writes one loop's file. Blocks are compressed and written by a goroutine
-// of its own.
+// Writer writes the file of one loop. Its own goroutine compresses and writes the blocks.
 type Writer struct {
 	path  string
 	f     *os.File
@@ -23,12 +22,12 @@ type Writer struct {
 	empty chan *Block
 	done  chan struct{}
 
-	// Those below are of the goroutine until done is closed.
+	// The goroutine owns these fields until done is closed.
 	err   error
 	bytes int64
 }
 
-// Create begins a file, which must not be there.
+// Create creates a file, which must not exist yet.
 func Create(path string, h *Header) (*Writer, error) {
 	head, err := json.Marshal(h)
 	if err == nil && len(head) > maxHeader {
@@ -54,8 +53,8 @@ func Create(path string, h *Header) (*Writer, error) {
 	return w, nil
 }
 
-// Recorder returns what the file's one loop records with. Where the disk cannot
-// keep up, the loop waits: an operation that is not recorded would accuse.
+// Recorder returns the recorder of the file's loop. If the disk cannot keep up, the loop waits,
+// because a missing operation would look like a violation.
 func (w *Writer) Recorder() *Recorder {
 	return &Recorder{
 		Take: func() *Block {
@@ -70,14 +69,15 @@ func (w *Writer) Recorder() *Recorder {
 	}
 }
 
-// Close makes the file last, when its recorder was flushed and is used no more,
-// and returns the first error of the file.
+// Close completes and syncs the file, and returns the first error of the file. The recorder must
+// have been flushed before, and must not be used afterwards.
 func (w *Writer) Close() error { return w.close(true) }
 
-// Leave does the same with a file that does not have all operations: who reads it
-// is told that it ends in the middle.
+// Leave syncs and closes a file that lacks operations. Readers of the file will report that it
+// ends prematurely.
 func (w *Writer) Leave() error { return w.close(false) }
 
+// close ends the goroutine and closes the file. whole reports whether to mark it as complete.
 func (w *Writer) close(whole bool) error {
 	close(w.full)
 	<-w.done
@@ -90,9 +90,10 @@ func (w *Writer) close(whole bool) error {
 	return w.err
 }
 
-// Bytes is the file's size, after Close.
+// Bytes returns the size of the file after Close.
 func (w *Writer) Bytes() int64 { return w.bytes }
 
+// run compresses and writes blocks until full is closed.
 func (w *Writer) run(code *zstd.Encoder) {
 	defer close(w.done)
 	var packed, frame []byte
@@ -108,7 +109,7 @@ func (w *Writer) run(code *zstd.Encoder) {
 	}
 }
 
-// write appends to the file, until the first error: a gap would accuse.
+// write appends to the file unless there was an error: a gap would look like a violation.
 func (w *Writer) write(b []byte) {
 	if w.err != nil {
 		return
@@ -118,6 +119,7 @@ func (w *Writer) write(b []byte) {
 	w.note(err)
 }
 
+// note records the first error.
 func (w *Writer) note(err error) {
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("cannot write the history: %w", err)

@@ -1,6 +1,6 @@
-// Package stat computes moments of samples, and the two distributions that intervals
-// need. It computes exactly the numbers of gonum's packages stat and distuv, which bring
-// 2 MB of linear algebra into the program.
+// Package stat computes moments of samples, and the two distributions that confidence intervals
+// need. Its results are identical to those of gonum's packages stat and distuv, which would add
+// 2 MB of linear algebra to the program.
 package stat
 
 import (
@@ -22,27 +22,27 @@ func GeometricMean(x []float64) float64 {
 	return math.Exp(sum / float64(len(x)))
 }
 
-// PopVariance returns the variance around the mean, divided by the number of values.
+// PopVariance returns the population variance: the divisor is the number of values.
 func PopVariance(x []float64) float64 {
 	mean := Mean(x)
 	return products(x, x, mean, mean) / float64(len(x))
 }
 
-// MeanStdDev returns the mean and the standard deviation, whose square is divided by one
-// less than the number of values.
+// MeanStdDev returns the mean and the sample standard deviation: the divisor of its square is
+// the number of values minus one.
 func MeanStdDev(x []float64) (mean, deviation float64) {
 	mean = Mean(x)
 	return mean, math.Sqrt(products(x, x, mean, mean) / float64(len(x)-1))
 }
 
-// LinearRegression returns the line alpha + beta*x of least squares.
+// LinearRegression returns the least-squares line alpha + beta*x.
 func LinearRegression(x, y []float64) (alpha, beta float64) {
 	meanX, meanY, degrees := Mean(x), Mean(y), float64(len(x)-1)
 	beta = products(x, y, meanX, meanY) / degrees / (products(x, x, meanX, meanX) / degrees)
 	return meanY - beta*meanX, beta
 }
 
-// products returns the sum of the products of two samples' distances from their means, by
+// products returns the sum of the products of two samples' deviations from their means. It uses
 // the corrected two-pass algorithm (1.7) of Chan, Golub and LeVeque, "Algorithms for
 // computing the sample variance", 1983.
 func products(x, y []float64, meanX, meanY float64) float64 {
@@ -56,13 +56,14 @@ func products(x, y []float64, meanX, meanY float64) float64 {
 	return sum - missingX*missingY/float64(len(x))
 }
 
-// NormalCDF returns the probability that a normal deviate is at most x.
+// NormalCDF returns the probability that a standard normal variable is at most x.
 func NormalCDF(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
 
-// NormalQuantile returns the x that a normal deviate is below with probability p.
+// NormalQuantile returns the value below which a standard normal variable is with probability
+// p.
 func NormalQuantile(p float64) float64 { return mathext.NormalQuantile(p) }
 
-// Student is Student's distribution with so many degrees of freedom.
+// Student is Student's t-distribution with the given degrees of freedom.
 type Student float64
 
 // Survival returns the probability of a value above x.
@@ -87,7 +88,8 @@ func (s Student) Prob(x float64) float64 {
 
 const logPi = 1.1447298858494001741 // https://oeis.org/A053510
 
-// Quantile returns the x that a value is below with probability p.
+// Quantile returns the value below which a variable with this distribution is with
+// probability p.
 func (s Student) Quantile(p float64) float64 {
 	if p == 0.5 {
 		return 0
