@@ -18,7 +18,7 @@ func TestPreparationIsNoCallOfTheLoad(t *testing.T) {
 		for _, stage := range []func() (engine.Source, uint64){s.Before, s.After} {
 			source, _ := stage()
 			if _, ok := source.(engine.Reactive); ok {
-				t.Errorf("%v: what is prepared ends calls of the load", c.Way)
+				t.Errorf("%v: the preparation ends calls of the load", c.Way)
 			}
 		}
 	}
@@ -44,5 +44,5 @@ func TestARenewalOfAnotherMembersCall(t *testing.T) {
 		}
 		return
 	}
-	t.Error("there is no renewal")
+	t.Error("the schedule has no renewal")
 }

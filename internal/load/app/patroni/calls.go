@@ -55,8 +55,8 @@ var otherwise = [...]map[Call]shape{
 		ReadCluster:  {app.Shape{Name: "read cluster", Kind: kv.Range, Level: kv.Lease}, true},
 	},
 	Nodes: {
-		RenewLeader:  {app.Shape{Name: "ping of leader's session", Kind: kv.KeepAlive}, true},
-		RenewReplica: {app.Shape{Name: "ping of replica's session", Kind: kv.KeepAlive}, true},
+		RenewLeader:  {app.Shape{Name: "ping leader's session", Kind: kv.KeepAlive}, true},
+		RenewReplica: {app.Shape{Name: "ping replica's session", Kind: kv.KeepAlive}, true},
 		Race:         {app.Shape{Name: "race for the leader's key", Kind: kv.Ephemeral}, false},
 	},
 }

@@ -40,7 +40,7 @@ func TestAgainstConsul(t *testing.T) {
 	// leader's key, unless the key is taken again before that.
 	if w == nil || w.Watchers != 40 || w.Expected != uint64(2*c.Storm) || w.Delivered < w.Expected || w.Delivered > 2*w.Expected ||
 		w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {
-		t.Errorf("watchers were told %+v", w)
+		t.Errorf("watch totals %+v", w)
 	}
 	client := official.Consul(t, store.Access{Endpoints: []string{endpoint}})
 	all, _, err := client.KV().List("service/", &api.QueryOptions{RequireConsistent: true})
@@ -61,17 +61,17 @@ func ended(t *testing.T, c *data.Config, res *load.Result, kinds int) {
 	for _, call := range res.Calls {
 		sum += call.Due
 		if call.Failed() > 0 {
-			t.Errorf("%s: of %d calls that were due not all succeeded: %v %v", call.Name, call.Due, call.Outcomes, res.Measured.ErrorTexts)
+			t.Errorf("%s: %d calls due, some failed: %v %v", call.Name, call.Due, call.Outcomes, res.Measured.ErrorTexts)
 		}
 		if call.Name != c.Way.Called(data.Race) {
 			continue
 		}
 		if won := call.Outcomes[kv.OK]; won != uint64(c.Storm) || call.Outcomes[kv.Conflict] != uint64(c.Storm*(c.Members-2)) {
-			t.Errorf("the races ended as %v", call.Outcomes)
+			t.Errorf("outcomes of the races: %v", call.Outcomes)
 		}
 	}
 	if sum != res.Measured.Due || len(res.Calls) != kinds {
-		t.Errorf("%d calls were due, %d by their %d kinds", res.Measured.Due, sum, len(res.Calls))
+		t.Errorf("%d calls due, %d as the sum of %d kinds", res.Measured.Due, sum, len(res.Calls))
 	}
 }
 
@@ -113,6 +113,6 @@ func (k *keysThere) check(t *testing.T, c *data.Config) {
 		}
 	}
 	if want := c.All() - c.Storm; k.members != want {
-		t.Errorf("%d members are there, and %d live", k.members, want)
+		t.Errorf("%d member keys, want %d", k.members, want)
 	}
 }

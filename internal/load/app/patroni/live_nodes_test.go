@@ -35,13 +35,13 @@ func TestAgainstZooKeeper(t *testing.T) {
 	w, told := res.Measured.Watching, uint64(c.All()+c.Storm*c.Members)
 	if w == nil || w.Watchers != c.All() || w.Expected != told || w.Delivered+w.Coalesced < told || w.Delivered > told+uint64(c.Storm*c.Members) ||
 		w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {
-		t.Errorf("watchers were told %+v", w)
+		t.Errorf("watch totals %+v", w)
 	}
 	// Keys that end with sessions have ended with the load.
 	client := official.ZooKeeper(t, store.Access{Endpoints: []string{endpoint}})
 	clusters, _, err := client.Children("/service")
 	if err != nil || len(clusters) != c.Clusters {
-		t.Fatalf("there are %d clusters: %v", len(clusters), err)
+		t.Fatalf("%d clusters, error %v", len(clusters), err)
 	}
 	for _, name := range clusters {
 		keys, _, err := client.Children("/service/" + name)

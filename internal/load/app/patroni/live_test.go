@@ -65,7 +65,7 @@ func TestAgainstEtcd(t *testing.T) {
 				}
 			}
 			if want := c.All() - c.Storm; members != want {
-				t.Errorf("%d members are there, and %d live", members, want)
+				t.Errorf("%d member keys, want %d", members, want)
 			}
 		})
 	}
@@ -78,7 +78,7 @@ func check(t *testing.T, c data.Config, res *load.Result) {
 	for _, call := range res.Calls {
 		sum += call.Due
 		if call.Failed() > 0 {
-			t.Errorf("%s: of %d calls that were due not all succeeded: %v %v", call.Name, call.Due, call.Outcomes, m.ErrorTexts)
+			t.Errorf("%s: %d calls due, some failed: %v %v", call.Name, call.Due, call.Outcomes, m.ErrorTexts)
 		}
 		bound := map[string]int64{"renew leader's lease": int64(c.RetryTime), "renew replica's lease": int64(c.RetryTime)}[call.Name]
 		if call.Bound != bound || call.Missed() > call.Due {
@@ -86,17 +86,17 @@ func check(t *testing.T, c data.Config, res *load.Result) {
 		}
 		if call.Name == "race for the leader's key" {
 			if won := call.Outcomes[kv.OK]; won != uint64(c.Storm) || call.Outcomes[kv.Conflict] != uint64(c.Storm*(c.Members-2)) {
-				t.Errorf("the races ended as %v", call.Outcomes)
+				t.Errorf("outcomes of the races: %v", call.Outcomes)
 			}
 		}
 	}
 	if sum != m.Due || len(res.Calls) != 7 {
-		t.Errorf("%d calls were due, %d by their %d kinds", m.Due, sum, len(res.Calls))
+		t.Errorf("%d calls due, %d as the sum of %d kinds", m.Due, sum, len(res.Calls))
 	}
 	// Two keys expire with each lease, and each member of the cluster receives both events.
 	w, expired := m.Watching, uint64(c.Storm*c.Members*2)
 	if w == nil || w.Expected == 0 || w.Delivered != w.Expected+expired || w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {
-		t.Errorf("watchers were told %+v", w)
+		t.Errorf("watch totals %+v", w)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestALeaseThatIsGoneIsTakenAnew(t *testing.T) {
 	}()
 	res := send(t, etcdgateway.New(), endpoint, c, 6*time.Second)
 	if n := <-revoked; n != c.All() {
-		t.Errorf("%d leases were ended, not %d", n, c.All())
+		t.Errorf("%d leases revoked, want %d", n, c.All())
 	}
 	failed := uint64(0)
 	for _, call := range res.Calls {
@@ -175,6 +175,6 @@ func TestALeaseThatIsGoneIsTakenAnew(t *testing.T) {
 		}
 	}
 	if leased != c.All() {
-		t.Errorf("%d keys have a lease, and there are %d members", leased, c.All())
+		t.Errorf("%d keys have a lease, want %d, one per member", leased, c.All())
 	}
 }

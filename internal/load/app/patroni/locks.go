@@ -76,7 +76,7 @@ func (w *locks) grant(s *source, op *store.Op) bool {
 	return true
 }
 
-var noUUID = []byte("the new session is called otherwise than by a UUID")
+var noUUID = []byte("the name of the new session is not a UUID")
 
 func (w *locks) took(all int, ev *store.Event) []byte {
 	if w.has[all] {

@@ -120,7 +120,7 @@ func TestCallsWithLeasesAreRecorded(t *testing.T) {
 	}
 	got := list(8+uint64(ConfigKey), leaderKey, statusKey, ownKey)
 	if e.Call != ReadCluster || len(got) != 8 {
-		t.Fatalf("of a cluster it is recorded: %+v", got)
+		t.Fatalf("recorded of a cluster: %+v", got)
 	}
 	for i, want := range []history.Op{
 		{},
@@ -136,11 +136,11 @@ func TestCallsWithLeasesAreRecorded(t *testing.T) {
 		storetest.SameOps(t, "a key of the cluster", got[i:i+1], want)
 	}
 	if got = list(); len(got) != 8 || got[2].Outcome != kv.OK || got[2].Read != history.Absent {
-		t.Errorf("of a cluster that is not there it is recorded: %+v", got)
+		t.Errorf("recorded of a missing cluster: %+v", got)
 	}
 	got = r.endedAt(n, store.Event{At: 60, Count: 5}, 100, 200)
 	if len(got) != 1 || got[0].Read != history.Unseen {
-		t.Errorf("of a cluster of which nothing was handed out it is recorded: %+v", got)
+		t.Errorf("recorded of a cluster whose keys were not passed on: %+v", got)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestTheEndsOfLeasesAreRecorded(t *testing.T) {
 	until := int64(100 + 20*time.Second)
 	status := r.endedAt(r.first(PutStatus, 0), store.Event{At: 51}, until+1, until+2)
 	if len(status) != 3 || status[2].Kind != kv.Put {
-		t.Fatalf("of a lease that may have ended it is recorded: %+v", status)
+		t.Fatalf("recorded of a lease that may have expired: %+v", status)
 	}
 	storetest.SameOps(t, "its keys", status[:2], gone(ownKey, 3, until, until+2), gone(leaderKey, 3, until, until+2))
 	over := at(alive, until+3, until+4)
@@ -173,7 +173,7 @@ func TestTheEndsOfLeasesAreRecorded(t *testing.T) {
 			own = append(own, o)
 		}
 	}
-	storetest.SameOps(t, "when all is over", own, gone(ownKey, 3, until+11, until+11))
+	storetest.SameOps(t, "at the end", own, gone(ownKey, 3, until+11, until+11))
 	// A late call names a lease that has been replaced.
 	r.c.bound(3, &r.c.of[3].own, 4, &history.Op{Kind: kv.Put, Invoked: 150, Done: until + 12})
 	storetest.SameOps(t, "with an earlier lease", r.to.Since(), gone(ownKey, 3, 150, until+12))
@@ -200,11 +200,11 @@ func TestHoldsAreRecorded(t *testing.T) {
 	}
 	tellGone(55) // before the present leader's
 	if r.c.led[1] == nobody {
-		t.Error("nobody leads by an event of before")
+		t.Error("an old event ended the hold")
 	}
 	tellGone(70)
 	if r.c.led[1] != nobody {
-		t.Error("somebody leads whose key is gone")
+		t.Error("the leader's key is gone, but its hold has not ended")
 	}
 }
 
@@ -223,13 +223,13 @@ func TestCallsWithLocksAreRecorded(t *testing.T) {
 	r.c.lists.Add(0, r.AppendKey(nil, leaderKey)[1:], AppendName(nil, 1, 1), 40)
 	got := r.ended(ReadCluster, 0, store.Event{Count: 1})
 	if len(got) != 8 {
-		t.Fatalf("of a cluster it is recorded: %+v", got)
+		t.Fatalf("recorded of a cluster: %+v", got)
 	}
 	storetest.SameOps(t, "the leader's key", got[2:3], history.Op{Kind: kv.Range, Consistency: kv.Lease, Joined: true, Session: 9, Key: leaderKey, Read: keys.Identity(1), Mod: 40})
 	// A leader that was just elected may not have the cluster yet.
 	got = r.ended(ReadCluster, 0, store.Event{})
 	if len(got) != 8 {
-		t.Fatalf("of nothing it is recorded: %+v", got)
+		t.Fatalf("recorded of an empty response: %+v", got)
 	}
 	storetest.SameOps(t, "nothing", got[:1], history.Op{Kind: kv.Range, Consistency: kv.Lease, Session: 9, Key: 8, Outcome: kv.Stale})
 }
@@ -245,7 +245,7 @@ func TestCallsWithNodesAreRecorded(t *testing.T) {
 	read := history.Op{Kind: kv.Get, Consistency: kv.Local, Session: 9, Key: leaderKey, At: 60, Mod: 51, Read: whose0}
 	storetest.SameOps(t, "read", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 51, Revision: 1, Value: AppendName(nil, 1, 0)}), read)
 	read.Mod, read.Read, read.Outcome = 0, history.Absent, kv.Miss
-	storetest.SameOps(t, "not there", r.ended(ReadKey, Leader, store.Event{At: 60, Outcome: kv.Miss}), read)
+	storetest.SameOps(t, "missing", r.ended(ReadKey, Leader, store.Event{At: 60, Outcome: kv.Miss}), read)
 	r.c.lists.Begin(0)
 	r.c.lists.Add(0, AppendName(nil, 1, 0), nil, 0)
 	r.c.lists.Add(0, AppendName(nil, 2, 1), nil, 0)
@@ -258,7 +258,7 @@ func TestCallsWithNodesAreRecorded(t *testing.T) {
 	last.Key++
 	storetest.SameOps(t, "members", r.ended(ListKeys, FirstMember, store.Event{At: 61, Count: 2}), there, not, last)
 	if got := r.ended(RenewLeader, 0, store.Event{At: 62, Count: 15}); len(got) > 0 || r.c.life != int64(15*time.Second) {
-		t.Errorf("of a ping it is recorded: %+v, and sessions live for %v", got, time.Duration(r.c.life))
+		t.Errorf("recorded of a ping: %+v; sessions live for %v", got, time.Duration(r.c.life))
 	}
 	put := history.Op{Kind: kv.Put, Session: 9, Key: ownKey, Written: keys.Identity(r.first(PutMember, 0)), At: 63, Expected: history.AnyMod}
 	storetest.SameOps(t, "put", r.ended(PutMember, 0, store.Event{At: 63}), put)
@@ -267,7 +267,7 @@ func TestCallsWithNodesAreRecorded(t *testing.T) {
 	storetest.SameOps(t, "lost", r.to.Since(), gone(ownKey, 3, 100, 200), gone(leaderKey, 3, 100, 200))
 	r.Lost(place)
 	r.Expired(place)
-	storetest.SameOps(t, "and again", r.to.Since())
+	storetest.SameOps(t, "again", r.to.Since())
 	// The put of a missing node is refused, and the next put creates the node.
 	put.Outcome, put.Read, put.At = kv.Conflict, history.Absent, 70
 	storetest.SameOps(t, "refused", r.ended(PutMember, 0, store.Event{At: 70, Outcome: kv.Conflict}), put)
@@ -278,9 +278,9 @@ func TestCallsWithNodesAreRecorded(t *testing.T) {
 	// A node of an earlier load may end with its session.
 	r = record(t, Nodes)
 	join.Written, join.At, join.Outcome, join.Read = keys.Identity(r.first(Join, 0)), 72, kv.Conflict, history.Unseen
-	storetest.SameOps(t, "there already", r.ended(Join, 0, store.Event{At: 72, Outcome: kv.Conflict}), gone(ownKey, 0, 100, 200), join)
+	storetest.SameOps(t, "existing", r.ended(Join, 0, store.Event{At: 72, Outcome: kv.Conflict}), gone(ownKey, 0, 100, 200), join)
 	read.Outcome, read.Mod, read.Read = kv.OK, 12, whose0
-	storetest.SameOps(t, "of an earlier load", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 12, Revision: 1, Value: AppendName(nil, 1, 0)}), gone(leaderKey, 0, 100, 200), read)
+	storetest.SameOps(t, "an earlier load's", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 12, Revision: 1, Value: AppendName(nil, 1, 0)}), gone(leaderKey, 0, 100, 200), read)
 	// No member reads the key before the watchers report its end, which was before this load's
 	// creation of the key or after it.
 	for made, want := range map[int64][]history.Op{0: {gone(leaderKey, 0, 0, 300)}, 13: {gone(leaderKey, 0, 100, 300)}, 12: nil} {
@@ -319,42 +319,42 @@ func TestWhatEndsWithASessionIsRecorded(t *testing.T) {
 	own := func(n uint64, version int64) history.Op {
 		return ended(ownKey, int64(keys.Identity(n)), version)
 	}
-	storetest.SameOps(t, "as it was made", closed(join, 50), own(join, 50))
+	storetest.SameOps(t, "as created", closed(join, 50), own(join, 50))
 	n := put(store.Event{At: 63})
 	storetest.SameOps(t, "set since", closed(join, 50), own(n, 63))
-	storetest.SameOps(t, "of what another session made", closed(join, 40))
+	storetest.SameOps(t, "of another session", closed(join, 40))
 	put(store.Event{Outcome: kv.TimedOut})
-	storetest.SameOps(t, "set without an answer", closed(join, 50), own(n, 63))
+	storetest.SameOps(t, "set without a response", closed(join, 50), own(n, 63))
 	r.Lost(r.Place(n)) // the session may go on
 	r.to.Since()
 	storetest.SameOps(t, "set, and lost", closed(join, 50), own(n, 63))
 	put(store.Event{At: 70, Outcome: kv.Conflict})
 	storetest.SameOps(t, "found gone", closed(join, 50))
 	put(store.Event{At: 71})
-	storetest.SameOps(t, "gone, and made again", closed(n, 50))
-	storetest.SameOps(t, "made again", closed(n, 71), own(n, 71))
+	storetest.SameOps(t, "gone, and created again", closed(n, 50))
+	storetest.SameOps(t, "created again", closed(n, 71), own(n, 71))
 	put(store.Event{At: 72})
-	storetest.SameOps(t, "made again, and set", closed(n, 71), own(n, 72))
+	storetest.SameOps(t, "created again, and set", closed(n, 71), own(n, 72))
 	r.Expired(r.Place(n))
 	r.to.Since()
-	storetest.SameOps(t, "of a session that ran out", closed(n, 71))
+	storetest.SameOps(t, "of an expired session", closed(n, 71))
 	put(store.Event{At: 73}) // sets the node of the session that is about to end
 	storetest.SameOps(t, "set by another session", closed(n, 71))
 
 	r.ended(Lead, 0, store.Event{At: 51})
-	storetest.SameOps(t, "of who leads", closed(r.first(Lead, 0), 51), ended(leaderKey, whose0, 51))
+	storetest.SameOps(t, "of the leader", closed(r.first(Lead, 0), 51), ended(leaderKey, whose0, 51))
 
 	// A node may be an earlier load's if the call that created it has no response.
 	r = record(t, Nodes)
 	r.ended(Join, 0, store.Event{Outcome: kv.TimedOut})
 	put(store.Event{At: 63})
-	storetest.SameOps(t, "perhaps made", closed(join, 50))
+	storetest.SameOps(t, "possibly created", closed(join, 50))
 	// The same is true of a node that was set when another may have been created.
 	joined()
 	put(store.Event{At: 62, Outcome: kv.Conflict})
 	put(store.Event{Outcome: kv.TimedOut})
 	put(store.Event{At: 63})
-	storetest.SameOps(t, "perhaps made again", closed(join, 50), own(join, 50))
+	storetest.SameOps(t, "possibly created again", closed(join, 50), own(join, 50))
 }
 
 // Watch events are recorded with the numbers of their keys. A damaged value belongs to no write.
@@ -374,19 +374,19 @@ func TestWhatMembersAreToldIsRecorded(t *testing.T) {
 	past.Key, past.Read = 8+uint64(History), keys.Identity(9)
 	storetest.SameOps(t, "history", tellIt(r.AppendKey(nil, past.Key), AppendHistory(nil, 1, 2, 9)), past)
 	if got := tellIt([]byte("/service/pg-000001/failover"), nil); len(got) > 0 {
-		t.Errorf("of a key that others left it is recorded: %+v", got)
+		t.Errorf("recorded of a key that another program left: %+v", got)
 	}
 	if got := tellIt([]byte("/service/pg-000099/leader"), nil); len(got) != 1 || got[0].Outcome != kv.WrongAnswer {
-		t.Errorf("of a key that it does not watch it is recorded: %+v", got)
+		t.Errorf("recorded of a key that it does not watch: %+v", got)
 	}
 	for _, value := range []string{"", "pg-000002-1", "pg-000001-3", "pg-000001"} {
 		if got := r.c.identity(leaderKey, []byte(value)); got != keys.Nobodys {
-			t.Errorf("a leader that is called %q is %d", value, got)
+			t.Errorf("the identity of a leader named %q is %d", value, got)
 		}
 	}
 	for _, k := range []Key{Initialize, ConfigKey, Status, History, FirstMember} {
 		if got := r.c.identity(uint64(k), []byte("x")); got != keys.Nobodys {
-			t.Errorf("a damaged value of key %d is %d", k, got)
+			t.Errorf("the identity of a damaged value of key %d is %d", k, got)
 		}
 	}
 	r.c.Read(ownKey, &store.Event{Value: AppendMember(nil, 0, false, 5), Revision: 40}, &history.Op{Kind: kv.Get, At: 60, Final: true, Done: 400})

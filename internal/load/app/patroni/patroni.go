@@ -51,11 +51,11 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 	case c.All() > maxMembers:
 		return clustersKey, fmt.Sprintf("<clusters> times <members-per-cluster> is %d members and can be at most %d", c.All(), maxMembers)
 	case c.LoopWait+2*c.RetryTime > c.TTL:
-		return ttlKey, fmt.Sprintf("<ttl> is %v, and Patroni wants <loop-wait> and twice <retry-timeout> in it, which are %v", c.TTL, c.LoopWait+2*c.RetryTime)
+		return ttlKey, fmt.Sprintf("<ttl> is %v and must be at least <loop-wait> plus twice <retry-timeout>, which is %v", c.TTL, c.LoopWait+2*c.RetryTime)
 	case c.Storm > c.Clusters:
-		return stormKey, fmt.Sprintf("<failovers> is %d, and there are %d <clusters>", c.Storm, c.Clusters)
+		return stormKey, fmt.Sprintf("<failovers> is %d, but there are only %d <clusters>", c.Storm, c.Clusters)
 	case c.Storm > 0 && c.Members < 2:
-		return stormKey, "<failovers> needs somebody to take over: give <members-per-cluster> 2 or more"
+		return stormKey, "<failovers> needs another member that takes over: set <members-per-cluster> to 2 or more"
 	}
 	return "", ""
 }

@@ -29,7 +29,7 @@ func TestOfferedMixIsTheProfile(t *testing.T) {
 					begins = c.Clusters
 				}
 				if limit := max(0.01*want, 2); math.Abs(float64(n)-want-float64(begins)) > limit || begins > 0 && int(n) != begins {
-					t.Errorf("%+v: %d of %v are due in %v, not %.1f", c, n, c.Way.Called(Call(call)), length, want)
+					t.Errorf("%+v: %d calls of %v due in %v, want %.1f", c, n, c.Way.Called(Call(call)), length, want)
 				}
 			}
 		}
@@ -57,7 +57,7 @@ func TestFailovers(t *testing.T) {
 				t.Logf("%+v at %v", e, at)
 				return false
 			case e.After && at < renewed[e.Cluster]+c.TTL:
-				t.Logf("%+v at %v, and the lease was renewed at %v", e, at, renewed[e.Cluster])
+				t.Logf("%+v at %v, although the lease was renewed at %v", e, at, renewed[e.Cluster])
 				return false
 			}
 			if e.Call == RenewLeader && !e.After {
@@ -69,7 +69,7 @@ func TestFailovers(t *testing.T) {
 		}
 		for cluster, n := range raced {
 			if want := map[bool]int{true: c.Members - 1}[cluster < c.Storm]; n != want {
-				t.Logf("%d of cluster %d raced, not %d", n, cluster, want)
+				t.Logf("%d members of cluster %d raced, want %d", n, cluster, want)
 				return false
 			}
 		}
@@ -97,7 +97,7 @@ func leaderLasts(c *Config) time.Duration {
 func TestQueriesOfALoop(t *testing.T) {
 	c := config(1, 2)
 	if mean := c.QueryWait() + c.QueryWait()/waitJitter/2; (mean - c.LoopWait).Abs() > time.Microsecond {
-		t.Errorf("there is a query every %v", mean)
+		t.Errorf("a query every %v, want one per loop", mean)
 	}
 	c.LoopWait = 6 * time.Second // an observed interval of Patroni
 	if n, every := c.pings(); n != 3 || every != 1800*time.Millisecond {
@@ -128,13 +128,13 @@ func TestKeysAndValues(t *testing.T) {
 	for _, n := range []uint64{0, 1, 77, 1 << 30} {
 		for _, v := range [][]byte{AppendMember(nil, 1, true, n), AppendMember(nil, 2, false, n), AppendStatus(nil, 5, 3, n), AppendHistory(nil, 5, 1, n)} {
 			if got, ok := Written(v); !ok || got != n {
-				t.Errorf("%s was written by %d, not %d", v, got, n)
+				t.Errorf("%s: written by call %d, want %d", v, got, n)
 			}
 		}
 	}
 	for _, v := range []string{"", ConfigValue, InitializeValue, `{"optime":5}`, `{"optime":67108865}`, `{"optime":}`} {
 		if n, ok := Written([]byte(v)); ok {
-			t.Errorf("%s was written by %d", v, n)
+			t.Errorf("%s: written by call %d, want none", v, n)
 		}
 	}
 }
@@ -184,6 +184,6 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	if len(d.Ways) != int(numWays) {
-		t.Errorf("there are the ways %+v", d.Ways)
+		t.Errorf("the definition has the ways %+v", d.Ways)
 	}
 }

@@ -95,8 +95,8 @@ func failoverOf(t *testing.T, all []heard, way data.Way) (f failover, ok bool) {
 	if race < 0 || race >= history || history+2 >= len(won) { // the last loop may not be complete
 		return nil, false
 	}
-	f = failover{"the winner's race": said(won[race]), "its promotion": said(won[history]), "the loop behind that": said(won[history+1])}
-	f.behind(way, "the winner behind its race", won[race+1:history])
+	f = failover{"the winner's race": said(won[race]), "its promotion": said(won[history]), "the loop after that": said(won[history+1])}
+	f.behind(way, "the winner after its race", won[race+1:history])
 	for _, loop := range won[race+1 : history] {
 		for _, h := range loop {
 			if strings.HasPrefix(h.call, "put ") && h.call != "put member" {
@@ -119,7 +119,7 @@ func failoverOf(t *testing.T, all []heard, way data.Way) (f failover, ok bool) {
 			lost = slices.DeleteFunc(lost, func(h heard) bool { return h.call == "put member" })
 		}
 		f["a loser's race"] = said(lost)
-		f.behind(way, "a loser behind its race", loops[race+1:])
+		f.behind(way, "a loser after its race", loops[race+1:])
 	}
 	return f, all[len(all)-1].at.After(over.Add(time.Second))
 }
@@ -204,16 +204,16 @@ func failsOver(t *testing.T, c *data.Config, st store.Store, theirs servers.Patr
 	}
 	mine, ok := failoverOf(t, ours.loaded(), c.Way)
 	if !ok {
-		t.Fatal("our load has no failover")
+		t.Fatal("the load has no failover")
 	}
 	for loop, calls := range found {
 		if d := cmp.Diff(calls, mine[loop]); d != "" {
-			t.Errorf("%s (-Patroni +ours): %s", loop, d)
+			t.Errorf("%s (-Patroni +load): %s", loop, d)
 		}
 		t.Logf("%s: %q", loop, calls)
 	}
 	if _, ok := found["a loser's race"]; !ok {
-		t.Log("nobody lost the race")
+		t.Log("no member lost the race")
 	}
 }
 
@@ -256,10 +256,10 @@ func dies(t *testing.T, st store.Store, endpoint string, c data.Config) error {
 	}
 	for _, call := range res.Calls {
 		if call.Failed() > 0 {
-			return fmt.Errorf("of %d of %q not all succeeded: %v %v", call.Due, call.Name, call.Outcomes, res.Measured.ErrorTexts)
+			return fmt.Errorf("%d calls %q due, some failed: %v %v", call.Due, call.Name, call.Outcomes, res.Measured.ErrorTexts)
 		}
 		if call.Name == c.Way.Called(data.Race) && call.Outcomes[kv.OK] != 1 {
-			return fmt.Errorf("the race ended as %v", call.Outcomes)
+			return fmt.Errorf("outcomes of the race: %v", call.Outcomes)
 		}
 	}
 	return nil

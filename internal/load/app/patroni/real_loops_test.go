@@ -117,14 +117,14 @@ func alike(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniC
 	const enough = 5
 	theirs.Members, theirs.LoopWait, theirs.RetryTimeout, theirs.TTL = c.Members, c.LoopWait, c.RetryTime, c.TTL
 	cluster := servers.StartPatroni(t, theirs)
-	wait(t, "two members that run", func() bool {
+	wait(t, "two running members", func() bool {
 		return slices.ContainsFunc(real.heard(), func(h heard) bool { return strings.Contains(h.form, "replication_state") })
 	})
 	cluster.Write(t)
 	real.forget()
 	var theirLoop loop
 	var said map[string]map[string]bool
-	wait(t, "loops that are alike", func() bool {
+	wait(t, "equal loops", func() bool {
 		var times int
 		theirLoop, times, said = usual(loops(real.heard(), c.LoopWait))
 		return times >= enough
@@ -132,16 +132,16 @@ func alike(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniC
 	// This is not started earlier, because started processes end with the thread that started them.
 	res := send(t, st, endpoint, *c, 10*c.LoopWait)
 	if res.Measured.Outcomes[kv.OK] != res.Measured.Due {
-		t.Errorf("our load failed: %v %v", res.Measured.Outcomes, res.Measured.ErrorTexts)
+		t.Errorf("the load failed: %v %v", res.Measured.Outcomes, res.Measured.ErrorTexts)
 	}
 	mine, times, forms := usual(loops(ours.heard(), c.LoopWait))
 	if d := cmp.Diff(theirLoop, mine); d != "" || times < enough {
-		t.Errorf("in a loop, which ours was %d times (-Patroni +ours): %s", times, d)
+		t.Errorf("calls of the most frequent loop, of which the load has %d (-Patroni +load): %s", times, d)
 	}
 	for call, of := range forms {
 		for f := range of {
 			if !said[call][f] {
-				t.Errorf("our %q has %q, and Patroni's %v", call, f, said[call])
+				t.Errorf("the load's %q has the form %q, Patroni's %v", call, f, said[call])
 			}
 		}
 	}
@@ -158,7 +158,7 @@ func wait(t *testing.T, what string, is func() bool) {
 		select {
 		case <-tick.C:
 		case <-end:
-			t.Fatalf("there are no %s", what)
+			t.Fatalf("no %s within three minutes", what)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (o *overheard) listen(t *testing.T, to string, tapped store.Tapped) string 
 }
 
 // Gap implements relay.Sink.
-func (o *overheard) Gap(g call.Gap) { o.t.Errorf("the recorder missed something: %+v", g) }
+func (o *overheard) Gap(g call.Gap) { o.t.Errorf("the passive decoder has a gap: %+v", g) }
 
 // Call implements relay.Sink.
 func (o *overheard) Call(c *call.Call) {

@@ -183,7 +183,7 @@ func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 }
 
 // nothingThere is the text of a wrong response. It must not be modified.
-var nothingThere = []byte("a cluster without keys")
+var nothingThere = []byte("the response contains no key of the cluster")
 
 // Check implements engine.Source. It updates the members from the response.
 func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {

@@ -66,7 +66,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 				t.Errorf("%v allocations in %d calls", got, len(s.schedule.Entries))
 			}
 			if wrong > 0 || kinds[Race] == 0 || kinds[PutHistory] == 0 {
-				t.Errorf("%d of the calls %v were taken for something else", wrong, kinds)
+				t.Errorf("%d wrong calls or responses, calls %v", wrong, kinds)
 			}
 		})
 	}
@@ -79,19 +79,19 @@ func TestNamesOfSessions(t *testing.T) {
 	s := Of(c, setup)
 	for _, name := range []string{"", "c099dfbf", aSession[:35] + "g", "c099dfbf-37d7-fbb8-ace6_0fc4dbceb01c"} {
 		if s.way.took(0, &store.Event{Value: []byte(name)}) == nil {
-			t.Errorf("%q is taken for a UUID", name)
+			t.Errorf("%q is accepted as a UUID", name)
 		}
 	}
 	if s.way.took(1, &store.Event{Value: []byte(aSession)}) != nil {
-		t.Errorf("%s is no UUID", aSession)
+		t.Errorf("%s is refused", aSession)
 	}
 	setup.Before = s.Kept()
 	w := Of(c, setup).way.(*locks)
 	if w.has[0] || !w.has[1] || string(w.held[1][:]) != aSession {
-		t.Errorf("of %v was kept %v, %s", setup.Before, w.has, w.held[1])
+		t.Errorf("of %v the script restored %v, %s", setup.Before, w.has, w.held[1])
 	}
 	w.lost(1)
 	if w.has[1] {
-		t.Error("a session that was lost is there")
+		t.Error("a lost session is still there")
 	}
 }

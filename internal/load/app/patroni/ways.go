@@ -29,11 +29,11 @@ func ways() []application.Way {
 			Features: []kv.Feature{kv.ApplicationCalls},
 		},
 		Locks: {
-			Name: "sessions that hold keys, and a query that waits for each replica", Operations: []application.Operation{{Kind: kv.Watch}, {Kind: kv.Range, Level: kv.Lease}},
+			Name: "sessions that hold keys, and a blocking query for each replica", Operations: []application.Operation{{Kind: kv.Watch}, {Kind: kv.Range, Level: kv.Lease}},
 			Features: []kv.Feature{kv.SessionLocks},
 		},
 		Nodes: {
-			Name: "keys that end with the session of each member's connection, and a watch that fires once",
+			Name: "keys that end with the session of each member's connection, and one-shot watches",
 			Operations: []application.Operation{
 				{Kind: kv.Ephemeral}, {Kind: kv.KeepAlive}, {Kind: kv.Watch}, {Kind: kv.Range, Level: kv.Local}, {Kind: kv.Get, Level: kv.Local},
 			},
