@@ -47,7 +47,7 @@ func (g *grants) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 // Check implements engine.Source.
 func (g *grants) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	if ev.Outcome == kv.OK {
-		if wrong := g.source.way.took(int(n), ev); wrong != nil {
+		if wrong := g.source.way.handleRenewal(int(n), ev); wrong != nil {
 			ev.Text = wrong
 			return kv.WrongAnswer
 		}

@@ -11,7 +11,7 @@ import (
 
 // Operations that prepare a load have the same numbers as calls of the load. Their failures do not
 // end calls of the load.
-func TestPreparationIsNoCallOfTheLoad(t *testing.T) {
+func TestPreparationEndsNoCallsOfTheLoad(t *testing.T) {
 	c := Config{Clusters: 3, Members: 3, LoopWait: 10 * time.Second, TTL: 30 * time.Second, RetryTime: 10 * time.Second}
 	for _, c.Way = range []Way{Leases, Locks, Nodes} {
 		s := Of(c, app.Setup{Length: time.Millisecond, Prefix: "/service/"})
@@ -26,7 +26,7 @@ func TestPreparationIsNoCallOfTheLoad(t *testing.T) {
 
 // A failed renewal does not affect other members' leases, even if the member that made the call has
 // another call in flight.
-func TestARenewalOfAnotherMembersCall(t *testing.T) {
+func TestFailedRenewalKeepsOtherMembersLeases(t *testing.T) {
 	c := Config{Clusters: 1, Members: 2, Written: 1, LoopWait: time.Second, TTL: 30 * time.Second, RetryTime: time.Second}
 	s := Of(c, app.Setup{Length: 4 * time.Second, Prefix: "/service/"})
 	src := &source{Script: s}

@@ -46,8 +46,8 @@ var common = [NumCalls]shape{
 	Join:         {app.Shape{Name: "create member", Kind: kv.Ephemeral}, false},
 }
 
-// otherwise holds the shapes that differ, by way.
-var otherwise = [...]map[Call]shape{
+// overrides holds the shapes that differ, by way.
+var overrides = [...]map[Call]shape{
 	Leases: {},
 	Locks: {
 		RenewLeader:  {app.Shape{Name: "renew leader's session", Kind: kv.KeepAlive}, true},
@@ -64,7 +64,7 @@ var otherwise = [...]map[Call]shape{
 // shapes returns the shapes of a way.
 func (w Way) shapes() [NumCalls]shape {
 	all := common
-	for call, s := range otherwise[w] {
+	for call, s := range overrides[w] {
 		all[call] = s
 	}
 	return all

@@ -20,49 +20,49 @@ func (w *leases) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 	case RenewLeader, RenewReplica:
 		op.Revision = w.held[all] // the operation's completion contains it
 		if lease := w.held[all]; lease != 0 {
-			s.one(call.Part{Action: call.KeepAlive, Lease: lease})
+			s.setCall(call.Part{Action: call.KeepAlive, Lease: lease})
 			return
 		}
 		w.grant(s, op)
 	case ReadCluster:
 		s.key = AppendScope(s.key[:0], s.prefix, int(e.Cluster))
-		s.one(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Local})
-		s.hear(op)
+		s.setCall(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Local})
+		s.keepList(op)
 	default:
 		s.key = AppendKey(s.key[:0], s.prefix, int(e.Cluster), k)
-		put := call.Part{Action: call.Write, Key: s.key, Value: s.text()}
+		put := call.Part{Action: call.Write, Key: s.key, Value: s.callValue()}
 		if leased(k) {
 			put.Lease, op.Revision = w.held[all], w.held[all]
 		}
-		if s.one(put); e.Call == Race {
-			s.guarded(call.Part{Action: call.Compare, Target: call.Created, Key: s.key})
+		if s.setCall(put); e.Call == Race {
+			s.addGuard(call.Part{Action: call.Compare, Target: call.Created, Key: s.key})
 		}
 	}
 }
 
 func (w *leases) grant(s *source, op *store.Op) bool {
 	op.Call = &s.call
-	s.one(call.Part{Action: call.Grant, Number: w.ttl})
+	s.setCall(call.Part{Action: call.Grant, Number: w.ttl})
 	return true
 }
 
-func (w *leases) took(all int, ev *store.Event) []byte {
+func (w *leases) handleRenewal(all int, ev *store.Event) []byte {
 	if w.held[all] == 0 {
 		w.held[all] = ev.Count
 	}
 	return nil
 }
 
-func (w *leases) lost(all int)        { w.held[all] = 0 }
-func (w *leases) keep() []int64       { return w.held }
-func (w *leases) kept(before []int64) { copy(w.held, before) }
+func (w *leases) lose(all int)           { w.held[all] = 0 }
+func (w *leases) save() []int64          { return w.held }
+func (w *leases) restore(before []int64) { copy(w.held, before) }
 
-func (w *leases) granted(ev *store.Event) int64 { return ev.Count }
-func (w *leases) lives() time.Duration          { return time.Duration(w.ttl) * time.Second }
+func (w *leases) grantedIn(ev *store.Event) int64 { return ev.Count }
+func (w *leases) lifetime() time.Duration         { return time.Duration(w.ttl) * time.Second }
 
-// watching implements way. Each member watches its cluster's keys, on its own connection, since the
-// watcher's creation.
-func (w *leases) watching(s *Script, p *watch.Plan) {
+// addWatchers implements way. Each member watches its cluster's keys, on its own connection, since
+// the watcher's creation.
+func (w *leases) addWatchers(s *Script, p *watch.Plan) {
 	p.Connections = p.Streams
 	for i := range p.Streams {
 		p.Sink.Watchers = append(p.Sink.Watchers, watch.Watcher{First: uint64(i / s.Members * s.PerCluster()), Keys: uint64(s.PerCluster())})

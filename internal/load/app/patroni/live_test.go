@@ -130,7 +130,7 @@ func sent(t *testing.T, st store.Store, endpoint string, c data.Config, length t
 
 // All leases are revoked during the load. Each member's next renewal fails, the one after it
 // requests another lease, and the member's key gets that lease.
-func TestALeaseThatIsGoneIsTakenAnew(t *testing.T) {
+func TestMembersReplaceRevokedLeases(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	cl, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})
 	if err != nil {

@@ -13,24 +13,25 @@ type way interface {
 	// fill makes the n-th call, e, of the member all. op.Kind and op.Consistency are set, and
 	// s.value holds the value to write.
 	fill(s *source, e Entry, key Key, all int, op *store.Op)
-	// took handles the response to a successful renewal. It returns the text of a wrong response,
-	// or nil.
-	took(all int, ev *store.Event) (wrong []byte)
-	// lost notes that a member's lease or session is gone. The member's next renewal, or the next
+	// handleRenewal handles the response to a successful renewal. It returns the text of a wrong
+	// response, or nil.
+	handleRenewal(all int, ev *store.Event) (wrong []byte)
+	// lose notes that a member's lease or session is gone. The member's next renewal, or the next
 	// put of its key, replaces it.
-	lost(all int)
+	lose(all int)
 	// grant makes a call that grants a lease or session. It returns false if the session is that of
 	// the member's connection; such sessions and their keys do not exist before the load.
 	grant(s *source, op *store.Op) bool
-	// keep returns the leases or sessions for the script that sends the load; kept restores them.
-	keep() []int64
-	kept([]int64)
-	// granted returns the number of the lease or session in a renewal's response; 0: none.
-	granted(ev *store.Event) int64
-	// lives returns how long a lease or session lives without a renewal.
-	lives() time.Duration
-	// watching adds the members' watchers to a plan.
-	watching(s *Script, p *watch.Plan)
+	// save returns the leases or sessions for the script that sends the load; restore restores
+	// them.
+	save() []int64
+	restore([]int64)
+	// grantedIn returns the number of the lease or session in a renewal's response; 0: none.
+	grantedIn(ev *store.Event) int64
+	// lifetime returns how long a lease or session lives without a renewal.
+	lifetime() time.Duration
+	// addWatchers adds the members' watchers to a plan.
+	addWatchers(s *Script, p *watch.Plan)
 }
 
 func wayOf(c *Config) way {

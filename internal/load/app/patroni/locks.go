@@ -33,7 +33,7 @@ func (w *locks) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 	switch e.Call {
 	case RenewLeader, RenewReplica:
 		if w.has[all] {
-			op.Revision = s.number(w.held[all])
+			op.Revision = s.sessionNumber(w.held[all])
 			op.LeaseName = w.held[all][:]
 			return
 		}
@@ -41,9 +41,9 @@ func (w *locks) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 		return
 	case ReadCluster:
 		s.key = AppendScope(s.key[:0], s.prefix, int(e.Cluster))
-		s.one(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Leased})
+		s.setCall(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Leased})
 		op.Call = &s.call
-		s.hear(op)
+		s.keepList(op)
 		return
 	}
 	s.key = AppendKey(s.key[:0], s.prefix, int(e.Cluster), k)
@@ -51,25 +51,25 @@ func (w *locks) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 		op.Key, op.Value = s.key, s.value
 		return
 	}
-	s.one(call.Part{Action: call.Write, Key: s.key, Value: s.text(), Lease: held, Name: w.held[all][:]})
-	s.guarded(call.Part{Action: call.Compare, Target: call.LeaseIs, Key: s.key})
-	op.Call, op.Revision = &s.call, s.number(w.held[all])
+	s.setCall(call.Part{Action: call.Write, Key: s.key, Value: s.callValue(), Lease: named, Name: w.held[all][:]})
+	s.addGuard(call.Part{Action: call.Compare, Target: call.LeaseIs, Key: s.key})
+	op.Call, op.Revision = &s.call, s.sessionNumber(w.held[all])
 }
 
-// number returns the number of a session for the history; 0 if none is recorded.
-func (s *source) number(name sessionName) int64 {
+// sessionNumber returns the number of a session for the history; 0 if none is recorded.
+func (s *source) sessionNumber(name sessionName) int64 {
 	if s.records == nil {
 		return 0
 	}
 	return name.numbers()[0]
 }
 
-// held stands for the lease of a session that its name identifies.
-const held = 1
+// named stands for the lease of a session that its name identifies.
+const named = 1
 
 func (w *locks) grant(s *source, op *store.Op) bool {
-	s.one(call.Part{
-		Action: call.Grant, Number: int64(w.asks()), Limit: lockDelay + 1,
+	s.setCall(call.Part{
+		Action: call.Grant, Number: int64(w.requestedTTL()), Limit: lockDelay + 1,
 		Flags: call.Ephemeral | call.Unchecked,
 	})
 	op.Call = &s.call
@@ -78,7 +78,7 @@ func (w *locks) grant(s *source, op *store.Op) bool {
 
 var noUUID = []byte("the name of the new session is not a UUID")
 
-func (w *locks) took(all int, ev *store.Event) []byte {
+func (w *locks) handleRenewal(all int, ev *store.Event) []byte {
 	if w.has[all] {
 		return nil
 	}
@@ -93,10 +93,10 @@ func (w *locks) took(all int, ev *store.Event) []byte {
 	return nil
 }
 
-func (w *locks) lost(all int) { w.has[all] = false }
+func (w *locks) lose(all int) { w.has[all] = false }
 
-// granted implements way. It returns the first half of the session's name.
-func (w *locks) granted(ev *store.Event) int64 {
+// grantedIn implements way. It returns the first half of the session's name.
+func (w *locks) grantedIn(ev *store.Event) int64 {
 	if len(ev.Value) != len(sessionName{}) {
 		return 0
 	}
@@ -104,16 +104,16 @@ func (w *locks) granted(ev *store.Event) int64 {
 	return name.numbers()[0]
 }
 
-// lives implements way. The store guarantees only the requested time.
-func (w *locks) lives() time.Duration { return w.asks() * time.Second }
+// lifetime implements way. The store guarantees only the requested time.
+func (w *locks) lifetime() time.Duration { return w.requestedTTL() * time.Second }
 
-// asks returns the TTL to request, in seconds.
-func (w *locks) asks() time.Duration {
+// requestedTTL returns the TTL to request, in seconds.
+func (w *locks) requestedTTL() time.Duration {
 	return (w.ttl + storeDoubles*time.Second - 1) / (storeDoubles * time.Second)
 }
 
-// keep implements way. It returns two numbers per session, the halves of its name.
-func (w *locks) keep() []int64 {
+// save implements way. It returns two numbers per session, the halves of its name.
+func (w *locks) save() []int64 {
 	all := make([]int64, 0, 2*len(w.held))
 	for _, name := range w.held {
 		n := name.numbers()
@@ -122,10 +122,10 @@ func (w *locks) keep() []int64 {
 	return all
 }
 
-func (w *locks) kept(before []int64) {
+func (w *locks) restore(before []int64) {
 	for i := range w.held {
 		if len(before) >= 2*i+2 && (before[2*i] != 0 || before[2*i+1] != 0) {
-			w.held[i], w.has[i] = nameOf([2]int64{before[2*i], before[2*i+1]}), true
+			w.held[i], w.has[i] = uuidOf([2]int64{before[2*i], before[2*i+1]}), true
 		}
 	}
 }
@@ -151,8 +151,8 @@ func (s *sessionName) numbers() (n [2]int64) {
 	return [2]int64{int64(binary.BigEndian.Uint64(b[:8])), int64(binary.BigEndian.Uint64(b[8:]))} // #nosec G115 -- the bits
 }
 
-// nameOf returns the UUID with the given halves.
-func nameOf(n [2]int64) (s sessionName) {
+// uuidOf returns the UUID with the given halves.
+func uuidOf(n [2]int64) (s sessionName) {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(n[0])) // #nosec G115 -- the bits
 	binary.BigEndian.PutUint64(b[8:], uint64(n[1])) // #nosec G115 -- likewise
@@ -168,13 +168,13 @@ func nameOf(n [2]int64) (s sessionName) {
 	return s
 }
 
-// watching implements way. Each replica has a query for the leader's key, on its own connection,
+// addWatchers implements way. Each replica has a query for the leader's key, on its own connection,
 // which waits about as long as a loop takes. The winner of a race keeps its query.
-func (w *locks) watching(s *Script, p *watch.Plan) {
+func (w *locks) addWatchers(s *Script, p *watch.Plan) {
 	p.Connections = p.Streams
 	replicas := s.Members - 1
 	p.Sink.States = true
-	p.Acknowledged = s.acknowledged
+	p.Acknowledged = s.noteLeader
 	for i := range p.Streams {
 		p.Sink.Watchers = append(p.Sink.Watchers, watch.Watcher{First: uint64(i/replicas*s.PerCluster() + int(Leader)), Keys: 1})
 	}

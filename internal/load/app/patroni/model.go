@@ -30,17 +30,17 @@ func (s *Script) numberOf(cluster int, k Key) uint64 {
 // leader's and the members' keys end with leases or sessions.
 type chronicle struct {
 	engine.HistoryBase
-	script *Script
-	to     *history.Recorder
-	heard  watch.History
-	lists  lists
-	values values
-	of     []recorded
-	led    []int16 // by cluster: the member that holds its lock, or nobody
-	leased bool    // keys end with leases or renewed sessions, not with connections' sessions
-	life   int64   // of a lease or session that is not kept alive, in nanoseconds
-	last   int64   // end of the latest operation or event
-	left   app.LeftKeys
+	script  *Script
+	to      *history.Recorder
+	watched watch.History
+	lists   lists
+	values  values
+	of      []recorded
+	holders []int16 // by cluster: the member that holds its lock, or none
+	leased  bool    // keys end with leases or renewed sessions, not with connections' sessions
+	life    int64   // of a lease or session that is not kept alive, in nanoseconds
+	last    int64   // end of the latest operation or event
+	left    app.LeftKeys
 }
 
 // recorded holds what is recorded of a member so far.
@@ -56,15 +56,15 @@ var _ app.Steps = (*chronicle)(nil)
 // Steps implements app.Model.
 func (s *Script) Steps(to *history.Recorder) app.Steps {
 	c := &chronicle{
-		script: s, to: to, leased: s.Way != Nodes, life: int64(s.way.lives()),
-		of: make([]recorded, s.All()), led: make([]int16, s.Clusters), left: app.NewLeftKeys(s.Keys()),
+		script: s, to: to, leased: s.Way != Nodes, life: int64(s.way.lifetime()),
+		of: make([]recorded, s.All()), holders: make([]int16, s.Clusters), left: app.NewLeftKeys(s.Keys()),
 	}
-	c.heard = watch.History{To: to, Newest: s.Way == Nodes}
+	c.watched = watch.History{To: to, Newest: s.Way == Nodes}
 	if plan := s.Watching(); plan != nil {
-		c.heard.Watchers = plan.Sink.Watchers
+		c.watched.Watchers = plan.Sink.Watchers
 	}
 	c.lists = lists{of: c}
-	held := s.way.keep()
+	held := s.way.save()
 	for m := range c.of {
 		cluster, member, r := m/s.Members, m%s.Members, &c.of[m]
 		r.own.Number, r.leads.Number = s.numberOf(cluster, MemberKey(member)), s.numberOf(cluster, Leader)
@@ -73,8 +73,8 @@ func (s *Script) Steps(to *history.Recorder) app.Steps {
 			r.own.There, r.leads.There = true, member == 0
 		}
 	}
-	for i := range c.led {
-		c.led[i] = nobody
+	for i := range c.holders {
+		c.holders[i] = none
 	}
 	s.records = c
 	return c
@@ -89,42 +89,42 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	m := cluster*s.Members + member
 	c.left.Sent(o.Invoked)
 	c.last, o.At = o.Done, max(ev.At, 0)
-	c.mayHaveEnded(cluster, o.Done, o.Done)
+	c.recordExpiries(cluster, o.Done, o.Done)
 	switch e.Call {
 	case RenewLeader, RenewReplica:
-		c.renewed(m, lease, ev, o)
+		c.recordRenewal(m, lease, ev, o)
 	case PutStatus:
-		c.put(s.numberOf(cluster, Status), n, o)
+		c.recordPut(s.numberOf(cluster, Status), n, o)
 	case PutHistory:
-		c.put(s.numberOf(cluster, History), n, o)
+		c.recordPut(s.numberOf(cluster, History), n, o)
 	case Join:
-		c.made(m, n, o)
+		c.recordCreate(m, n, o)
 	case PutMember:
 		if !c.leased && lease == created {
-			c.made(m, n, o)
+			c.recordCreate(m, n, o)
 			break
 		}
-		c.putMember(m, n, lease, o)
+		c.recordPutMember(m, n, lease, o)
 	case Race, Lead:
-		c.takes(m, lease, e.Call == Lead, o)
+		c.recordRace(m, lease, e.Call == Lead, o)
 	case ReadKey:
-		c.readKey(s.numberOf(cluster, e.Key), ev, o)
+		c.recordRead(s.numberOf(cluster, e.Key), ev, o)
 	case ReadCluster:
-		c.listed(cluster, 0, Key(s.PerCluster()), ev, o) // #nosec G115 -- few
+		c.recordList(cluster, 0, Key(s.PerCluster()), ev, o) // #nosec G115 -- few
 	case ListKeys:
 		first, behind := Initialize, FirstMember
 		if e.Key == FirstMember {
 			first, behind = behind, Key(s.PerCluster()) // #nosec G115 -- few
 		}
-		c.listed(cluster, first, behind, ev, o)
+		c.recordList(cluster, first, behind, ev, o)
 	}
 	if o.Kind.Writes() && o.Acknowledged() {
 		c.of[m].wrote = max(c.of[m].wrote, o.Invoked)
 	}
 }
 
-// put records a write of a key that ends with no lease or session.
-func (c *chronicle) put(number, n uint64, o *history.Op) {
+// recordPut records a write of a key that ends with no lease or session.
+func (c *chronicle) recordPut(number, n uint64, o *history.Op) {
 	o.Key, o.Written = number, keys.Identity(n)
 	if !c.leased { // the version of the key is unknown
 		o.Expected = history.AnyMod
@@ -132,51 +132,51 @@ func (c *chronicle) put(number, n uint64, o *history.Op) {
 	c.to.Add(o)
 }
 
-// putMember records a write of a member's key, with its lease or session, or of an existing node.
-// If the node does not exist, the response is a conflict.
-func (c *chronicle) putMember(m int, n uint64, lease int64, o *history.Op) {
+// recordPutMember records a write of a member's key, with its lease or session, or of an existing
+// node. If the node does not exist, the response is a conflict.
+func (c *chronicle) recordPutMember(m int, n uint64, lease int64, o *history.Op) {
 	k := &c.of[m].own
 	o.Written = keys.Identity(n)
 	switch {
 	case c.leased:
-		c.bound(m, k, lease, o)
+		c.noteBound(m, k, lease, o)
 	case o.Outcome == kv.Conflict:
 		o.Read = history.Absent
 		k.Absent()
 	default:
 		k.Set(o)
 	}
-	c.put(k.Number, n, o)
+	c.recordPut(k.Number, n, o)
 }
 
-// made records the creation of a member's node.
-func (c *chronicle) made(m int, n uint64, o *history.Op) {
+// recordCreate records the creation of a member's node.
+func (c *chronicle) recordCreate(m int, n uint64, o *history.Op) {
 	k := &c.of[m].own
 	o.Kind, o.Key, o.Written = kv.CAS, k.Number, keys.Identity(n)
-	c.creates(k, true, o)
+	c.completeCreate(k, true, o)
 	c.to.Add(o)
 }
 
-// creates completes o, the creation of a key that ends with a session, which expects no key. The
-// response to a conflict does not contain the present value. alone is set if only this member
+// completeCreate completes o, the creation of a key that ends with a session, which expects no key.
+// The response to a conflict does not contain the present value. alone is set if only this member
 // creates the key; an unexpected key was then left by an earlier load.
-func (c *chronicle) creates(k *app.EphemeralKey, alone bool, o *history.Op) {
+func (c *chronicle) completeCreate(k *app.EphemeralKey, alone bool, o *history.Op) {
 	if o.Outcome == kv.Conflict {
 		if o.Read = history.Unseen; alone && !k.There {
-			c.earlier(k.Number, o.Done)
+			c.recordEarlier(k.Number, o.Done)
 		}
 	}
 	k.MayBeMade(o)
 }
 
-// takes records a member's attempt to take the leader's key. The value is the member's name, and
-// each member takes the key at most once.
-func (c *chronicle) takes(m int, lease int64, first bool, o *history.Op) {
+// recordRace records a member's attempt to take the leader's key. The value is the member's name,
+// and each member takes the key at most once.
+func (c *chronicle) recordRace(m int, lease int64, first bool, o *history.Op) {
 	s, r := c.script, &c.of[m]
 	k := &r.leads
 	o.Kind, o.Key, o.Written = kv.CAS, k.Number, keys.Identity(uint64(m%s.Members)) // #nosec G115 -- a count
 	if !c.leased {
-		c.creates(k, first, o)
+		c.completeCreate(k, first, o)
 		c.to.Add(o)
 		return
 	}
@@ -185,23 +185,23 @@ func (c *chronicle) takes(m int, lease int64, first bool, o *history.Op) {
 			o.Expected = history.AnyMod
 		}
 	}
-	c.bound(m, k, lease, o)
+	c.noteBound(m, k, lease, o)
 	c.to.Add(o)
 	if s.Way != Leases || o.Outcome != kv.OK || lease == 0 || lease != r.lease.ID {
 		return
 	}
 	cluster := m / s.Members
-	before := int(c.led[cluster])
-	c.led[cluster] = int16(m % s.Members) // #nosec G115 -- few
+	before := int(c.holders[cluster])
+	c.holders[cluster] = int16(m % s.Members) // #nosec G115 -- few
 	r.hold.Granted(c.to, uint64(cluster), uint32(m), &r.lease, o.At, o)
-	if before != nobody { // that member has not learned of its end otherwise
+	if before != none { // that member has not learned of its end otherwise
 		old := &c.of[cluster*s.Members+before]
 		old.hold.Released(c.to, uint64(cluster), uint32(cluster*s.Members+before), &old.lease, o.Done+1, o.Done+1) // #nosec G115 -- counts
 	}
 }
 
-// bound notes a call that bound, or may have bound, a key to a member's lease.
-func (c *chronicle) bound(m int, k *app.EphemeralKey, lease int64, o *history.Op) {
+// noteBound notes a call that bound, or may have bound, a key to a member's lease.
+func (c *chronicle) noteBound(m int, k *app.EphemeralKey, lease int64, o *history.Op) {
 	switch {
 	case lease == 0: // without a lease, so the key does not expire
 		if o.Acknowledged() {
@@ -214,28 +214,28 @@ func (c *chronicle) bound(m int, k *app.EphemeralKey, lease int64, o *history.Op
 	}
 }
 
-// readKey records a read of a single key, which may be missing.
-func (c *chronicle) readKey(number uint64, ev *store.Event, o *history.Op) {
+// recordRead records a read of a single key, which may be missing.
+func (c *chronicle) recordRead(number uint64, ev *store.Event, o *history.Op) {
 	if o.Key = number; o.Outcome == kv.OK && ev.Outcome == kv.Miss {
 		o.Outcome = kv.Miss
 	}
-	if c.found(ev, o); o.Mod > 0 && leased(Key(number%uint64(c.script.PerCluster()))) && !c.ours(number, o.Mod) { // #nosec G115 -- counts
-		c.earlier(number, o.Done)
+	if c.setRead(ev, o); o.Mod > 0 && leased(Key(number%uint64(c.script.PerCluster()))) && !c.isOwn(number, o.Mod) { // #nosec G115 -- counts
+		c.recordEarlier(number, o.Done)
 	}
 	c.to.Add(o)
 }
 
-// found completes o, a read, with the key's value in the response.
-func (c *chronicle) found(ev *store.Event, o *history.Op) {
+// setRead completes o, a read, with the key's value in the response.
+func (c *chronicle) setRead(ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK {
 		return
 	}
 	o.Read, o.Mod = c.identity(o.Key, ev.Value), ev.Made()
 }
 
-// ours reports whether a key at the given revision was certainly created by this load or later. A
+// isOwn reports whether a key at the given revision was certainly created by this load or later. A
 // key of an earlier load was gone before that.
-func (c *chronicle) ours(number uint64, revision int64) bool {
+func (c *chronicle) isOwn(number uint64, revision int64) bool {
 	s := c.script
 	each := uint64(s.PerCluster()) // #nosec G115 -- a count
 	cluster, k := int(number/each), Key(number%each)
@@ -250,9 +250,9 @@ func (c *chronicle) ours(number uint64, revision int64) bool {
 	return false
 }
 
-// earlier records that a key of an earlier load may disappear, because its session ends in this
-// load.
-func (c *chronicle) earlier(number uint64, now int64) {
+// recordEarlier records that a key of an earlier load may disappear, because its session ends in
+// this load.
+func (c *chronicle) recordEarlier(number uint64, now int64) {
 	if !c.leased {
 		c.left.MayEnd(c.to, number, now)
 	}
@@ -261,26 +261,26 @@ func (c *chronicle) earlier(number uint64, now int64) {
 // Read implements app.Steps.
 func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	o.Key = number
-	c.found(ev, o)
+	c.setRead(ev, o)
 	c.to.Add(o)
 }
 
 // Told implements engine.History.
 func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
 	if c.last = max(c.last, now); ev.What == store.Notify {
-		c.mayHaveEnded(int(c.heard.Watchers[watcher].First)/c.script.PerCluster(), now, now) // #nosec G115 -- below Keys
+		c.recordExpiries(int(c.watched.Watchers[watcher].First)/c.script.PerCluster(), now, now) // #nosec G115 -- below Keys
 	}
-	c.heard.Told(watcher, ev, asked, from, now, c)
+	c.watched.Told(watcher, ev, asked, from, now, c)
 }
 
 // Happened implements watch.Happened. It returns false for a key of the cluster that is not one of
 // this load's, because others may have left it.
 func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
 	s := c.script
-	number, ours := s.Number(s.prefix, ev.Key)
-	if !ours {
+	number, own := s.Number(s.prefix, ev.Key)
+	if !own {
 		o.Outcome = kv.WrongAnswer
-		c.values.key = AppendScope(c.values.key[:0], s.prefix, int(c.heard.Watchers[watcher].First)/s.PerCluster()) // #nosec G115 -- below Keys
+		c.values.key = AppendScope(c.values.key[:0], s.prefix, int(c.watched.Watchers[watcher].First)/s.PerCluster()) // #nosec G115 -- below Keys
 		return !bytes.HasPrefix(ev.Key, c.values.key)
 	}
 	switch o.Key = number; {
@@ -289,22 +289,22 @@ func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) boo
 	case ev.Version < 0:
 		o.Read = history.Unseen
 	case Key(number%uint64(s.PerCluster())) == Leader: // #nosec G115 -- counts
-		c.vacant(int(number)/s.PerCluster(), ev.Revision) // #nosec G115 -- below Keys
-		if !c.ours(number, ev.Revision) {
-			c.earlier(number, o.Done)
+		c.noteVacant(int(number)/s.PerCluster(), ev.Revision) // #nosec G115 -- below Keys
+		if !c.isOwn(number, ev.Revision) {
+			c.recordEarlier(number, o.Done)
 		}
 	}
 	return true
 }
 
-// vacant notes that a cluster's members know that it has no leader.
-func (c *chronicle) vacant(cluster int, since int64) {
-	leader := int(c.led[cluster])
-	if leader == nobody {
+// noteVacant notes that a cluster's members know that it has no leader.
+func (c *chronicle) noteVacant(cluster int, since int64) {
+	leader := int(c.holders[cluster])
+	if leader == none {
 		return
 	}
 	if r := &c.of[cluster*c.script.Members+leader]; r.hold.Token < since {
-		r.hold.Token, c.led[cluster] = 0, nobody
+		r.hold.Token, c.holders[cluster] = 0, none
 	}
 }
 
@@ -312,8 +312,8 @@ func (c *chronicle) vacant(cluster int, since int64) {
 // are closed.
 func (c *chronicle) Closed(now int64) {
 	if c.leased {
-		for cluster := range c.led {
-			c.mayHaveEnded(cluster, math.MaxInt64, now)
+		for cluster := range c.holders {
+			c.recordExpiries(cluster, math.MaxInt64, now)
 		}
 		return
 	}
@@ -323,6 +323,6 @@ func (c *chronicle) Closed(now int64) {
 	for m := range c.of {
 		r := &c.of[m]
 		sure := r.wrote > 0 && now < r.wrote+heard-int64(time.Second)
-		c.sessionEnds(m, sure, now)
+		c.recordSessionEnd(m, sure, now)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// renewed records the grant of a lease, or a renewal that succeeded or found the lease gone. The
-// response to a ping contains the session's timeout.
-func (c *chronicle) renewed(m int, lease int64, ev *store.Event, o *history.Op) {
+// recordRenewal records the grant of a lease, or a renewal that succeeded or found the lease gone.
+// The response to a ping contains the session's timeout.
+func (c *chronicle) recordRenewal(m int, lease int64, ev *store.Event, o *history.Op) {
 	switch {
 	case !c.leased:
 		if granted := ev.Count * int64(1e9); o.Outcome == kv.OK && granted > 0 {
@@ -20,7 +20,7 @@ func (c *chronicle) renewed(m int, lease int64, ev *store.Event, o *history.Op) 
 		}
 		return
 	case lease == 0:
-		c.granted(m, ev, o)
+		c.recordGrant(m, ev, o)
 		return
 	}
 	r := &c.of[m]
@@ -29,79 +29,79 @@ func (c *chronicle) renewed(m int, lease int64, ev *store.Event, o *history.Op) 
 		r.own.Ended, r.leads.Ended = false, false
 	}
 	if c.to.Add(o); gone {
-		c.leaseOver(m, o.Done)
+		c.recordLeaseEnd(m, o.Done)
 		r.lease = app.Lease{}
 	}
 }
 
-// granted records a member's new lease.
-func (c *chronicle) granted(m int, ev *store.Event, o *history.Op) {
-	lease := c.script.way.granted(ev)
+// recordGrant records a member's new lease.
+func (c *chronicle) recordGrant(m int, ev *store.Event, o *history.Op) {
+	lease := c.script.way.grantedIn(ev)
 	if o.Outcome != kv.OK || lease == 0 {
 		return
 	}
-	c.leaseOver(m, o.Done)
+	c.recordLeaseEnd(m, o.Done)
 	c.of[m].lease.Granted(lease, c.life, o)
 	c.to.Add(o)
 }
 
-// leaseOver records that a member's keys are gone, or may be gone, with its previous lease.
-func (c *chronicle) leaseOver(m int, now int64) {
+// recordLeaseEnd records that a member's keys are gone, or may be gone, with its previous lease.
+func (c *chronicle) recordLeaseEnd(m int, now int64) {
 	s, r := c.script, &c.of[m]
-	c.mayEnd(m, now)
+	c.recordExpiry(m, now)
 	r.own.Over()
 	r.leads.Over()
-	if cluster := m / s.Members; int(c.led[cluster]) == m%s.Members {
-		c.led[cluster] = nobody
+	if cluster := m / s.Members; int(c.holders[cluster]) == m%s.Members {
+		c.holders[cluster] = none
 	}
 	r.hold.Token = 0
 }
 
-// mayEnd records that a member's keys may be gone, because its lease may have expired.
-func (c *chronicle) mayEnd(m int, now int64) {
+// recordExpiry records that a member's keys may be gone, because its lease may have expired.
+func (c *chronicle) recordExpiry(m int, now int64) {
 	r := &c.of[m]
 	r.lease.MayEnd(c.to, &r.own, uint32(m), now)   // #nosec G115 -- a count
 	r.lease.MayEnd(c.to, &r.leads, uint32(m), now) // #nosec G115 -- a count
 }
 
-// mayHaveEnded records for a cluster's members whose leases may have expired by a time that their
+// recordExpiries records for a cluster's members whose leases may have expired by a time that their
 // keys may be gone.
-func (c *chronicle) mayHaveEnded(cluster int, by, now int64) {
+func (c *chronicle) recordExpiries(cluster int, by, now int64) {
 	if !c.leased {
 		return
 	}
 	n := c.script.Members
 	for m := cluster * n; m < (cluster+1)*n; m++ {
 		if by == math.MaxInt64 || c.of[m].lease.MayHaveEnded(by) {
-			c.mayEnd(m, now)
+			c.recordExpiry(m, now)
 		}
 	}
 }
 
-// lost notes that the connection of a place is lost, or that its session has ended.
-func (c *chronicle) lost(place int, expired bool) {
+// loseConnection notes that the connection of a place is lost, or that its session has ended.
+func (c *chronicle) loseConnection(place int, expired bool) {
 	s := c.script
 	if s.Way != Nodes || place >= s.All() {
 		return
 	}
 	cluster, member := s.memberAt(place)
 	m := cluster*s.Members + member
-	if c.sessionEnds(m, false, c.last); expired {
+	if c.recordSessionEnd(m, false, c.last); expired {
 		c.of[m].own.Over()
 		c.of[m].leads.Over()
 	}
 }
 
-// sessionEnds records that a member's nodes may be gone: since their creation, or since now if the
-// session was closed and is sure to have lived until now.
-func (c *chronicle) sessionEnds(m int, sure bool, now int64) {
+// recordSessionEnd records that a member's nodes may be gone: since their creation, or since now if
+// the session was closed and is sure to have lived until now.
+func (c *chronicle) recordSessionEnd(m int, sure bool, now int64) {
 	r := &c.of[m]
 	r.own.SessionMayEnd(c.to, uint32(m), sure, now)   // #nosec G115 -- a count
 	r.leads.SessionMayEnd(c.to, uint32(m), sure, now) // #nosec G115 -- a count
 }
 
-// MayEnd implements engine.History. A lost or replaced connection (lost) and the end of the load
-// (Closed) have recorded it already.
+// MayEnd implements engine.History. A lost or replaced connection (loseConnection) and the end of
+// the load (Closed) have recorded it already.
 func (c *chronicle) MayEnd(uint64, uint32, int64, int64) {}
 
 // SessionEnded implements engine.History. The session is the one in which a call created a member's

@@ -11,19 +11,19 @@ import (
 
 // lists keeps the keys of responses, or their names, until their operations end.
 type lists struct {
-	of      *chronicle
-	answers []answer // by the operations' tags
-	now     *answer  // the response that is being read
+	of        *chronicle
+	responses []response // by the operations' tags
+	current   *response  // the response that is being read
 }
 
-// answer holds the response to a read of a cluster, or to a list.
-type answer struct {
-	told  bool     // its keys were passed on
-	found []listed // by the key's place in the cluster
+// response holds the response to a read of a cluster, or to a list.
+type response struct {
+	passed bool        // its keys were passed on
+	found  []listedKey // by the key's place in the cluster
 }
 
-// listed holds a key of a response.
-type listed struct {
+// listedKey holds a key of a response.
+type listedKey struct {
 	there    bool
 	cluster  int
 	value    uint64
@@ -32,14 +32,14 @@ type listed struct {
 
 // Begin implements store.Keys.
 func (l *lists) Begin(tag uint32) bool {
-	for int(tag) >= len(l.answers) {
-		l.answers = append(l.answers, answer{})
+	for int(tag) >= len(l.responses) {
+		l.responses = append(l.responses, response{})
 	}
-	l.now = &l.answers[tag]
-	if l.now.told = true; l.now.found == nil {
-		l.now.found = make([]listed, l.of.script.PerCluster())
+	l.current = &l.responses[tag]
+	if l.current.passed = true; l.current.found == nil {
+		l.current.found = make([]listedKey, l.of.script.PerCluster())
 	}
-	clear(l.now.found)
+	clear(l.current.found)
 	return true
 }
 
@@ -47,7 +47,7 @@ func (l *lists) Begin(tag uint32) bool {
 func (l *lists) Add(_ uint32, key, value []byte, revision int64) {
 	s := l.of.script
 	if s.Way == Nodes {
-		l.named(key)
+		l.addName(key)
 		return
 	}
 	prefix := s.prefix
@@ -59,13 +59,13 @@ func (l *lists) Add(_ uint32, key, value []byte, revision int64) {
 		return // another program may have left it
 	}
 	each := s.PerCluster()
-	l.now.found[int(number)%each] = listed{true, int(number) / each, l.of.identity(number, value), revision} // #nosec G115 -- below Keys
+	l.current.found[int(number)%each] = listedKey{true, int(number) / each, l.of.identity(number, value), revision} // #nosec G115 -- below Keys
 }
 
-// shown sets the value of a cluster's key in o, if the response has it.
-func (f *listed) shown(cluster int, names bool, o *history.Op) {
+// setRead sets the value of a cluster's key in o, if the response has it.
+func (f *listedKey) setRead(cluster int, names bool, o *history.Op) {
 	switch {
-	case !f.there || f.cluster != cluster && f.cluster != nobody:
+	case !f.there || f.cluster != cluster && f.cluster != none:
 	case names:
 		o.Read = history.Unseen
 	default:
@@ -73,26 +73,26 @@ func (f *listed) shown(cluster int, names bool, o *history.Op) {
 	}
 }
 
-// named adds the name of a key or member. A key's name does not contain the cluster.
-func (l *lists) named(name []byte) {
+// addName adds the name of a key or member. A key's name does not contain the cluster.
+func (l *lists) addName(name []byte) {
 	if k, ok := Named(name); ok {
-		l.now.found[k] = listed{there: true, cluster: nobody}
+		l.current.found[k] = listedKey{there: true, cluster: none}
 	} else if cluster, member, ok := Member(name); ok && member < l.of.script.Members {
-		l.now.found[MemberKey(member)] = listed{there: true, cluster: cluster}
+		l.current.found[MemberKey(member)] = listedKey{there: true, cluster: cluster}
 	}
 }
 
-// listed records the keys of a cluster from first to before behind, each as a read. A list of names
-// only shows that a key exists.
-func (c *chronicle) listed(cluster int, first, behind Key, ev *store.Event, o *history.Op) {
+// recordList records the keys of a cluster from first to before behind, each as a read. A list of
+// names only shows that a key exists.
+func (c *chronicle) recordList(cluster int, first, behind Key, ev *store.Event, o *history.Op) {
 	l := &c.lists
 	if o.Outcome == kv.WrongAnswer && !ev.Outcome.Failed() {
 		o.Outcome = ev.Outcome // an empty list, which the verifier accepts as a response
 	}
-	var found []listed // no keys
-	if int(ev.Tag) < len(l.answers) && l.answers[ev.Tag].told {
-		l.answers[ev.Tag].told = false
-		found = l.answers[ev.Tag].found
+	var found []listedKey // no keys
+	if int(ev.Tag) < len(l.responses) && l.responses[ev.Tag].passed {
+		l.responses[ev.Tag].passed = false
+		found = l.responses[ev.Tag].found
 	}
 	if !o.Answered() || found == nil && ev.Count != 0 {
 		o.Read = history.Unseen
@@ -106,7 +106,7 @@ func (c *chronicle) listed(cluster int, first, behind Key, ev *store.Event, o *h
 	for k := first; k < behind; k++ {
 		o.Key, o.Read, o.Mod = c.script.numberOf(cluster, k), history.Absent, 0
 		if found != nil {
-			found[k].shown(cluster, names, o)
+			found[k].setRead(cluster, names, o)
 		}
 		c.to.Add(o)
 		o.Joined = true

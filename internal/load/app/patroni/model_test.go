@@ -25,7 +25,7 @@ func record(t *testing.T, way Way) *recordedLoad {
 	c := Config{Way: way, Clusters: 4, Members: 3, Written: 4, Storm: 2, LoopWait: 5 * time.Second, TTL: 20 * time.Second, RetryTime: 2 * time.Second}
 	s := Of(c, app.Setup{Length: time.Minute, Prefix: "/service/"})
 	for all := range c.All() {
-		if wrong := s.way.took(all, &store.Event{Count: int64(all) + 1, Value: []byte(aSession)}); wrong != nil {
+		if wrong := s.way.handleRenewal(all, &store.Event{Count: int64(all) + 1, Value: []byte(aSession)}); wrong != nil {
 			t.Fatalf("%s", wrong)
 		}
 	}
@@ -65,7 +65,7 @@ func (r *recordedLoad) endedAt(n uint64, ev store.Event, from, to int64) []histo
 	return r.to.Since()
 }
 
-func at(o history.Op, from, to int64) history.Op {
+func timed(o history.Op, from, to int64) history.Op {
 	o.Invoked, o.Done = from, to
 	return o
 }
@@ -75,7 +75,7 @@ const (
 	leaderKey = 8 + uint64(Leader)
 	statusKey = 8 + uint64(Status)
 	ownKey    = 8 + uint64(FirstMember) // of the first member
-	whose0    = 1                       // keys.Identity(0)
+	identity0 = 1                       // keys.Identity(0)
 )
 
 // gone is the record that a key may be gone since from, as known at now.
@@ -84,7 +84,7 @@ func gone(key uint64, member uint32, from, now int64) history.Op {
 }
 
 // Calls on etcd are recorded as operations that the verifier knows.
-func TestCallsWithLeasesAreRecorded(t *testing.T) {
+func TestRecordsCallsWithLeases(t *testing.T) {
 	r := record(t, Leases)
 	status := history.Op{Kind: kv.Put, Session: 9, Key: statusKey, Written: keys.Identity(r.first(PutStatus, 0)), At: 50}
 	storetest.SameOps(t, "status", r.ended(PutStatus, 0, store.Event{At: 50}), status)
@@ -124,7 +124,7 @@ func TestCallsWithLeasesAreRecorded(t *testing.T) {
 	}
 	for i, want := range []history.Op{
 		{},
-		{Read: whose0, Mod: 40 + 9},
+		{Read: identity0, Mod: 40 + 9},
 		{Read: keys.Identity(1), Mod: 40 + int64(leaderKey)},
 		{Read: keys.Identity(7), Mod: 40 + int64(statusKey)},
 		{},
@@ -146,7 +146,7 @@ func TestCallsWithLeasesAreRecorded(t *testing.T) {
 
 // A key that ends with a lease may be gone since the lease's earliest end, and when the lease is
 // found gone. A call may have bound the key to another lease, or to none.
-func TestTheEndsOfLeasesAreRecorded(t *testing.T) {
+func TestRecordsLeaseEnds(t *testing.T) {
 	r := record(t, Leases)
 	n := r.first(RenewLeader, 0)
 	alive := history.Op{Kind: kv.KeepAlive, Session: 9, Written: 4, Mod: 20, At: 50}
@@ -157,14 +157,14 @@ func TestTheEndsOfLeasesAreRecorded(t *testing.T) {
 		t.Fatalf("recorded of a lease that may have expired: %+v", status)
 	}
 	storetest.SameOps(t, "its keys", status[:2], gone(ownKey, 3, until, until+2), gone(leaderKey, 3, until, until+2))
-	over := at(alive, until+3, until+4)
+	over := timed(alive, until+3, until+4)
 	over.Outcome, over.Mod, over.At = kv.BadRequest, 0, 52
 	storetest.SameOps(t, "found gone", r.endedAt(n, store.Event{At: 52, Outcome: kv.BadRequest}, until+3, until+4), over)
 	// A key without a lease stays.
 	put := history.Op{Kind: kv.Put, Session: 9, Key: ownKey, Written: keys.Identity(r.first(PutMember, 0)), At: 53}
-	storetest.SameOps(t, "without a lease", r.endedAt(r.first(PutMember, 0), store.Event{At: 53}, until+5, until+6), at(put, until+5, until+6))
+	storetest.SameOps(t, "without a lease", r.endedAt(r.first(PutMember, 0), store.Event{At: 53}, until+5, until+6), timed(put, until+5, until+6))
 	granted := history.Op{Kind: kv.KeepAlive, Session: 9, Written: 77, Mod: 20, At: 54}
-	storetest.SameOps(t, "granted", r.endedAt(n, store.Event{At: 54, Count: 77}, until+7, until+8), at(granted, until+7, until+8))
+	storetest.SameOps(t, "granted", r.endedAt(n, store.Event{At: 54, Count: 77}, until+7, until+8), timed(granted, until+7, until+8))
 	r.endedAt(r.first(PutMember, 0), store.Event{Outcome: kv.TimedOut}, until+9, until+10)
 	r.c.Closed(until + 11)
 	var own []history.Op
@@ -175,14 +175,14 @@ func TestTheEndsOfLeasesAreRecorded(t *testing.T) {
 	}
 	storetest.SameOps(t, "at the end", own, gone(ownKey, 3, until+11, until+11))
 	// A late call names a lease that has been replaced.
-	r.c.bound(3, &r.c.of[3].own, 4, &history.Op{Kind: kv.Put, Invoked: 150, Done: until + 12})
+	r.c.noteBound(3, &r.c.of[3].own, 4, &history.Op{Kind: kv.Put, Invoked: 150, Done: until + 12})
 	storetest.SameOps(t, "with an earlier lease", r.to.Since(), gone(ownKey, 3, 150, until+12))
 }
 
 // A member that has the lock of a cluster with a lease holds it until the cluster's members learn
 // that it has no leader. If nothing has reported that, the hold ends just after another member's
 // begins.
-func TestHoldsAreRecorded(t *testing.T) {
+func TestRecordsHolds(t *testing.T) {
 	r := record(t, Leases)
 	var races []uint64
 	for n, e := range r.schedule.Entries {
@@ -193,23 +193,23 @@ func TestHoldsAreRecorded(t *testing.T) {
 	r.endedAt(races[0], store.Event{At: 50}, 100, 200)
 	got := r.endedAt(races[1], store.Event{At: 60}, 100, 210)
 	storetest.SameOps(t, "two lead", got[1:],
-		at(history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: 5, Key: 1, Written: 6, Mod: 60}, 100, 210),
-		at(history.Op{Kind: kv.KeepAlive, Lock: history.Released, Session: 4, Key: 1, Written: 5, Mod: 50}, 211, 211))
+		timed(history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: 5, Key: 1, Written: 6, Mod: 60}, 100, 210),
+		timed(history.Op{Kind: kv.KeepAlive, Lock: history.Released, Session: 4, Key: 1, Written: 5, Mod: 50}, 211, 211))
 	tellGone := func(revision int64) {
 		r.c.Told(3, &store.Event{What: store.Notify, Key: r.AppendKey(nil, leaderKey), Revision: revision, At: revision}, 0, 0, 300)
 	}
 	tellGone(55) // before the present leader's
-	if r.c.led[1] == nobody {
+	if r.c.holders[1] == none {
 		t.Error("an old event ended the hold")
 	}
 	tellGone(70)
-	if r.c.led[1] != nobody {
+	if r.c.holders[1] != none {
 		t.Error("the leader's key is gone, but its hold has not ended")
 	}
 }
 
 // On Consul, responses to writes contain no index, and a lock cannot be acquired for a while.
-func TestCallsWithLocksAreRecorded(t *testing.T) {
+func TestRecordsCallsWithLocks(t *testing.T) {
 	r := record(t, Locks)
 	name := sessionName([]byte(aSession))
 	session := name.numbers()[0]
@@ -236,13 +236,13 @@ func TestCallsWithLocksAreRecorded(t *testing.T) {
 
 // On ZooKeeper keys end with the sessions of connections: at any time since their creation if the
 // connection was lost, and since now if the session was closed.
-func TestCallsWithNodesAreRecorded(t *testing.T) {
+func TestRecordsCallsWithNodes(t *testing.T) {
 	r := record(t, Nodes)
 	join := history.Op{Kind: kv.CAS, Session: 9, Key: ownKey, Written: keys.Identity(r.first(Join, 0)), At: 50}
 	storetest.SameOps(t, "joined", r.ended(Join, 0, store.Event{At: 50}), join)
-	lead := history.Op{Kind: kv.CAS, Session: 9, Key: leaderKey, Written: whose0, At: 51}
+	lead := history.Op{Kind: kv.CAS, Session: 9, Key: leaderKey, Written: identity0, At: 51}
 	storetest.SameOps(t, "leads", r.ended(Lead, 0, store.Event{At: 51}), lead)
-	read := history.Op{Kind: kv.Get, Consistency: kv.Local, Session: 9, Key: leaderKey, At: 60, Mod: 51, Read: whose0}
+	read := history.Op{Kind: kv.Get, Consistency: kv.Local, Session: 9, Key: leaderKey, At: 60, Mod: 51, Read: identity0}
 	storetest.SameOps(t, "read", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 51, Revision: 1, Value: AppendName(nil, 1, 0)}), read)
 	read.Mod, read.Read, read.Outcome = 0, history.Absent, kv.Miss
 	storetest.SameOps(t, "missing", r.ended(ReadKey, Leader, store.Event{At: 60, Outcome: kv.Miss}), read)
@@ -272,14 +272,14 @@ func TestCallsWithNodesAreRecorded(t *testing.T) {
 	put.Outcome, put.Read, put.At = kv.Conflict, history.Absent, 70
 	storetest.SameOps(t, "refused", r.ended(PutMember, 0, store.Event{At: 70, Outcome: kv.Conflict}), put)
 	join.Written, join.At = put.Written, 71
-	storetest.SameOps(t, "made", r.endedAt(r.first(PutMember, 0), store.Event{At: 71}, 300, 400), at(join, 300, 400))
+	storetest.SameOps(t, "made", r.endedAt(r.first(PutMember, 0), store.Event{At: 71}, 300, 400), timed(join, 300, 400))
 	r.c.Closed(500)
 	storetest.SameOps(t, "closed", r.to.Since(), gone(ownKey, 3, 500, 500))
 	// A node of an earlier load may end with its session.
 	r = record(t, Nodes)
 	join.Written, join.At, join.Outcome, join.Read = keys.Identity(r.first(Join, 0)), 72, kv.Conflict, history.Unseen
 	storetest.SameOps(t, "existing", r.ended(Join, 0, store.Event{At: 72, Outcome: kv.Conflict}), gone(ownKey, 0, 100, 200), join)
-	read.Outcome, read.Mod, read.Read = kv.OK, 12, whose0
+	read.Outcome, read.Mod, read.Read = kv.OK, 12, identity0
 	storetest.SameOps(t, "an earlier load's", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 12, Revision: 1, Value: AppendName(nil, 1, 0)}), gone(leaderKey, 0, 100, 200), read)
 	// No member reads the key before the watchers report its end, which was before this load's
 	// creation of the key or after it.
@@ -296,7 +296,7 @@ func TestCallsWithNodesAreRecorded(t *testing.T) {
 
 // A close of a session with a response ends the keys that the session created, at the newest
 // version that a response has confirmed, which is that of the last call that set the key.
-func TestWhatEndsWithASessionIsRecorded(t *testing.T) {
+func TestRecordsKeysThatEndWithASession(t *testing.T) {
 	var r *recordedLoad
 	joined := func() {
 		r = record(t, Nodes)
@@ -342,7 +342,7 @@ func TestWhatEndsWithASessionIsRecorded(t *testing.T) {
 	storetest.SameOps(t, "set by another session", closed(n, 71))
 
 	r.ended(Lead, 0, store.Event{At: 51})
-	storetest.SameOps(t, "of the leader", closed(r.first(Lead, 0), 51), ended(leaderKey, whose0, 51))
+	storetest.SameOps(t, "of the leader", closed(r.first(Lead, 0), 51), ended(leaderKey, identity0, 51))
 
 	// A node may be an earlier load's if the call that created it has no response.
 	r = record(t, Nodes)
@@ -358,7 +358,7 @@ func TestWhatEndsWithASessionIsRecorded(t *testing.T) {
 }
 
 // Watch events are recorded with the numbers of their keys. A damaged value belongs to no write.
-func TestWhatMembersAreToldIsRecorded(t *testing.T) {
+func TestRecordsWatchEvents(t *testing.T) {
 	r := record(t, Leases)
 	tellIt := func(key, value []byte) []history.Op {
 		r.c.Told(4, &store.Event{What: store.Notify, Key: key, Value: value, Version: 3, Revision: 60, At: 60}, 0, 0, 300)
@@ -390,7 +390,7 @@ func TestWhatMembersAreToldIsRecorded(t *testing.T) {
 		}
 	}
 	r.c.Read(ownKey, &store.Event{Value: AppendMember(nil, 0, false, 5), Revision: 40}, &history.Op{Kind: kv.Get, At: 60, Final: true, Done: 400})
-	storetest.SameOps(t, "read after the load", r.to.Since(), at(history.Op{Kind: kv.Get, Key: ownKey, Done: 400, At: 60, Final: true, Read: keys.Identity(5), Mod: 40}, 0, 400))
+	storetest.SameOps(t, "read after the load", r.to.Since(), timed(history.Op{Kind: kv.Get, Key: ownKey, Done: 400, At: 60, Final: true, Read: keys.Identity(5), Mod: 40}, 0, 400))
 }
 
 // Recording allocates no memory.

@@ -18,9 +18,9 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	cluster, k := int(number/each), Key(number%each)
 	switch k {
 	case Initialize:
-		return constant(value, InitializeValue)
+		return constantIdentity(value, InitializeValue)
 	case ConfigKey:
-		return constant(value, ConfigValue)
+		return constantIdentity(value, ConfigValue)
 	case Leader:
 		of, member, ok := Member(value)
 		if !ok || of != cluster || member >= s.Members {
@@ -51,8 +51,8 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	return keys.Identity(n)
 }
 
-// constant returns the identity of a value that never changes.
-func constant(value []byte, is string) uint64 {
+// constantIdentity returns the identity of a value that never changes.
+func constantIdentity(value []byte, is string) uint64 {
 	if string(value) != is {
 		return keys.Nobodys
 	}

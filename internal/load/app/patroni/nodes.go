@@ -27,9 +27,9 @@ func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 			s.key = append(s.key, MemberPath...)
 		}
 		if s.records != nil { // the same request as a call, whose names are passed on
-			s.one(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Local | call.KeysOnly})
+			s.setCall(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Local | call.KeysOnly})
 			op.Call = &s.call
-			s.hear(op)
+			s.keepList(op)
 			return
 		}
 		s.end = append(s.end[:0], s.key...)
@@ -49,12 +49,12 @@ func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 		return
 	}
 	// A missing key is created as one that ends with the session.
-	put := call.Part{Action: call.Write, Flags: call.Existing, Key: s.key, Value: s.text()}
+	put := call.Part{Action: call.Write, Flags: call.Existing, Key: s.key, Value: s.callValue()}
 	if w.gone[all] {
 		put.Flags = call.Ephemeral
 	}
-	if s.one(put); w.gone[all] {
-		s.guarded(call.Part{Action: call.Compare, Target: call.Version, Key: s.key})
+	if s.setCall(put); w.gone[all] {
+		s.addGuard(call.Part{Action: call.Compare, Target: call.Version, Key: s.key})
 		w.gone[all], op.Revision = false, created
 	}
 	op.Key, op.Value, op.Call = nil, nil, &s.call
@@ -63,17 +63,17 @@ func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
 // created marks a call, until its end, that creates a member's key and does not set it.
 const created = 1
 
-func (w *nodes) took(int, *store.Event) []byte { return nil }
-func (w *nodes) lost(all int)                  { w.gone[all] = true }
-func (w *nodes) grant(*source, *store.Op) bool { return false }
-func (w *nodes) keep() []int64                 { return nil }
-func (w *nodes) kept([]int64)                  {}
-func (w *nodes) granted(*store.Event) int64    { return 0 }
-func (w *nodes) lives() time.Duration          { return w.ttl }
+func (w *nodes) handleRenewal(int, *store.Event) []byte { return nil }
+func (w *nodes) lose(all int)                           { w.gone[all] = true }
+func (w *nodes) grant(*source, *store.Op) bool          { return false }
+func (w *nodes) save() []int64                          { return nil }
+func (w *nodes) restore([]int64)                        {}
+func (w *nodes) grantedIn(*store.Event) int64           { return 0 }
+func (w *nodes) lifetime() time.Duration                { return w.ttl }
 
-// watching implements way. Each member has a one-shot watch on the leader's key, on its own
+// addWatchers implements way. Each member has a one-shot watch on the leader's key, on its own
 // connection, and sets it again after each event.
-func (w *nodes) watching(s *Script, p *watch.Plan) {
+func (w *nodes) addWatchers(s *Script, p *watch.Plan) {
 	p.Sink.Coalesced = true
 	dies := s.Dies(s.length) > 0
 	// Progress requests on the connection of a member that dies would keep its session alive.

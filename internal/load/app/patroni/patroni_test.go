@@ -15,7 +15,7 @@ func config(clusters, members int) Config {
 }
 
 // The number of calls of each kind is that of the profile, within 1 % if there are many.
-func TestOfferedMixIsTheProfile(t *testing.T) {
+func TestScheduleMatchesTheProfile(t *testing.T) {
 	for _, c := range []Config{config(100, 3), config(7, 1), {Clusters: 50, Members: 5, Written: 20, LoopWait: 2 * time.Second, TTL: 30 * time.Second, RetryTime: time.Second}} {
 		for c.Way = range numWays {
 			const length = 20 * time.Minute
@@ -94,7 +94,7 @@ func leaderLasts(c *Config) time.Duration {
 
 // A replica's query returns once per loop on average, since it is up to a sixteenth of its wait
 // late.
-func TestQueriesOfALoop(t *testing.T) {
+func TestReplicasQueryOncePerLoop(t *testing.T) {
 	c := config(1, 2)
 	if mean := c.QueryWait() + c.QueryWait()/waitJitter/2; (mean - c.LoopWait).Abs() > time.Microsecond {
 		t.Errorf("a query every %v, want one per loop", mean)

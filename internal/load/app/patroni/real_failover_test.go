@@ -22,9 +22,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// saidOf returns the call and form of a call in a failover. The members in the JSON of a member's
-// key are left out, because they change with PostgreSQL's state from call to call.
-func (h *heard) saidOf() string {
+// formOfCall returns the call and form of a call in a failover. The members in the JSON of a
+// member's key are left out, because they change with PostgreSQL's state from call to call.
+func (h *observed) formOfCall() string {
 	said := h.call + ": " + h.form
 	if h.call == "put member" {
 		said, _, _ = strings.Cut(said, " of api_url")
@@ -35,7 +35,7 @@ func (h *heard) saidOf() string {
 // loopsOf returns the loops of a member in order. Each starts with the renewal, or with the read of
 // the cluster if members read it. Pings and watchers are left out, because they have times of their
 // own.
-func loopsOf(all []heard, who string, way data.Way) (loops [][]heard) {
+func loopsOf(all []observed, who string, way data.Way) (loops [][]observed) {
 	begin := "read cluster"
 	if way == data.Leases {
 		begin = "renew"
@@ -54,10 +54,10 @@ func loopsOf(all []heard, who string, way data.Way) (loops [][]heard) {
 	return loops
 }
 
-// with returns the index of the last loop that has a call, or -1.
-func with(loops [][]heard, call string) int {
+// lastWith returns the index of the last loop that has a call, or -1.
+func lastWith(loops [][]observed, call string) int {
 	for i, loop := range slices.Backward(loops) {
-		if slices.ContainsFunc(loop, func(h heard) bool { return strings.HasSuffix(h.call, call) }) {
+		if slices.ContainsFunc(loop, func(h observed) bool { return strings.HasSuffix(h.call, call) }) {
 			return i
 		}
 	}
@@ -67,13 +67,13 @@ func with(loops [][]heard, call string) int {
 // failover holds the calls of each loop, by the member's role and the loop.
 type failover map[string][]string
 
-// raced is the suffix of the call with which a member races.
-const raced = " leader"
+// raceSuffix is the suffix of the call with which a member races.
+const raceSuffix = " leader"
 
 // races reports whether a loop has that call.
-func races(loop []heard) bool {
-	return slices.ContainsFunc(loop, func(h heard) bool {
-		return strings.HasSuffix(h.call, raced) && !strings.HasPrefix(h.call, "read ")
+func races(loop []observed) bool {
+	return slices.ContainsFunc(loop, func(h observed) bool {
+		return strings.HasSuffix(h.call, raceSuffix) && !strings.HasPrefix(h.call, "read ")
 	})
 }
 
@@ -82,21 +82,21 @@ func races(loop []heard) bool {
 // which is like that of any leader. It also has a loser's loop with the race and the next one. The
 // loops between them, during PostgreSQL's promotion, put only members' keys. A member that is late
 // finds the leader's key taken, and does not race.
-func failoverOf(t *testing.T, all []heard, way data.Way) (f failover, ok bool) {
+func failoverOf(t *testing.T, all []observed, way data.Way) (f failover, ok bool) {
 	t.Helper()
-	slices.SortStableFunc(all, func(a, b heard) int { return a.at.Compare(b.at) })
-	told := slices.IndexFunc(all, func(h heard) bool { return h.call == "put history" })
+	slices.SortStableFunc(all, func(a, b observed) int { return a.at.Compare(b.at) })
+	told := slices.IndexFunc(all, func(h observed) bool { return h.call == "put history" })
 	if told < 0 {
 		return nil, false
 	}
 	winner := all[told].who
 	won := loopsOf(all, winner, way)
-	race, history := slices.IndexFunc(won, races), with(won, "put history")
+	race, history := slices.IndexFunc(won, races), lastWith(won, "put history")
 	if race < 0 || race >= history || history+2 >= len(won) { // the last loop may not be complete
 		return nil, false
 	}
-	f = failover{"the winner's race": said(won[race]), "its promotion": said(won[history]), "the loop after that": said(won[history+1])}
-	f.behind(way, "the winner after its race", won[race+1:history])
+	f = failover{"the winner's race": formsOf(won[race]), "its promotion": formsOf(won[history]), "the loop after that": formsOf(won[history+1])}
+	f.addLoopAfter(way, "the winner after its race", won[race+1:history])
 	for _, loop := range won[race+1 : history] {
 		for _, h := range loop {
 			if strings.HasPrefix(h.call, "put ") && h.call != "put member" {
@@ -105,7 +105,7 @@ func failoverOf(t *testing.T, all []heard, way data.Way) (f failover, ok bool) {
 		}
 	}
 	over := won[history+1][0].at
-	for _, who := range others(all, winner) {
+	for _, who := range otherCallers(all, winner) {
 		loops := loopsOf(all, who, way)
 		race := slices.IndexFunc(loops, races)
 		if race < 0 {
@@ -116,25 +116,25 @@ func failoverOf(t *testing.T, all []heard, way data.Way) (f failover, ok bool) {
 		}
 		lost := loops[race]
 		if way == data.Leases { // it is only sent if the member's value has changed
-			lost = slices.DeleteFunc(lost, func(h heard) bool { return h.call == "put member" })
+			lost = slices.DeleteFunc(lost, func(h observed) bool { return h.call == "put member" })
 		}
-		f["a loser's race"] = said(lost)
-		f.behind(way, "a loser after its race", loops[race+1:])
+		f["a loser's race"] = formsOf(lost)
+		f.addLoopAfter(way, "a loser after its race", loops[race+1:])
 	}
 	return f, all[len(all)-1].at.After(over.Add(time.Second))
 }
 
-// behind adds the loop after a race. It is left out if members wake each other, because then other
-// members' writes start it, and it puts the member's key only if its value has changed.
-func (f failover) behind(way data.Way, name string, loops [][]heard) {
+// addLoopAfter adds the loop after a race. It is left out if members wake each other, because then
+// other members' writes start it, and it puts the member's key only if its value has changed.
+func (f failover) addLoopAfter(way data.Way, name string, loops [][]observed) {
 	if way == data.Leases || len(loops) == 0 {
 		return
 	}
-	f[name] = said(loops[0])
+	f[name] = formsOf(loops[0])
 }
 
-// others returns the names of all callers except one.
-func others(all []heard, one string) (names []string) {
+// otherCallers returns the names of all callers except one.
+func otherCallers(all []observed, one string) (names []string) {
 	for _, h := range all {
 		if h.who != one && !slices.Contains(names, h.who) {
 			names = append(names, h.who)
@@ -143,18 +143,18 @@ func others(all []heard, one string) (names []string) {
 	return names
 }
 
-// said returns the calls and forms of a loop.
-func said(loop []heard) (all []string) {
+// formsOf returns the calls and forms of a loop.
+func formsOf(loop []observed) (all []string) {
 	for _, h := range loop {
-		all = append(all, h.saidOf())
+		all = append(all, h.formOfCall())
 	}
 	return all
 }
 
-// failsOver starts a cluster of three real members, kills the leader and its PostgreSQL, and sends
-// the load of one such cluster whose leader dies. The winner and the loser of the race must send
-// the same calls in both.
-func failsOver(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniConfig, endpoint string, real, ours *calls) {
+// compareFailovers starts a cluster of three real members, kills the leader and its PostgreSQL, and
+// sends the load of one such cluster whose leader dies. The winner and the loser of the race must
+// send the same calls in both.
+func compareFailovers(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniConfig, endpoint string, real, ours *calls) {
 	t.Helper()
 	// Started processes end with the thread that started them.
 	runtime.LockOSThread()
@@ -163,7 +163,7 @@ func failsOver(t *testing.T, c *data.Config, st store.Store, theirs servers.Patr
 	cluster := servers.StartPatroni(t, theirs)
 	wait(t, "replicas that follow", func() bool {
 		follow := map[string]bool{}
-		for _, h := range real.heard() {
+		for _, h := range real.requests() {
 			if strings.Contains(h.form, "replication_state") {
 				follow[h.who] = true
 			}
@@ -175,7 +175,7 @@ func failsOver(t *testing.T, c *data.Config, st store.Store, theirs servers.Patr
 	real.forget()
 	wait(t, "loops of a database that is written to", func() bool {
 		n := 0
-		for _, h := range real.heard() {
+		for _, h := range real.requests() {
 			if h.call == "put status" {
 				leader, _ = strconv.Atoi(h.who)
 				n++
@@ -185,16 +185,16 @@ func failsOver(t *testing.T, c *data.Config, st store.Store, theirs servers.Patr
 	})
 	cluster.Kill(leader)
 	sent := make(chan error, 1)
-	go func() { sent <- dies(t, st, endpoint, *c) }()
+	go func() { sent <- sendFailover(t, st, endpoint, *c) }()
 	var found failover
 	defer func() {
 		if t.Failed() {
-			show(t, "Patroni", real.heard())
-			show(t, "ours", ours.heard())
+			show(t, "Patroni", real.requests())
+			show(t, "the load", ours.requests())
 		}
 	}()
 	wait(t, "calls of a failover", func() bool {
-		all, ok := real.heard(), false
+		all, ok := real.requests(), false
 		found, ok = failoverOf(t, all, c.Way)
 		return ok
 	})
@@ -202,7 +202,7 @@ func failsOver(t *testing.T, c *data.Config, st store.Store, theirs servers.Patr
 	if err := <-sent; err != nil {
 		t.Fatal(err)
 	}
-	mine, ok := failoverOf(t, ours.loaded(), c.Way)
+	mine, ok := failoverOf(t, ours.loadCalls(), c.Way)
 	if !ok {
 		t.Fatal("the load has no failover")
 	}
@@ -218,14 +218,14 @@ func failsOver(t *testing.T, c *data.Config, st store.Store, theirs servers.Patr
 }
 
 // show logs the calls after the race.
-func show(t *testing.T, whose string, all []heard) {
+func show(t *testing.T, sender string, all []observed) {
 	t.Helper()
 	var text strings.Builder
-	slices.SortStableFunc(all, func(a, b heard) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(all, func(a, b observed) int { return a.at.Compare(b.at) })
 	for _, h := range all {
-		fmt.Fprintf(&text, "%s %s %s\n", h.at.Format("05.000"), h.who, h.saidOf())
+		fmt.Fprintf(&text, "%s %s %s\n", h.at.Format("05.000"), h.who, h.formOfCall())
 	}
-	t.Logf("%s:\n%s", whose, text.String())
+	t.Logf("%s:\n%s", sender, text.String())
 }
 
 // forget discards the requests observed so far.
@@ -235,17 +235,17 @@ func (l *calls) forget() {
 	l.mu.Unlock()
 }
 
-// loaded returns the calls of the load, without its preparation. It leaves out the reads that set
-// one-shot watches, because Patroni sets them with its read of the leader's key.
-func (l *calls) loaded() []heard {
-	all := slices.DeleteFunc(l.heard(), func(h heard) bool { return h.sets })
-	slices.SortStableFunc(all, func(a, b heard) int { return a.at.Compare(b.at) })
-	renewed := slices.IndexFunc(all, func(h heard) bool { return h.call == "renew" })
+// loadCalls returns the calls of the load, without its preparation. It leaves out the reads that
+// set one-shot watches, because Patroni sets them with its read of the leader's key.
+func (l *calls) loadCalls() []observed {
+	all := slices.DeleteFunc(l.requests(), func(h observed) bool { return h.sets })
+	slices.SortStableFunc(all, func(a, b observed) int { return a.at.Compare(b.at) })
+	renewed := slices.IndexFunc(all, func(h observed) bool { return h.call == "renew" })
 	return all[max(renewed-1, 0):]
 }
 
-// dies sends the load of one cluster whose leader dies.
-func dies(t *testing.T, st store.Store, endpoint string, c data.Config) error {
+// sendFailover sends the load of one cluster whose leader dies.
+func sendFailover(t *testing.T, st store.Store, endpoint string, c data.Config) error {
 	length := c.TTL + 2*c.LoopWait
 	for c.Dies(length) == 0 {
 		length += time.Second
@@ -275,7 +275,7 @@ func TestCallsOfAFailoverAreThoseOfARealPatroni(t *testing.T) {
 	for i := range c.Members {
 		through = append(through, (&listener{theirs, strconv.Itoa(i)}).listen(t, etcd))
 	}
-	failsOver(t, &c, etcdgateway.New(), servers.PatroniConfig{Etcd: through}, ours.listen(t, etcd), theirs, ours.calls)
+	compareFailovers(t, &c, etcdgateway.New(), servers.PatroniConfig{Etcd: through}, ours.listen(t, etcd), theirs, ours.calls)
 }
 
 // After a leader's death, real Patroni members and the load send the same calls to Consul.
@@ -303,20 +303,20 @@ func TestCallsOfAFailoverOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 const members = 3
 
 // overhearEach starts a recorder in front of each member.
-func overhearEach(t *testing.T, endpoint string, st store.Tapped) (through []string, heard *calls) {
-	heard = new(calls)
+func overhearEach(t *testing.T, endpoint string, st store.Tapped) (through []string, observed *calls) {
+	observed = new(calls)
 	for i := range members {
-		o := &overheard{calls: heard, who: strconv.Itoa(i)}
+		o := &overheard{calls: observed, who: strconv.Itoa(i)}
 		through = append(through, o.listen(t, endpoint, st))
 	}
-	return through, heard
+	return through, observed
 }
 
 func overheardFailover(t *testing.T, way data.Way, st store.Store, c servers.PatroniConfig, theirs *calls, endpoint string) {
 	t.Helper()
 	ours := overheard{calls: new(calls)}
 	through := ours.listen(t, endpoint, st.(store.Tapped))
-	failsOver(t, &data.Config{
+	compareFailovers(t, &data.Config{
 		Way: way, Clusters: 1, Members: members, Written: 1, Storm: 1, LoopWait: 3 * time.Second, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3,
 	}, st, c, through, theirs, ours.calls)
 }

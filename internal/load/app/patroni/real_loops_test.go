@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// heard is an observed request.
-type heard struct {
+// observed holds a request that a proxy or relay has seen.
+type observed struct {
 	at   time.Time
 	who  string // a member, or a connection
 	call string // such as "put member"
@@ -30,16 +30,16 @@ type heard struct {
 // calls holds the observed requests.
 type calls struct {
 	mu  sync.Mutex
-	all []heard
+	all []observed
 }
 
-func (l *calls) add(h heard) {
+func (l *calls) add(h observed) {
 	l.mu.Lock()
 	l.all = append(l.all, h)
 	l.mu.Unlock()
 }
 
-func (l *calls) heard() []heard {
+func (l *calls) requests() []observed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.all)
@@ -65,7 +65,7 @@ type loop map[string]int
 
 // loops returns the calls around each put of the status by a leader. Calls of the previous loop,
 // such as pings, end within a good third of a loop after the start.
-func loops(all []heard, loopWait time.Duration) (found [][]heard) {
+func loops(all []observed, loopWait time.Duration) (found [][]observed) {
 	var begins []time.Time
 	for _, h := range all {
 		if h.call == "put status" {
@@ -73,7 +73,7 @@ func loops(all []heard, loopWait time.Duration) (found [][]heard) {
 		}
 	}
 	for i := 0; i+1 < len(begins); i++ {
-		var one []heard
+		var one []observed
 		for _, h := range all {
 			if !h.at.Before(begins[i]) && h.at.Before(begins[i+1]) {
 				one = append(one, h)
@@ -85,7 +85,7 @@ func loops(all []heard, loopWait time.Duration) (found [][]heard) {
 }
 
 // usual returns the most frequent loop, how often it occurs, and the forms of its calls.
-func usual(all [][]heard) (most loop, times int, forms map[string]map[string]bool) {
+func usual(all [][]observed) (most loop, times int, forms map[string]map[string]bool) {
 	n, said := map[string]int{}, map[string]map[string]map[string]bool{}
 	for _, calls := range all {
 		one := loop{}
@@ -109,16 +109,16 @@ func usual(all [][]heard) (most loop, times int, forms map[string]map[string]boo
 	return most, times, forms
 }
 
-// alike starts a cluster of real members with the given configuration, writes to its database, and
-// then sends the load of one such cluster. Both must send the same calls, of the same form, in a
-// loop.
-func alike(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniConfig, endpoint string, real, ours *calls) {
+// compareLoops starts a cluster of real members with the given configuration, writes to its
+// database, and then sends the load of one such cluster. Both must send the same calls, of the same
+// form, in a loop.
+func compareLoops(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniConfig, endpoint string, real, ours *calls) {
 	t.Helper()
 	const enough = 5
 	theirs.Members, theirs.LoopWait, theirs.RetryTimeout, theirs.TTL = c.Members, c.LoopWait, c.RetryTime, c.TTL
 	cluster := servers.StartPatroni(t, theirs)
 	wait(t, "two running members", func() bool {
-		return slices.ContainsFunc(real.heard(), func(h heard) bool { return strings.Contains(h.form, "replication_state") })
+		return slices.ContainsFunc(real.requests(), func(h observed) bool { return strings.Contains(h.form, "replication_state") })
 	})
 	cluster.Write(t)
 	real.forget()
@@ -126,7 +126,7 @@ func alike(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniC
 	var said map[string]map[string]bool
 	wait(t, "equal loops", func() bool {
 		var times int
-		theirLoop, times, said = usual(loops(real.heard(), c.LoopWait))
+		theirLoop, times, said = usual(loops(real.requests(), c.LoopWait))
 		return times >= enough
 	})
 	// This is not started earlier, because started processes end with the thread that started them.
@@ -134,7 +134,7 @@ func alike(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniC
 	if res.Measured.Outcomes[kv.OK] != res.Measured.Due {
 		t.Errorf("the load failed: %v %v", res.Measured.Outcomes, res.Measured.ErrorTexts)
 	}
-	mine, times, forms := usual(loops(ours.heard(), c.LoopWait))
+	mine, times, forms := usual(loops(ours.requests(), c.LoopWait))
 	if d := cmp.Diff(theirLoop, mine); d != "" || times < enough {
 		t.Errorf("calls of the most frequent loop, of which the load has %d (-Patroni +load): %s", times, d)
 	}

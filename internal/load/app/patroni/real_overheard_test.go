@@ -73,7 +73,7 @@ func (o *overheard) Call(c *call.Call) {
 	case p.Scope == call.Prefix && len(what) < 3:
 		name = "cluster"
 	}
-	h := heard{at: o.began.Add(time.Duration(c.At)), who: cmp.Or(o.who, fmt.Sprint(c.Conn)), form: fmt.Sprintf("%s, scope %d, flags %b", c.Method, p.Scope, p.Flags) + guard}
+	h := observed{at: o.began.Add(time.Duration(c.At)), who: cmp.Or(o.who, fmt.Sprint(c.Conn)), form: fmt.Sprintf("%s, scope %d, flags %b", c.Method, p.Scope, p.Flags) + guard}
 	h.sets = p.Action == call.Read && c.Parts[len(c.Parts)-1].Action == call.Watch
 	switch p.Action {
 	case call.KeepAlive:
@@ -96,7 +96,7 @@ func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 	c := data.Config{Way: data.Locks, Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
 	theirs, ours := overheard{calls: new(calls)}, overheard{calls: new(calls)}
 	st, endpoint := consul.New(), startConsul(t)
-	alike(t, &c, st, servers.PatroniConfig{Consul: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
+	compareLoops(t, &c, st, servers.PatroniConfig{Consul: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
 }
 
 // As TestCallsPerLoopAreThoseOfARealPatroni, on ZooKeeper. Loops of 6 s always have three pings.
@@ -109,5 +109,5 @@ func TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 	c := data.Config{Way: data.Nodes, Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
 	theirs, ours := overheard{calls: new(calls)}, overheard{calls: new(calls)}
 	st, endpoint := zookeeper.New(), startZooKeeper(t)
-	alike(t, &c, st, servers.PatroniConfig{ZooKeeper: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
+	compareLoops(t, &c, st, servers.PatroniConfig{ZooKeeper: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
 }

@@ -37,7 +37,7 @@ func (l *listener) listen(t *testing.T, etcd string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		h := heard{at: time.Now(), who: cmp.Or(l.who, r.RemoteAddr), call: r.URL.Path}
+		h := observed{at: time.Now(), who: cmp.Or(l.who, r.RemoteAddr), call: r.URL.Path}
 		h.understand(body)
 		l.add(h)
 		proxy.ServeHTTP(w, r)
@@ -47,7 +47,7 @@ func (l *listener) listen(t *testing.T, etcd string) string {
 }
 
 // understand sets the call and form of a request.
-func (h *heard) understand(body []byte) {
+func (h *observed) understand(body []byte) {
 	var m map[string]any
 	if json.Unmarshal(body, &m) != nil {
 		return
@@ -70,14 +70,14 @@ func (h *heard) understand(body []byte) {
 }
 
 // put sets the call and form of a write of a key.
-func (h *heard) put(call string, m map[string]any) {
+func (h *observed) put(call string, m map[string]any) {
 	value, _ := base64.StdEncoding.DecodeString(fmt.Sprint(m["value"]))
 	h.call = call + nameOf(m)
 	h.form += formOf(value)
 }
 
 // txn sets the call and form of a transaction: its guards, and the operations under them.
-func (h *heard) txn(m map[string]any) {
+func (h *observed) txn(m map[string]any) {
 	for _, one := range list(m["compare"]) {
 		guarded := nameOf(one)
 		delete(one, "key")
@@ -122,5 +122,5 @@ func TestCallsPerLoopAreThoseOfARealPatroni(t *testing.T) {
 	c := data.Config{Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
 	theirs, ours := listener{calls: new(calls)}, listener{calls: new(calls)}
 	etcd := embedded.Etcd(t)
-	alike(t, &c, etcdgateway.New(), servers.PatroniConfig{Etcd: []string{theirs.listen(t, etcd)}}, ours.listen(t, etcd), theirs.calls, ours.calls)
+	compareLoops(t, &c, etcdgateway.New(), servers.PatroniConfig{Etcd: []string{theirs.listen(t, etcd)}}, ours.listen(t, etcd), theirs.calls, ours.calls)
 }

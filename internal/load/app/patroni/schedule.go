@@ -57,11 +57,11 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 	for cluster := range c.Clusters {
 		phase := time.Duration(m.random.Int64N(int64(c.LoopWait)))
 		if cluster < c.Storm && dies > 0 {
-			m.failover(uint32(cluster), phase, dies)
+			m.addFailover(uint32(cluster), phase, dies)
 			continue
 		}
-		m.begin(uint32(cluster), phase)
-		m.loops(uint32(cluster), phase, length)
+		m.addStart(uint32(cluster), phase)
+		m.addLoops(uint32(cluster), phase, length)
 	}
 	slices.SortStableFunc(m.all, func(a, b due) int { return cmp.Compare(a.at, b.at) })
 	s := &Schedule{Due: make([]int64, len(m.all)), Entries: make([]Entry, len(m.all))}
@@ -90,9 +90,9 @@ func (m *maker) add(at time.Duration, e Entry) {
 	}
 }
 
-// loops adds a cluster's loops that start in the given interval.
-func (m *maker) loops(cluster uint32, from, to time.Duration) {
-	e, written := Entry{Cluster: cluster}, m.written(cluster)
+// addLoops adds a cluster's loops that start in the given interval.
+func (m *maker) addLoops(cluster uint32, from, to time.Duration) {
+	e, written := Entry{Cluster: cluster}, m.isWritten(cluster)
 	for at := from; at < to; at += m.LoopWait {
 		switch m.Way {
 		case Leases:
@@ -105,16 +105,16 @@ func (m *maker) loops(cluster uint32, from, to time.Duration) {
 	}
 }
 
-// written reports whether a cluster's database is written to.
-func (m *maker) written(cluster uint32) bool { return int(cluster) < m.Written }
+// isWritten reports whether a cluster's database is written to.
+func (m *maker) isWritten(cluster uint32) bool { return int(cluster) < m.Written }
 
-// apart adds the loops of the members that are left after a failover, if no write of a leader wakes
-// the others. The new leader's loops start when it has been promoted, and each other member's one
-// loop-wait after the loop in which it raced.
-func (m *maker) apart(e Entry, expires time.Duration, loop func(e Entry, at time.Duration, written bool)) {
+// addSeparateLoops adds the loops of the members that are left after a failover, if no write of a
+// leader wakes the others. The new leader's loops start when it has been promoted, and each other
+// member's one loop-wait after the loop in which it raced.
+func (m *maker) addSeparateLoops(e Entry, expires time.Duration, loop func(e Entry, at time.Duration, written bool)) {
 	for who := range m.Members - 1 {
 		e.Who = uint8(who)
-		at, written := expires+m.LoopWait, m.written(e.Cluster)
+		at, written := expires+m.LoopWait, m.isWritten(e.Cluster)
 		if who == 0 {
 			at = expires + promotedAfter
 			loop(e, at, true)
@@ -126,23 +126,23 @@ func (m *maker) apart(e Entry, expires time.Duration, loop func(e Entry, at time
 	}
 }
 
-// between returns a random duration from 0 to below d.
-func (m *maker) between(d time.Duration) time.Duration {
+// randomBelow returns a random duration from 0 to below d.
+func (m *maker) randomBelow(d time.Duration) time.Duration {
 	return time.Duration(m.random.Int64N(int64(max(d, 1))))
 }
 
-// begin adds the calls with which a cluster starts in the load.
-func (m *maker) begin(cluster uint32, at time.Duration) {
+// addStart adds the calls with which a cluster starts in the load.
+func (m *maker) addStart(cluster uint32, at time.Duration) {
 	if m.Way == Nodes {
-		m.join(cluster, at)
+		m.addJoins(cluster, at)
 	}
 }
 
-// failover adds the loops of a cluster whose leader dies. The leader sends nothing after that, its
-// lease expires, and the other members race for its key.
-func (m *maker) failover(cluster uint32, phase, dies time.Duration) {
-	m.begin(cluster, phase)
-	m.loops(cluster, phase, dies)
+// addFailover adds the loops of a cluster whose leader dies. The leader sends nothing after that,
+// its lease expires, and the other members race for its key.
+func (m *maker) addFailover(cluster uint32, phase, dies time.Duration) {
+	m.addStart(cluster, phase)
+	m.addLoops(cluster, phase, dies)
 	last := phase + (dies-1-phase)/m.LoopWait*m.LoopWait // the leader's last loop
 	switch m.Way {
 	case Leases:
@@ -150,7 +150,7 @@ func (m *maker) failover(cluster uint32, phase, dies time.Duration) {
 	case Locks:
 		m.lockFailover(cluster, last, last+lockStep+m.TTL)
 	case Nodes:
-		m.nodeFailover(cluster, last, last+m.nodeLast(m.written(cluster))+m.TTL)
+		m.nodeFailover(cluster, last, last+m.nodeLast(m.isWritten(cluster))+m.TTL)
 	}
 }
 

@@ -43,7 +43,7 @@ func (m *maker) leaseLoop(e Entry, at time.Duration, members int, written bool) 
 		if written {
 			look = at + wokenAfter
 		}
-		look += m.between(spread)
+		look += m.randomBelow(spread)
 		add(look, RenewReplica, who)
 		if written {
 			add(look+putAfter, PutMember, who)
@@ -56,7 +56,7 @@ func (m *maker) leaseFailover(cluster uint32, last, expires time.Duration) {
 	left := m.Members - 1
 	for at := last + m.LoopWait; at < expires; at += m.LoopWait { // no change wakes the replicas
 		for who := range left {
-			m.add(at+restAfter+m.between(spread), Entry{Call: RenewReplica, Who: uint8(who + 1), Cluster: cluster})
+			m.add(at+restAfter+m.randomBelow(spread), Entry{Call: RenewReplica, Who: uint8(who + 1), Cluster: cluster})
 		}
 	}
 	e := Entry{Cluster: cluster, After: true}
@@ -68,25 +68,25 @@ func (m *maker) leaseFailover(cluster uint32, last, expires time.Duration) {
 		m.add(expires+raceAfter, e)
 	}
 	e.Race, e.Who = false, 0
-	m.every(expires+wonAfter, e, PutMember)
-	m.every(expires+newAfter, e, RenewLeader, PutMember)
+	m.addSpaced(expires+wonAfter, e, PutMember)
+	m.addSpaced(expires+newAfter, e, RenewLeader, PutMember)
 	promoted := expires + promotedAfter
 	told := promoted - 4*toldStep
-	m.every(told, e, RenewLeader, PutStatus, PutHistory, PutMember)
+	m.addSpaced(told, e, RenewLeader, PutStatus, PutHistory, PutMember)
 	for who := 1; who < left; who++ {
 		e.Who = uint8(who)
-		m.every(expires+readAfter, e, ReadCluster)
-		m.every(expires+newAfter+m.between(spread), e, RenewReplica, PutMember)
-		m.every(told+wokenAfter+m.between(spread), e, RenewReplica, PutMember)
+		m.addSpaced(expires+readAfter, e, ReadCluster)
+		m.addSpaced(expires+newAfter+m.randomBelow(spread), e, RenewReplica, PutMember)
+		m.addSpaced(told+wokenAfter+m.randomBelow(spread), e, RenewReplica, PutMember)
 	}
 	m.leaseLoop(e, promoted, left, true)
 	for at := promoted + m.LoopWait; at < m.length; at += m.LoopWait {
-		m.leaseLoop(e, at, left, m.written(cluster))
+		m.leaseLoop(e, at, left, m.isWritten(cluster))
 	}
 }
 
-// every adds calls one after the other.
-func (m *maker) every(at time.Duration, e Entry, calls ...Call) {
+// addSpaced adds calls one after the other.
+func (m *maker) addSpaced(at time.Duration, e Entry, calls ...Call) {
 	for _, e.Call = range calls {
 		m.add(at, e)
 		at += toldStep

@@ -20,8 +20,8 @@ func (c *Config) QueryWait() time.Duration {
 	return c.LoopWait * (2 * waitJitter) / (2*waitJitter + 1)
 }
 
-// steps adds calls one after the other.
-func (m *maker) steps(at time.Duration, e Entry, calls ...Call) {
+// addSteps adds calls one after the other.
+func (m *maker) addSteps(at time.Duration, e Entry, calls ...Call) {
 	for _, call := range calls {
 		e.Call = call
 		m.add(at, e)
@@ -42,18 +42,18 @@ func (m *maker) lockMember(e Entry, at time.Duration, written bool) {
 		m.lockReplica(e, at, written)
 		return
 	}
-	m.steps(at, e, ReadCluster, RenewLeader)
+	m.addSteps(at, e, ReadCluster, RenewLeader)
 	if written {
-		m.steps(at+2*lockStep, e, PutStatus, PutMember)
+		m.addSteps(at+2*lockStep, e, PutStatus, PutMember)
 	}
 }
 
 // lockReplica adds a replica's loop.
 func (m *maker) lockReplica(e Entry, at time.Duration, written bool) {
-	at += m.between(m.LoopWait / waitJitter)
-	m.steps(at, e, ReadCluster, RenewReplica)
+	at += m.randomBelow(m.LoopWait / waitJitter)
+	m.addSteps(at, e, ReadCluster, RenewReplica)
 	if written {
-		m.steps(at+2*lockStep, e, PutMember)
+		m.addSteps(at+2*lockStep, e, PutMember)
 	}
 }
 
@@ -70,18 +70,18 @@ func (m *maker) lockFailover(cluster uint32, last, expires time.Duration) {
 	e.After = true
 	for who := range left {
 		e.Who, e.Race = uint8(who+1), true
-		m.steps(expires, e, ReadCluster)
-		m.steps(expires+asksAfter, e, RenewReplica, Race)
+		m.addSteps(expires, e, ReadCluster)
+		m.addSteps(expires+asksAfter, e, RenewReplica, Race)
 	}
 	won := expires + asksAfter + 2*lockStep
 	e.Race = false
 	for who := range left {
 		e.Who = uint8(who)
-		m.steps(won, e, ReadCluster)
+		m.addSteps(won, e, ReadCluster)
 	}
 	e.Who = 0
-	m.steps(won+lockStep, e, PutMember)
+	m.addSteps(won+lockStep, e, PutMember)
 	promoted := expires + promotedAfter
-	m.steps(promoted-5*lockStep, e, ReadCluster, RenewLeader, PutStatus, PutHistory, PutMember)
-	m.apart(e, expires, m.lockMember)
+	m.addSteps(promoted-5*lockStep, e, ReadCluster, RenewLeader, PutStatus, PutHistory, PutMember)
+	m.addSeparateLoops(e, expires, m.lockMember)
 }

@@ -18,12 +18,12 @@ const (
 // failover the loop also reads the history.
 const keysRead = 4
 
-// reading returns the number of calls with which a member reads its cluster.
-func (c *Config) reading() int { return 2 + keysRead + c.Members }
+// readCalls returns the number of calls with which a member reads its cluster.
+func (c *Config) readCalls() int { return 2 + keysRead + c.Members }
 
-// join adds the start of a cluster whose sessions belong to the load's connections: the members
+// addJoins adds the start of a cluster whose sessions belong to the load's connections: the members
 // create their keys, and the first member takes the leader's key.
-func (m *maker) join(cluster uint32, at time.Duration) {
+func (m *maker) addJoins(cluster uint32, at time.Duration) {
 	e := Entry{Cluster: cluster, Race: true}
 	for who := range m.Members {
 		e.Who, e.Call = uint8(who), Join
@@ -33,9 +33,10 @@ func (m *maker) join(cluster uint32, at time.Duration) {
 	m.add(at, e)
 }
 
-// reads adds the calls with which a member reads its cluster, and returns when they end. leader and
-// history report whether those keys exist. After a failover the first member's key does not exist.
-func (m *maker) reads(at time.Duration, e Entry, leader, history bool) time.Duration {
+// addReads adds the calls with which a member reads its cluster, and returns when they end. leader
+// and history report whether those keys exist. After a failover the first member's key does not
+// exist.
+func (m *maker) addReads(at time.Duration, e Entry, leader, history bool) time.Duration {
 	add := func(call Call, k Key) {
 		e.Call, e.Key = call, k
 		m.add(at, e)
@@ -71,9 +72,9 @@ func (m *maker) nodeLoop(e Entry, at time.Duration, members int, written bool) {
 func (m *maker) nodeMember(e Entry, at time.Duration, written bool) {
 	leads := e.Who == 0
 	if !leads {
-		at += m.between(min(nodeSpread, m.LoopWait/8))
+		at += m.randomBelow(min(nodeSpread, m.LoopWait/8))
 	}
-	at = m.reads(at, e, true, e.After)
+	at = m.addReads(at, e, true, e.After)
 	if written {
 		if leads {
 			e.Call = PutStatus
@@ -84,11 +85,11 @@ func (m *maker) nodeMember(e Entry, at time.Duration, written bool) {
 		m.add(at, e)
 	}
 	n, every := m.pings()
-	m.ping(e, at, n, every)
+	m.addPings(e, at, n, every)
 }
 
-// ping adds n pings of a member after its last call.
-func (m *maker) ping(e Entry, at time.Duration, n int, every time.Duration) {
+// addPings adds n pings of a member after its last call.
+func (m *maker) addPings(e Entry, at time.Duration, n int, every time.Duration) {
 	if e.Call = RenewReplica; e.Who == 0 {
 		e.Call = RenewLeader
 	}
@@ -101,7 +102,7 @@ func (m *maker) ping(e Entry, at time.Duration, n int, every time.Duration) {
 // nodeLast returns the time from the start of a leader's last loop to its last ping.
 func (m *maker) nodeLast(written bool) time.Duration {
 	n, every := m.pings()
-	last := time.Duration(m.reading())*nodeStep + time.Duration(n)*every
+	last := time.Duration(m.readCalls())*nodeStep + time.Duration(n)*every
 	if written {
 		last += nodeStep
 	}
@@ -122,7 +123,7 @@ func (m *maker) nodeFailover(cluster uint32, last, expires time.Duration) {
 	raced := expires
 	for who := range left {
 		e.Who, e.Race = uint8(who+1), true
-		raced = m.reads(expires, e, false, false) + nodeAsks
+		raced = m.addReads(expires, e, false, false) + nodeAsks
 		e.Call = Race
 		m.add(raced, e)
 	}
@@ -130,21 +131,21 @@ func (m *maker) nodeFailover(cluster uint32, last, expires time.Duration) {
 	n, every := m.pings()
 	for who := range left {
 		e.Who = uint8(who)
-		at := m.reads(raced+nodeStep, e, true, false)
+		at := m.addReads(raced+nodeStep, e, true, false)
 		if who == 0 {
 			e.Call = PutMember
 			m.add(at, e)
-			m.ping(e, at, int((expires+promotedAfter-at)/every), every)
+			m.addPings(e, at, int((expires+promotedAfter-at)/every), every)
 			continue
 		}
-		m.ping(e, at, n, every)
+		m.addPings(e, at, n, every)
 	}
 	e.Who = 0
 	promoted := expires + promotedAfter
-	at := m.reads(promoted-time.Duration(m.reading()+3)*nodeStep, e, true, false)
+	at := m.addReads(promoted-time.Duration(m.readCalls()+3)*nodeStep, e, true, false)
 	for _, e.Call = range []Call{PutStatus, PutHistory, PutMember} {
 		m.add(at, e)
 		at += nodeStep
 	}
-	m.apart(e, expires, m.nodeMember)
+	m.addSeparateLoops(e, expires, m.nodeMember)
 }

@@ -23,17 +23,17 @@ type Script struct {
 
 	way    way
 	states bool     // watchers receive states, not events
-	leader []int16  // by cluster: the member that leads, or nobody
+	leader []int16  // by cluster: the member that leads, or none
 	gone   []bool   // by cluster: the key of its first leader is gone
 	raced  []uint32 // by member: the number, plus one, of the call with which it raced; 0: none
 	asked  []uint32 // by member: the number, plus one, of its call in flight; 0: none
-	ended  int      // the member whose call ended last, or nobody if that member has another call in flight
+	ended  int      // the member whose call ended last, or none if that member has another call in flight
 
 	records *chronicle // nil: the responses are not verified
 }
 
-// nobody stands for no member.
-const nobody = -1
+// none stands for no member.
+const none = -1
 
 // New returns the script of a load.
 func New(setup app.Setup) *Script {
@@ -44,7 +44,7 @@ func New(setup app.Setup) *Script {
 func Of(c Config, setup app.Setup) *Script {
 	s := &Script{Config: c, schedule: NewSchedule(c, setup.Length), length: setup.Length, prefix: []byte(setup.Prefix)}
 	s.way, s.states = wayOf(&s.Config), c.Way == Locks
-	s.way.kept(setup.Before)
+	s.way.restore(setup.Before)
 	s.raced, s.asked = make([]uint32, c.All()), make([]uint32, c.All())
 	s.leader, s.gone = make([]int16, c.Clusters), make([]bool, c.Clusters)
 	kinds := s.schedule.Kinds()
@@ -68,7 +68,7 @@ func (s *Script) Model() app.Model { return s }
 func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 
 // Kept implements app.Script. It returns the members' leases or sessions.
-func (s *Script) Kept() []int64 { return s.way.keep() }
+func (s *Script) Kept() []int64 { return s.way.save() }
 
 // SessionTimeout implements app.Script. A member keeps its connection's session alive with its own
 // calls.
@@ -89,7 +89,7 @@ func (s *Script) Watching() *watch.Plan {
 		return nil
 	}
 	p := &watch.Plan{Sink: watch.Config{Board: s.board, Names: &names{s}}, Streams: n}
-	s.way.watching(s, p)
+	s.way.addWatchers(s, p)
 	return p
 }
 
@@ -109,7 +109,7 @@ func (w *names) Written(ev *store.Event) (uint64, bool) {
 	cluster, key := int(number)/w.PerCluster(), Key(int(number)%w.PerCluster())
 	if ev.Version == 0 {
 		if key == Leader && !w.gone[cluster] {
-			w.gone[cluster], w.leader[cluster] = true, nobody
+			w.gone[cluster], w.leader[cluster] = true, none
 		}
 		return 0, false
 	}

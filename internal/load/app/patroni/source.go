@@ -25,7 +25,7 @@ var _ engine.Reactive = (*source)(nil)
 func (s *source) member(e Entry) int {
 	leader := int(s.leader[e.Cluster])
 	switch {
-	case e.Race || leader == nobody:
+	case e.Race || leader == none:
 		return int(e.Who)
 	case e.Who == 0:
 		return leader
@@ -96,25 +96,25 @@ func (s *source) write(e Entry, member int, n uint64) (k Key) {
 	return k
 }
 
-// text returns s.value for a call.
-func (s *source) text() call.Value { return call.Value{Size: len(s.value), Text: s.value} }
+// callValue returns s.value for a call.
+func (s *source) callValue() call.Value { return call.Value{Size: len(s.value), Text: s.value} }
 
-// one makes a call of a single part.
-func (s *source) one(p call.Part) {
+// setCall makes a call of a single part.
+func (s *source) setCall(p call.Part) {
 	s.parts[0] = p
 	s.call = call.Call{Parts: s.parts[:1]}
 }
 
-// guarded adds a guard to the source's call.
-func (s *source) guarded(guard call.Part) {
+// addGuard adds a guard to the source's call.
+func (s *source) addGuard(guard call.Part) {
 	s.parts[1] = s.parts[0]
 	s.parts[1].Branch = call.Then
 	s.parts[0] = guard
 	s.call = call.Call{Guarded: true, Parts: s.parts[:2]}
 }
 
-// hear makes a read of several keys pass them to the history, if there is one.
-func (s *source) hear(op *store.Op) {
+// keepList makes a read of several keys pass them to the history, if there is one.
+func (s *source) keepList(op *store.Op) {
 	if s.records != nil {
 		s.list = store.RangeOp{KeysOnly: op.Call.Parts[0].Flags&call.KeysOnly != 0, Keys: &s.records.lists}
 		op.Range = &s.list
@@ -124,14 +124,14 @@ func (s *source) hear(op *store.Op) {
 // Lost implements engine.Reactive.
 func (s *source) Lost(place int) {
 	if s.records != nil {
-		s.records.lost(place, false)
+		s.records.loseConnection(place, false)
 	}
 }
 
 // Expired implements engine.Reactive.
 func (s *source) Expired(place int) {
 	if s.records != nil {
-		s.records.lost(place, true)
+		s.records.loseConnection(place, true)
 	}
 }
 
@@ -150,7 +150,7 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 // the leader's key is gone, and those of its winner and losers until there is a winner.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
-	if e.After && (!s.gone[e.Cluster] || !e.Race && s.leader[e.Cluster] == nobody) {
+	if e.After && (!s.gone[e.Cluster] || !e.Race && s.leader[e.Cluster] == none) {
 		return false
 	}
 	return s.asked[s.all(e, s.member(e))] == 0
@@ -158,15 +158,15 @@ func (s *source) Ready(n uint64) bool {
 
 // Failed implements engine.Reactive. The member that made the call may have become leader since.
 func (s *source) Failed(n uint64) {
-	s.ended = nobody
+	s.ended = none
 	first := int(s.schedule.Entries[n].Cluster) * s.Members
 	for all := first; all < first+s.Members; all++ {
-		s.over(n, all)
+		s.endCall(n, all)
 	}
 }
 
-// over notes that a member's call has ended.
-func (s *source) over(n uint64, all int) {
+// endCall notes that a member's call has ended.
+func (s *source) endCall(n uint64, all int) {
 	if s.asked[all] == uint32(n)+1 {
 		s.asked[all], s.ended = 0, all
 	}
@@ -177,41 +177,41 @@ func (s *source) over(n uint64, all int) {
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	call := s.schedule.Entries[n].Call
 	s.calls[call].Ended(o, response, service)
-	if o == kv.BadRequest && s.ended != nobody && (call == RenewLeader || call == RenewReplica) {
-		s.way.lost(s.ended)
+	if o == kv.BadRequest && s.ended != none && (call == RenewLeader || call == RenewReplica) {
+		s.way.lose(s.ended)
 	}
 }
 
-// nothingThere is the text of a wrong response. It must not be modified.
-var nothingThere = []byte("the response contains no key of the cluster")
+// noKeys is the text of a wrong response. It must not be modified.
+var noKeys = []byte("the response contains no key of the cluster")
 
 // Check implements engine.Source. It updates the members from the response.
 func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	n, member := ref&(1<<memberShift-1), int(ref>>memberShift)
 	e := s.schedule.Entries[n]
 	all := s.all(e, member)
-	s.over(n, all)
+	s.endCall(n, all)
 	switch e.Call {
 	case RenewLeader, RenewReplica:
-		if wrong := s.way.took(all, ev); wrong != nil {
+		if wrong := s.way.handleRenewal(all, ev); wrong != nil {
 			ev.Text = wrong
 			return kv.WrongAnswer
 		}
 	case Race, Lead:
 		if ev.Outcome == kv.OK {
 			s.leader[e.Cluster] = int16(member)
-			s.wrote(e, Leader)
+			s.noteWrite(e, Leader)
 		}
 	case PutStatus:
-		s.wrote(e, Status)
+		s.noteWrite(e, Status)
 	case PutMember, Join:
 		if ev.Outcome != kv.OK { // its session has ended, and its key with it
-			s.way.lost(all)
+			s.way.lose(all)
 			break
 		}
-		s.wrote(e, MemberKey(member))
+		s.noteWrite(e, MemberKey(member))
 	case PutHistory:
-		s.wrote(e, History)
+		s.noteWrite(e, History)
 	case ReadKey: // a missing key is a valid response to this read
 		if ev.Outcome == kv.Miss && (leased(e.Key) || e.Key == History) {
 			return kv.OK
@@ -221,22 +221,22 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 			if s.Way == Locks { // a leader that was just elected may respond before it has applied its log
 				return kv.Stale
 			}
-			ev.Text = nothingThere
+			ev.Text = noKeys
 			return kv.WrongAnswer
 		}
 	}
 	return ev.Outcome
 }
 
-// wrote notes an acknowledged write.
-func (s *source) wrote(e Entry, k Key) {
+// noteWrite notes an acknowledged write.
+func (s *source) noteWrite(e Entry, k Key) {
 	if !s.states {
 		s.board.Acknowledge(uint64(int(e.Cluster)*s.PerCluster() + int(k)))
 	}
 }
 
-// acknowledged notes an acknowledged change of leader, which watchers of states have to see.
-func (s *Script) acknowledged(_ kv.Kind, ref uint64, sent int64, ev *store.Event) {
+// noteLeader notes an acknowledged change of leader, which watchers of states have to see.
+func (s *Script) noteLeader(_ kv.Kind, ref uint64, sent int64, ev *store.Event) {
 	if e := s.schedule.Entries[ref&(1<<memberShift-1)]; e.Call == Race && ev.Outcome == kv.OK {
 		s.board.AcknowledgeSent(uint64(int(e.Cluster)*s.PerCluster()+int(Leader)), sent)
 	}

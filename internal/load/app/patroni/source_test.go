@@ -24,7 +24,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			c := Config{Way: Way(way), Clusters: 10, Members: 3, Written: 8, Storm: 4, LoopWait: 5 * time.Second, TTL: 20 * time.Second, RetryTime: 2 * time.Second}
 			s := Of(c, app.Setup{Length: time.Minute, Prefix: "/service/"})
 			for all := range c.All() {
-				if wrong := s.way.took(all, &store.Event{Count: 7, Value: []byte(aSession)}); wrong != nil {
+				if wrong := s.way.handleRenewal(all, &store.Event{Count: 7, Value: []byte(aSession)}); wrong != nil {
 					t.Fatalf("%s", wrong)
 				}
 			}
@@ -73,16 +73,16 @@ func TestCallsDoNotAllocate(t *testing.T) {
 }
 
 // A session's name is kept as two numbers.
-func TestNamesOfSessions(t *testing.T) {
+func TestSessionNamesRoundTrip(t *testing.T) {
 	c := Config{Way: Locks, Clusters: 1, Members: 2, LoopWait: 10 * time.Second, TTL: 30 * time.Second}
 	setup := app.Setup{Length: time.Second, Prefix: "/service/"}
 	s := Of(c, setup)
 	for _, name := range []string{"", "c099dfbf", aSession[:35] + "g", "c099dfbf-37d7-fbb8-ace6_0fc4dbceb01c"} {
-		if s.way.took(0, &store.Event{Value: []byte(name)}) == nil {
+		if s.way.handleRenewal(0, &store.Event{Value: []byte(name)}) == nil {
 			t.Errorf("%q is accepted as a UUID", name)
 		}
 	}
-	if s.way.took(1, &store.Event{Value: []byte(aSession)}) != nil {
+	if s.way.handleRenewal(1, &store.Event{Value: []byte(aSession)}) != nil {
 		t.Errorf("%s is refused", aSession)
 	}
 	setup.Before = s.Kept()
@@ -90,7 +90,7 @@ func TestNamesOfSessions(t *testing.T) {
 	if w.has[0] || !w.has[1] || string(w.held[1][:]) != aSession {
 		t.Errorf("of %v the script restored %v, %s", setup.Before, w.has, w.held[1])
 	}
-	w.lost(1)
+	w.lose(1)
 	if w.has[1] {
 		t.Error("a lost session is still there")
 	}
