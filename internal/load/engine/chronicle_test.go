@@ -6,11 +6,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// recorder is a history that notes the order in which it is told.
+// recorder is a History that checks the order of its calls.
 type recorder struct {
 	HistoryBase
 	ended, told, closed int
-	atClose             int // how many operations had ended then
+	atClose             int // value of ended when Closed was called
 	src                 *listening
 }
 
@@ -22,7 +22,7 @@ func (r *recorder) Told(watcher uint32, _ *store.Event, _, _, _ int64) {
 	}
 }
 
-// listening is told of its own watchers.
+// listening is a source with its own watchers.
 type listening struct {
 	prompting
 	told int
@@ -30,8 +30,8 @@ type listening struct {
 
 func (l *listening) Notified(*store.Event) { l.told++ }
 
-// Who records the answers is told what a source's own watchers are, before the source is,
-// and once that all is over, when each operation has ended.
+// The history receives an event of a source's own watcher before the source does. Closed is
+// called once, after all operations have ended.
 func TestAHistoryHearsWhatSourcesHear(t *testing.T) {
 	b := newBench(2, 0, open(1000, secondNS))
 	src := &listening{}

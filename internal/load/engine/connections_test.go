@@ -8,16 +8,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// policy is connections without a loop.
+// policy is a connections without a loop.
 type policy struct {
 	connections
 	ops     slots
 	sim     *sim
 	codecs  []*simCodec
-	changes int // connections lost, as Config.Changed says
+	changes int // calls of Config.Changed with lost
 }
 
-// newPolicy has so many places at "a".
+// newPolicy returns a policy with places at the endpoint "a".
 func newPolicy(places int, brief bool) *policy {
 	p := &policy{ops: newSlots(16), sim: newSim(places)}
 	cfg := Config{
@@ -40,7 +40,7 @@ func newPolicy(places int, brief bool) *policy {
 	return p
 }
 
-// connect makes connection i be there.
+// connect connects connection i.
 func (p *policy) connect(t *testing.T, i int) *conn {
 	t.Helper()
 	if p.table[i].state == down {
@@ -52,7 +52,7 @@ func (p *policy) connect(t *testing.T, i int) *conn {
 	return p.table[i]
 }
 
-// queued makes an operation wait for connection i.
+// queued adds an operation to the queue of connection i.
 func (p *policy) queued(i int, n uint64) uint32 {
 	tag := p.ops.take()
 	p.ops.table[tag] = slot{n: n, conn: int32(i), client: 0, state: waiting}
@@ -61,8 +61,8 @@ func (p *policy) queued(i int, n uint64) uint32 {
 	return tag
 }
 
-// The wait before a place is dialled again doubles from dial to dial up to its
-// most; an answer ends that, a connection that gave none does not.
+// The wait before a redial doubles with each dial until its limit. A reply resets it; a
+// connection without a reply does not.
 func TestBackoffDoublesUntilAnAnswer(t *testing.T) {
 	p := newPolicy(1, false)
 	c := p.table[0]
@@ -101,8 +101,8 @@ func TestBackoffDoublesUntilAnAnswer(t *testing.T) {
 	}
 }
 
-// A server that ends its connections before it answers is not dialled without a
-// pause; one that answered is.
+// A server that closes its connections before it replies is redialled after a wait, and one
+// that has replied at once.
 func TestReplaceWaitsForAServerThatAnswersNothing(t *testing.T) {
 	for _, proven := range []bool{false, true} {
 		p := newPolicy(1, false)
@@ -116,8 +116,8 @@ func TestReplaceWaitsForAServerThatAnswersNothing(t *testing.T) {
 	}
 }
 
-// A place that moves leaves its connection to what is open there and takes what
-// waits with it; an old connection's number is used again.
+// A place that moves leaves its connection to the operations that are open on it, and takes
+// its queue along. The index of a retired connection is reused.
 func TestDetachTakesTheQueue(t *testing.T) {
 	p := newPolicy(2, false)
 	old := p.connect(t, 0)
@@ -125,7 +125,7 @@ func TestDetachTakesTheQueue(t *testing.T) {
 	old.open = 1
 	tag := p.queued(0, 5)
 	stale := p.queued(0, 6)
-	p.ops.table[stale].n = 7 // the tag was used again
+	p.ops.table[stale].n = 7 // the tag has been reused
 	if got := p.retarget(0, "b", p.sim.now); got != mustDrain {
 		t.Fatalf("retarget: %d", got)
 	}
@@ -149,8 +149,7 @@ func TestDetachTakesTheQueue(t *testing.T) {
 	}
 }
 
-// Without anything open a place goes to its new endpoint at once, in whatever
-// state it is.
+// A place without open operations moves to its new endpoint at once, in any state.
 func TestRetargetDialsAtOnce(t *testing.T) {
 	p := newPolicy(4, false)
 	p.connect(t, 0)
@@ -173,8 +172,7 @@ func TestRetargetDialsAtOnce(t *testing.T) {
 	}
 }
 
-// An operation goes to its own place; where that takes nothing, to the others
-// in turn.
+// An operation goes to its own place. If that takes none, the others take it in turn.
 func TestRouteTakesTheOthersInTurn(t *testing.T) {
 	p := newPolicy(4, false)
 	for i := range 3 {
@@ -202,7 +200,7 @@ func TestRouteTakesTheOthersInTurn(t *testing.T) {
 	}
 }
 
-// parting is a codec with a session to be closed.
+// partingCodec is a codec whose session must be closed.
 type partingCodec struct {
 	*simCodec
 	closed bool
@@ -212,8 +210,9 @@ func (c *partingCodec) Close()         { c.closed = true }
 func (c *partingCodec) Session() int64 { return 0 }
 func (c *partingCodec) Mute() error    { return nil }
 
-// A connection of one operation is dialled when the operation comes, which is
-// sent from then on; its session is closed, and the end awaited for a while.
+// A connection for a single operation is dialled when the operation arrives, and the operation
+// counts as sent from then. Afterwards the session is closed, and its end awaited up to
+// partWithin.
 func TestBriefConnectionEndsWithItsOperation(t *testing.T) {
 	p := newPolicy(1, true)
 	session := &partingCodec{simCodec: newSimCodec(1)}

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// nodes is a Source of keys that end with their session; or of calls.
+// nodes is a Source of keys that end with their session, or of calls.
 type nodes struct {
 	puts
 	call *call.Call
@@ -27,12 +27,12 @@ func (s *nodes) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 
 func (*nodes) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Ephemeral, kv.None }
 
-// endingCodec has a session whose end is answered. The revision of an answer is its tag's, and
-// the end of a session has revision 1,000.
+// endingCodec has a session whose end gets a reply. The revision of a reply is derived from its
+// tag; the end of a session has revision 1,000.
 type endingCodec struct {
 	*simCodec
 	session int64
-	step    int64 // from one that is asked for to the next
+	step    int64 // added to the session's number at each call of Session
 }
 
 func (c *endingCodec) Session() int64 {
@@ -55,7 +55,7 @@ func (c *endingCodec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 	return to, err
 }
 
-// ends is a history of sessions' ends.
+// ends is a History that records the ends of sessions.
 type ends struct {
 	HistoryBase
 	may  int
@@ -71,18 +71,18 @@ func (e *ends) SessionEnded(ref uint64, o *history.Op) {
 	e.told, e.refs = append(e.told, *o), append(e.refs, ref)
 }
 
-// The answer to the end of a session is awaited where its keys are checked, but not for ever;
-// it tells the revision of those that were made by that session, as far as that was answered.
+// At the end of a load the loop waits for the reply to a session's end, but not for ever. The
+// reply yields the revision at which the keys ended that this session is known to have created.
 func TestTheEndOfASessionIsHeard(t *testing.T) {
 	write := func(flags call.Flags) *call.Call {
 		return &call.Call{Guarded: true, Parts: []call.Part{{Action: call.Compare}, {Action: call.Write, Branch: call.Then, Flags: flags}}}
 	}
 	for name, c := range map[string]struct {
-		made, ended kv.Outcome // answers; NumOutcomes: there is none
-		another     bool       // the session of the connection is another by then
-		cut         bool       // the server ends the connection without an answer
+		made, ended kv.Outcome // of the replies; NumOutcomes: no reply
+		another     bool       // the connection has another session by then
+		cut         bool       // the server closes the connection without a reply
 		call        *call.Call
-		sets        bool // which sets keys that are there, and makes none
+		sets        bool // the call sets existing keys and creates none
 		want        int
 	}{
 		"answered":          {want: 2},

@@ -9,13 +9,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// hoarder is a codec that keeps more with all that comes, and never has an
-// answer.
+// hoarder is a codec that buffers everything it reads and never completes a reply.
 type hoarder struct {
 	*simCodec
 	parts *parts.Budget
 	kept  []byte
-	most  *int // bytes that the budget ever lent
+	most  *int // largest number of bytes that the budget has lent
 }
 
 func (c *hoarder) Feed(_ []byte, to []store.Event) (_ []store.Event, err error) {
@@ -31,8 +30,8 @@ func (c *hoarder) Lost(to []store.Event) []store.Event {
 	return c.simCodec.Lost(to)
 }
 
-// All connections of a loop keep their parts of answers in one budget, and one
-// ends that would go beyond it.
+// All connections of a loop share one budget for incomplete replies. A connection that would
+// exceed it is closed.
 func TestUnfinishedAnswersAreBounded(t *testing.T) {
 	const limit = 1 << 20
 	b := newBench(3, 3, closed(3*secondNS))
@@ -64,8 +63,8 @@ func TestUnfinishedAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// A server that ends every connection before it answers is not asked as fast as
-// it can end them.
+// A server that closes every connection before it replies is not dialled as fast as it can close
+// them.
 func TestConnectionsThatEndAtOnceAreNotMadeAtOnce(t *testing.T) {
 	b := newBench(1, 4, closed(3*secondNS))
 	b.cfg.Timeout = secondNS
@@ -82,7 +81,7 @@ func TestConnectionsThatEndAtOnceAreNotMadeAtOnce(t *testing.T) {
 			s.reply(conn, s.wire+millisecond, reply(request, kv.OK))
 			return
 		}
-		s.reply(conn, s.wire, reply(request, kv.NotSent)) // as GOAWAY says of what it did not take
+		s.reply(conn, s.wire, reply(request, kv.NotSent)) // as after a GOAWAY that rejects the request
 	}
 	b.setup = func(c *simCodec) { c.left = 4 }
 	b.run(t)

@@ -11,11 +11,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// mirror is a Poller whose servers send back at once what they get; its clock
-// goes on by 100 ns each time it is read.
+// mirror is a Poller whose servers return each request at once. Its clock advances by 100 ns
+// each time it is read.
 type mirror struct {
 	now    int64
-	in     [][]byte // by connection: to be read
+	in     [][]byte // by connection: bytes to be read
 	dialed []int
 }
 
@@ -58,7 +58,7 @@ func (m *mirror) Wake()       {}
 func (m *mirror) Attach() int { return 0 }
 func (m *mirror) Release()    {}
 
-// tagCodec is a Codec whose requests and answers are tags.
+// tagCodec is a Codec whose requests and replies are tags.
 type tagCodec struct{ out []byte }
 
 func (c *tagCodec) Room() int                           { return 1000 }
@@ -89,8 +89,8 @@ func (*samePut) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency)  { return 
 func (*samePut) Shares(measure.Phase) []Share                          { return []Share{{Kind: kv.Put, Of: 1}} }
 func (*samePut) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
 
-// What an operation of an open loop costs in the loop itself, where each has a turn of its
-// own.
+// BenchmarkOpenLoop measures the loop's cost of an operation of an open loop, with one operation
+// per turn.
 func BenchmarkOpenLoop(b *testing.B) {
 	const rate = 20_000
 	m := &mirror{now: secondNS, in: make([][]byte, 8)}
@@ -100,8 +100,8 @@ func BenchmarkOpenLoop(b *testing.B) {
 	benchLoop(b, cfg, m)
 }
 
-// What an operation of a closed loop costs in the loop itself: there is no system
-// call, and next to no protocol.
+// BenchmarkClosedLoop measures the loop's cost of an operation of a closed loop, without system
+// calls and almost without a protocol.
 func BenchmarkClosedLoop(b *testing.B) {
 	const conns, clients = 100, 1000
 	m := &mirror{now: secondNS, in: make([][]byte, conns)}
@@ -113,7 +113,7 @@ func BenchmarkClosedLoop(b *testing.B) {
 	benchLoop(b, cfg, m)
 }
 
-// benchConfig returns a load of one put on so many connections.
+// benchConfig returns the configuration of a load of one put on conns connections.
 func benchConfig(conns int) Config {
 	cfg := Config{
 		Source: &samePut{key: []byte("key"), value: []byte("value")}, Stride: 1,

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// puts is a Source of puts that remembers which numbers it was asked for.
+// puts is a Source of puts that counts how often each number was requested.
 type puts struct{ asked map[uint64]int }
 
 func (p *puts) Fill(phase measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
@@ -35,7 +35,7 @@ type bench struct {
 	cfg    Config
 	codecs []*simCodec
 	room   int
-	poller func(*sim) poll.Poller // nil: the simulated one as it is
+	poller func(*sim) poll.Poller // nil: sim itself
 	setup  func(*simCodec)
 	source puts
 	res    *Result
@@ -68,7 +68,7 @@ func newBench(conns, clients int, phases ...Phase) *bench {
 	return b
 }
 
-// run runs the load; the window's start is 1 s after the clock's first value.
+// run runs the load. The window, or the warm-up, starts 1 s after the clock's first value.
 func (b *bench) run(t *testing.T) *bench {
 	t.Helper()
 	collector := measure.NewCollector(1)
@@ -91,8 +91,8 @@ func (b *bench) run(t *testing.T) *bench {
 	return b
 }
 
-// account checks what holds for every load: what was due has an outcome, and
-// what has an outcome has a time.
+// account checks the invariants of every load: each operation that was due has an outcome, and
+// each outcome has a time.
 func (b *bench) account(t *testing.T) {
 	t.Helper()
 	var outcomes, timed uint64
@@ -165,11 +165,10 @@ func TestClosedLoopSendsItsTotal(t *testing.T) {
 	near(t, "the window", b.totals.Seconds, 101*1.02e-3, 0.02)
 }
 
-// The flaw called coordinated omission: against a server that stalls for 1 s
-// in 10 s, etcd's benchmark at 1,000/s reports p99 = 3.2 ms. Of the 10,000
-// operations due, 1,000 fall into the stall and wait for its end.
-// It is so however many operations a connection takes: where it takes one, the
-// others wait for it.
+// This is the flaw called coordinated omission: against a server that stalls for 1 s in 10 s,
+// etcd's benchmark at 1,000/s reports p99 = 3.2 ms. In fact 1,000 of the
+// 10,000 operations due fall into the stall and wait for its end. The percentiles are the same if a connection takes only
+// one operation at a time, so that the others wait for a connection.
 func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
 	settle.Unraced(t)
 	for _, c := range []struct {
@@ -200,7 +199,7 @@ func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
 	}
 }
 
-// stalls answers what comes from one time to another at its end.
+// stalls delays the replies to all requests between from and to until to.
 func stalls(from, to int64) func(s *sim, conn int, request []byte) {
 	return func(s *sim, conn int, request []byte) {
 		d := int64(millisecond)
@@ -211,8 +210,8 @@ func stalls(from, to int64) func(s *sim, conn int, request []byte) {
 	}
 }
 
-// The closed loop asks less while the store stalls, so that its percentiles hide
-// it. The longest gap does not.
+// A closed loop sends fewer operations during a stall, so its percentiles hide the stall. The
+// longest gap shows it.
 func TestStallHidesInClosedLoopPercentiles(t *testing.T) {
 	b := newBench(4, 10, closed(5*secondNS))
 	b.serve = stalls(4*secondNS, 4.8*secondNS)
@@ -224,8 +223,8 @@ func TestStallHidesInClosedLoopPercentiles(t *testing.T) {
 	near(t, "throughput x mean response time", float64(b.totals.Done)/b.totals.Seconds*b.totals.Whole().Response.Mean()/1e9, 10, 0.01)
 }
 
-// A loop that stands still across the edges of its window has what was in
-// flight in it, and not what was before or after.
+// If the loop pauses across the edges of its window, operations in flight are counted only for
+// the time in the window.
 func TestInFlightIsTheWindows(t *testing.T) {
 	b := newBench(4, 40, warm(closed(secondNS)), closed(2*secondNS))
 	pauses := [][2]int64{{2.9e9, 500 * millisecond}, {4.9e9, 200 * millisecond}}
@@ -239,8 +238,7 @@ func TestInFlightIsTheWindows(t *testing.T) {
 	near(t, "operations in flight", b.res.InFlightArea/(b.totals.Seconds*1e9), 40, 0.001)
 }
 
-// A member that is stopped across the end of the warm-up and across the close
-// of the window loses no operation.
+// A stall across the end of the warm-up, or across the close of the window, loses no operation.
 func TestStallAcrossWindowEnds(t *testing.T) {
 	for name, phases := range map[string][]Phase{
 		"open":   {warm(open(500, 2*secondNS)), open(500, 3*secondNS)},
@@ -301,15 +299,15 @@ func TestNeverAnsweredTimesOut(t *testing.T) {
 	}
 }
 
-// An open loop does as much a second as its schedule has, exactly, and sends
-// each when it is due.
+// An open loop sends exactly the operations of its schedule in each second, each when it is
+// due.
 func TestOpenLoopKeepsItsRate(t *testing.T) {
 	b := newBench(4, 0, warm(open(5000, secondNS/2)), open(5000, 3*secondNS)).run(t)
 	if b.totals.Due != 15_000 || b.totals.Lateness.TotalCount() != 15_000 || b.totals.Outcomes[kv.OK] != 15_000 {
 		t.Errorf("due %d, outcomes %v", b.totals.Due, b.totals.Outcomes)
 	}
 	near(t, "operations done a second", float64(b.totals.Done)/b.totals.Seconds, 5000, 0.001)
-	near(t, "operations carried into the window", float64(b.res.CarriedIn), 5, 0.3) // 1 ms and the way
+	near(t, "operations carried into the window", float64(b.res.CarriedIn), 5, 0.3) // 1 ms and the wire
 	for _, s := range b.each {
 		if s.Phase == measure.Measured && s.Due != 5000 {
 			t.Errorf("second %d: %d were due", s.Index, s.Due)
@@ -317,8 +315,8 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 	}
 }
 
-// A timeout whose place is not free is awaited, and its late answer is no
-// operation's.
+// If a timed-out operation cannot be cancelled, its late reply is awaited and counts for no
+// operation.
 func TestLateAnswerIsAwaited(t *testing.T) {
 	b := newBench(1, 1, closed(5*secondNS))
 	b.setup = func(c *simCodec) { c.noCancel = true }
@@ -340,9 +338,8 @@ func TestLateAnswerIsAwaited(t *testing.T) {
 	}
 }
 
-// A connection on which only answers that nobody waits for are left, and which
-// takes nothing because of them, is replaced: one never answered does not stop
-// its clients for the rest of the run.
+// A connection that is blocked by late replies only is replaced: an operation that never gets a
+// reply does not block the connection's clients for the rest of the run.
 func TestConnectionBlockedByLateAnswerIsReplaced(t *testing.T) {
 	b := newBench(1, 1, closed(5*secondNS))
 	b.setup = func(c *simCodec) { c.noCancel = true }
@@ -383,8 +380,7 @@ func TestLostConnectionIsIndefiniteAndDoesNotSpin(t *testing.T) {
 	if got := b.totals.Outcomes[kv.ConnectionLost]; got != 10 {
 		t.Errorf("%d operations were lost with the connection, want the 10 in flight", got)
 	}
-	// For two seconds ten clients could not send, and each gave up once a
-	// second at the most.
+	// For two seconds ten clients could not send, and each gave up at most once a second.
 	if got := b.totals.Outcomes[kv.NotSent]; got < 10 || got > 20 {
 		t.Errorf("%d were not sent, want one or two a client", got)
 	}
@@ -396,10 +392,10 @@ func TestLostConnectionIsIndefiniteAndDoesNotSpin(t *testing.T) {
 	}
 }
 
-// What was due and could not be sent goes on waiting, and its waiting counts.
+// Operations that are due and cannot be sent wait, and their waiting counts.
 func TestOpenLoopFallsBehindHonestly(t *testing.T) {
 	b := newBench(1, 0, open(1000, 4*secondNS))
-	b.room = 1 // one at a time and 2 ms each: half of what is due
+	b.room = 1 // one operation at a time, 2 ms each: half of the rate
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 2*millisecond-10_000, reply(request, kv.OK)) }
 	b.run(t)
 	near(t, "done in the window", float64(b.totals.Done), 2000, 0.01)
@@ -427,7 +423,7 @@ func TestMaxInFlightIsReported(t *testing.T) {
 func TestPauseOfTheGeneratorIsSeen(t *testing.T) {
 	b := newBench(2, 4, closed(3*secondNS))
 	paused := false
-	b.at = func(s *sim) { // SIGSTOP: the world goes on, the loop does not
+	b.at = func(s *sim) { // SIGSTOP: the world continues, the loop does not
 		if s.now > 3e9 && !paused {
 			paused = true
 			s.now += 700 * millisecond
@@ -437,8 +433,8 @@ func TestPauseOfTheGeneratorIsSeen(t *testing.T) {
 	near(t, "the longest pause", float64(b.res.LongestPause), 0.7e9, 0.02)
 }
 
-// A connection whose stream ids are used up is replaced without losing an
-// operation or counting one twice.
+// A connection whose stream IDs are used up is replaced without losing or duplicating an
+// operation.
 func TestDrainingConnectionIsReplaced(t *testing.T) {
 	b := newBench(2, 10, closed(2*secondNS))
 	b.setup = func(c *simCodec) { c.left = 500 }

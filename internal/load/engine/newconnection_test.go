@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// brief is a bench whose operations have a connection each; it counts dials.
+// brief returns a bench with a connection per operation. It counts dials.
 func brief(clients int, dials *int, phases ...Phase) *bench {
 	b := newBench(clients, clients, phases...)
 	b.cfg.NewConnection = true
@@ -20,8 +20,8 @@ func brief(clients int, dials *int, phases ...Phase) *bench {
 	return b
 }
 
-// Connecting is inside an operation's time: 10 µs to connect, and 10 µs each
-// way beside the server's millisecond (which its reply travels too).
+// Connecting is part of an operation's time: 10 µs to connect, and 10 µs in each direction,
+// besides the server's millisecond.
 func TestEachOperationHasItsConnection(t *testing.T) {
 	dials := 0
 	b := brief(20, &dials, closed(2*secondNS)).run(t)
@@ -44,7 +44,7 @@ func TestEachOperationHasItsConnectionInAnOpenLoop(t *testing.T) {
 	}
 }
 
-// An open loop that has no place left falls behind, and the waiting counts.
+// An open loop with too few places falls behind, and the waiting counts.
 func TestTooFewPlacesAreWaitedFor(t *testing.T) {
 	dials := 0
 	b := brief(1, &dials, open(2000, secondNS))
@@ -66,7 +66,7 @@ func TestEachOperationHasItsConnectionUpToTheTotal(t *testing.T) {
 	}
 }
 
-// sessionCodec is a simCodec with a session to be closed.
+// sessionCodec is a simCodec whose session must be closed.
 type sessionCodec struct {
 	*simCodec
 	closed *int
@@ -83,9 +83,9 @@ func (c sessionCodec) Close() {
 	c.out = append(c.out, closeTag, closeTag, closeTag, closeTag, 0)
 }
 
-// A session is closed and its end awaited before the client's next operation
-// connects: that is in the response time, which counts from when the client
-// was free, and not in the service time, which counts from connecting.
+// The loop closes a session and awaits its end before the client's next operation connects. This
+// time is part of the response time, which starts when the client was free, but not of the
+// service time, which starts with connecting.
 func TestSessionsEndBeforeTheNextConnection(t *testing.T) {
 	for name, answers := range map[string]bool{"the server ends it": true, "the server does not": false} {
 		t.Run(name, func(t *testing.T) {
@@ -125,8 +125,8 @@ func TestSessionsEndBeforeTheNextConnection(t *testing.T) {
 	}
 }
 
-// Where nothing listens an operation waits for its timeout, dialling again now
-// and then, and is a definite error with the reason.
+// If nothing listens, an operation waits until its timeout, with several redials, and then
+// fails with a definite error that has the reason.
 func TestRefusedConnectionsDoNotSpin(t *testing.T) {
 	dials := 0
 	b := brief(10, &dials, closed(6*secondNS))
@@ -150,8 +150,8 @@ func TestRefusedConnectionsDoNotSpin(t *testing.T) {
 	}
 }
 
-// A server that takes the request and ends the connection leaves the operation
-// indefinite, and the next one waits a little.
+// If the server accepts a request and closes the connection, the operation is indefinite, and the
+// next dial waits a little.
 func TestCutConnectionsAreIndefinite(t *testing.T) {
 	dials := 0
 	b := brief(10, &dials, closed(secondNS))
@@ -178,7 +178,7 @@ func TestUnansweredConnectionsTimeOut(t *testing.T) {
 	}
 }
 
-// A handshake that takes for ever is a definite error: nothing was written.
+// A handshake that never ends is a definite error: nothing was written.
 func TestUngrantedSessionsAreNotSent(t *testing.T) {
 	dials := 0
 	b := brief(3, &dials, closed(3*secondNS))
@@ -193,8 +193,8 @@ func TestUngrantedSessionsAreNotSent(t *testing.T) {
 	}
 }
 
-// What connects after an election connects to the new leader, and what was
-// under way ends where it is.
+// After a leader change new connections go to the new leader, and operations in flight end on
+// their old connections.
 func TestBriefConnectionsFollowTheTarget(t *testing.T) {
 	dials := 0
 	b := brief(6, &dials, closed(3*secondNS))

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// What could not be sent because a connection was refused says so.
+// The error text of operations that were not sent has the reason why the connection was refused.
 func TestNotSentTellsWhyNobodyTookIt(t *testing.T) {
 	settle.Unraced(t)
 	const text = "no connection took it before its timeout or the window's end"
@@ -46,7 +46,7 @@ func TestNotSentTellsWhyNobodyTookIt(t *testing.T) {
 // mixed is a Source of puts and gets.
 type mixed struct {
 	puts
-	share float64 // of puts; 1 for nothing else
+	share float64 // of puts; 1: only puts
 }
 
 func (m *mixed) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
@@ -63,14 +63,14 @@ func (m *mixed) Shares(measure.Phase) []Share {
 	return []Share{{Kind: kv.Put, Of: m.share}, {Kind: kv.Get, Consistency: kv.Local, Of: 1 - m.share}}
 }
 
-// held is the seconds that a loop hands over.
+// held collects the seconds that a loop hands over.
 type held struct {
 	*Loop
 	seconds []*measure.Second
 }
 
-// behind is loop i of n in the given phases, whose schedule is at operation
-// first of the first phase, and whose clock is in the last.
+// behind returns loop i of n, whose schedule is at operation first of the first phase, and whose
+// clock is in the last phase.
 func behind(source Source, i, n, places int, first uint64, phases ...Phase) *held {
 	h := &held{}
 	l := New(Config{
@@ -95,7 +95,7 @@ func behind(source Source, i, n, places int, first uint64, phases ...Phase) *hel
 	return h
 }
 
-// oneByOne is what abandonSchedule does with one operation at a time.
+// oneByOne counts the same operations as abandonSchedule, one at a time.
 func oneByOne(l *held, at int64) {
 	for l.sched.due < at {
 		kind, level := l.cfg.Source.Kind(l.clock.phases[l.sched.phase].Kind, l.sched.n)
@@ -107,8 +107,8 @@ func oneByOne(l *held, at int64) {
 	}
 }
 
-// What was due and not taken up is counted in bulk as it would be one by one:
-// in every second, of every kind, in every step of the histogram.
+// abandonSchedule counts operations in bulk, with the same result as one by one: in every
+// second, of every kind, in every step of the histogram.
 func TestAbandonedInBulkIsAsOneByOne(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -170,7 +170,7 @@ func TestAbandonedInBulkIsAsOneByOne(t *testing.T) {
 	}
 }
 
-// backlogOneByOne is backlog, one operation at a time, of the cursor's phase.
+// backlogOneByOne counts the operations of backlog one at a time.
 func backlogOneByOne(l *held, at int64) (count uint64) {
 	for phase := l.sched.phase; l.sched.due < at && l.sched.phase == phase; l.sched.step() {
 		count++
@@ -178,7 +178,7 @@ func backlogOneByOne(l *held, at int64) (count uint64) {
 	return count
 }
 
-// However much is due, it ends at once, and none is forgotten.
+// The time to count a backlog does not depend on its size, and no operation is lost.
 func TestAnyBacklogIsANumber(t *testing.T) {
 	settle.Unraced(t)
 	const length = 20 * secondNS
@@ -209,8 +209,8 @@ func TestAnyBacklogIsANumber(t *testing.T) {
 	}
 }
 
-// A load far above what a store takes closes its window in time, and what is
-// in flight then is not held back by the books.
+// A load far beyond the store's capacity closes its window in time, and counting the backlog does
+// not delay the operations in flight.
 func TestOverloadEndsInTime(t *testing.T) {
 	b := newBench(2, 0, warm(open(1e9, secondNS)), open(1e9, 2*secondNS))
 	b.cfg.MaxInFlight = 100
@@ -227,7 +227,7 @@ func TestOverloadEndsInTime(t *testing.T) {
 	}
 }
 
-// countedShares counts how often it is asked for its shares.
+// countedShares counts the calls of Shares.
 type countedShares struct {
 	mixed
 	asked int
@@ -238,7 +238,7 @@ func (c *countedShares) Shares(p measure.Phase) []Share {
 	return c.mixed.Shares(p)
 }
 
-// A source may count millions of operations to say its shares: it is asked once.
+// The loop calls Shares only once, because a source may have to count millions of operations.
 func TestSharesAreAskedForOnce(t *testing.T) {
 	const rate, length = 1000, 5 * secondNS
 	source := &countedShares{mixed: mixed{share: 0.3}}

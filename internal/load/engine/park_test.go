@@ -10,11 +10,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// parkingSim is a simulated world in which a loop can park.
+// parkingSim is a sim that supports parking.
 type parkingSim struct {
 	*sim
 	parks  int
-	late   int64 // how much later than asked it wakes
+	late   int64 // how much later than requested Park returns
 	asleep func(until int64)
 }
 
@@ -34,13 +34,12 @@ func (p *parkingSim) Park(until int64) {
 	p.now = max(p.now, until) + p.late
 }
 
-// A loop parks while nothing is in flight and nothing is due for a while, and sends
-// what is due in time all the same; how late it wakes is a pause only where that was
-// too late for an operation.
+// A loop parks while no operation is in flight and none is due soon, and still sends each
+// operation in time. A late return of Park is a pause only if it makes an operation late.
 func TestLoopsPark(t *testing.T) {
 	for _, c := range []struct {
 		name         string
-		every, takes int64 // between operations, and one's time
+		every, takes int64 // interval of operations, and the time that one takes
 		late         int64
 		parks, pause bool
 	}{
@@ -67,7 +66,7 @@ func TestLoopsPark(t *testing.T) {
 					if until-s.now < leastPark-parkMargin || until-s.now > longestPark {
 						t.Errorf("it parks for %d ms", (until-s.now)/millisecond)
 					}
-					if s.now >= 2*secondNS { // of the load; before, it waits for its beginning
+					if s.now >= 2*secondNS { // during the load; earlier it waits for the start
 						parks++
 					}
 				}
@@ -92,8 +91,7 @@ func TestLoopsPark(t *testing.T) {
 	}
 }
 
-// A connection that ends is noticed by a loop that parks, and made again before
-// anything is due.
+// A parked loop notices that a connection was closed, and reconnects before an operation is due.
 func TestParkedLoopsNoticeWhatHappens(t *testing.T) {
 	b := newBench(1, 0, Phase{Kind: measure.Measured, Duration: 2 * secondNS, Pacer: pace.NewConstant(2)})
 	b.poller = func(s *sim) poll.Poller {

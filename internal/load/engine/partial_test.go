@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// A write that a connection takes in part sends those operations alone whose
-// bytes it took: the others' service time begins when theirs are.
+// A partial write sends only the operations whose bytes the connection accepted. The service time
+// of the others begins when their bytes are accepted.
 func TestPartialWriteSendsWhatItWrote(t *testing.T) {
 	b := newBench(1, 10, closed(secondNS))
 	b.most = 5 * requestLen
@@ -37,8 +37,8 @@ func (g *gets) Shares(measure.Phase) []Share {
 	return []Share{{Kind: kv.Get, Consistency: kv.Local, Of: 1}}
 }
 
-// What was never written is of the kind that it would have been, in a closed
-// loop and in an open one.
+// Operations that were never written are counted with the kind that they would have had, in closed
+// and in open loops.
 func TestNotSentHasItsKind(t *testing.T) {
 	for name, phase := range map[string]Phase{"closed": closed(6 * secondNS), "open": open(100, 6*secondNS)} {
 		for _, brief := range []bool{false, true} {

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// placedSource has each operation belong to the connection of its number, and keeps
-// which connection it was made for.
+// placedSource assigns each operation to the connection with its number modulo conns, and checks
+// the connection in Fill.
 type placedSource struct {
 	Source
 	ReactiveBase
@@ -26,8 +26,8 @@ func (s *placedSource) Fill(phase measure.Phase, n uint64, client uint32, op *st
 	return s.Source.Fill(phase, n, client, op)
 }
 
-// An operation is sent on the connection that it belongs to, and waits for that one
-// alone: one that is slow holds nobody else back.
+// An operation is sent on its own connection and waits only for that: a slow connection does not
+// delay operations of other connections.
 func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 	b := newBench(4, 0, open(1000, 2*secondNS))
 	b.room = 1
@@ -35,7 +35,7 @@ func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 	b.cfg.Source = src
 	b.serve = func(s *sim, conn int, request []byte) {
 		took := int64(millisecond)
-		if conn == 1 { // takes 250 a second, and can do 200
+		if conn == 1 { // gets 250 a second, and can do 200
 			took = 5 * millisecond
 		}
 		s.reply(conn, took, reply(request, kv.OK))
@@ -44,8 +44,8 @@ func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 	if src.wrong > 0 {
 		t.Errorf("%d operations were made for another connection", src.wrong)
 	}
-	// Those of the slow connection have to wait, but for the first, and what waits when
-	// the window closes is sent afterwards.
+	// All operations of the slow connection except the first must wait. Those that wait when the
+	// window closes are sent afterwards.
 	near(t, "operations that waited", float64(b.res.NoRoom), 499, 0.002)
 	if b.totals.Succeeded() != b.totals.Due || b.totals.Due != 2000 {
 		t.Errorf("of %d operations %d succeeded", b.totals.Due, b.totals.Succeeded())
@@ -58,7 +58,7 @@ func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 	}
 }
 
-// One whose connection is lost waits for the next at the same place.
+// An operation whose connection is lost waits for the next connection of the same place.
 func TestPlacedOperationsWaitForTheirConnection(t *testing.T) {
 	b := newBench(3, 0, open(300, 3*secondNS))
 	src := &placedSource{Source: b.cfg.Source, conns: 3}

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// crowd is a closed loop of many clients on one connection that takes so many operations
-// at once, of a server that takes so long for each.
+// crowd returns a closed loop of clients on one connection, which takes room operations at a time.
+// The server takes each nanoseconds for an operation.
 func crowd(clients, room int, each int64, length int64) *bench {
 	b := newBench(1, clients, closed(length))
 	b.room = room
@@ -16,8 +16,8 @@ func crowd(clients, room int, each int64, length int64) *bench {
 	return b
 }
 
-// The clients that no connection had taken when the window closed invent no errors, and
-// what the others waited is in their response times.
+// Operations that no connection had taken when the window closed are not errors. The waiting of the
+// others is part of their response times.
 func TestCrowdedConnectionInventsNoErrors(t *testing.T) {
 	settle.Unraced(t)
 	b := crowd(1000, 100, 6*millisecond, 2*secondNS).run(t)
@@ -29,8 +29,8 @@ func TestCrowdedConnectionInventsNoErrors(t *testing.T) {
 	near(t, "the mean response time", all.Response.Mean(), 60.2e6, 0.05)
 }
 
-// However long an operation waits for others on its connection, its timeout begins when it
-// is written.
+// The timeout of an operation begins when it is written, however long it waits for others on its
+// connection.
 func TestWaitingForOthersIsNoTimeout(t *testing.T) {
 	settle.Unraced(t)
 	for _, room := range []int{1, 3} { // HTTP/1.1, and a few streams
@@ -43,19 +43,19 @@ func TestWaitingForOthersIsNoTimeout(t *testing.T) {
 	}
 }
 
-// A server that lowers its limit in mid-run, to nothing for a while, that stands still, or
-// whose connection is cut, fails what it had, and nothing that it never got. Who is
-// without a connection, or with one that takes nothing, for a whole timeout has failed.
+// If the server lowers its limit (even to 0 for a while), stalls, or cuts the connection, only
+// operations that it had received fail. An operation fails as not sent if for a whole timeout its
+// connection was down or took nothing.
 func TestWhatWasNeverWrittenDidNotFail(t *testing.T) {
 	settle.Unraced(t)
 	const timeout = secondNS
 	for _, c := range []struct {
 		name    string
-		fault   func(b *bench)       // at 3 s, a second into the window
-		refused int64                // until when dialling fails
-		lost    uint64               // that the server had
-		notSent func(n uint64) bool  // of 100 clients
-		heal    func(b *bench) int64 // at a time
+		fault   func(b *bench)       // applied at 3 s, one second into the window
+		refused int64                // dials fail until then
+		lost    uint64               // operations that the server had received
+		notSent func(n uint64) bool  // whether the count is plausible for 100 clients
+		heal    func(b *bench) int64 // applied half a second after the fault
 	}{
 		{name: "the limit is lowered", fault: func(b *bench) { b.codecs[0].room = 2 }},
 		{name: "nothing is taken for half a timeout", fault: func(b *bench) { b.codecs[0].room = 0 },
@@ -85,7 +85,7 @@ func TestWhatWasNeverWrittenDidNotFail(t *testing.T) {
 						s.after(500*millisecond, func() {
 							healed = true
 							c.heal(b)
-							s.reply(0, s.wire, reply(make([]byte, requestLen), kv.OK)) // of nothing: the codec looks again
+							s.reply(0, s.wire, reply(make([]byte, requestLen), kv.OK)) // a reply to nothing, so that the loop checks the codec's room
 						})
 					}
 				}
@@ -108,15 +108,15 @@ func TestWhatWasNeverWrittenDidNotFail(t *testing.T) {
 	}
 }
 
-// What was encoded on a connection that ended before any of it was written goes to the
-// next one.
+// An operation that was encoded on a connection that closed before any of it was written goes to the
+// next connection.
 func TestUnwrittenGoesToTheNextConnection(t *testing.T) {
 	b := newBench(1, 20, closed(3*secondNS))
 	cut := false
 	b.written = func(s *sim, conn int) {
 		if s.now >= 3e9 && !cut {
 			cut = true
-			s.conns[conn].open = false // this write fails
+			s.conns[conn].open = false // makes this write fail
 		}
 	}
 	b.run(t)
@@ -128,8 +128,7 @@ func TestUnwrittenGoesToTheNextConnection(t *testing.T) {
 	}
 }
 
-// A server that ends each connection before it answers anything keeps nothing waiting for
-// ever.
+// If a server closes each connection before it replies, waiting operations still time out.
 func TestUnprovenConnectionsTimeOut(t *testing.T) {
 	b := crowd(100, 10, 20*millisecond, 6*secondNS)
 	b.cfg.Timeout = secondNS

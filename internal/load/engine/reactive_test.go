@@ -10,12 +10,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// prompting is a Source each of whose operations prompts another when it is answered, up
-// to three behind each of the schedule, the last of them with a delay.
+// prompting is a Source in which each reply prompts another operation, up to three after each
+// operation of the schedule. The last one has a delay.
 type prompting struct {
 	puts
 	ReactiveBase
-	due  []int64 // of what is prompted and not taken up, ascending
+	due  []int64 // of prompted operations that have not started
 	of   []uint64
 	made uint64
 	now  int64
@@ -71,8 +71,8 @@ func (p *prompting) NextPrompt() int64 {
 	return first
 }
 
-// What answers make due is sent, at once or when it is due, and counted, that of the
-// schedule's last operations behind the window, too.
+// Prompted operations are sent at once or when they are due, and counted, including those that
+// follow the schedule's last operations after the window.
 func TestAnswersPromptOperations(t *testing.T) {
 	b := newBench(2, 0, open(1000, secondNS))
 	src := &prompting{}
@@ -89,7 +89,7 @@ func TestAnswersPromptOperations(t *testing.T) {
 	}
 }
 
-// A load that is stopped prompts nothing any more.
+// A stopped load prompts no more operations.
 func TestNothingIsPromptedWhenStopped(t *testing.T) {
 	b := newBench(2, 0, open(1000, 100*secondNS))
 	src := &prompting{}
@@ -107,12 +107,12 @@ func TestNothingIsPromptedWhenStopped(t *testing.T) {
 	}
 }
 
-// insisting prompts an operation behind each that fails, for ever, as a source does whose
-// store does not come back, and awaits what comes for a while.
+// insisting prompts another operation after each failure, for ever, like an application whose
+// store never recovers. It awaits events for a limited time.
 type insisting struct {
 	prompting
 	again, till int64
-	lost        map[int]int // by place: how often it was lost
+	lost        map[int]int // by place: number of losses
 }
 
 func (s *insisting) Failed(n uint64) {
@@ -129,7 +129,7 @@ func (s *insisting) Awaits(now int64) bool {
 
 func (s *insisting) Lost(place int) { s.lost[place]++ }
 
-// A load whose store does not come back ends when its source awaits nothing more.
+// A load whose store never recovers ends when its source awaits nothing more.
 func TestADrainEndsWithoutAStore(t *testing.T) {
 	b := newBench(2, 0, open(1000, secondNS))
 	src := &insisting{again: 3 * secondNS, lost: map[int]int{}}
@@ -148,8 +148,8 @@ func TestADrainEndsWithoutAStore(t *testing.T) {
 	}
 }
 
-// A source that observes sessions is told once of each connection that was replaced, and of each that
-// another took the place of, whether anything was open on it or not.
+// Lost is called once for each connection that was replaced and for each that a move replaced,
+// whether or not operations were open on it.
 func TestLostConnectionsAreReported(t *testing.T) {
 	for name, mute := range map[string]bool{"with nothing open": false, "with something open": true} {
 		m := newMovingBench(3, 0, open(30, 4*secondNS))
@@ -176,7 +176,7 @@ func TestLostConnectionsAreReported(t *testing.T) {
 	}
 }
 
-// muteCodec hears nothing any more from a time on.
+// muteCodec reports a mute connection at and after the time from.
 type muteCodec struct {
 	*simCodec
 	from, now int64
@@ -199,7 +199,7 @@ func (c *muteCodec) Mute() error {
 
 var errMuted = errors.New("nothing has come")
 
-// A connection that its codec gives up is lost with what is open on it, and made again.
+// When a codec gives up its connection, the operations on it fail and the loop reconnects.
 func TestAMuteConnectionIsLost(t *testing.T) {
 	b := newBench(2, 0, open(1000, 2*secondNS))
 	src := &insisting{lost: map[int]int{}}

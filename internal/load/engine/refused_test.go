@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// refuses answers at once that it will not, from one time to another, and else
-// after a millisecond.
+// refuses refuses requests at once between from and to, and replies after a millisecond at any
+// other time.
 func refuses(from, to int64) func(s *sim, conn int, request []byte) {
 	return func(s *sim, conn int, request []byte) {
 		if s.now >= from && s.now < to {
@@ -22,8 +22,8 @@ func refuses(from, to int64) func(s *sim, conn int, request []byte) {
 	}
 }
 
-// A store that refuses for a second in ten has a tenth of errors: a client that
-// is refused in 20 µs does not ask again until it would have had its answer.
+// A store that refuses for one second in ten has a tenth of errors: a client that is refused within
+// 20 µs rests for as long as a reply would have taken.
 func TestRefusedClientsRest(t *testing.T) {
 	settle.Unraced(t)
 	b := newBench(4, 20, warm(closed(secondNS)), closed(10*secondNS))
@@ -37,7 +37,7 @@ func TestRefusedClientsRest(t *testing.T) {
 		t.Errorf("outcomes %v", b.totals.Outcomes)
 	}
 	mean := b.totals.Whole().Response.Mean()
-	near(t, "mean response time", mean, 1.02e6, 0.001) // the rest is not in it
+	near(t, "mean response time", mean, 1.02e6, 0.001) // without the rests
 	for _, s := range b.each {
 		rests := s.Index == 4 && s.Phase == measure.Measured
 		if (s.Resting > 0) != rests {
@@ -46,8 +46,8 @@ func TestRefusedClientsRest(t *testing.T) {
 	}
 }
 
-// A client whose rest has ended has an operation, also while the loop is late to
-// see it: no time of a client is counted twice.
+// After its rest a client has an operation, even if the loop wakes late: no time of a client counts
+// twice.
 func TestNoTimeIsRestAndOperation(t *testing.T) {
 	b := newBench(1, 1, warm(closed(secondNS)), closed(5*secondNS))
 	n := 0
@@ -72,7 +72,7 @@ func TestNoTimeIsRestAndOperation(t *testing.T) {
 	near(t, "the same by the counts", (b.res.InFlightArea+b.res.RestingArea)/window, 1, 0.001)
 }
 
-// Where nothing succeeded yet, a client asks a hundred times a second.
+// If no operation has succeeded yet, a client tries a hundred times a second.
 func TestRefusedFromTheBeginning(t *testing.T) {
 	b := newBench(1, 10, closed(10*secondNS))
 	b.serve = refuses(0, 100e9)
@@ -80,7 +80,7 @@ func TestRefusedFromTheBeginning(t *testing.T) {
 	near(t, "operations of 10 clients", float64(b.totals.Due), 10*1000, 0.01)
 }
 
-// A total is done however often a client is refused.
+// A total completes however often clients are refused.
 func TestATotalIsDoneInSpiteOfRests(t *testing.T) {
 	p := closed(0)
 	p.Total = 1000

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// movingBench is a bench whose load moves from "server" to "new" at a time, and
-// whose "server" answers nothing from another time on.
+// movingBench is a bench whose load moves from "server" to "new" at moveAt. "server" stops replying
+// at muteAt.
 type movingBench struct {
 	*bench
 	moveAt, muteAt int64
@@ -88,8 +88,8 @@ func TestRetargetMovesConnections(t *testing.T) {
 	}
 }
 
-// What was made in the session of a connection that has ended since its place moved may be
-// gone: nobody keeps that session alive.
+// Keys that were created in the session of a moved connection may end after that connection has
+// closed: nothing keeps the session alive.
 func TestKeysOfAMovedConnectionMayEnd(t *testing.T) {
 	m, h := newMovingBench(1, 1, closed(3*secondNS)), &ends{}
 	m.cfg.Source, m.cfg.History, m.moveAt = &nodes{}, h, 3e9
@@ -99,8 +99,8 @@ func TestKeysOfAMovedConnectionMayEnd(t *testing.T) {
 	}
 }
 
-// A member that hangs keeps nothing of an open loop but what it owes already:
-// what becomes due after the move is served at once, whatever the timeout.
+// A member that hangs delays only the operations that it has already received: operations that are
+// due after the move complete at once, whatever the timeout is.
 func TestMovingAwayFromAMuteMember(t *testing.T) {
 	m := newMovingBench(3, 0, open(1000, 20*secondNS))
 	m.muteAt, m.moveAt = 3e9, 3.5e9
@@ -117,10 +117,8 @@ func TestMovingAwayFromAMuteMember(t *testing.T) {
 	}
 }
 
-// In a closed loop each client that the mute member holds is counted, and for
-// how long.
-// What a mute member owes is not in the way of the load at the next one, even if
-// it is all that may be in flight.
+// Operations at a mute member do not block the load at the next one, even if they are as many as may
+// be in flight.
 func TestWhatIsOwedDoesNotCountToTheLimit(t *testing.T) {
 	m := newMovingBench(3, 0, open(1000, 8*secondNS))
 	m.cfg.MaxInFlight = 50
@@ -134,6 +132,7 @@ func TestWhatIsOwedDoesNotCountToTheLimit(t *testing.T) {
 	}
 }
 
+// In a closed loop the clients that a mute member blocks are counted, with the longest time.
 func TestAMuteMemberHoldsClients(t *testing.T) {
 	m := newMovingBench(3, 9, closed(20*secondNS))
 	m.muteAt, m.moveAt = 3e9, 3.5e9
@@ -147,8 +146,7 @@ func TestAMuteMemberHoldsClients(t *testing.T) {
 	}
 }
 
-// A dial that hangs does not keep a place: it is given up, and the next does
-// not wait for what the last one's failures had earned.
+// A move cancels a dial that hangs, and the next dial does not wait for the backoff of the last one.
 func TestMovingGivesUpADialThatHangs(t *testing.T) {
 	m := newMovingBench(1, 0, open(1000, 10*secondNS))
 	m.moveAt = 6e9
@@ -175,8 +173,7 @@ func TestMovingGivesUpADialThatHangs(t *testing.T) {
 	}
 }
 
-// An operation belongs to the epoch in which it was sent, where its answer
-// names no term.
+// An operation belongs to the term in which it was sent, if its reply names none.
 func TestTimeoutsBelongToTheEpochInWhichTheyWereSent(t *testing.T) {
 	m := newMovingBench(1, 0, open(100, 5*secondNS))
 	m.cfg.Timeout = 3 * secondNS
@@ -193,8 +190,7 @@ func TestTimeoutsBelongToTheEpochInWhichTheyWereSent(t *testing.T) {
 	}
 }
 
-// Watchers go with their place: each is created once more, and no event comes
-// twice.
+// Watchers move with their place: each is created once more, and no event arrives twice.
 func TestWatchersMoveWithTheirPlace(t *testing.T) {
 	w := newWatchBench(t, 1, 3, open(1000, 2*secondNS))
 	collector := measure.NewCollector(1)
@@ -218,8 +214,7 @@ func TestWatchersMoveWithTheirPlace(t *testing.T) {
 	}
 }
 
-// What happened to the connections is told by endpoint: those that broke, and
-// those from which the load moved.
+// The changes of connections are recorded by endpoint: those that were lost, and those that moved.
 func TestLinksAreTold(t *testing.T) {
 	m := newMovingBench(3, 9, closed(5*secondNS))
 	m.moveAt = 5e9

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
-// counter is a Scheduled that tests set.
+// counter is a Scheduled with a value set by the test.
 type counter struct {
 	poll.Poller
 	is    int64
@@ -19,8 +19,8 @@ func (c *counter) RunDelay() (int64, bool) {
 	return c.is, !c.gone
 }
 
-// A turn can have waited for no longer than was counted since the reading before it,
-// whenever in the turn somebody asks, and what one turn waited no other did.
+// The wait of a turn is at most the increase of the counter since the reading before the turn,
+// whenever in the turn it is requested. No wait counts in two turns.
 func TestRunWaitsAreOfOneTurn(t *testing.T) {
 	c := &counter{is: 7 * secondNS}
 	w := &runWaits{}
@@ -40,15 +40,15 @@ func TestRunWaitsAreOfOneTurn(t *testing.T) {
 	turn(millisecond, 300_000)
 	ask(300_000)
 	c.is += 100_000 // within the turn
-	ask(300_000)    // it was read already
+	ask(300_000)    // it was already read in this turn
 	turn(millisecond, 0)
 	ask(100_000)
 	turn(millisecond, 0)
 	ask(0)
-	turn(millisecond, 200_000) // nobody asks
+	turn(millisecond, 200_000) // not read
 	turn(millisecond, 50_000)
 	ask(250_000)
-	for range 10 { // nobody asks for longer than the counter goes unread
+	for range 10 { // not read for longer than runWaitEvery
 		turn(millisecond, 10_000)
 	}
 	turn(400*millisecond, 0) // stopped
@@ -63,7 +63,7 @@ func TestRunWaitsAreOfOneTurn(t *testing.T) {
 	ask(0)
 	c.gone = false
 	turn(secondNS, secondNS)
-	ask(0) // it is not asked again
+	ask(0) // it does not read the counter again
 	w.end()
 	if w.begin(&sim{}, now); w.now(now) != 0 {
 		t.Error("a poller without a counter waited")

@@ -11,28 +11,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// sim is a Poller with a clock of its own: waiting takes no time, and the
-// servers at the other ends are functions.
+// sim is a Poller with its own clock: waiting takes no time. Functions play the servers.
 type sim struct {
 	now    int64
 	conns  []simConn
 	events simEvents
 	seq    int
-	// serve is called for each request when it arrives. It answers with reply.
+	// serve is called when a request arrives. It calls reply to respond.
 	serve func(s *sim, conn int, request []byte)
-	// dial says how a dial ends; nil always connects.
+	// dial returns the result of a dial; nil: every dial succeeds.
 	dial func(s *sim, conn int, endpoint string) error
-	// wire is how long a message travels one way.
+	// wire is the time that a message takes in one direction, in nanoseconds.
 	wire int64
-	// lag is added to a wake-up, as a busy machine does.
+	// lag returns a delay that is added to a wake-up, as on a busy machine.
 	lag func(now int64) int64
-	at  func(s *sim) // runs at each wait
-	// together has what happened until now seen at one wait, as a system has it;
-	// else each event is seen alone.
+	at  func(s *sim) // called at each wait
+	// together makes one wait return everything that has happened until now, as an operating
+	// system does. Otherwise a wait returns each event separately.
 	together bool
-	written  func(s *sim, conn int) // runs at each write
-	// most is how many bytes a connection takes at once, and again after 1 ms;
-	// 0 for all.
+	written  func(s *sim, conn int) // called at each write
+	// most is the number of bytes that a connection accepts at once, and again after 1 ms;
+	// 0: no limit.
 	most int
 }
 
@@ -41,8 +40,8 @@ type simConn struct {
 	gen     int
 	in      []byte
 	ended   error
-	stuck   bool // takes nothing
-	denied  bool // Write was refused since
+	stuck   bool // accepts no bytes
+	denied  bool // has refused a Write since Writable
 	dialed  bool
 	dialErr error
 }
@@ -75,13 +74,13 @@ func newSim(conns int) *sim {
 	return &sim{conns: make([]simConn, conns), wire: 10_000, now: 1_000_000_000}
 }
 
-// after runs do in d nanoseconds.
+// after calls do after d nanoseconds.
 func (s *sim) after(d int64, do func()) {
 	s.seq++
 	heap.Push(&s.events, simEvent{at: s.now + d, seq: s.seq, do: do})
 }
 
-// reply sends bytes back in d nanoseconds.
+// reply delivers bytes to the loop after d nanoseconds.
 func (s *sim) reply(conn int, d int64, b []byte) {
 	gen := s.conns[conn].gen
 	s.after(d, func() {
@@ -91,7 +90,7 @@ func (s *sim) reply(conn int, d int64, b []byte) {
 	})
 }
 
-// cut ends the connection from the server's side.
+// cut closes the connection on the server's side.
 func (s *sim) cut(conn int) { s.conns[conn].ended = io.EOF }
 
 func (s *sim) Now() int64  { return s.now }
@@ -124,6 +123,7 @@ func (s *sim) Wait(until int64, ready []poll.Ready) []poll.Ready {
 	}
 }
 
+// scan appends the connections that are ready.
 func (s *sim) scan(ready []poll.Ready) []poll.Ready {
 	for i := range s.conns {
 		c := &s.conns[i]
@@ -214,38 +214,40 @@ func (s *sim) Close(conn int) {
 	s.conns[conn] = simConn{gen: s.conns[conn].gen + 1}
 }
 
-// The simulated protocol: a request is a tag, a reply a tag and an outcome.
+// In the simulated protocol a request is a tag and a kind, and a reply a tag and an outcome.
 const (
 	requestLen = 5
 	replyLen   = 5
 )
 
+// reply returns the reply to a request.
 func reply(request []byte, o kv.Outcome) []byte {
 	return append(append([]byte(nil), request[:4]...), byte(o))
 }
 
 var errRefused = errors.New("connection refused")
 
-// errHangs is of a dial that never ends.
+// errHangs makes a dial never end.
 var errHangs = errors.New("no answer")
 
-// simCodec speaks it.
+// simCodec is the codec of the simulated protocol.
 type simCodec struct {
 	out      []byte
 	openTags map[uint32]bool
 	room     int
-	noCancel bool // Cancel leaves the place taken, as HTTP/1.1 must
+	noCancel bool // a cancelled operation still awaits its reply, as in HTTP/1.1
 	given    map[uint32]bool
-	left     int // requests until Draining; 0 never
-	// submitted sees each operation; notify makes the event of a number that
-	// came with notifyMark.
+	left     int // number of requests until Draining; 0: no limit
+	// submitted is called with each operation. notify returns the watch event with the number
+	// in a message with notifyMark.
 	submitted func(*store.Op)
 	notify    func(number uint32) store.Event
 }
 
-// notifyMark stands for the outcome in what the server sends unasked.
+// notifyMark replaces the outcome in a message that carries a watch event.
 const notifyMark = 255
 
+// event returns the message of a watch event.
 func event(number uint32) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, number), notifyMark)
 }

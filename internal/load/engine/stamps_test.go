@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// laborious is a Source that takes its time for each operation.
+// laborious is a Source that takes time for each operation.
 type laborious struct {
 	*puts
 	sim  *sim
@@ -20,8 +20,8 @@ func (l *laborious) Fill(phase measure.Phase, n uint64, client uint32, op *store
 	return l.puts.Fill(phase, n, client, op)
 }
 
-// Answers that arrive together are stamped before any of them is acted on: the
-// work on a hundred others is in no operation's time.
+// Replies that arrive together get their times before any of them is processed: the processing of a
+// hundred others is not part of an operation's time.
 func TestAnswersAreStampedBeforeTheyAreActedOn(t *testing.T) {
 	const every = 10 * millisecond
 	b := newBench(100, 100, closed(secondNS))

@@ -6,11 +6,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Where each connection takes one operation, as in HTTP/1.1, and all are
-// occupied, what is due waits for a connection, and not for the generator.
+// If each connection takes one operation at a time, as in HTTP/1.1, and all are busy, due operations
+// wait for a connection, and that is not the generator's lateness.
 func TestWaitingForAConnectionIsNotTheGenerators(t *testing.T) {
 	b := newBench(2, 0, warm(open(1000, secondNS)), open(1000, 4*secondNS))
-	b.room = 1 // 2.5 ms each: 800/s of the 1000
+	b.room = 1 // 2.5 ms each: 800/s of the 1000/s
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 2_490_000, reply(request, kv.OK)) }
 	b.run(t)
 	d := &b.totals.Disturbed
@@ -27,7 +27,7 @@ func TestWaitingForAConnectionIsNotTheGenerators(t *testing.T) {
 	}
 }
 
-// A pause of the generator is its own, also where a connection is waited for.
+// A pause of the generator is its own lateness, even for operations that wait for a connection.
 func TestAPauseIsTheGenerators(t *testing.T) {
 	b := newBench(4, 0, open(1000, 3*secondNS))
 	paused := false
@@ -44,14 +44,14 @@ func TestAPauseIsTheGenerators(t *testing.T) {
 		t.Errorf("%d waited for a connection", b.res.NoRoom)
 	}
 	near(t, "the sum of pauses", float64(b.res.Paused), 100e6, 0.03)
-	// A hundred of three thousand were due in it, or had their answers there.
+	// 100 of 3000 operations were due in the pause or got their replies in it.
 	if late := d.Sampled.ValueAtQuantile(98); late < 20*millisecond {
 		t.Errorf("p98 of the sample is %d ns", late)
 	}
 	near(t, "what the time would have been", float64(d.Undisturbed.ValueAtQuantile(99)), 1.02e6, 0.05)
 }
 
-// The limit of operations in flight is waited for likewise.
+// Waiting for the limit of operations in flight is not the generator's lateness, either.
 func TestWaitingForTheLimitIsNotTheGenerators(t *testing.T) {
 	b := newBench(2, 0, open(1000, 2*secondNS))
 	b.cfg.MaxInFlight = 7
@@ -63,9 +63,8 @@ func TestWaitingForTheLimitIsNotTheGenerators(t *testing.T) {
 	}
 }
 
-// The sample is of all operations due in the window, also of those that are
-// answered after it: a store that stands still until then would else be judged by
-// the times of those that it answered before.
+// The sample includes all operations due in the window, even those that complete after it. Otherwise
+// a store that stalls until then would be judged by the times before the stall.
 func TestTheSampleHasWhatIsAnsweredAfterTheWindow(t *testing.T) {
 	const stall, begin = 4 * secondNS, 2_500_000_000
 	b := newBench(2, 0, open(400, 3*secondNS))

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// placed is a Source whose operations each need the one before, and every third of
-// which has a connection of its own.
+// placed is a Source whose every tenth operation needs the one before, and whose every third
+// operation has its own connection.
 type placed struct {
 	puts
 	ReactiveBase
@@ -45,8 +45,8 @@ func (p *placed) Place(n uint64) int {
 	return int(n/3) % 2
 }
 
-// TestEachOperationOfARecordingIsSent offers five times as much as connections with one
-// operation each can carry: all wait for one, or for their own, and none is left.
+// The recording offers five times the load that connections with one operation at a time can carry.
+// All operations wait for a connection, and all are sent.
 func TestEachOperationOfARecordingIsSent(t *testing.T) {
 	const operations = 5000
 	var at []int64
@@ -80,7 +80,7 @@ func TestEachOperationOfARecordingIsSent(t *testing.T) {
 	}
 }
 
-// chained is a Source whose operations each need the one before.
+// chained is a Source in which each operation needs the one before.
 type chained struct {
 	puts
 	ReactiveBase
@@ -104,8 +104,7 @@ func (c *chained) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 func (c *chained) Ready(n uint64) bool { return n == 0 || c.over[n-1] }
 func (c *chained) Failed(n uint64)     { c.over[n] = true }
 
-// TestADependentWaits has each operation due before the one that it needs is answered, and
-// some of those fail.
+// Each operation is due before the one that it depends on has its reply, and some of those fail.
 func TestADependentWaits(t *testing.T) {
 	const operations = 1000
 	b := newBench(3, 0, open(1000, secondNS))
@@ -128,8 +127,7 @@ func TestADependentWaits(t *testing.T) {
 	}
 }
 
-// sessions is a Source whose operations belong to connections, and of which every tenth
-// needs the one before.
+// sessions is a Source whose operations belong to connections. Every tenth needs the one before.
 type sessions struct {
 	chained
 	ended []int
@@ -147,8 +145,7 @@ func (s *sessions) Fill(_ measure.Phase, n uint64, client uint32, op *store.Op) 
 	return n
 }
 
-// TestEachEndsOnceWhereAConnectionIsDown has one of three connections lost, and refused
-// for longer than operations wait for it.
+// One of three connections is lost, and its dials are refused for longer than the timeout.
 func TestEachEndsOnceWhereAConnectionIsDown(t *testing.T) {
 	const operations = 3000
 	b := newBench(3, 0, open(1000, 3*secondNS))
@@ -186,7 +183,7 @@ func TestEachEndsOnceWhereAConnectionIsDown(t *testing.T) {
 	if b.totals.Due != operations || sum != operations {
 		t.Errorf("%d were due, and %d ended", b.totals.Due, sum)
 	}
-	// Those of the first half second have waited for too long.
+	// The operations due in the first half of that second have timed out.
 	if n := b.totals.Outcomes[kv.NotSent]; n < 140 || n > 240 {
 		t.Errorf("%d were not sent: %v", n, b.totals.Outcomes)
 	}

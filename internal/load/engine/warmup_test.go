@@ -28,8 +28,7 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// warmsUp is a bench whose server takes from 5 ms at first to 1 ms after so
-// many nanoseconds.
+// warmsUp returns a bench whose server takes 5 ms at first, and 1 ms after colder nanoseconds.
 func warmsUp(colder int64, duration, most int64) *bench {
 	warmup := warm(closed(duration))
 	warmup.Most = most
@@ -41,8 +40,8 @@ func warmsUp(colder int64, duration, most int64) *bench {
 	return b
 }
 
-// A warm-up goes on until throughput is steady, up to its bound, and is exactly
-// as long as asked for where it is steady from the beginning.
+// A warm-up continues until throughput is steady, up to its limit. If throughput is steady from the
+// beginning it has exactly the requested length.
 func TestWarmupEndsWhenItIsSteady(t *testing.T) {
 	settle.Unraced(t)
 	for name, c := range map[string]struct {
@@ -53,7 +52,7 @@ func TestWarmupEndsWhenItIsSteady(t *testing.T) {
 		"warm already":       {1, 2 * secondNS, 10 * secondNS, 2, 2, true},
 		"warm, and longer":   {1, 5 * secondNS, 15 * secondNS, 5, 5, true},
 		"cold for 5 s":       {5 * secondNS, 2 * secondNS, 10 * secondNS, 5.5, 7.5, true},
-		"cold for longer":    {60 * secondNS, 200 * millisecond, secondNS, 0.2, 0.2, true}, // no change that is seen so soon
+		"cold for longer":    {60 * secondNS, 200 * millisecond, secondNS, 0.2, 0.2, true}, // the change is too slow to be detected so early
 		"cold up to its end": {5 * secondNS, 2 * secondNS, 4 * secondNS, 4, 4, false},
 	} {
 		b := warmsUp(c.colder, c.duration, c.most).run(t)

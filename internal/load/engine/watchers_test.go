@@ -10,21 +10,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// watchBench is a simulated server of one key with watchers on connection 0.
+// watchBench is a simulated server of one key, with watchers on connection 0.
 type watchBench struct {
 	*bench
 	space    keys.Space
 	values   *keys.Values
 	board    *watch.Board
 	sink     *watch.Sink
-	value    map[uint32][]byte // of the put with the tag
-	sent     []store.Event     // the events by their numbers
+	value    map[uint32][]byte // by tag of the put
+	sent     []store.Event     // by number of the event
 	watching map[uint32]bool   // watchers that exist
 	creates  map[uint32][]int64
-	watchers int // the connection that they are on
+	watchers int // index of their connection
 	version  int64
 	revision int64
-	// tell sends a put's event to the watchers; nil does so in 10 µs.
+	// tell, if not nil, sends a put's event to the watchers; otherwise it arrives after 10 µs.
 	tell func(w *watchBench, number uint32)
 }
 
@@ -62,7 +62,7 @@ func newWatchBench(t *testing.T, conns, watchers int, phases ...Phase) *watchBen
 	return w
 }
 
-// Fill makes puts of the one key.
+// Fill implements Source with puts of the one key.
 func (w *watchBench) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
 	key := w.space.Append(nil, 0)
 	if phase == measure.Warmup {
@@ -83,8 +83,7 @@ func (w *watchBench) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-// answer creates watchers, and applies puts: their events go out, and 1 ms
-// later their answers.
+// answer creates watchers and executes puts: it sends their events, and the replies 1 ms later.
 func (w *watchBench) answer(s *sim, conn int, request []byte) {
 	s.reply(conn, s.wire+millisecond, reply(request, kv.OK))
 	tag := uint32(request[0])<<24 | uint32(request[1])<<16 | uint32(request[2])<<8 | uint32(request[3])
@@ -114,9 +113,8 @@ func (w *watchBench) whole(t *testing.T) *measure.WatchTotals {
 
 func (w *watchBench) window() *measure.Watch { return &w.totals.Watch }
 
-// An event's times are exact: from when its put was sent, one way there and
-// one way back, before the put's own answer; from when it was due, the loop's
-// lateness more.
+// The times of an event are exact. From sent it takes one message in each direction, so it arrives
+// before the reply to its put. From due, the lateness of the loop is added.
 func TestWatchLatencyIsExact(t *testing.T) {
 	w := newWatchBench(t, 1, 3, open(100, 2*secondNS))
 	w.lag = func(int64) int64 { return 300_000 }
@@ -127,15 +125,14 @@ func TestWatchLatencyIsExact(t *testing.T) {
 	sent, due := w.window().FromSent, w.window().FromDue
 	near(t, "the mean from sent", sent.Mean(), 20_000, 0.001)
 	near(t, "the longest from sent", float64(sent.Max()), 20_000, 0.002) // the histogram's resolution
-	near(t, "the mean from due", due.Mean(), 320_000, 0.005)             // few are due when the loop is awake
+	near(t, "the mean from due", due.Mean(), 320_000, 0.005)             // the loop is rarely awake when an operation is due
 	if got := w.whole(t); got.Expected != 600 || got.Delivered != 600 || got.Lost+got.Impossible+got.Untimed != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// While the server stands still for half a second, twenty puts are in flight and
-// those behind them wait: their events' times from when they were due say so, and
-// those from when they were sent do not.
+// While the server stalls for half a second, twenty puts are in flight and the following ones wait.
+// The times of their events from due include this wait, and those from sent do not.
 func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 	w := newWatchBench(t, 1, 5, open(500, 2*secondNS))
 	w.cfg.MaxInFlight = 20
@@ -158,7 +155,7 @@ func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 	near(t, "the longest from sent", float64(sent.Max()), 0.5e9, 0.01)
 }
 
-// The window's last events come after its end: they are awaited and counted.
+// The events of the window's last writes arrive after its end. The loop awaits and counts them.
 func TestLateEventsBelongToTheWindow(t *testing.T) {
 	w := newWatchBench(t, 1, 2, open(100, secondNS))
 	w.tell = func(w *watchBench, number uint32) { w.reply(0, 3*secondNS, event(number)) }
@@ -171,7 +168,7 @@ func TestLateEventsBelongToTheWindow(t *testing.T) {
 	}
 }
 
-// A warm-up's events count for the whole, not for the window, however late.
+// Events of the warm-up's writes count in the totals and never in the window, however late they are.
 func TestWarmupEventsAreNotTheWindows(t *testing.T) {
 	w := newWatchBench(t, 1, 1, Phase{Kind: measure.Warmup, Duration: secondNS, Pacer: open(100, secondNS).Pacer}, open(50, secondNS))
 	w.tell = func(w *watchBench, number uint32) { w.reply(0, 700*millisecond, event(number)) }
@@ -184,19 +181,19 @@ func TestWarmupEventsAreNotTheWindows(t *testing.T) {
 	}
 }
 
-// Lost events are waited for, for the timeout, and then told; so are doubled
-// ones and those out of order.
+// The loop waits for lost events until the timeout and then counts them. It also counts duplicate
+// and reordered events.
 func TestWatchFaultsAreTold(t *testing.T) {
 	w := newWatchBench(t, 1, 2, open(100, secondNS))
 	w.cfg.Timeout = 2 * secondNS
 	w.tell = func(w *watchBench, number uint32) {
 		put := number / 2
 		switch {
-		case put == 99 || put == 20 && number%2 == 0: // lost: the last for both, another for one
-		case put == 30: // doubled
+		case put == 99 || put == 20 && number%2 == 0: // lost: the last put for both watchers, another for one
+		case put == 30: // duplicated
 			w.reply(0, w.wire, event(number))
 			w.reply(0, 2*w.wire, event(number))
-		case put == 40: // behind the next two
+		case put == 40: // after the next two
 			w.reply(0, 25*millisecond, event(number))
 		default:
 			w.reply(0, w.wire, event(number))
@@ -215,9 +212,8 @@ func TestWatchFaultsAreTold(t *testing.T) {
 	}
 }
 
-// A connection that ends takes its watchers along: they are created again from
-// where they were, and what was told meanwhile is lost only if the server does
-// not tell it again.
+// A lost connection ends its watchers. They are created again at the revision that they had reached,
+// and an event is lost only if the server does not send it again.
 func TestWatchersAreCreatedAgain(t *testing.T) {
 	w := newWatchBench(t, 2, 3, open(100, 2*secondNS))
 	cutAt := w.now + 2*secondNS + 5*millisecond // between two puts
@@ -242,7 +238,7 @@ func TestWatchersAreCreatedAgain(t *testing.T) {
 	}
 }
 
-// A store that refuses a watcher ends the set-up with its sentence.
+// If the store refuses a watcher, the load does not start, and the error has the store's text.
 func TestRefusedWatcherIsTold(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, secondNS))
 	w.serve = func(s *sim, conn int, request []byte) { s.reply(conn, s.wire, reply(request, kv.Denied)) }
@@ -260,7 +256,7 @@ func TestRefusedWatcherIsTold(t *testing.T) {
 	}
 }
 
-// heard counts what it is told of watchers.
+// heard is a History that counts the events of watchers.
 type heard struct {
 	HistoryBase
 	events int
@@ -270,7 +266,7 @@ func (*heard) Ended(*Completion) {}
 
 func (h *heard) Told(uint32, *store.Event, int64, int64, int64) { h.events++ }
 
-// An event costs no memory.
+// Processing a watch event does not allocate.
 func TestEventsDoNotAllocate(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, secondNS))
 	w.cfg.Hand = func(*measure.Second) {}
@@ -298,8 +294,8 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// Watchers without a loop: they are created as far as a connection has room,
-// again where a stream ended, and on the next connection where one was lost.
+// Without a loop: watchers are created while the connection has room, again when a stream ended, and
+// on the next connection after a loss.
 func TestWatchersAloneAreCreatedAgain(t *testing.T) {
 	bench := newWatchBench(t, 1, 3)
 	p := newPolicy(1, false)
@@ -361,7 +357,7 @@ func TestWatchersAloneAreCreatedAgain(t *testing.T) {
 	}
 }
 
-// A loop without watchers of its own takes part only in the end.
+// A loop without watchers does not hold a second open, and only reports that it is done.
 func TestLoopWithoutWatchersHoldsNothing(t *testing.T) {
 	p := newPolicy(1, false)
 	for _, cfg := range []*Watching{nil, {Board: newWatchBench(t, 1, 1).board}} {
@@ -379,9 +375,9 @@ func TestLoopWithoutWatchersHoldsNothing(t *testing.T) {
 	}
 }
 
-// Of a load with faults each second says when events came, how late, and which were
-// passed over: nothing comes for 700 ms, then all that was held back but two, of which
-// one comes after all.
+// In a load with faults each second records when events arrived, how late, and how many were missing.
+// Here no event arrives for 700 ms. Then the delayed ones arrive except two, and one of the two
+// arrives later.
 func TestEventsWithinASecondAreTold(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, 4*secondNS))
 	w.cfg.Fine = true
@@ -390,9 +386,9 @@ func TestEventsWithinASecondAreTold(t *testing.T) {
 		switch {
 		case number == 120:
 			return
-		case number == 125: // after all
+		case number == 125: // arrives later
 			d = 2 * secondNS
-		case number >= 100 && number < 170: // held back until 170 is written
+		case number >= 100 && number < 170: // delayed until event 170
 			d = int64(170-number) * 10 * millisecond
 		}
 		w.reply(0, d, event(number))
@@ -416,24 +412,24 @@ func TestEventsWithinASecondAreTold(t *testing.T) {
 	for _, l := range got.Late {
 		late += l.Count
 	}
-	// 100 ms and more: those of 100 to 160, but for the one that never came.
+	// At least 100 ms late: events 100 to 160, except the one that never arrived.
 	if most < 2000 || most > 2002 || passed-madeUp != 1 || late < 58 || late > 61 {
 		t.Errorf("the latest took %d ms, %d were passed over, of which %d came, and %d were late", most, passed, madeUp, late)
 	}
 }
 
-// A lease that is found gone before its time is over ended early, once.
+// A lease that is gone before its time has ended early. Its end is counted once.
 func TestEndedLeasesAreTold(t *testing.T) {
 	l, s := leases{}, &second{start: 20 * secondNS}
 	kept := store.Event{Outcome: kv.OK, Count: 10}
 	gone := store.Event{Outcome: kv.BadRequest, At: 7}
 	l.answered(1, 15*secondNS, 16*secondNS, &kept, nil)
-	l.answered(1, 20*secondNS, 20*secondNS+5*millisecond, &gone, s) // 5 s before its end
+	l.answered(1, 20*secondNS, 20*secondNS+5*millisecond, &gone, s) // 5 s before its time
 	l.answered(1, 20*secondNS, 20*secondNS+6*millisecond, &gone, s)
 	l.answered(2, 5*secondNS, 6*secondNS, &kept, nil)
-	l.answered(2, 20*secondNS, 20*secondNS+7*millisecond, &gone, s) // 5 s after it
+	l.answered(2, 20*secondNS, 20*secondNS+7*millisecond, &gone, s) // 5 s after its time
 	l.answered(3, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.TimedOut}, s)
-	l.answered(4, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.BadRequest}, s) // it does not say when
+	l.answered(4, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.BadRequest}, s) // no revision
 	if s.Fine == nil || s.Fine.Watch == nil || len(s.Fine.Watch.Leases) != 2 {
 		t.Fatalf("it is %+v", s.Fine)
 	}

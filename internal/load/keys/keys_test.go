@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The flaw: a reused buffer keeps stale bytes, so that a key space of 1,000
-// made 1,169 keys, and one-byte keys panic.
+// This guards against a flaw of other benchmarks: a reused buffer keeps stale bytes, so that a key
+// space of 1,000 has 1,169 keys, and one-byte keys panic.
 func TestKeysNeverLeaveTheKeySpace(t *testing.T) {
 	for _, c := range []struct {
 		size int
@@ -127,7 +127,7 @@ func TestZipfianFollowsItsLaw(t *testing.T) {
 	c := counts(NewZipfian(n, theta, 5), n, draws)
 	sort.Sort(sort.Reverse(sort.Float64Slice(c)))
 	total := zeta(n, theta)
-	// The first two ranks are exact in this method, the others approximate.
+	// The first two ranks are exact in this method; the others are approximate.
 	for rank, tolerance := range map[int]float64{1: 0.02, 2: 0.02, 10: 0.25, 100: 0.25} {
 		want := math.Pow(float64(rank), -theta) / total * draws
 		if got := c[rank-1]; math.Abs(got/want-1) > tolerance {
@@ -202,8 +202,8 @@ func TestJudgeFindsWhatNobodyWrote(t *testing.T) {
 	}
 }
 
-// The checksum is over key and value, so what another run wrote is known as
-// such, whatever its seed, its size, its client and its operation.
+// The checksum covers key and value, so values of other runs are recognized, whatever their seed, size,
+// client and operation.
 func TestJudgeKnowsTheValuesOfEveryRun(t *testing.T) {
 	settle.Unraced(t)
 	key := []byte("some/key")

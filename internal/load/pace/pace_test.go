@@ -41,7 +41,7 @@ func TestPoissonIsAFunctionOfSeedAndNumber(t *testing.T) {
 	for n := range want {
 		want[n] = a.Due(uint64(n))
 	}
-	for n := len(want) - 1; n >= 0; n -= 37 { // asked in another order
+	for n := len(want) - 1; n >= 0; n -= 37 { // in another order
 		if got := b.Due(uint64(n)); got != want[n] {
 			t.Fatalf("operation %d is due at %d or at %d", n, want[n], got)
 		}
@@ -51,8 +51,8 @@ func TestPoissonIsAFunctionOfSeedAndNumber(t *testing.T) {
 	}
 }
 
-// The gaps of a Poisson process have a standard deviation equal to their mean,
-// and a share of 1/e of them is longer than it.
+// The gaps of a Poisson process have a standard deviation equal to their mean, and a share of 1/e of
+// them is longer than the mean.
 func TestPoissonGaps(t *testing.T) {
 	const n, rate = 200_000, 1000.0
 	p := NewPoisson(rate, 3)
@@ -80,7 +80,7 @@ func TestPoissonGaps(t *testing.T) {
 	}
 }
 
-// First is what Due says: the first operation that is due at a time or later.
+// First agrees with Due: it returns the first operation that is due at or after a time.
 func TestFirstAgreesWithDue(t *testing.T) {
 	for _, rate := range []float64{0.1, 1, 3, 7.7, 999, 123_456.7, 1e6, 1e9} {
 		constant, last := NewConstant(rate), uint64(0)
@@ -108,8 +108,8 @@ func TestFirstAgreesWithDue(t *testing.T) {
 	}
 }
 
-// Behind what is drawn of a Poisson schedule's rest it goes on at its rate, or
-// through the point that is known.
+// After the drawn gaps, the rest of a Poisson schedule continues at its rate, or through the known
+// point.
 func TestPoissonRestGoesOn(t *testing.T) {
 	const far = 1e12
 	for _, last := range []Point{{}, {N: far, Due: 2e15}} {

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/pace"
 )
 
-// TestRecordedIsWhatItWas: times never go back, keep their distances by the speed, and
-// First is the inverse of Due.
+// A recorded schedule never goes back and keeps its distances, divided by the speed. First is the
+// inverse of Due.
 func TestRecordedIsWhatItWas(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))

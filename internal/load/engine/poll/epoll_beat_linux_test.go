@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// A wait that is asked to last for ever ends at each beat, again and again.
+// A wait without a deadline ends at each beat, repeatedly.
 func TestBeatEndsWaits(t *testing.T) {
 	p, err := NewPoller(1, time.Now(), Dialer{})
 	if err != nil {
@@ -18,7 +18,7 @@ func TestBeatEndsWaits(t *testing.T) {
 	if !b.SetBeat(millisecond) {
 		t.Skip("this system has no timers that can be waited for")
 	}
-	// Go's monitor ends a wait, too, but only each 10 ms.
+	// Go's monitor thread also ends a wait, but only every 10 ms.
 	settle.Within(t, func(r settle.Reporter) {
 		before := p.Now()
 		for range 20 {
@@ -33,7 +33,7 @@ func TestBeatEndsWaits(t *testing.T) {
 	}
 	before := p.Now()
 	p.Wait(before+5*millisecond, nil)
-	// One beat may have been on its way.
+	// One beat may already have occurred.
 	if p.Wait(before+5*millisecond, nil); p.Now() < before+5*millisecond {
 		t.Error("a wait ended early, and there was no beat")
 	}

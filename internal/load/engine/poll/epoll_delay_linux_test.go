@@ -22,7 +22,7 @@ func TestSecondNumber(t *testing.T) {
 	}
 }
 
-// The poller's counter is the one of the thread that attached it, and goes on.
+// The counter belongs to the thread that called Attach, and increases.
 func TestRunDelayIsTheThreads(t *testing.T) {
 	p, err := NewPoller(0, time.Now(), Dialer{})
 	if err != nil {

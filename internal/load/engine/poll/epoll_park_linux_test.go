@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What ends a wait ends parking, too: the time, a call of Wake, a connection that is
-// ready; and the beat goes on afterwards.
+// Everything that ends a wait also ends a park: the time, Wake, and a ready connection. The beat
+// continues afterwards.
 func TestParkEnds(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -25,7 +25,7 @@ func TestParkEnds(t *testing.T) {
 	if !p.SetBeat(7 * millisecond) {
 		t.Skip("this system has no timers that can be waited for")
 	}
-	never := p.Now() + 3600*secondNS // a park that does not end is a test that does not
+	never := p.Now() + 3600*secondNS // a park that does not end makes the test hang
 	until := p.Now() + 30*millisecond
 	if p.Park(until); p.Now() < until || !p.park.available() {
 		t.Errorf("it ended %d ms early, and is done: %v", (until-p.Now())/millisecond, p.park.available())
@@ -40,9 +40,9 @@ func TestParkEnds(t *testing.T) {
 	beats()
 	go p.Wake()
 	p.Park(never)
-	p.Wake() // before it
+	p.Wake() // before the park
 	p.Park(never)
-	p.Wait(p.Now(), nil) // takes them
+	p.Wait(p.Now(), nil) // consumes both wake-ups
 	beats()
 
 	served := make(chan net.Conn, 1)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socketPair returns a connection's two ends: a socket, and Go's.
+// socketPair returns both ends of a connection: a file descriptor and a net.Conn.
 func socketPair(t *testing.T) (fd int, other *net.TCPConn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -36,8 +36,8 @@ func socketPair(t *testing.T) (fd int, other *net.TCPConn) {
 	return fd, served.(*net.TCPConn)
 }
 
-// Nothing waits: a socket that is empty says so, one that is full takes a part, and the end
-// is an empty read.
+// No call blocks: reading an empty socket returns ErrAgain, writing to a full one writes a part, and
+// reading at the end returns io.EOF.
 func TestNothingWaits(t *testing.T) {
 	fd, other := socketPair(t)
 	b := make([]byte, 1<<20)
@@ -74,6 +74,7 @@ func TestNothingWaits(t *testing.T) {
 	}
 }
 
+// epollWith returns an epoll instance that contains a file descriptor.
 func epollWith(t *testing.T, fd int) int {
 	t.Helper()
 	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
@@ -87,7 +88,7 @@ func epollWith(t *testing.T, fd int) int {
 	return ep
 }
 
-// What is ended is not made again.
+// A closed parker is not opened again.
 func TestAParkThatHasEnded(t *testing.T) {
 	fd, _ := socketPair(t)
 	var park parker

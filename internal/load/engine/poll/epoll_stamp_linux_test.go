@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
-// The system's stamp lies between the writing of the bytes and the end of
-// reading them, plain and under TLS.
+// The system's time stamp is between the write call and the end of the read call, with and without
+// TLS.
 func TestArrivalIsStamped(t *testing.T) {
 	server, client := certs.Configs(t)
 	for name, secured := range map[string]bool{"plain": false, "TLS": true} {
@@ -31,11 +31,11 @@ func TestArrivalIsStamped(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer p.Release()
-			// What arrived is read by a peer that answers each byte with one.
+			// The peer returns each byte.
 			go echo(listener, conf)
 			p.Dial(0, listener.Addr().String())
 			await(t, p, Dialed)
-			// The system begins to stamp a moment after the first socket asked.
+			// The system starts stamping shortly after the first socket has requested it.
 			for range 100_000 {
 				before := p.Now()
 				if n, err := p.Write(0, []byte{1}); n != 1 || err != nil {
@@ -62,6 +62,7 @@ func TestArrivalIsStamped(t *testing.T) {
 	}
 }
 
+// await waits until the connection is ready.
 func await(t *testing.T, p Poller, what ReadyFor) {
 	t.Helper()
 	for until := p.Now() + 60*secondNS; p.Now() < until; {
@@ -77,6 +78,7 @@ func await(t *testing.T, p Poller, what ReadyFor) {
 	t.Fatal("nothing came")
 }
 
+// echo accepts one connection and returns each byte.
 func echo(l net.Listener, conf func(net.Conn) net.Conn) {
 	c, err := l.Accept()
 	if err != nil {
