@@ -7,16 +7,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The rules R5 to R10 and R23 ask what disturbed the measuring. What the
-// generator added to the times is measured as a whole (Added); of R5 to R9 those
-// say so whose causes took most time from it, all with the one effect.
+// Rules R5 to R10 and R23 look for disturbances of the measurement. Added measures the
+// generator's whole delay without its cause. The rules of R5 to R9 whose causes took most
+// time from the generator report that delay, all with the same effect.
 
-// MinBusy is the share of the window from which on a loop's own work is a
-// cause of waiting: an event loop that is at work for half of the time lets
-// answers wait for as long as its work takes on average.
+// MinBusy is the lowest share of the window in which a loop's own work counts as a cause of
+// waiting: with an event loop that works half of the time, responses wait on average as long
+// as its work takes.
 const MinBusy = 0.50
 
-// cause is why the generator was late.
+// cause is a reason why the generator was late.
 type cause int
 
 const (
@@ -28,10 +28,9 @@ const (
 	wasStolen
 )
 
-// blamed reports whether a cause took more than half as much time from the
-// generator's loops as the one that took most. What they were not given a
-// processor for is in the time that they waited, what they waited in the time
-// that they paused; a single pause that is longer than that explains was a stop.
+// blamed reports whether a cause took more than half as much time from the generator's loops
+// as the largest cause. Throttled time is part of the time that they waited for a CPU, and
+// waiting is part of the time that they paused. A single longer pause was a stop.
 func (f *Figures) blamed(c cause) bool {
 	stolen := f.StolenShare * f.Seconds * 1e9
 	times := map[cause]float64{
@@ -44,7 +43,7 @@ func (f *Figures) blamed(c cause) bool {
 	for _, ns := range times {
 		most = math.Max(most, ns)
 	}
-	least := math.Max(most/2, 1e-3*f.Seconds*1e9) // below, it is none of these
+	least := math.Max(most/2, 1e-3*f.Seconds*1e9) // no cause explains less
 	busy := f.busy() > MinBusy && float64(f.LoopCPUNS) > most
 	switch c {
 	case wasBusy:
@@ -55,7 +54,7 @@ func (f *Figures) blamed(c cause) bool {
 	return !busy && times[c] > least
 }
 
-// busy is the share of the window in which the loops were at work.
+// busy returns the share of the window in which the loops worked.
 func (f *Figures) busy() float64 {
 	if f.Loops <= 0 || f.Seconds <= 0 {
 		return 0
@@ -63,97 +62,96 @@ func (f *Figures) busy() float64 {
 	return float64(f.LoopCPUNS) / (float64(f.Loops) * f.Seconds * 1e9)
 }
 
-// generator is what sentences call it: by its host, where that is one of several.
+// generator returns the load generator's name in sentences, with its host if there are several.
 func (f *Figures) generator() string {
 	on := ""
 	for i := range f.Hosts {
 		switch h := &f.Hosts[i]; {
 		case h.Load && on != "":
-			return "the generator" // R30 names each
+			return "the load generator" // R30 names each
 		case h.Load:
 			on = h.Name
 		}
 	}
 	if on == "" {
-		return "the generator"
+		return "the load generator"
 	}
-	return "the generator on " + on
+	return "the load generator on " + on
 }
 
-// R5Stopped reports that the load generator's event loops were late for their own wake-ups,
+// R5GeneratorPaused reports that the load generator's event loops were late for their own wake-ups,
 // and that R6 and R7 do not explain it.
-func R5Stopped(f *Figures) finding {
+func R5GeneratorPaused(f *Figures) finding {
 	if !f.blamed(wasStopped) {
 		return fine()
 	}
-	return f.judged(f.added(), "%s stood still for %s in all%s, %s at once: %s",
+	return f.judged(f.added(), "%s did not run for %s in total%s, %s at once: %s",
 		f.generator(), text.Duration(float64(f.PausedNS)), f.overLoops(), text.Duration(float64(f.LongestPauseNS)), f.whyStopped())
 }
 
-// whyStopped says what can have kept the generator's threads from running: the system
-// counts for how long they were ready and waited in a run queue, and for how long the host
-// took processors away; a program that is stopped, or sleeps on a page, is in neither.
+// whyStopped returns the probable reason why the generator's threads did not run. The system
+// counts the time in the run queue and the CPU steal, and neither includes a program that was
+// stopped or that waited for a page of memory.
 func (f *Figures) whyStopped() string {
 	if queued := f.RunDelayNS - min(f.ThrottledNS, f.RunDelayNS); 2*queued >= min(f.PausedNS, f.LongestPauseNS) {
-		return fmt.Sprintf("the scheduler ran other programs while its threads waited %s for a processor; its priority (nice) is low, or the processors are full", text.Duration(float64(queued)))
+		return fmt.Sprintf("its threads waited %s for a CPU while other programs ran (low priority, or all CPUs busy)", text.Duration(float64(queued)))
 	}
-	return "it was stopped, or its host took the processor away"
+	return "the process was stopped, or the hypervisor withheld the CPU"
 }
 
-// overLoops says what a time is the sum over, where that is more than one loop.
+// overLoops names the loops that a time is the sum of, if there are several.
 func (f *Figures) overLoops() string {
 	switch {
 	case f.Loops < 2:
 		return ""
 	case len(f.Workers) < 2:
-		return fmt.Sprintf(" (the sum over its %d loops)", f.Loops)
+		return fmt.Sprintf(" (sum over its %d loops)", f.Loops)
 	}
-	return fmt.Sprintf(" (the sum over the %d loops of %d workers)", f.Loops, len(f.Workers))
+	return fmt.Sprintf(" (sum over the %d loops of %d workers)", f.Loops, len(f.Workers))
 }
 
-// R6Throttled reports that a control group's processor quota held the generator back.
-func R6Throttled(f *Figures) finding {
+// R6GeneratorThrottled reports that a control group's CPU quota paused the generator.
+func R6GeneratorThrottled(f *Figures) finding {
 	if !f.blamed(wasThrottled) {
 		return fine()
 	}
-	return f.judged(f.added(), "%s's control group was held back for %s (the sum over its processors): give it more processor time",
+	return f.judged(f.added(), "%s's control group used up its CPU quota and was paused for %s (sum over its CPUs)",
 		f.generator(), text.Duration(float64(f.ThrottledNS)))
 }
 
-// R7WaitedForProcessor reports that the generator's loops were ready to run and waited for a processor.
-func R7WaitedForProcessor(f *Figures) finding {
+// R7GeneratorStarved reports that the generator's loops were ready to run and waited for a CPU.
+func R7GeneratorStarved(f *Figures) finding {
 	if !f.blamed(waited) {
 		return fine()
 	}
-	return f.judged(f.added(), "%s's threads waited for a processor for %s of %s",
-		f.generator(), text.Share(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)), "the window")
+	return f.judged(f.added(), "%s's threads waited for a CPU for %s of the window",
+		f.generator(), text.Share(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)))
 }
 
-// R8SentLate reports that the generator sent due operations late, or read replies late.
-func R8SentLate(f *Figures) finding {
+// R8GeneratorLate reports that the generator sent due operations late, or read replies late.
+func R8GeneratorLate(f *Figures) finding {
 	if !f.blamed(unknownCause) {
 		return fine()
 	}
 	if f.OpenLoop {
-		return f.judged(f.added(), "%s sent operations late (%s at p99) or read their answers late", f.generator(), text.Duration(f.OwnLatenessP99NS))
+		return f.judged(f.added(), "%s sent operations late (p99 %s) or read responses late", f.generator(), text.Duration(f.OwnLatenessP99NS))
 	}
-	return f.judged(f.added(), "%s read answers late, or sent late what was due (%s an operation)", f.generator(), text.Duration(f.Added.MeanNS))
+	return f.judged(f.added(), "%s sent operations or read responses late (%s per operation)", f.generator(), text.Duration(f.Added.MeanNS))
 }
 
-// R9GeneratorBusy reports that the generator's loops had hardly any time left.
-func R9GeneratorBusy(f *Figures) finding {
+// R9GeneratorSaturated reports that the generator's loops were close to their limit.
+func R9GeneratorSaturated(f *Figures) finding {
 	if !f.blamed(wasBusy) {
 		return fine()
 	}
-	return f.judged(f.added(), "%s's loops were at work for %s of the time, so that answers waited for them: the figures are its limit as much as the store's",
+	return f.judged(f.added(), "%s's event loops were busy %s of the time, so responses waited for them and the figures show its limit too",
 		f.generator(), text.Share(f.busy()))
 }
 
-// R10Stolen reports CPU time that the machine's host withheld. It counts that time against
-// the time in which the machine had work, or against the window where that is less. Where
-// the generator was late because of it, the delay is in what the generator added; members on
-// the same machine were slower by as much.
-func R10Stolen(f *Figures) finding {
+// R10CPUSteal reports CPU time that the hypervisor withheld. It is a share of the time in which
+// the machine had work. A generator that was late because of it has the delay in Added; members
+// on the same machine were slowed down by the same share.
+func R10CPUSteal(f *Figures) finding {
 	if len(f.Hosts) > 0 {
 		return f.eachMachine(f.stolenOn)
 	}
@@ -166,25 +164,24 @@ func R10Stolen(f *Figures) finding {
 		share = f.StolenShare / (f.BusyShare + f.StolenShare)
 	}
 	if f.MembersShare {
-		by := f.slowed(missing{share, sometime(f.StolenShare, f.Processors), f.MembersBusy, float64(f.LongestPauseNS)})
-		e = e.or(by)
+		by := f.slowed(missing{share, timeWithoutCPU(f.StolenShare, f.Processors), f.MembersBusy, float64(f.LongestPauseNS)})
+		e = e.union(by)
 	}
-	return f.judged(e, "the machine's host took away %s of the processor time that was wanted", text.Share(share))
+	return f.judged(e, "the hypervisor withheld %s of the CPU time that programs needed", text.Share(share))
 }
 
-// sometime is the share of the window in which some of so many processors was taken
-// away, at most: for no longer than that can an operation have waited for one,
-// however little the machine had to do.
-func sometime(stolen float64, processors int) float64 {
+// timeWithoutCPU returns the largest possible share of the window in which at least one CPU was
+// withheld. An operation cannot have waited for a CPU longer than that, even on an idle machine.
+func timeWithoutCPU(stolen float64, processors int) float64 {
 	if processors <= 0 {
 		return 1
 	}
 	return min(stolen*float64(processors), 1)
 }
 
-// R23ForeignPrograms reports other programs on a machine with members. The CPU time that
+// R23OtherPrograms reports other programs on a machine with members. The CPU time that
 // they used was missing only as far as the machine had no idle CPU.
-func R23ForeignPrograms(f *Figures) finding {
+func R23OtherPrograms(f *Figures) finding {
 	if len(f.Hosts) > 0 {
 		return f.eachMachine(f.foreignOn)
 	}
@@ -193,5 +190,5 @@ func R23ForeignPrograms(f *Figures) finding {
 	}
 	share := f.ForeignShare * math.Min(f.BusyShare+f.StolenShare, 1)
 	e := f.slowed(missing{share, share, f.MembersBusy, float64(f.LongestPauseNS)})
-	return f.judged(e, "other programs used %s of the machine's processor time", text.Share(f.ForeignShare))
+	return f.judged(e, "other programs used %s of the machine's CPU time", text.Share(f.ForeignShare))
 }

@@ -9,35 +9,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The limits of all rules about disturbances are on their effect, not on their
-// cause: on how far a printed figure can be off, as a share of what it is.
+// The rules about disturbances limit the effect and not its cause: by which share a printed
+// figure can be off.
 const (
-	// SuspectEffect is how far a printed figure may be off before it is
-	// suspect. However far it is, it is not invalid: the reason says what can
-	// still be learnt from it.
+	// SuspectEffect is the effect above which a printed figure is suspect. No effect makes a
+	// figure invalid, because the reason names the bound that is still known.
 	SuspectEffect = 0.05
-	// NotedEffect is from where on a note says it.
+	// NotedEffect is the lowest effect that a note reports.
 	NotedEffect = 0.01
 )
 
-// Effect is how far a disturbance can have moved each figure of the headline,
-// as a share of the figure without it: 0.05 is 5 %. Throughput can only be too
-// low (by 1 at most), times only too high.
+// Effect holds by how much a disturbance can have moved each figure of the headline, as a
+// share of the undisturbed figure: 0.05 is 5 %. Throughput can only be too low (by at most 1),
+// times only too high.
 type Effect struct {
 	Throughput float64
 	Times      Times
 }
 
-// Of returns the share by which the figure of this name can be off: of "ops", of
-// the headline's times, or of another name for one of them. A percentile between
-// two that are known has the greater effect of both. Any other figure has 0.
+// Of returns the share by which figures can be off. It knows "ops", the headline's times and
+// other names of these. A percentile between two known ones has the larger of their effects.
+// Any other figure has 0.
 func (e Effect) Of(figure string) float64 {
 	most := 0.0
-	for _, name := range standsFor(figure) {
+	for _, name := range effectNames(figure) {
 		if name == Throughput {
 			most = max(most, e.Throughput)
 		} else {
-			most = max(most, e.Times[place(name)])
+			most = max(most, e.Times[timeIndex(name)])
 		}
 	}
 	return most
@@ -52,8 +51,8 @@ func effectOnAll(throughput, times float64) Effect {
 	return e
 }
 
-// or is the worse of two effects, figure by figure.
-func (e Effect) or(o Effect) Effect {
+// union returns the larger effect for each figure.
+func (e Effect) union(o Effect) Effect {
 	e.Throughput = max(e.Throughput, o.Throughput)
 	for i := range e.Times {
 		e.Times[i] = max(e.Times[i], o.Times[i])
@@ -61,8 +60,8 @@ func (e Effect) or(o Effect) Effect {
 	return e
 }
 
-// most is the greatest effect on a printed figure.
-func (e Effect) most() float64 {
+// largest returns the largest effect on a printed figure.
+func (e Effect) largest() float64 {
 	most := 0.0
 	for _, name := range Printed() {
 		most = max(most, e.Of(name))
@@ -83,39 +82,53 @@ func (e Effect) beyond(limit float64) (names []string) {
 	return names
 }
 
-// String completes a sentence: "throughput may be 3 % too low, and p50 12 % and
-// p99 40 % too high". What is far below a note is left out.
+// String completes a sentence: "throughput may be up to 3 % too low; p50 up to 12 % and
+// p99 40 % too high". It omits effects far below the limit of a note.
 func (e Effect) String() string {
-	var high []string
+	var names, shares []string
 	same := true
 	for _, name := range Printed() {
 		if is := e.Of(name); name != Throughput {
 			same = same && share(is) == share(e.Of("p50"))
 			if is >= NotedEffect/2 {
-				high = append(high, name+" "+share(is))
+				names, shares = append(names, name), append(shares, share(is))
 			}
 		}
 	}
-	if same && len(high) > 0 {
-		high = []string{"times " + share(e.Of("p50"))}
+	if same && len(names) > 0 {
+		names, shares = []string{"all times"}, shares[:1]
 	}
-	text := strings.Join(high, ", ")
-	if n := len(high); n > 1 {
-		text = strings.Join(high[:n-1], ", ") + " and " + high[n-1]
+	high := ""
+	for i := range names {
+		switch {
+		case i == 0:
+			high = upTo(shares[i])
+		case i == len(names)-1:
+			high += " and " + names[i] + " " + shares[i]
+		default:
+			high += ", " + names[i] + " " + shares[i]
+		}
 	}
 	switch low := e.Throughput >= NotedEffect/2; {
-	case low && text == "":
-		return fmt.Sprintf("throughput may be %s too low", share(e.Throughput))
+	case low && high == "":
+		return fmt.Sprintf("throughput may be %s too low", upTo(share(e.Throughput)))
 	case low:
-		return fmt.Sprintf("throughput may be %s too low, and %s too high", share(e.Throughput), text)
-	case text == "":
-		return "no figure is moved by as much as 0.5 %"
+		return fmt.Sprintf("throughput may be %s too low, and %s %s too high", upTo(share(e.Throughput)), names[0], high)
+	case high == "":
+		return "the effect on each figure is below 0.5 %"
 	}
-	first, rest, _ := strings.Cut(text, " ")
-	return first + " may be " + rest + " too high"
+	return fmt.Sprintf("%s may be %s too high", names[0], high)
 }
 
-// share is a percentage of two digits, "over 1000 %" beyond what is worth one.
+// upTo marks a share as an upper bound.
+func upTo(share string) string {
+	if strings.HasPrefix(share, "over") {
+		return share
+	}
+	return "up to " + share
+}
+
+// share returns a percentage of two digits, or "over 1000 %".
 func share(x float64) string {
 	if x > 10 {
 		return "over 1000 %"
@@ -123,32 +136,31 @@ func share(x float64) string {
 	return text.Share(math.Round(x*1000) / 1000)
 }
 
-// Added is what the generator itself added to the times that it measured.
+// Added holds the delay that the generator itself added to the times that it measured.
 type Added struct {
-	// Known is false where nothing was sampled.
+	// Known is false if nothing was sampled.
 	Known bool
-	// Sampled are the times of sampled operations, the headline's, and Undisturbed
-	// those of the same operations less what the generator added to each.
+	// Sampled holds the headline times of sampled operations, and Undisturbed the times of
+	// the same operations without the generator's delay.
 	Sampled, Undisturbed measure.Summary
-	// MeanNS is what it added to an operation on average, from the moment that a
-	// client was free (or an operation due) to the one in which it was free
-	// again; CycleNS is the mean of that whole time.
+	// MeanNS is the generator's mean delay per operation, between the moment in which a client
+	// was free (or an operation due) and the one in which it was free again. CycleNS is the
+	// mean of that whole time.
 	MeanNS, CycleNS float64
-	// Conserved is the share of MeanNS in which the generator waited for a processor
-	// and every processor ran the load's own programs: what the generator did not do
-	// in that time the store did, and its clients' operations would have waited in
-	// the store instead. Time in which it was stopped, or in which other programs
-	// ran, is no part of it.
+	// Conserved is the share of MeanNS in which the generator waited for a CPU while every CPU
+	// ran the load's own programs. The store used that time, and the operations would have
+	// waited in the store instead. Time in which the generator was stopped, or in which other
+	// programs ran, is not included.
 	Conserved float64
 }
 
-// Effect is how far it can have moved the headline. A percentile that the sample
-// does not support has the effect of the next that it supports.
+// Effect returns by how much the generator's delay can have moved the headline. A percentile
+// that the sample does not support has the effect of the next supported one.
 //
-// In a closed loop N clients are either in the store or held by the generator:
-// for g of a cycle on average, of which the share c was conserved. Without the
-// rest of g the same clients would have made 1/(1-(1-c)·g/cycle) times as many
-// cycles; and c·g of what the generator added would have been spent in the store.
+// In a closed loop N clients are either in the store or held by the generator: for g of a
+// cycle on average, of which the share c was conserved. Without the rest of g the same clients
+// would have completed 1/(1-(1-c)·g/cycle) times as many cycles, and c·g of the delay would
+// have been spent in the store.
 func (a *Added) Effect(open bool) (e Effect) {
 	if !a.Known {
 		return e
@@ -165,22 +177,22 @@ func (a *Added) Effect(open bool) (e Effect) {
 		switch {
 		case is[i] > 0 && wouldBe[i] > 0:
 			added := elsewhere
-			if i == place("stddev") {
+			if i == timeIndex("stddev") {
 				added = 0
 			}
 			e.Times[i] = excess(is[i], wouldBe[i]+added)
-		case i < place("max"):
+		case i < timeIndex("max"):
 			e.Times[i] = e.Times[i+1]
 		}
 	}
-	// After a pause the lag of an answer is at most what is taken off, so that the least
-	// of many remainders says little: the fastest operation is not off by more than the
-	// fast ones are.
+	// After a pause the lag of a response is only known as an upper bound, so the smallest
+	// difference of many means little. The fastest operation is not off by more than other
+	// fast ones.
 	e.Times[0] = min(e.Times[0], e.Times[1])
 	return e
 }
 
-// excess is how much more is is than it would be, as a share.
+// excess returns by which share a figure is above its undisturbed value.
 func excess(is, wouldBe float64) float64 {
 	if is <= 0 || wouldBe <= 0 {
 		return 0

@@ -13,17 +13,17 @@ import (
 // Throughput is the name of the throughput among a result's figures.
 const Throughput = "ops"
 
-// Times holds a number for each of the headline's times, in the order of
-// timeNames: the quantiles as they rise, and the two that are none.
+// Times holds a number for each of the headline's times, in the order of timeNames: the
+// quantiles in rising order, then the mean and the standard deviation.
 type Times [numTimes]float64
 
 const numTimes = 12
 
-// MeanPlace is where Times has the mean.
+// MeanPlace is the index of the mean in Times.
 const MeanPlace = 10
 
-// Quantiles returns the percentiles whose values Times begins with: 0, the minimum, to
-// 100, the maximum.
+// Quantiles returns the percentiles at the beginning of Times, from 0 (the minimum) to 100
+// (the maximum).
 func Quantiles() []float64 { return slices.Concat([]float64{0}, measure.Percentiles, []float64{100}) }
 
 // timeNames returns the names of a summary's figures.
@@ -35,19 +35,19 @@ func timeNames() [numTimes]string {
 	return names
 }
 
-// Printed returns the figures that reports print of every trial: where one of
-// them can be off by more than SuspectEffect, the trial is suspect.
+// Printed returns the figures that reports print for every trial. If one of them can be off by
+// more than SuspectEffect, the trial is suspect.
 func Printed() []string {
 	return []string{Throughput, "mean", "p50", "p90", "p95", "p99", "p99.9", "max"}
 }
 
-// place is where Times has a figure; -1 for none.
-func place(name string) int {
+// timeIndex returns the index of a figure in Times, or -1.
+func timeIndex(name string) int {
 	names := timeNames()
 	return slices.Index(names[:], name)
 }
 
-// ofSummary returns a summary's figures; 0 for one that is not known.
+// ofSummary returns the figures of a summary, with 0 for unknown ones.
 func ofSummary(s *measure.Summary) (all Times) {
 	for i, f := range slices.Concat([]measure.Figure{s.Min}, s.Percentiles[:], []measure.Figure{s.Max, s.Mean, s.Stddev}) {
 		if f.Known {
@@ -57,10 +57,10 @@ func ofSummary(s *measure.Summary) (all Times) {
 	return all
 }
 
-// standsFor returns the figures of an Effect that a figure's name is another name
-// for, or lies between: "p97" lies between "p95" and "p99". It returns none for a
-// figure that is neither throughput nor one of the load's times.
-func standsFor(figure string) []string {
+// effectNames returns the figures of an Effect that cover a figure: the figure itself, the one
+// that it is another name of, or its two neighbours ("p95" and "p99" for "p97"). It returns
+// none for a figure that is neither throughput nor a time of the load.
+func effectNames(figure string) []string {
 	for _, prefix := range []string{"response-", "success-", "service-"} {
 		figure = strings.TrimPrefix(figure, prefix)
 	}
@@ -72,7 +72,7 @@ func standsFor(figure string) []string {
 	case "spread":
 		return []string{"stddev"}
 	}
-	if place(figure) >= 0 {
+	if timeIndex(figure) >= 0 {
 		return []string{figure}
 	}
 	number, isPercentile := strings.CutPrefix(figure, "p")
@@ -83,7 +83,7 @@ func standsFor(figure string) []string {
 	names := timeNames()
 	above := 1 + slices.IndexFunc(measure.Percentiles, func(known float64) bool { return known > p })
 	if above == 0 {
-		above = place("max")
+		above = timeIndex("max")
 	}
 	return names[above-1 : above+1]
 }
@@ -97,7 +97,7 @@ func (e Effect) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. A figure that is missing is 0.
+// UnmarshalJSON reads the object that MarshalJSON writes. A missing figure is 0.
 func (e *Effect) UnmarshalJSON(b []byte) error {
 	var object map[string]float64
 	if err := json.Unmarshal(b, &object); err != nil {
@@ -110,5 +110,5 @@ func (e *Effect) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// field is a figure's name in files.
+// field returns a figure's name in files.
 func field(name string) string { return strings.ReplaceAll(name, ".", "_") }

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Each rule names the figures that it spoils; the others keep their state, and the
+// Each rule makes the figures that it names suspect. Other figures keep their state, and the
 // whole trial has the worst.
 func TestStateOfEachFigure(t *testing.T) {
 	every := append(Printed(), "p97", "response-p99", "watch-p99", "errors")
@@ -20,7 +20,7 @@ func TestStateOfEachFigure(t *testing.T) {
 		{"nothing", func(*Figures) {}, nil},
 		{"a stop that moves p99 and beyond", func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.3) }, []string{"p99", "p99.9", "max", "p97", "response-p99"}},
 		{"a stop that moves throughput", func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0.2, 0, 0) }, []string{"ops"}},
-		{"a stop that moves p90 alone", func(f *Figures) {
+		{"a stop that moves only p90", func(f *Figures) {
 			f.PausedNS, f.Added.Sampled.Percentiles[4].NS = 3e9, 40e6
 		}, []string{"p90"}},
 		{"few operations", func(f *Figures) { *f = few(999, 0) }, []string{"p99", "p99.9", "max", "p97", "response-p99"}},
@@ -30,7 +30,7 @@ func TestStateOfEachFigure(t *testing.T) {
 		{"a lost member", func(f *Figures) { f.LostMembers = []string{"m2"} }, every},
 		{"an election", func(f *Figures) { f.TermChanges = 1 }, every},
 		{"a file system that forgets", func(f *Figures) { f.Volatile = true }, every},
-		{"other programs beside a closed loop", func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.33, 1, true },
+		{"other programs during a closed loop", func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.33, 1, true },
 			slices.DeleteFunc(slices.Clone(every), func(name string) bool { return name == "watch-p99" || name == "errors" })},
 		{"p99 and beyond, and a lost event", func(f *Figures) {
 			f.PausedNS, f.Added, f.Events.Expected, f.Events.Lost = 3e9, added(0, 0, 0.3), 1000, 1
@@ -51,13 +51,13 @@ func TestStateOfEachFigure(t *testing.T) {
 	f := good()
 	f.WrongAnswers, f.PausedNS, f.Added = 1, 3e9, added(0, 0, 0.3)
 	if v := Judge(f); v.StateOf("ops") != Invalid || v.StateOf("p99") != Invalid {
-		t.Errorf("one wrong answer leaves figures valid: %+v", v)
+		t.Errorf("figures are valid despite a wrong response: %+v", v)
 	}
 }
 
-// An effect is of printed figures: what prints as a dash or as failed is not off, and a
-// percentile that the sample lacks has the effect of the next that it has.
-func TestEffectsOfWhatIsPrinted(t *testing.T) {
+// Only printed figures have an effect: none that prints as a dash or as failed. A percentile that
+// the sample does not support has the effect of the next supported one.
+func TestOnlyPrintedFiguresHaveAnEffect(t *testing.T) {
 	f := good()
 	f.Added = added(0, 0, 0.3)
 	f.Added.Sampled.Percentiles[7] = measure.Figure{}
@@ -67,13 +67,13 @@ func TestEffectsOfWhatIsPrinted(t *testing.T) {
 	f.Headline = times(10e6, 26e6)
 	f.Headline.Percentiles[7], f.Headline.Max = measure.Figure{}, measure.Figure{Failed: true}
 	if e := Judge(f).Effect; e.Of("p99.9") != 0 || e.Of("max") != 0 || e.Of("p99") < 0.29 {
-		t.Errorf("what is not printed may be off by %v and %v", e.Of("p99.9"), e.Of("max"))
+		t.Errorf("figures that are not printed may be off by %v and %v", e.Of("p99.9"), e.Of("max"))
 	}
 }
 
-// Whatever the effects are, a figure between two percentiles has at least that of
-// either, another name for a figure has the same, and an unknown name has none.
-func TestEffectOfAnyName(t *testing.T) {
+// A figure between two percentiles has the larger of their effects, another name of a figure has
+// the same effect, and an unknown name has none.
+func TestEffectByName(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	for range 500 {
 		e := Effect{Throughput: r.Float64()}
@@ -93,8 +93,8 @@ func TestEffectOfAnyName(t *testing.T) {
 				t.Fatalf("%q may be off by %v, and %v by %v", name, got, of, want)
 			}
 		}
-		if e.or(Effect{}) != e || e.or(e) != e {
-			t.Fatal("an effect together with none, or with itself, is another")
+		if e.union(Effect{}) != e || e.union(e) != e {
+			t.Fatal("the union of an effect with none, or with itself, differs from the effect")
 		}
 	}
 }

@@ -10,59 +10,57 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Figures is everything that the rules look at. Times are in nanoseconds; a
-// figure that is not known is 0, and the rule that needs it is silent.
+// Figures holds all inputs of the rules. Times are in nanoseconds. An unknown figure is 0, and
+// the rule that needs it is silent.
 type Figures struct {
 	// The window.
 	OpenLoop    bool
 	Interrupted bool
 	Seconds     float64 // its length
-	Rate        float64 // open loop: operations due a second, as asked for
+	Rate        float64 // open loop: requested operations per second
 
 	// Operations due in the window.
 	Due          uint64
-	Succeeded    uint64            // ended with an answer that is no error
+	Succeeded    uint64            // ended without an error
 	Failed       uint64            // ended in an error
-	FailedBy     map[string]uint64 // the same by the error's kind; may be nil
+	FailedBy     map[string]uint64 // the errors by kind; may be nil
 	Timed        uint64            // times found in the histograms, of successes and errors
 	Misses       uint64
-	FoundNothing []string // of each kind whose successes all were misses: how many, and the kind, as "7 get"
-	WrongAnswers uint64   // the warm-up's included
-	Unreported   uint64   // of members and terms beyond those that are kept apart; the warm-up's included
-	// Done is the successes done inside the window, whenever they were due.
+	FoundNothing []string // kinds whose successes were all misses, with their count, as "7 get"
+	WrongAnswers uint64   // including the warm-up
+	Unreported   uint64   // operations of members and terms beyond the limit, including the warm-up
+	// Done counts the successes done inside the window, whenever they were due.
 	Done uint64
-	// Halves are the window's two, of its whole seconds.
+	// Halves are the halves of the window, in whole seconds.
 	Halves [2]Half
 
 	// Times from due to the end, of successes and errors together.
 	TotalNS float64 // their sum
-	// LongestNS is the longest of them and of those that were in flight when
-	// the window opened.
+	// LongestNS is the longest of them, including operations in flight when the window opened.
 	LongestNS float64
-	// Of the successes alone.
+	// ServiceP50NS and Response cover successes only.
 	ServiceP50NS float64
 	Response     measure.Summary
-	// Headline is the times that the report prints first, failed operations
-	// included. Without any, all of its figures are taken to be printed.
+	// Headline holds the times that the report prints first, including failed operations. If it
+	// is empty, the rules assume that all figures are printed.
 	Headline measure.Summary
-	// Quantile returns any percentile of the headline's times, in nanoseconds and 0 for one
-	// that is not known; nil where none is.
+	// Quantile returns any percentile of the headline's times in nanoseconds, and 0 for an
+	// unknown one. It is nil if none is known.
 	Quantile func(p float64) float64
 
 	Load
 	Generator
 
-	// Workers are those that generated the load; empty where there was one, and
-	// it was not lost.
+	// Workers generated the load. It is empty if there was one and it was not lost.
 	Workers []Worker
 
-	// Hosts are the machines that members were on, or that load came from, where the
-	// scenario names some with clocks of their own. Then R10 and R23 ask each of them.
+	// Hosts are the machines that ran members or generated load, if the scenario names machines
+	// with clocks of their own. R10 and R23 then judge each of them.
 	Hosts []Host
-	// OwnClock is the clock of the machine that conducts the run.
+	// OwnClock is the clock of the controller's machine.
 	OwnClock OwnClock
 
-	// Watching beside the load.
+	// Events are the watch events during the load.
 	Events EventFigures
 
 	Cluster
@@ -70,22 +68,22 @@ type Figures struct {
 	Durability
 }
 
-// Load holds what the load was, and how its operations waited.
+// Load holds the parameters of the load, and how its operations waited.
 type Load struct {
 	Clients int // closed loop
 	// MeanInFlight is the time-weighted mean of operations in progress.
 	MeanInFlight float64
-	// MeanResting is that of clients that rested after a refusal.
+	// MeanResting is the time-weighted mean of clients that rested after a refusal.
 	MeanResting float64
 	MaxInFlight int    // open loop: the limit
-	Capped      uint64 // operations of the window that it held back
-	// NoRoom is the operations of the window that waited for a connection, and
-	// Waiting the figures of what all operations waited for either (open loop).
+	Capped      uint64 // operations of the window that waited for the limit
+	// NoRoom counts the operations of the window that waited for a connection. Waiting holds
+	// the waits of all operations for the limit or a connection (open loop).
 	NoRoom      uint64
 	Connections int
-	// ConnectionWaitNS is for how long an operation of a closed loop waited on average
-	// for room on its connection; HeadlineIsResponse says that the headline is the
-	// response time, in a closed loop for that reason.
+	// ConnectionWaitNS is the mean wait of a closed loop's operations for their connection.
+	// HeadlineIsResponse reports that the headline is the response time, in a closed loop
+	// because of this wait.
 	ConnectionWaitNS   float64
 	HeadlineIsResponse bool
 	Waiting            Times
@@ -97,53 +95,52 @@ type Load struct {
 	ValueSize          int   // bytes
 }
 
-// Generator holds what the generator and its machine did. Times are of the loops' threads,
-// summed.
+// Generator describes the generator and its machine. Times are sums over the threads of the
+// event loops.
 type Generator struct {
 	Loops            int // event loops
 	Added            Added
 	LoopCPUNS        int64
-	RunDelayNS       int64 // how long they waited for a processor
-	PausedNS         int64 // how long they were late for their own wake-ups
+	RunDelayNS       int64 // time that they waited for a CPU
+	PausedNS         int64 // time by which they missed their own wake-ups
 	LongestPauseNS   int64
 	OwnLatenessP99NS float64 // open loop: sent - due, without Waiting
-	ThrottledNS      int64   // how long the generator's control group was held back
-	// Shares of all the machine's processor time, 0 to 1: used by anything,
-	// taken away by the host, used by other programs than the generator and the
-	// members.
+	ThrottledNS      int64   // time that the generator's control group was paused by its quota
+	// Shares of the machine's CPU time, 0 to 1: used by any program, withheld by the
+	// hypervisor, and used by programs other than the generator and the members.
 	BusyShare, StolenShare, ForeignShare float64
 	Processors                           int // of the machine; 0: unknown
-	// MembersBusy is the share that members used at most, and OperationCPUNS the processor
-	// time that they used for an operation.
+	// MembersBusy is an upper bound on the members' share, and OperationCPUNS their CPU time per
+	// operation.
 	MembersBusy, OperationCPUNS float64
-	// ForeignKnown says that ForeignShare is known.
+	// ForeignKnown reports that ForeignShare is known.
 	ForeignKnown bool
-	// MembersShare says that members run on the generator's machine.
+	// MembersShare reports that members run on the generator's machine.
 	MembersShare bool
 }
 
-// Cluster holds what is known of the members and of their responses.
+// Cluster holds facts about the members and their responses.
 type Cluster struct {
-	// Disagreement says that the members' hashes differ, and how; Incomparable
-	// why those that were asked for could not be compared. Empty for neither.
+	// Disagreement describes how the members' hashes differ. Incomparable is the reason why
+	// requested hashes could not be compared. Both may be empty.
 	Disagreement string
 	Incomparable string
-	// BrokenPromises says which kinds of answers broke a promise, and how many;
-	// Unchecked why answers that were to be checked were not. Empty for neither.
+	// BrokenPromises counts the violations by kind. Unchecked is the reason why responses could
+	// not be verified. Both may be empty.
 	BrokenPromises string
 	Unchecked      string
-	// HistoryShare is the history's share of what was written in the window to a disk
-	// that the members' data are on; 0: it lies elsewhere, or nobody knows.
+	// HistoryShare is the history's share of the bytes written in the window to the members'
+	// disk; 0 if the history is on another disk or the share is unknown.
 	HistoryShare float64
-	LostMembers  []string // by name: those that ended or stopped answering
-	TermChanges  int      // elections seen from the start of the window to its end
+	LostMembers  []string // names of members that ended or stopped responding
+	TermChanges  int      // elections in the window
 }
 
-// Faults holds what the scenario's faults did.
+// Faults describes the injected faults.
 type Faults struct {
-	// Injected counts those that were done; MeantErrors is of Failed, in the time of
-	// one of them, and FaultFailures are sentences about those that were not as asked.
-	// LostMembers and TermChanges are without what faults did.
+	// Injected counts the injected faults. MeantErrors are those of Failed during a fault.
+	// FaultFailures are sentences about faults that were not injected as requested.
+	// LostMembers and TermChanges do not include the effects of faults.
 	Injected      int
 	MeantErrors   uint64
 	FaultFailures []string
@@ -153,29 +150,29 @@ type Faults struct {
 type Durability struct {
 	DurabilityKnown bool
 	FileSystem      string // of the members' data folders
-	Volatile        bool   // that file system forgets at power loss, as tmpfs does
+	Volatile        bool   // that file system loses its data at power loss, as tmpfs does
 	Unsynced        bool   // the store is configured not to sync
-	VolatileMeant   bool   // the scenario says that this is meant
+	VolatileMeant   bool   // the scenario allows it
 }
 
-// Half is one half of a window: operations done a second in so many seconds, and
-// the standard error of that as the seconds differ.
+// Half is one half of a window: its length, the operations done per second, and the standard
+// error of that from the differences between seconds.
 type Half struct {
 	Seconds          int
 	PerSecond, Error float64
 }
 
-// EventFigures are about the events that watchers got: of the whole load, its
-// warm-up included, where it is not said that they are the window's.
+// EventFigures counts the events that watchers received. Counts include the warm-up unless their
+// comment limits them to the window.
 type EventFigures struct {
-	Expected     uint64 // one for each acknowledged write and watcher of its key
-	Lost         uint64 // of those that did not come
-	Duplicated   uint64 // of the window's
-	Reordered    uint64 // of the window's
-	Untimed      uint64 // of the window's: it is not known when their write was due or sent
-	Wrong        uint64 // of keys that nobody watches there
+	Expected     uint64 // one per acknowledged write and watcher of its key
+	Lost         uint64 // expected events that did not arrive
+	Duplicated   uint64 // in the window
+	Reordered    uint64 // in the window
+	Untimed      uint64 // in the window, without a known due or send time of their write
+	Wrong        uint64 // about keys that their watcher does not watch
 	Impossible   uint64 // arrived before their write was sent
-	Ended        uint64 // watchers that the store ended for good
+	Ended        uint64 // watchers that the store ended permanently
 	EndedText    string
 	Resubscribed uint64 // how often a watcher had to be created again
 }
@@ -196,14 +193,14 @@ func (f *Figures) kinds() string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-// errors is the share of operations due that failed, and were not meant to.
+// errors returns the share of due operations that failed outside faults.
 func (f *Figures) errors() float64 { return float64(f.Failed-f.MeantErrors) / float64(f.Due) }
 
-// durable reports whether writes were synced to something that keeps them.
+// durable reports whether writes survive a power loss.
 func (f *Figures) durable() bool { return !f.Volatile && !f.Unsynced }
 
-// within returns the effect on the figures that the trial has: a percentile that prints
-// as a dash, or lands on a failed operation, is not off, and neither is a throughput of 0.
+// within limits an effect to figures that the trial has: not to a percentile that prints as a
+// dash or falls on a failed operation, and not to a throughput of 0.
 func (f *Figures) within(e Effect) Effect {
 	nothing := f.Succeeded == 0 && f.Seconds > 0
 	if nothing {
@@ -221,11 +218,10 @@ func (f *Figures) within(e Effect) Effect {
 	return e
 }
 
-// added is how far the generator can have moved the headline. What is late is sampled as
-// a whole: a slowest operation that is not in the sample was not late, unless so many
-// were that not even their sample is whole.
+// added returns by how much the generator can have moved the headline. All late operations are
+// sampled, so a slowest operation outside the sample was not late, unless too many were late.
 func (f *Figures) added() Effect {
-	e, top := f.Added.Effect(f.OpenLoop), place("max")
+	e, top := f.Added.Effect(f.OpenLoop), timeIndex("max")
 	if f.Headline.Max.NS > 1.01*f.Added.Sampled.Max.NS {
 		e.Times[top] = min(e.Times[top], e.Times[top-1])
 	}

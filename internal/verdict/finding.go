@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// finding is a rule's answer: how bad it is, and why. Valid with a text is a
-// note: it happened, and moved nothing by as much as the limit.
+// finding is the result of a rule: a state and the reason for it. A valid finding with a text
+// is a note about an effect below the limit.
 type finding struct {
 	state State
 	text  string
 	about []string // Reason.Figures
-	// effect is how far what it found can have moved the headline, however little.
+	// effect is by how much the disturbance can have moved the headline, however little.
 	effect Effect
 }
 
-// of restricts a finding to some figures.
-func (one finding) of(figures ...string) finding {
+// restrictTo limits a suspect finding to some figures.
+func (one finding) restrictTo(figures ...string) finding {
 	if one.state == Suspect {
 		one.about = figures
 	}
@@ -33,11 +33,11 @@ func invalid(format string, args ...any) finding {
 	return finding{state: Invalid, text: fmt.Sprintf(format, args...)}
 }
 
-// worstOf says all findings of the worst state that there is, with the effect of all.
+// worstOf joins the findings that have the worst state, with the effects of all findings.
 func worstOf(all []finding) finding {
 	worst, effect := fine(), Effect{}
 	for _, one := range all {
-		effect = effect.or(one.effect)
+		effect = effect.union(one.effect)
 		switch {
 		case one.text == "":
 		case worst.text == "" || one.state.Worse(worst.state):
@@ -51,8 +51,8 @@ func worstOf(all []finding) finding {
 	return worst
 }
 
-// bothAbout returns the figures that two findings together are about; nil, which is the
-// whole trial, if either is.
+// bothAbout returns the figures that two findings together are about, or nil (the whole trial)
+// if one of them is about the whole trial.
 func bothAbout(a, b []string) []string {
 	if a == nil || b == nil {
 		return nil
@@ -62,12 +62,12 @@ func bothAbout(a, b []string) []string {
 	return slices.Compact(both)
 }
 
-// judged is what an effect of a cause makes of a result. What it says is the
-// cause, a sentence without its end.
+// judged returns the finding for a disturbance with an effect. The format describes the
+// disturbance, and judged appends the effect.
 func (f *Figures) judged(e Effect, format string, args ...any) finding {
 	e = f.within(e)
 	found := finding{state: Valid, effect: e}
-	most := e.most()
+	most := e.largest()
 	if most < NotedEffect {
 		return found
 	}

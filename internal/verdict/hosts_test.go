@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// onHosts are figures of members on one host and a worker each on two others.
+// onHosts returns figures of members on one host and of one worker on each of two others.
 func onHosts() Figures {
 	f := good()
 	f.Hosts = []Host{
@@ -20,8 +20,8 @@ func onHosts() Figures {
 	return f
 }
 
-// Each host is judged by what it has of the trial, and named.
-func TestHostsByName(t *testing.T) {
+// Each host is judged by its part of the trial, and named.
+func TestHostsAreJudgedByTheirPart(t *testing.T) {
 	waiting := func(f *Figures, worker int) {
 		w := &f.Workers[worker]
 		w.RunDelayNS, w.Added = 5e9, added(0, 0.2, 0.3)
@@ -33,23 +33,23 @@ func TestHostsByName(t *testing.T) {
 		says string // empty: nothing is suspect
 	}{
 		{"nothing", func(*Figures) {}, 23, ""},
-		{"other programs on a load-only host that nobody felt", func(f *Figures) { f.Hosts[1].ForeignShare = 0.4 }, 23, ""},
-		{"other programs for which a generator waited", func(f *Figures) { f.Hosts[2].ForeignShare = 0.4; waiting(f, 1) }, 23, "other programs used 40 % of the processor time of host gen2; "},
+		{"other programs on a load-only host without an effect", func(f *Figures) { f.Hosts[1].ForeignShare = 0.4 }, 23, ""},
+		{"other programs for which a generator waited", func(f *Figures) { f.Hosts[2].ForeignShare = 0.4; waiting(f, 1) }, 23, "other programs used 40 % of the CPU time of host gen2; "},
 		{"another host's generator waited", func(f *Figures) { f.Hosts[2].ForeignShare = 0.4; waiting(f, 0) }, 23, ""},
-		{"other programs beside a member on a full machine", func(f *Figures) { f.Hosts[0].ForeignShare, f.Hosts[0].BusyShare = 0.3, 1 }, 23, "other programs used 30 % of the processor time of host db; "},
+		{"other programs next to a member on a full machine", func(f *Figures) { f.Hosts[0].ForeignShare, f.Hosts[0].BusyShare = 0.3, 1 }, 23, "other programs used 30 % of the CPU time of host db; "},
 		{"the same on an idle one", func(f *Figures) { f.Hosts[0].ForeignShare, f.Hosts[0].BusyShare = 0.1, 0.2 }, 23, ""},
 		{"one machine is judged once", func(f *Figures) {
 			for i := range f.Hosts {
 				f.Hosts[i].Machine, f.Hosts[i].ForeignShare, f.Hosts[i].BusyShare = "machine", 0.3, 1
 			}
-		}, 23, "other programs used 30 % of the processor time of the machine of hosts db, gen1, gen2; "},
-		{"stolen from a generator", func(f *Figures) { f.Hosts[1].StolenShare = 0.3; f.Workers[0].Added = added(0.2, 0.2, 0.3) }, 10, "what host gen1 runs on took away 37 % of the processor time that was wanted; "},
-		{"stolen from a host whose generator felt nothing", func(f *Figures) { f.Hosts[1].StolenShare = 0.3 }, 10, ""},
-		{"stolen from members", func(f *Figures) { f.Hosts[0].StolenShare = 0.1 }, 10, "what host db runs on took away 17 % "},
+		}, 23, "other programs used 30 % of the CPU time of the machine of hosts db, gen1, gen2; "},
+		{"stolen from a generator", func(f *Figures) { f.Hosts[1].StolenShare = 0.3; f.Workers[0].Added = added(0.2, 0.2, 0.3) }, 10, "the hypervisor of host gen1 withheld 37 % of the CPU time that programs needed; "},
+		{"stolen from a host whose generator was not late", func(f *Figures) { f.Hosts[1].StolenShare = 0.3 }, 10, ""},
+		{"stolen from members", func(f *Figures) { f.Hosts[0].StolenShare = 0.1 }, 10, "the hypervisor of host db withheld 17 % "},
 		{"clocks known as usual", func(f *Figures) { f.Hosts[0].BoundNS, f.Hosts[1].BoundNS, f.Hosts[2].BoundNS = 1e6, 2e5, 1e5 }, 32, ""},
-		{"a clock that was set", func(f *Figures) { f.Hosts[0].Jumps, f.Hosts[0].SetNS = 1, 3600e9 }, 32, "the clock of host db was set during the trial (1 times, 3600 s in all)"},
-		{"a clock that is hardly known", func(f *Figures) { f.Hosts[0].BoundNS = 0.6e9 }, 32, "the clock of host db is known to within 600 ms only"},
-		{"a start that is hardly known", func(f *Figures) { f.Seconds, f.Hosts[1].BoundNS, f.Hosts[2].BoundNS = 1, 0.1e9, 0.1e9 }, 32, "the workers can have begun 200 ms apart: their hosts' clocks are not known better; throughput may be 10 % too low"},
+		{"a clock that was set", func(f *Figures) { f.Hosts[0].Jumps, f.Hosts[0].SetNS = 1, 3600e9 }, 32, "the clock of host db was set during the trial (1 times, 3600 s in total)"},
+		{"a clock that is hardly known", func(f *Figures) { f.Hosts[0].BoundNS = 0.6e9 }, 32, "the clock of host db is uncertain by 600 ms"},
+		{"a start that is hardly known", func(f *Figures) { f.Seconds, f.Hosts[1].BoundNS, f.Hosts[2].BoundNS = 1, 0.1e9, 0.1e9 }, 32, "workers may have begun 200 ms apart because their hosts' clocks are uncertain; throughput may be up to 10 % too low"},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			f := onHosts()
@@ -61,19 +61,19 @@ func TestHostsByName(t *testing.T) {
 				}
 			}
 			if tt.says == "" && said != "" || !strings.Contains(said, tt.says) {
-				t.Errorf("R%d says %q, and is to say %q", tt.rule, said, tt.says)
+				t.Errorf("the reason of R%d is %q, want %q", tt.rule, said, tt.says)
 			}
 		})
 	}
 }
 
-// The generator of a load that comes from one other host is called by it.
-func TestAGeneratorElsewhereIsNamed(t *testing.T) {
+// A generator on another host is named with its host.
+func TestReasonNamesTheHostOfTheGenerator(t *testing.T) {
 	f := good()
 	f.ThrottledNS, f.Added = 2e9, added(0.2, 0, 0)
 	for want, hosts := range map[string][]Host{
-		"the generator's control group was held back for 2.00 s":         nil,
-		"the generator on gen1's control group was held back for 2.00 s": onHosts().Hosts[:2],
+		"generator throttled: the load generator's control group used up its CPU quota and was paused for 2.00 s":         nil,
+		"generator throttled: the load generator on gen1's control group used up its CPU quota and was paused for 2.00 s": onHosts().Hosts[:2],
 	} {
 		f.Hosts = hosts
 		if v := Judge(f); len(v.Reasons) != 1 || v.Reasons[0].Rule != 6 || !strings.HasPrefix(v.Reasons[0].Text, want) {
@@ -82,8 +82,8 @@ func TestAGeneratorElsewhereIsNamed(t *testing.T) {
 	}
 }
 
-// A worse clock, or more of a machine taken by others, never makes a verdict better;
-// nor does it matter in which order the hosts stand.
+// A worse clock, or more CPU use by other programs, never makes a verdict better, and the order
+// of the hosts does not matter.
 func TestHostsAreJudgedMonotonously(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
@@ -94,7 +94,7 @@ func TestHostsAreJudgedMonotonously(t *testing.T) {
 		}
 		f.Workers[0].RunDelayNS, f.Workers[0].Added = r.Int64N(1e10), added(0, r.Float64()/5, r.Float64()/5)
 		state := func(f Figures) State {
-			return worstOf([]finding{R10Stolen(&f), R23ForeignPrograms(&f), R32Clocks(&f)}).state
+			return worstOf([]finding{R10CPUSteal(&f), R23OtherPrograms(&f), R32UncertainClock(&f)}).state
 		}
 		before := state(f)
 		turned := f
@@ -112,17 +112,16 @@ func TestHostsAreJudgedMonotonously(t *testing.T) {
 	}
 }
 
-// The clock of the machine that conducts the run is no other host's, and matters where
-// members go by it.
-func TestOurOwnClock(t *testing.T) {
+// A change of the controller's clock makes a trial suspect only if members use that clock.
+func TestClockOfTheController(t *testing.T) {
 	for _, tt := range []struct {
 		own  OwnClock
 		want State
 		says string
 	}{
 		{OwnClock{}, Valid, ""},
-		{OwnClock{Times: 1, SetNS: 3600e9}, Valid, "the clock of the machine that conducts the run was set during the trial (1 times"},
-		{OwnClock{Times: 2, SetNS: 1e9, Members: true}, Suspect, "members on it go by it"},
+		{OwnClock{Times: 1, SetNS: 3600e9}, Valid, "the clock of the controller's machine was set during the trial (1 times"},
+		{OwnClock{Times: 2, SetNS: 1e9, Members: true}, Suspect, "members on this machine use it"},
 	} {
 		f := good()
 		f.OwnClock = tt.own

@@ -1,7 +1,5 @@
 package verdict
 
-import "fmt"
-
 // Judge applies every rule to f.
 func Judge(f Figures) Verdict {
 	v := Verdict{State: Valid, Reasons: []Reason{}, Notes: []string{}}
@@ -11,16 +9,16 @@ func Judge(f Figures) Verdict {
 	for _, r := range rules() {
 		one := r.judge(&f)
 		if r.number != ofOneWorker {
-			v.Effect = v.Effect.or(one.effect)
+			v.Effect = v.Effect.union(one.effect)
 		}
 		switch {
 		case one.text == "":
 			continue
 		case one.state == Valid:
-			noted = append(noted, one.text+fmt.Sprintf(" (R%d)", r.number))
+			noted = append(noted, r.reason(one.text, nil).String())
 			continue
 		}
-		found[one.state] = append(found[one.state], Reason{Rule: r.number, Text: one.text, Figures: one.about})
+		found[one.state] = append(found[one.state], r.reason(one.text+"; "+r.remedy, one.about))
 		if one.state.Worse(v.State) {
 			v.State = one.state
 		}
@@ -31,30 +29,71 @@ func Judge(f Figures) Verdict {
 	return v
 }
 
-// rule is one question.
+// rule is a numbered rule: rule n is at index n-1 of rules. Its name comes first in its reasons
+// and notes.
 type rule struct {
 	number int
+	name   string
+	remedy string // comes last in its reasons
 	judge  func(*Figures) finding
 }
 
-// OfAnotherLoad reports whether what a rule finds makes a window's load another than
-// the one that was asked for: it was interrupted, or a worker was lost.
+// reason returns a reason of the rule, with the rule's name before its text.
+func (r *rule) reason(text string, figures []string) Reason {
+	return Reason{Rule: r.number, Text: r.name + ": " + text, Figures: figures}
+}
+
+// Rules returns the number of rules.
+func Rules() int { return len(rules()) }
+
+// DescribeRule returns the name and the remedy of a rule, such as "member lost" and "read its
+// log, and repeat".
+func DescribeRule(number int) (name, remedy string) {
+	r := rules()[number-1]
+	return r.name, r.remedy
+}
+
+// OfAnotherLoad reports whether a rule finds that a window's load was not the requested one:
+// it was interrupted, or a worker was lost.
 func OfAnotherLoad(rule int) bool { return rule == 19 || rule == 26 }
 
-// ofOneWorker is the rule whose effect is on one worker's figures and not on all.
+// ofOneWorker is the rule whose effect concerns one worker's figures only.
 const ofOneWorker = 30
 
 func rules() []rule {
 	return []rule{
-		{1, R1NothingCompleted}, {2, R2BooksDoNotBalance}, {3, R3WrongAnswers}, {4, R4LittlesLaw},
-		{5, R5Stopped}, {6, R6Throttled}, {7, R7WaitedForProcessor}, {8, R8SentLate}, {9, R9GeneratorBusy}, {10, R10Stolen},
-		{11, R11ErrorShare}, {12, R12TooFewSamples}, {13, R13MemberLost}, {14, R14LeaderChanged},
-		{15, R15CarriedIn}, {16, R16InFlightLimit}, {17, R17NotDurable}, {18, R18Misses}, {19, R19Interrupted},
-		{20, R20EventsImpossible}, {21, R21EventsFaulty}, {22, R22MembersDisagree}, {23, R23ForeignPrograms},
-		{24, R24InventedMembers}, {25, R25Unsteady},
-		{26, R26WorkerLost}, {27, R27WorkerBeganLate}, {28, R28WorkerSlow}, {29, R29WorkerApart}, {30, R30WorkerDisturbed},
-		{31, R31FaultFailed},
-		{32, R32Clocks},
-		{33, R33ViolatedPromises},
+		{1, "nothing completed", "read the errors, and check the endpoints and the timeout", R1NothingCompleted},
+		{2, "counts differ", "report this defect of quorumbench", R2CountsDiffer},
+		{3, "wrong responses", "verify the responses, and report the violation to the store's developers", R3WrongResponses},
+		{4, "Little's law", "report this defect of quorumbench", R4LittlesLaw},
+		{5, "generator paused", "look for a stopped process or VM, or a low priority", R5GeneratorPaused},
+		{6, "generator throttled", "raise the quota", R6GeneratorThrottled},
+		{7, "generator starved", "give it CPUs of its own", R7GeneratorStarved},
+		{8, "generator late", "repeat, or use another machine", R8GeneratorLate},
+		{9, "generator saturated", "add workers, or lower the load", R9GeneratorSaturated},
+		{10, "CPU steal", "use dedicated CPUs, or compare with a baseline in the same run", R10CPUSteal},
+		{11, "errors", "fix the cause of the errors, or lower the rate", R11Errors},
+		{12, "too few samples", "use a longer window", R12TooFewSamples},
+		{13, "member lost", "read its log, and repeat", R13MemberLost},
+		{14, "leader change", "read the members' logs, and repeat", R14LeaderChange},
+		{15, "stall at the start", "use a longer warm-up", R15StallAtStart},
+		{16, "client limit", "raise max-in-flight or connections", R16ClientLimit},
+		{17, "not durable", "use a disk, or set allow-volatile", R17NotDurable},
+		{18, "missing keys", "check the prefix and the key space", R18MissingKeys},
+		{19, "interrupted", "repeat, or use run --resume", R19Interrupted},
+		{20, "impossible watch events", "keep other clients away from the prefix", R20ImpossibleEvents},
+		{21, "faulty watch events", "verify the responses to see the violated guarantee", R21FaultyEvents},
+		{22, "members disagree", "stop using the data, and report it to the store's developers", R22MembersDisagree},
+		{23, "other programs", "stop them, or use another machine", R23OtherPrograms},
+		{24, "unknown members", "check the servers at the endpoints", R24UnknownMembers},
+		{25, "unsteady throughput", "use a longer warm-up or window", R25Unsteady},
+		{26, "worker or host lost", "check that machine, and repeat", R26WorkerLost},
+		{27, "uneven start", "use a longer window", R27UnevenStart},
+		{28, "slow worker", "check that worker's machine and network", R28SlowWorker},
+		{29, "worker with other times", "check that worker's machine and network", R29WorkerApart},
+		{30, "disturbed worker", "see R5 to R9", R30DisturbedWorker},
+		{31, "fault failed", "read the events, and leave more time between faults", R31FaultFailed},
+		{32, "uncertain clock", "synchronize the clocks", R32UncertainClock},
+		{33, "consistency", "see Verification in the report", R33Consistency},
 	}
 }

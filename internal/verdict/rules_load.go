@@ -9,24 +9,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The rules' limits, beside those on an effect. A figure at its limit is still
-// within it.
+// The limits of rules that do not limit an effect. A figure at its limit is within it.
 const (
-	// MaxLittleDeviation is how far the mean number of clients at work, by
-	// Little's law, may be from the number of clients (R4).
+	// MaxLittleDeviation is the largest allowed difference between the number of clients and
+	// the mean number of busy clients by Little's law, as a share (R4).
 	MaxLittleDeviation = 0.05
-	// MaxErrors is the share of operations due that may fail (R11).
+	// MaxErrors is the share of due operations that may fail (R11).
 	MaxErrors = 0.001
-	// MinBeyond is how many operations must lie beyond p99 (R12).
+	// MinBeyond is the smallest number of operations beyond p99 (R12).
 	MinBeyond = 10
-	// MinCarriedInAge is the age up to which no operation that was in flight
-	// when the window opened means anything (R15).
+	// MinCarriedInAge is the age up to which an operation that was in flight when the window
+	// opened is ignored (R15).
 	MinCarriedInAge = 100 * time.Millisecond
 )
 
-// The limits of R25: how far the throughputs of the window's two halves may be
-// apart, as a share of their mean, and as a multiple of the error that their
-// seconds show; in halves of fewer seconds that error is a guess.
+// The limits of R25 on the difference between the throughputs of the window's halves: as a share
+// of their mean, and as a multiple of its standard error, which shorter halves do not support.
 const (
 	MaxDrift       = 0.10
 	maxDriftErrors = 4
@@ -44,23 +42,23 @@ func R1NothingCompleted(f *Figures) finding {
 	return invalid("none of the %d operations due in the window completed", f.Due)
 }
 
-// R2BooksDoNotBalance reports that due operations are not completed operations plus errors.
-func R2BooksDoNotBalance(f *Figures) finding {
+// R2CountsDiffer reports that due operations are not completed operations plus errors.
+func R2CountsDiffer(f *Figures) finding {
 	switch {
 	case f.Succeeded+f.Failed != f.Due:
-		return invalid("%d operations were due, but %d completed and %d failed; this is a defect of quorumbench", f.Due, f.Succeeded, f.Failed)
+		return invalid("%d operations were due, but %d completed and %d failed", f.Due, f.Succeeded, f.Failed)
 	case f.Timed != f.Due:
-		return invalid("%d operations were due, but %d were timed; this is a defect of quorumbench", f.Due, f.Timed)
+		return invalid("%d operations were due, but %d were timed", f.Due, f.Timed)
 	}
 	return fine()
 }
 
-// R3WrongAnswers reports responses with wrong keys or values.
-func R3WrongAnswers(f *Figures) finding {
+// R3WrongResponses reports responses with wrong keys or values.
+func R3WrongResponses(f *Figures) finding {
 	if f.WrongAnswers == 0 {
 		return fine()
 	}
-	return invalid("%d answers were wrong, the warm-up's included: another key, a damaged value, or what the store's protocol rules out", f.WrongAnswers)
+	return invalid("%d responses were wrong, including the warm-up (another key, a damaged value, or against the protocol)", f.WrongAnswers)
 }
 
 // R4LittlesLaw reports a closed loop that does not fit Little's law. It compares the clients
@@ -69,7 +67,7 @@ func R3WrongAnswers(f *Figures) finding {
 // refusal have no operation. A client's first operation began before the window and its last
 // may end after it, so each edge can add or hide up to one longest operation.
 func R4LittlesLaw(f *Figures) finding {
-	if anyLost(f) { // what its clients did at the end nobody knows
+	if anyLost(f) { // the last operations of its clients are unknown
 		return fine()
 	}
 	if f.OpenLoop || f.Seconds <= 0 || f.Clients == 0 || f.Due < uint64(f.Clients) || f.TotalNS == 0 {
@@ -80,25 +78,25 @@ func R4LittlesLaw(f *Figures) finding {
 	within := clients * (MaxLittleDeviation + f.LongestNS/window)
 	resting := f.MeanResting
 	if busy := f.TotalNS/window + resting; math.Abs(busy-clients) > within {
-		return invalid("by Little's law %.4g clients were at work (%.0f operations/s × %s), but there are %d, and the difference is above %.0f %%; this is a defect of quorumbench",
+		return invalid("by the figures %.4g clients were busy (%.0f operations/s × %s), but there are %d, more than %.0f %% apart",
 			busy, float64(f.Due)/f.Seconds, text.Duration(f.TotalNS/float64(f.Due)), f.Clients, 100*MaxLittleDeviation)
 	}
 	if f.MeanInFlight > 0 && math.Abs(f.MeanInFlight+resting-clients) > within {
-		return invalid("%.4g operations were in progress on average and %.4g clients rested after a refusal, but there are %d clients, and the difference is above %.0f %%; this is a defect of quorumbench",
+		return invalid("%.4g operations were in flight on average and %.4g clients rested after a refusal, but there are %d clients, more than %.0f %% apart",
 			f.MeanInFlight, resting, f.Clients, 100*MaxLittleDeviation)
 	}
 	return fine()
 }
 
-// R11ErrorShare reports too many failed operations: a larger share than MaxErrors.
-func R11ErrorShare(f *Figures) finding {
+// R11Errors reports too many failed operations: a larger share than MaxErrors.
+func R11Errors(f *Figures) finding {
 	if f.Succeeded == 0 || f.errors() <= MaxErrors {
 		return fine()
 	}
 	if f.MeantErrors > 0 {
-		return suspect("%d of %d operations failed beside those that failed in a fault (%s), above %s", f.Failed-f.MeantErrors, f.Due, text.Share(f.errors()), text.Share(MaxErrors))
+		return suspect("%d of %d operations failed outside faults (%s, limit %s)", f.Failed-f.MeantErrors, f.Due, text.Share(f.errors()), text.Share(MaxErrors))
 	}
-	return suspect("%d of %d operations failed (%s%s), above %s", f.Failed, f.Due, text.Share(f.errors()), f.kinds(), text.Share(MaxErrors))
+	return suspect("%d of %d operations failed (%s%s), limit %s", f.Failed, f.Due, text.Share(f.errors()), f.kinds(), text.Share(MaxErrors))
 }
 
 // R12TooFewSamples reports too few operations for a percentile: fewer than MinBeyond beyond it.
@@ -107,7 +105,7 @@ func R12TooFewSamples(f *Figures) finding {
 	if f.Succeeded == 0 || beyond >= MinBeyond {
 		return fine()
 	}
-	return suspect("p99 needs more operations than %d: it has %d beyond it, below %d", f.Due, beyond, MinBeyond).of("p99", "p99.9", "max")
+	return suspect("%d operations are too few for p99: %d are beyond it, and it needs %d", f.Due, beyond, MinBeyond).restrictTo("p99", "p99.9", "max")
 }
 
 // R13MemberLost reports members that ended during the trial.
@@ -116,13 +114,13 @@ func R13MemberLost(f *Figures) finding {
 	case 0:
 		return fine()
 	case 1:
-		return suspect("member %s was lost", f.LostMembers[0])
+		return suspect("member %s stopped responding", f.LostMembers[0])
 	}
-	return suspect("members %s were lost", strings.Join(f.LostMembers, ", "))
+	return suspect("members %s stopped responding", strings.Join(f.LostMembers, ", "))
 }
 
-// R14LeaderChanged reports leader changes in the window.
-func R14LeaderChanged(f *Figures) finding {
+// R14LeaderChange reports leader changes in the window.
+func R14LeaderChange(f *Figures) finding {
 	switch {
 	case f.TermChanges <= 0:
 		return fine()
@@ -132,33 +130,33 @@ func R14LeaderChanged(f *Figures) finding {
 	return suspect("the cluster elected a leader %d times in the window", f.TermChanges)
 }
 
-// R15CarriedIn reports a window that opened during a stall: an operation in flight then was
+// R15StallAtStart reports a window that opened during a stall: an operation in flight then was
 // older than operations usually get. The operations that a stall held back complete when it
 // ends, so the stall may account for as much of the window as it lasted.
-func R15CarriedIn(f *Figures) finding {
+func R15StallAtStart(f *Figures) finding {
 	age := float64(f.CarriedInAgeNS)
 	excess := age - max(2*f.Response.At(99).NS, float64(MinCarriedInAge))
 	if excess <= 0 || f.Seconds <= 0 {
 		return fine()
 	}
 	held := excess / (f.Seconds * 1e9)
-	return f.judged(effectOnAll(held, held), "the window opened on an operation that had been in flight for %s (%d were in flight)",
+	return f.judged(effectOnAll(held, held), "when the window opened, an operation had been in flight for %s (of %d in flight)",
 		text.Duration(age), f.CarriedIn)
 }
 
-// R16InFlightLimit reports operations of an open loop that waited for the limit on operations
+// R16ClientLimit reports operations of an open loop that waited for the limit on operations
 // in flight or for a connection. In a trial with faults it is a note, because waiting in an
 // outage is intended and the rule cannot distinguish it from other waiting.
-func R16InFlightLimit(f *Figures) finding {
+func R16ClientLimit(f *Figures) finding {
 	found := inFlightLimit(f)
 	if f.Injected > 0 && found.text != "" {
-		return finding{state: Valid, text: found.text + "; how much of that was in a fault is not known"}
+		return finding{state: Valid, text: found.text + "; the share that waited because of faults is unknown"}
 	}
 	return found
 }
 
-// inFlightLimit asks what operations waited for that the store never saw: the
-// limit of operations in flight, or a connection that takes another.
+// inFlightLimit judges waiting that the store never saw: for the limit on operations in flight,
+// or for a free connection.
 func inFlightLimit(f *Figures) finding {
 	if !f.OpenLoop || f.Capped+f.NoRoom == 0 {
 		return fine()
@@ -168,10 +166,10 @@ func inFlightLimit(f *Figures) finding {
 		e.Times[i] = excess(is, max(is-f.Waiting[i], f.ServiceP50NS))
 	}
 	if f.Capped > 0 {
-		return f.judged(e, "%d of %d operations were held back because %d were in flight already, the limit", f.Capped, f.Due, f.MaxInFlight)
+		return f.judged(e, "%d of %d operations waited because all %d allowed operations were in flight (max-in-flight)", f.Capped, f.Due, f.MaxInFlight)
 	}
-	const waited = "%d of %d operations waited for a connection that was free: all were occupied, and each takes one operation at a time; more connections would ask more of the store"
-	if f.NoRoom > f.Due/2 && f.errors() >= 0.5 { // every percentile lands on one that was never sent
+	const waited = "%d of %d operations waited for a free connection"
+	if f.NoRoom > f.Due/2 && f.errors() >= 0.5 { // every percentile is that of an operation which was never sent
 		return suspect(waited, f.NoRoom, f.Due)
 	}
 	return f.judged(e, waited, f.NoRoom, f.Due)
@@ -189,37 +187,37 @@ func R25Unsteady(f *Figures) finding {
 	if apart <= MaxDrift*mean || apart <= maxDriftErrors*math.Hypot(a.Error, b.Error) {
 		return fine()
 	}
-	return suspect("throughput was not steady: %.0f/s in the first half of the window and %.0f/s in the second, more than %s apart; a longer warm-up, or a longer window, shows which of them lasts",
+	return suspect("%.0f/s in the first half of the window and %.0f/s in the second, more than %s apart",
 		a.PerSecond, b.PerSecond, text.Share(MaxDrift))
 }
 
-// R17NotDurable reports writes to a file system that loses them, or to a store told not to sync.
+// R17NotDurable reports writes to a file system that loses them, or to a store that does not sync.
 func R17NotDurable(f *Figures) finding {
 	if !f.Writes || !f.DurabilityKnown || f.durable() || f.VolatileMeant {
 		return fine()
 	}
-	return suspect("durability not exercised: %s", volatility(f))
+	return suspect("%s", volatility(f))
 }
 
 func volatility(f *Figures) string {
 	switch {
 	case f.Volatile && f.Unsynced:
-		return fmt.Sprintf("the store was told not to sync, and its data is on %s", f.FileSystem)
+		return fmt.Sprintf("the store is configured not to sync, and its data is on %s", f.FileSystem)
 	case f.Volatile:
-		return fmt.Sprintf("the members' data is on %s, which forgets it at power loss", f.FileSystem)
+		return fmt.Sprintf("the members' data is on %s, which loses it at power loss", f.FileSystem)
 	}
-	return "the store was told not to sync"
+	return "the store is configured not to sync"
 }
 
-// R18Misses reports reads that did not find keys which were written before the window.
-func R18Misses(f *Figures) finding {
+// R18MissingKeys reports reads that did not find keys which were written before the window.
+func R18MissingKeys(f *Figures) finding {
 	switch {
 	case len(f.FoundNothing) > 0:
-		return suspect("no operation of a kind found a key: %s", strings.Join(f.FoundNothing, ", "))
+		return suspect("every operation of a kind missed: %s", strings.Join(f.FoundNothing, ", "))
 	case f.Misses == 0 || !f.Preloaded || f.Deletes:
 		return fine()
 	}
-	return suspect("%d reads found no key, or not all that were written, although every key was written before", f.Misses)
+	return suspect("%d reads did not find keys that had been written before the window", f.Misses)
 }
 
 // R19Interrupted reports a trial that was interrupted.

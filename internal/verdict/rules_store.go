@@ -7,23 +7,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Rules about what the store promises beyond its operations: watch events, and
-// members that have the same data.
+// Rules about guarantees of the store beyond single operations: watch events, and members with
+// equal data.
 
-// R20EventsImpossible reports watch events that no write of the load explains.
-func R20EventsImpossible(f *Figures) finding {
+// R20ImpossibleEvents reports watch events that no write of the load explains.
+func R20ImpossibleEvents(f *Figures) finding {
 	switch e := &f.Events; {
 	case e.Impossible > 0:
-		return invalid("%d watch events arrived before their write was sent; this is a defect of quorumbench, or the events are not this load's", e.Impossible)
+		return invalid("%d watch events arrived before their write was sent; another program wrote the keys, or quorumbench has a defect", e.Impossible)
 	case e.Wrong > 0:
-		return invalid("%d watch events were of keys that their watcher does not watch", e.Wrong)
+		return invalid("%d watch events were about keys that their watcher does not watch", e.Wrong)
 	}
 	return fine()
 }
 
-// R21EventsFaulty reports watch events that are missing, repeated or out of order: a store
-// promises every event once and in order.
-func R21EventsFaulty(f *Figures) finding {
+// R21FaultyEvents reports watch events that are missing, repeated or out of order: a store
+// guarantees every event once and in order.
+func R21FaultyEvents(f *Figures) finding {
 	e := &f.Events
 	var faults []string
 	add := func(n uint64, format string, args ...any) {
@@ -31,17 +31,17 @@ func R21EventsFaulty(f *Figures) finding {
 			faults = append(faults, fmt.Sprintf(format, append([]any{n}, args...)...))
 		}
 	}
-	add(e.Lost, "%d of %d did not come, the warm-up's included", e.Expected)
-	add(e.Duplicated, "%d came twice")
-	add(e.Reordered, "%d came after a later one of their key")
+	add(e.Lost, "%d of %d lost, including the warm-up", e.Expected)
+	add(e.Duplicated, "%d received twice")
+	add(e.Reordered, "%d received after a later one of their key")
 	untimed := e.Untimed - min(e.Untimed, e.Impossible)
-	add(untimed, "of %d it is not known when their write was sent")
+	add(untimed, "%d without a known send time of their write")
 	if len(faults) == 0 && e.Ended == 0 {
 		return fine()
 	}
 	text := ""
 	if len(faults) > 0 {
-		text = "watch events: " + strings.Join(faults, ", ")
+		text = strings.Join(faults, ", ")
 	}
 	if e.Ended > 0 {
 		ended := fmt.Sprintf("the store ended %d watchers: %s", e.Ended, e.EndedText)
@@ -50,34 +50,34 @@ func R21EventsFaulty(f *Figures) finding {
 		}
 		text += ended
 	}
-	return suspect("%s", text).of("watch")
+	return suspect("%s", text).restrictTo("watch")
 }
 
 // R22MembersDisagree reports members with different data after the load.
 func R22MembersDisagree(f *Figures) finding {
 	switch {
 	case f.Disagreement != "":
-		return invalid("the members' data differ: %s", f.Disagreement)
+		return invalid("the data of members differ: %s", f.Disagreement)
 	case f.Incomparable != "":
-		return suspect("the members' data could not be compared: %s", f.Incomparable)
+		return suspect("the data of members could not be compared: %s", f.Incomparable)
 	}
 	return fine()
 }
 
-// R33ViolatedPromises reports responses that violate the store's promises: their speed is worth
-// nothing.
-func R33ViolatedPromises(f *Figures) finding {
+// R33Consistency reports responses that violate the store's guarantees: their speed
+// means nothing.
+func R33Consistency(f *Figures) finding {
 	switch {
 	case f.BrokenPromises != "":
-		return invalid("the store answered wrongly: %s", f.BrokenPromises)
+		return invalid("the store violated a consistency guarantee: %s", f.BrokenPromises)
 	case f.Unchecked != "":
-		return suspect("not all of the store's answers were checked: %s", f.Unchecked)
+		return suspect("not all responses were verified: %s", f.Unchecked)
 	}
 	return fine()
 }
 
-// R31FaultFailed reports faults that were not injected as asked, or a cluster that was not whole
-// before or after one.
+// R31FaultFailed reports faults that were not injected as requested, or a cluster that was not
+// healthy before or after one.
 func R31FaultFailed(f *Figures) finding {
 	if len(f.FaultFailures) == 0 {
 		return fine()
@@ -85,11 +85,11 @@ func R31FaultFailed(f *Figures) finding {
 	return suspect("%s", strings.Join(f.FaultFailures, "; "))
 }
 
-// R24InventedMembers reports that servers named more members or terms than a cluster has:
+// R24UnknownMembers reports that servers named more members or terms than a cluster has:
 // figures by role are then unknown.
-func R24InventedMembers(f *Figures) finding {
+func R24UnknownMembers(f *Figures) finding {
 	if f.Unreported == 0 {
 		return fine()
 	}
-	return suspect("the answers named more members or terms than a cluster has: %d operations are of none of the %d that are kept apart", f.Unreported, measure.MaxReported).of("by-role")
+	return suspect("responses named too many members or terms; %d operations belong to none of the %d that are counted separately", f.Unreported, measure.MaxReported).restrictTo("by-role")
 }

@@ -2,31 +2,28 @@ package verdict
 
 import "math"
 
-// pausesOfOne is how many times the longest pause that was seen on a machine one
-// operation waits there for a processor, at most: in several processes, one after the
-// other.
-const pausesOfOne = 3
+// maxPausesEach is how many pauses of the longest observed length one operation can meet on a
+// machine, in several processes one after the other.
+const maxPausesEach = 3
 
-// leastHit is the share of time below which nothing is said of the slowest operations.
+// leastHit is the share of time below which the slowest operations are not adjusted.
 const leastHit = 0.001
 
-// missing is processor time that members wanted and did not have.
+// missing is CPU time that members needed and did not get.
 type missing struct {
-	share float64 // of what they wanted
-	away  float64 // in which share of the time it can have been so
-	busy  float64 // the share of the machine's processor time that members used; 0: unknown
-	pause float64 // the longest time that somebody waited there for a processor, in nanoseconds; 0: unknown
+	share float64 // of the CPU time that they needed
+	away  float64 // the largest possible share of the window in which it was missing
+	busy  float64 // the share of the machine's CPU time that members used; 0: unknown
+	pause float64 // the longest wait for a CPU on that machine, in nanoseconds; 0: unknown
 }
 
-// slowed is the effect on the operations of members that did not get a share of the
-// processor time that they wanted, at most.
+// slowed returns the largest possible effect of missing CPU time on operations.
 //
-// An operation at work takes 1/(1-x) times as long for the share x, and it is at work for
-// its processor time, or waits for others' at work: for its part of the time in which
-// members were. Beyond that it may have met what took the processor for long: with the
-// share x of all operations at most, the figure at q would be at least what was measured
-// at q-x. And no figure would be below the fastest operation, which lost nothing but a
-// part of its own processor time.
+// Work takes 1/(1-x) times as long if the share x is missing. An operation works for its own
+// CPU time, or waits for the work of others. It may also have met a long pause: at most the
+// share x of all operations did, so the undisturbed figure at quantile q is at least the
+// measured one at q-x. No undisturbed figure is below the fastest operation, which lost only
+// a part of its CPU time.
 func (f *Figures) slowed(m missing) (e Effect) {
 	x := min(m.share, m.away, 1)
 	if x <= 0 {
@@ -63,17 +60,16 @@ func (f *Figures) slowed(m missing) (e Effect) {
 	return e
 }
 
-// met is how much too high a time is that would be another one, but for the share of its
-// operations that met what took the processor.
+// met returns by which share a time is too high because a share of its operations met a pause.
 func (m *missing) met(is, wouldBe, share float64) float64 {
 	if m.pause > 0 {
-		wouldBe = max(wouldBe, is-share*pausesOfOne*m.pause)
+		wouldBe = max(wouldBe, is-share*maxPausesEach*m.pause)
 	}
 	return excess(is, wouldBe)
 }
 
-// meanWithout is the mean, as a share of what it is, if each quantile q were what is at
-// q-x: from 50 quantiles.
+// meanWithout returns the mean with each quantile q replaced by q-x, as a share of the measured
+// mean, from 50 quantiles.
 func (f *Figures) meanWithout(x float64) float64 {
 	is, wouldBe := 0.0, 0.0
 	for p := 1.0; p < 100; p += 2 {

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// timed gives the figures the times of operations.
+// timed sets the times of operations in figures.
 func timed(f *Figures, times []float64) {
 	h := measure.NewHistogram()
 	for _, ns := range times {
@@ -19,9 +19,9 @@ func timed(f *Figures, times []float64) {
 	f.Quantile = func(p float64) float64 { return measure.Percentile(h, 0, p).NS }
 }
 
-// A server that sleeps for 20 ms wants a processor for 50 µs: however much of that the
-// host takes away, 21.5 ms are not two thirds too high.
-func TestStolenFromAnIdleMachine(t *testing.T) {
+// A server that sleeps for 20 ms needs a CPU for 50 µs. However much of that the hypervisor
+// withholds, 21.5 ms cannot be two thirds too high.
+func TestStealOnAnIdleMachineHasLittleEffect(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 4))
 	var times []float64
 	for range 10_000 {
@@ -34,26 +34,26 @@ func TestStolenFromAnIdleMachine(t *testing.T) {
 	f.MembersBusy, f.OperationCPUNS = 0.05, 50_000
 	v := Judge(f)
 	if e := v.Effect.Of("p50"); e > 1.5/20 || e > v.Effect.Of("p99.9")+0.05 {
-		t.Errorf("p50 of 21.5 ms may be %v too high, and a fifth of all time was stolen from a machine that was idle", e)
+		t.Errorf("p50 of 21.5 ms may be %v too high on an idle machine with a steal of one fifth", e)
 	}
 	if e := v.Effect.Of("ops"); e > 0.08 {
 		t.Errorf("throughput may be %v too low", e)
 	}
-	// The same of a store that has the processors all the time.
+	// A store that uses the CPUs all the time.
 	f.StolenShare, f.BusyShare, f.MembersBusy, f.OperationCPUNS = 0.2, 0.8, 0.75, 20e6
 	if e := Judge(f).Effect.Of("p50"); e < 0.18 {
-		t.Errorf("p50 may be %v too high where the host took a fifth of the time from a store that wanted all of it", e)
+		t.Errorf("p50 may be %v too high for a busy store with a steal of one fifth", e)
 	}
-	// The same of other programs on a full machine.
+	// Other programs on a full machine.
 	f.StolenShare, f.BusyShare, f.ForeignKnown, f.ForeignShare, f.MembersBusy, f.OperationCPUNS = 0, 1, true, 0.9, 0.05, 50_000
 	if v := Judge(f); v.Effect.Of("p50") > 0.08 || v.Effect.Of("p50") == 0 {
 		t.Errorf("other programs made p50 of a server that sleeps %v too high", v.Effect.Of("p50"))
 	}
 }
 
-// Operations of which some meet what takes the processor for long, and of which the others
-// take their time at work longer: no figure is farther off than the bound says.
-func TestSlowedIsABound(t *testing.T) {
+// Some operations meet a long pause, and the work of all takes longer. No figure is further off
+// than the bound.
+func TestSlowedIsAnUpperBound(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 4))
 	for range 60 {
 		sleep, work, spread := 20e6*r.Float64(), 5e6*r.Float64()*r.Float64(), 0.6*r.Float64()
@@ -77,7 +77,7 @@ func TestSlowedIsABound(t *testing.T) {
 		slices.Sort(with)
 		for name, p := range map[string]float64{"p50": 50, "p90": 90, "p95": 95, "p99": 99, "p99.9": 99.9} {
 			at := int(p / 100 * float64(len(with)))
-			if off := with[at]/without[at] - 1; off > e.Of(name)*1.2+0.03 { // as many as chance makes meet it
+			if off := with[at]/without[at] - 1; off > e.Of(name)*1.2+0.03 { // leaves room for chance
 				t.Errorf("%s is %.3f too high, above the bound %.3f: %.0f ns asleep, %.0f at work, %.3f away for up to %.0f", name, off, e.Of(name), sleep, work, away, span)
 			}
 		}
@@ -91,7 +91,7 @@ func TestSlowedIsABound(t *testing.T) {
 		if off > e.Of("mean")*1.1+0.03 || off/(1+off) > e.Of("ops")+0.03 {
 			t.Errorf("the mean is %.3f too high, above the bound %.3f", off, e.Of("mean"))
 		}
-		// More that is missing never makes the bound less.
+		// More missing time never lowers the bound.
 		more := f.slowed(missing{away * 1.2, away * 1.2, f.MembersBusy, span})
 		for i := range e.Times {
 			if more.Times[i] < e.Times[i]-1e-9 {
@@ -100,7 +100,7 @@ func TestSlowedIsABound(t *testing.T) {
 		}
 	}
 	if (good().zero()) != (Effect{}) {
-		t.Error("nothing was missing, and it has an effect")
+		t.Error("there is an effect without missing time")
 	}
 }
 

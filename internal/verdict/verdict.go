@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// State is what a result is worth.
+// State is how far a result can be trusted.
 type State string
 
 // The states, from the best to the worst.
@@ -19,7 +19,7 @@ const (
 	Invalid State = "invalid" // do not use it
 )
 
-// Worse reports whether s is worse than t. What is not a state is the worst.
+// Worse reports whether s is worse than t. An unknown state is the worst.
 func (s State) Worse(t State) bool { return s.rank() > t.rank() }
 
 func (s State) rank() int {
@@ -38,21 +38,21 @@ func (s State) rank() int {
 type Reason struct {
 	Rule int    `json:"rule"`
 	Text string `json:"text"` // a sentence with the figure and the limit
-	// Figures names the figures that the reason is about, as the record's registry
-	// names them; "watch" and other names without a figure of that name mean all
-	// figures whose names begin so. Nil means that it is about the whole trial.
+	// Figures names the affected figures, as the record's registry names them. "watch" and
+	// other names without a figure of that name mean all figures with this prefix. Nil means
+	// the whole trial.
 	Figures []string `json:"figures,omitempty"`
 }
 
-// String returns the reason as tables and texts have it: "R7: ...".
-func (r Reason) String() string { return fmt.Sprintf("R%d: %s", r.Rule, r.Text) }
+// String returns the reason as reports print it, such as "R10 CPU steal: ...".
+func (r Reason) String() string { return fmt.Sprintf("R%d %s", r.Rule, r.Text) }
 
 // About reports whether the reason is about a figure.
 func (r *Reason) About(figure string) bool {
 	if r.Figures == nil {
 		return true
 	}
-	for _, name := range append(standsFor(figure), figure) {
+	for _, name := range append(effectNames(figure), figure) {
 		for _, of := range r.Figures {
 			if name == of || strings.HasPrefix(name, of+"-") {
 				return true
@@ -62,15 +62,14 @@ func (r *Reason) About(figure string) bool {
 	return false
 }
 
-// Verdict is the judgement. The zero Verdict is none.
+// Verdict is the judgement of a trial. The zero Verdict is none.
 type Verdict struct {
 	State   State    `json:"state"`
 	Reasons []Reason `json:"reasons"` // never nil, the worst first, then in the rules' order
-	// Notes are sentences that a reader should know and that make nothing
-	// suspect.
+	// Notes are sentences about conditions that do not make a figure suspect.
 	Notes []string `json:"notes"` // never nil
-	// Effect is how far all disturbances together can have moved each figure of the
-	// headline, also where that is too little for a reason.
+	// Effect is by how much all disturbances together can have moved each figure of the
+	// headline, even if that is too little for a reason.
 	Effect Effect `json:"effect"`
 }
 
@@ -91,10 +90,10 @@ func (v *Verdict) StateOf(figure string) State {
 	return Valid
 }
 
-// Doubts reports whether a reason names this one of the load's figures, so that it is
-// less certain than the other figures of its trial.
+// Doubts reports whether a reason names this figure of the load, which makes it less certain
+// than other figures of its trial.
 func (v *Verdict) Doubts(figure string) bool {
-	names := standsFor(figure)
+	names := effectNames(figure)
 	about := func(r Reason) bool { return r.Figures != nil && r.About(figure) }
 	return v.Effect.Of(figure) > SuspectEffect || len(names) > 0 && slices.ContainsFunc(v.Reasons, about)
 }

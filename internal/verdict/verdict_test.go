@@ -12,17 +12,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// good is a closed loop of 100 clients for 10 s at 10 ms that breaks no rule.
-// added makes what the generator added: a throughput, a median and a p99 that
-// are off by these shares.
+// added returns a generator's delay that makes throughput, median and p99 wrong by these shares.
 func added(throughput, p50, p99 float64) Added {
 	a := Added{Known: true, CycleNS: 10e6, Undisturbed: times(10e6, 20e6), Sampled: times(10e6*(1+p50), 20e6*(1+p99))}
 	a.MeanNS = a.CycleNS * throughput
 	return a
 }
 
-// times is a distribution with a median and a p99, each of which is some other
-// percentiles, too.
+// times returns a distribution whose percentiles are the median, or p99 from there.
 func times(p50, p99 float64) (s measure.Summary) {
 	s.Count = 100_000
 	known := func(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
@@ -35,6 +32,7 @@ func times(p50, p99 float64) (s measure.Summary) {
 	return s
 }
 
+// good returns the figures of a closed loop of 100 clients for 10 s at 10 ms that breaks no rule.
 func good() Figures {
 	return Figures{
 		Seconds: 10, Due: 100_000, Succeeded: 100_000, Timed: 100_000, Done: 100_000,
@@ -61,8 +59,7 @@ func TestGoodIsValid(t *testing.T) {
 	}
 }
 
-// Each rule is tried below, at and above its limit; the figure is at fault
-// alone, so that no other rule speaks.
+// Each rule is tried below, at and above its limit, with figures that break no other rule.
 func TestRules(t *testing.T) {
 	ms := int64(time.Millisecond)
 	tests := []struct {
@@ -99,7 +96,7 @@ func TestRules(t *testing.T) {
 		{5, "more than all of p50", false, func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 1.5, 0) }, Suspect},
 		{6, "5 % of throughput", false, func(f *Figures) { f.ThrottledNS, f.Added = 2e9, added(0.0499, 0, 0) }, Valid},
 		{6, "above", false, func(f *Figures) { f.ThrottledNS, f.Added = 2e9, added(0.051, 0, 0) }, Suspect},
-		{6, "an open loop has no throughput of its own", true, func(f *Figures) { f.ThrottledNS, f.Added = 2e9, added(0.2, 0, 0) }, Valid},
+		{6, "the schedule sets the throughput of an open loop", true, func(f *Figures) { f.ThrottledNS, f.Added = 2e9, added(0.2, 0, 0) }, Valid},
 		{7, "5 % of p50", false, func(f *Figures) { f.Added = added(0, 0.0499, 0) }, Valid},
 		{7, "above", false, func(f *Figures) { f.Added = added(0, 0.051, 0) }, Suspect},
 		{7, "not known", false, func(f *Figures) { f.Added = Added{} }, Valid},
@@ -107,21 +104,21 @@ func TestRules(t *testing.T) {
 			f.Added = added(0.1, 0.1, 0)
 			f.Added.Conserved = 1
 		}, Valid},
-		{8, "late for no reason that is known", true, func(f *Figures) { f.RunDelayNS, f.PausedNS, f.Added = 0, 0, added(0, 0, 0.06) }, Suspect},
+		{8, "late for an unknown reason", true, func(f *Figures) { f.RunDelayNS, f.PausedNS, f.Added = 0, 0, added(0, 0, 0.06) }, Suspect},
 		{8, "in a closed loop", false, func(f *Figures) { f.RunDelayNS, f.PausedNS, f.Added = 0, 0, added(0.06, 0, 0) }, Suspect},
 		{9, "busy, and it does not matter", false, func(f *Figures) { f.LoopCPUNS = 19e9 }, Valid},
 		{9, "busy", false, func(f *Figures) { f.LoopCPUNS, f.Added = 19e9, added(0.06, 0, 0) }, Suspect},
 
 		{10, "1 % of a machine that was idle for half of the time", false, func(f *Figures) { f.StolenShare, f.BusyShare, f.MembersShare = 0.01, 0.5, true }, Valid},
 		{10, "6 % of it", false, func(f *Figures) { f.StolenShare, f.BusyShare, f.MembersShare = 0.06, 0.45, true }, Suspect},
-		{10, "two thirds of what two processors wanted that were idle but for 3 % of the time", false, func(f *Figures) {
+		{10, "two thirds of the need of two CPUs that were idle 97 % of the time", false, func(f *Figures) {
 			f.StolenShare, f.BusyShare, f.MembersShare, f.Processors = 0.02, 0.01, true, 2
 		}, Valid},
-		{10, "4 % of the time of two idle processors", false, func(f *Figures) {
+		{10, "4 % of the time of two idle CPUs", false, func(f *Figures) {
 			f.StolenShare, f.BusyShare, f.MembersShare, f.Processors = 0.04, 0.01, true, 2
 		}, Suspect},
 		{10, "members elsewhere", false, func(f *Figures) { f.StolenShare, f.BusyShare = 0.05, 0.45 }, Valid},
-		{10, "what the generator lost by it", false, func(f *Figures) {
+		{10, "only the generator was delayed", false, func(f *Figures) {
 			f.StolenShare, f.BusyShare, f.Added = 0.2, 0.45, added(0, 0, 0.2)
 		}, Suspect},
 		{23, "1 % of other programs", false, func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.01, 1, true }, Valid},
@@ -133,7 +130,7 @@ func TestRules(t *testing.T) {
 		{25, "slower in the second half", false, func(f *Figures) { f.Halves = [2]Half{{15, 1060, 5}, {15, 940, 5}} }, Suspect},
 		{25, "faster in the second half", false, func(f *Figures) { f.Halves = [2]Half{{15, 500, 5}, {15, 940, 5}} }, Suspect},
 		{25, "as far apart as their seconds are", false, func(f *Figures) { f.Halves = [2]Half{{15, 1200, 60}, {15, 900, 60}} }, Valid},
-		{25, "too short to tell", false, func(f *Figures) { f.Halves = [2]Half{{14, 1200, 1}, {14, 900, 1}} }, Valid},
+		{25, "too short to judge", false, func(f *Figures) { f.Halves = [2]Half{{14, 1200, 1}, {14, 900, 1}} }, Valid},
 		{25, "an open loop's throughput is its schedule's", true, func(f *Figures) { f.Halves = [2]Half{{15, 1200, 1}, {15, 900, 1}} }, Valid},
 
 		{11, "0.1 %", false, func(f *Figures) { fail(f, 100) }, Valid},
@@ -151,9 +148,9 @@ func TestRules(t *testing.T) {
 		{15, "150 ms, as operations take here", false, func(f *Figures) { f.CarriedInAgeNS, f.Response = 150*ms, times(10e6, 130e6) }, Valid},
 		{15, "a stall of 5 % of the window", false, func(f *Figures) { f.CarriedInAgeNS = 600 * ms }, Valid},
 		{15, "above", false, func(f *Figures) { f.CarriedInAgeNS = 601 * ms }, Suspect},
-		{16, "two, and nobody noticed", true, func(f *Figures) { f.Capped = 2 }, Valid},
-		{16, "p99 is the limit's", true, func(f *Figures) { f.Capped, f.Waiting[place("p99")] = 2000, 5e6 }, Suspect},
-		{16, "p99 is the connections'", true, func(f *Figures) { f.NoRoom, f.Waiting[place("p99")] = 2000, 5e6 }, Suspect},
+		{16, "two without an effect", true, func(f *Figures) { f.Capped = 2 }, Valid},
+		{16, "p99 is the limit's", true, func(f *Figures) { f.Capped, f.Waiting[timeIndex("p99")] = 2000, 5e6 }, Suspect},
+		{16, "p99 is the connections'", true, func(f *Figures) { f.NoRoom, f.Waiting[timeIndex("p99")] = 2000, 5e6 }, Suspect},
 		{17, "tmpfs", false, func(f *Figures) { f.Volatile, f.FileSystem = true, "tmpfs" }, Suspect},
 		{17, "unsynced", false, func(f *Figures) { f.Unsynced = true }, Suspect},
 		{17, "both", false, func(f *Figures) { f.Volatile, f.Unsynced = true, true }, Suspect},
@@ -172,7 +169,7 @@ func TestRules(t *testing.T) {
 		{21, "one lost", true, func(f *Figures) { f.Events.Expected, f.Events.Lost = 1000, 1 }, Suspect},
 		{21, "one twice", true, func(f *Figures) { f.Events.Duplicated = 1 }, Suspect},
 		{21, "one out of order", true, func(f *Figures) { f.Events.Reordered = 1 }, Suspect},
-		{21, "one of somebody else's write", true, func(f *Figures) { f.Events.Untimed = 1 }, Suspect},
+		{21, "one of another program's write", true, func(f *Figures) { f.Events.Untimed = 1 }, Suspect},
 		{21, "a watcher ended", true, func(f *Figures) { f.Events.Ended, f.Events.EndedText = 1, "compacted" }, Suspect},
 		{22, "hashes differ", false, func(f *Figures) { f.Disagreement = "a has 1 and b has 2" }, Invalid},
 		{22, "no hashes", false, func(f *Figures) { f.Incomparable = "a does not answer" }, Suspect},
@@ -195,13 +192,13 @@ func TestRules(t *testing.T) {
 				t.Fatalf("%d reasons, want one: %v", len(v.Reasons), v.Reasons)
 			}
 			if got := v.Reasons[0].Rule; got != tt.rule {
-				t.Errorf("rule %d speaks, want %d: %s", got, tt.rule, v.Reasons[0])
+				t.Errorf("rule %d reports, want %d: %s", got, tt.rule, v.Reasons[0])
 			}
 		})
 	}
 }
 
-// few has n operations, of which so many failed, in an open loop.
+// few returns an open loop of n operations with some failures.
 func few(n, failed uint64) Figures {
 	f := goodOpen()
 	f.Due, f.Timed, f.Succeeded, f.Done, f.Rate = n, n, n, n, float64(n)/10
@@ -211,7 +208,7 @@ func few(n, failed uint64) Figures {
 
 func fail(f *Figures, n uint64) { f.Succeeded, f.Failed, f.Done = f.Succeeded-n, n, f.Done-n }
 
-func TestTheWorstReasonDecides(t *testing.T) {
+func TestWorstReasonDecides(t *testing.T) {
 	f := good()
 	f.WrongAnswers, f.TermChanges = 3, 1
 	v := Judge(f)
@@ -220,7 +217,7 @@ func TestTheWorstReasonDecides(t *testing.T) {
 	}
 	for _, r := range v.Reasons {
 		if strings.ContainsAny(r.Text, "\n") || r.Text == "" {
-			t.Errorf("%q is not one sentence", r.Text)
+			t.Errorf("%q is not one line", r.Text)
 		}
 	}
 }
@@ -230,26 +227,26 @@ func TestNotes(t *testing.T) {
 		set  func(*Figures)
 		want string
 	}{
-		{func(f *Figures) { f.ValueSize = 15 }, "not unique"},
-		{func(f *Figures) { f.DurabilityKnown = false }, "not known"},
-		{func(f *Figures) { f.Volatile, f.VolatileMeant = true, true }, "as the scenario means"},
+		{func(f *Figures) { f.ValueSize = 15 }, "carry no checksum"},
+		{func(f *Figures) { f.DurabilityKnown = false }, "Durability unknown"},
+		{func(f *Figures) { f.Volatile, f.VolatileMeant = true, true }, "as the scenario allows"},
 		{func(f *Figures) { f.OpenLoop, f.Done = true, 98_900 }, "fell behind"},
-		{func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.03) }, "p99 may be 3 %, p99.9 3 % and max 3 % too high"},
-		{func(f *Figures) { f.ForeignKnown, f.ForeignShare, f.BusyShare, f.MembersShare = true, 0.02, 1, true }, "other programs"},
-		{func(f *Figures) { f.BusyShare, f.MembersShare = 0.9, true }, "how much of that other programs used is not known"},
+		{func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.03) }, "R5 generator paused: "}, {func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.03) }, "p99 may be up to 3 %, p99.9 3 % and max 3 % too high"},
+		{func(f *Figures) { f.ForeignKnown, f.ForeignShare, f.BusyShare, f.MembersShare = true, 0.02, 1, true }, "R23 other programs: other programs used 2 %"},
+		{func(f *Figures) { f.BusyShare, f.MembersShare = 0.9, true }, "The share of other programs is unknown"},
 	}
 	for _, tt := range tests {
 		f := good()
 		tt.set(&f)
 		v := Judge(f)
 		if v.State != Valid || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], tt.want) {
-			t.Errorf("want valid with one note that says %q, got %+v", tt.want, v)
+			t.Errorf("want valid with one note that contains %q, got %+v", tt.want, v)
 		}
 	}
 }
 
-// Who fell behind is who delayed the operations: the store, the generator, or both.
-func TestWhoFellBehind(t *testing.T) {
+// The note blames the part that delayed the operations: the store, the generator, or both.
+func TestNoteOnFallingBehind(t *testing.T) {
 	behind := func(set func(*Figures)) string {
 		f := goodOpen()
 		f.Done -= f.Due / 7
@@ -271,9 +268,9 @@ func TestWhoFellBehind(t *testing.T) {
 		return func(f *Figures) { f.FailedBy, f.NoRoom = map[string]uint64{"not_sent": n}, room }
 	}
 	for want, cases := range map[string][]func(*Figures){
-		"The store fell behind: ":     {func(*Figures) {}, own(0.05), unsent(10_000, 10_000)},
-		"The load fell behind: ":      {own(0.3)},
-		"The generator fell behind: ": {own(0.9), unsent(14_000, 10)},
+		"The store fell behind: ":          {func(*Figures) {}, own(0.05), unsent(10_000, 10_000)},
+		"The load fell behind: ":           {own(0.3)},
+		"The load generator fell behind: ": {own(0.9), unsent(14_000, 10)},
 	} {
 		for i, set := range cases {
 			if note := behind(set); !strings.HasPrefix(note, want) {
@@ -283,13 +280,13 @@ func TestWhoFellBehind(t *testing.T) {
 	}
 }
 
-// Where the generator's threads were ready and waited in a run queue, nobody stopped it and
-// no host took anything away.
-func TestWhyTheGeneratorStoodStill(t *testing.T) {
+// If the generator's threads waited in a run queue, R5 blames the scheduler, and neither a stop
+// nor the hypervisor.
+func TestReasonOfAGeneratorPause(t *testing.T) {
 	for _, c := range []struct {
 		queued int64
 		want   string
-	}{{0, "it was stopped, or its host took the processor away"}, {130e6, "its priority (nice) is low, or the processors are full"}} {
+	}{{0, "the process was stopped, or the hypervisor withheld the CPU"}, {130e6, "low priority, or all CPUs busy"}} {
 		f := good()
 		f.PausedNS, f.LongestPauseNS, f.RunDelayNS, f.Added = 150e6, 130e6, c.queued, added(0, 0, 0.2)
 		v, said := Judge(f), false
@@ -302,9 +299,9 @@ func TestWhyTheGeneratorStoodStill(t *testing.T) {
 	}
 }
 
-func TestReasonsInFiles(t *testing.T) {
+func TestVerdictInJSON(t *testing.T) {
 	v := Verdict{State: Suspect, Reasons: []Reason{{5, "stood still: for long", []string{"p90", "max"}}, {17, "tmpfs", nil}}, Notes: []string{}}
-	v.Effect.Throughput, v.Effect.Times[place("p99.9")] = 0.25, 0.5
+	v.Effect.Throughput, v.Effect.Times[timeIndex("p99.9")] = 0.25, 0.5
 	b, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
@@ -323,14 +320,14 @@ func TestReasonsInFiles(t *testing.T) {
 	}
 }
 
-func TestStateOrder(t *testing.T) {
+func TestOrderOfStates(t *testing.T) {
 	if !Suspect.Worse(Valid) || !Invalid.Worse(Suspect) || Valid.Worse(Valid) || !State("?").Worse(Invalid) {
 		t.Error("the states' order is wrong")
 	}
 }
 
-// The first reason is one that makes the verdict what it is.
-func TestTheWorstReasonComesFirst(t *testing.T) {
+// The first reason has the state of the verdict.
+func TestWorstReasonComesFirst(t *testing.T) {
 	f := good()
 	f.Disagreement, f.TermChanges = "a has 1 and b has 2", 1
 	v := Judge(f)
@@ -339,20 +336,19 @@ func TestTheWorstReasonComesFirst(t *testing.T) {
 	}
 }
 
-// A throughput of 0, and times that there are not, can be no share too low or too high:
-// no reason and no note has a sentence about how far they are off.
-func TestNothingIsOffWhereNothingSucceeded(t *testing.T) {
+// A throughput of 0 and missing times have no effect, and no reason or note mentions them.
+func TestNoEffectWithoutSuccesses(t *testing.T) {
 	for _, failed := range []uint64{0, 1000} {
 		f := good()
 		f.Succeeded, f.Failed, f.Due = 0, failed, failed
 		f.Headline = measure.Summarize(nil, failed)
 		for _, e := range []Effect{effectOnAll(0.2, 0.5), effectOnAll(0.2, 0), effectOnAll(0, 20)} {
-			if found := f.judged(e, "the machine was taken away"); found.text != "" || found.effect != (Effect{}) || found.state != Valid {
+			if found := f.judged(e, "the machine was busy"); found.text != "" || found.effect != (Effect{}) || found.state != Valid {
 				t.Errorf("%d failed: %+v", failed, found)
 			}
 		}
 		f.Succeeded = 10
-		if found := f.judged(effectOnAll(0.2, 0), "the machine was taken away"); !strings.Contains(found.text, "throughput may be 20 % too low") {
+		if found := f.judged(effectOnAll(0.2, 0), "the machine was busy"); !strings.Contains(found.text, "throughput may be up to 20 % too low") {
 			t.Errorf("10 succeeded: %+v", found)
 		}
 	}

@@ -10,16 +10,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The limits of R28 and R29: what a worker did, or how long its operations took,
-// must be beyond chance and beyond what matters.
+// The limits of R28 and R29. A difference between workers must be larger than chance explains,
+// and large enough to matter.
 const (
-	// MinPace is the part of what the others' clients did that a worker's must do.
+	// MinPace is the smallest allowed ratio of a worker's operations to the others', per client.
 	MinPace    = 0.75
 	paceErrors = 4
-	// MaxApart is how far the median of a worker's response times may be from the
-	// others', as a share.
+	// MaxApart is the largest allowed difference between a worker's median response time and
+	// the others', as a share.
 	MaxApart = 0.10
-	// falseAlarms is how often R29 is to speak of workers that are alike.
+	// falseAlarms is the rate at which R29 may report equal workers.
 	falseAlarms     = 0.001
 	minApartSeconds = 3
 )
@@ -29,15 +29,15 @@ type Worker struct {
 	Name string
 	// Lost is why it was lost before the load's end; empty if it was not.
 	Lost string
-	// BeganAfterNS is how much later than the first it came to the window.
+	// BeganAfterNS is how much later than the first worker it began its window.
 	BeganAfterNS int64
-	// Pace is what its clients did, by what the others' did at the same members in
-	// the same time, with its standard error; 0 where that cannot be compared.
+	// Pace is the ratio of its clients' operations to those of the others' clients at the same
+	// members in the same time, and PaceError its standard error; 0 if unknown.
 	Pace, PaceError float64
-	// Apart has for each second how far the median of its response times was from
-	// the others', as the difference of the logarithms.
+	// Apart holds for each second the difference between the logarithms of its median response
+	// time and the others'.
 	Apart []float64
-	// Its own generator: of Figures those fields that R5 to R9 look at.
+	// Figures of the worker's generator that R5 to R9 need.
 	Seconds                                         float64
 	Loops                                           int
 	LoopCPUNS, RunDelayNS, PausedNS, LongestPauseNS int64
@@ -50,12 +50,12 @@ type Worker struct {
 func R26WorkerLost(f *Figures) finding {
 	for i := range f.Workers {
 		if w := &f.Workers[i]; w.Lost != "" {
-			return invalid("worker %s was lost, and the load ended there: %s", w.Name, w.Lost)
+			return invalid("worker %s was lost, and its load ended: %s", w.Name, w.Lost)
 		}
 	}
 	for i := range f.Hosts {
 		if h := &f.Hosts[i]; h.Lost != "" {
-			return invalid("host %s was lost with its members, and the load ended there: %s", h.Name, h.Lost)
+			return invalid("host %s was lost with its members, and the load ended: %s", h.Name, h.Lost)
 		}
 	}
 	return fine()
@@ -65,9 +65,9 @@ func anyLost(f *Figures) bool {
 	return slices.ContainsFunc(f.Workers, func(w Worker) bool { return w.Lost != "" })
 }
 
-// R27WorkerBeganLate reports workers that began after the others: the operations that they
+// R27UnevenStart reports workers that began after the others: the operations that they
 // did not send until then are missing from the throughput.
-func R27WorkerBeganLate(f *Figures) finding {
+func R27UnevenStart(f *Figures) finding {
 	var last *Worker
 	missing := 0.0
 	for i := range f.Workers {
@@ -84,20 +84,20 @@ func R27WorkerBeganLate(f *Figures) finding {
 	return f.judged(e, "worker %s began %s after the first", last.Name, text.Duration(float64(last.BeganAfterNS)))
 }
 
-// R28WorkerSlow reports a worker whose clients completed fewer operations than the others'.
-func R28WorkerSlow(f *Figures) finding {
+// R28SlowWorker reports a worker whose clients completed fewer operations than the others'.
+func R28SlowWorker(f *Figures) finding {
 	var slow []string
 	for i := range f.Workers {
 		w := &f.Workers[i]
 		if w.Lost == "" && w.Pace > 0 && w.Pace <= MinPace && 1-w.Pace > paceErrors*w.PaceError {
-			slow = append(slow, fmt.Sprintf("worker %s did %s of what the others' clients did at the same members", w.Name, text.Share(w.Pace)))
+			slow = append(slow, fmt.Sprintf("clients of worker %s completed %s of the operations of the others' clients at the same members", w.Name, text.Share(w.Pace)))
 		}
 	}
-	return named(slow)
+	return suspectEach(slow)
 }
 
-// named is suspect for each that it names.
-func named(all []string) finding {
+// suspectEach returns a suspect finding with all sentences.
+func suspectEach(all []string) finding {
 	if len(all) == 0 {
 		return fine()
 	}
@@ -126,10 +126,10 @@ func R29WorkerApart(f *Figures) finding {
 			apart = append(apart, fmt.Sprintf("the median response time of worker %s was %s %s the others' at the same members", w.Name, text.Share(math.Abs(by)), than))
 		}
 	}
-	return named(apart)
+	return suspectEach(apart)
 }
 
-// figures are those of its own generator, for the rules that ask about one.
+// figures returns the figures of the worker's own generator, for rules about one generator.
 func (w *Worker) figures(all *Figures) Figures {
 	return Figures{
 		OpenLoop: all.OpenLoop, Succeeded: all.Succeeded, Headline: all.Headline, Seconds: w.Seconds,
@@ -140,14 +140,14 @@ func (w *Worker) figures(all *Figures) Figures {
 	}
 }
 
-// R30WorkerDisturbed reports a single worker whose generator was disturbed. It applies R5 to
+// R30DisturbedWorker reports a single worker whose generator was disturbed. It applies R5 to
 // R9 to each worker, because one of many can go unnoticed in their sums.
-func R30WorkerDisturbed(f *Figures) finding {
+func R30DisturbedWorker(f *Figures) finding {
 	all := []finding{}
 	for i := range f.Workers {
 		w := &f.Workers[i]
 		own := w.figures(f)
-		for _, judge := range []func(*Figures) finding{R5Stopped, R6Throttled, R7WaitedForProcessor, R8SentLate, R9GeneratorBusy} {
+		for _, judge := range []func(*Figures) finding{R5GeneratorPaused, R6GeneratorThrottled, R7GeneratorStarved, R8GeneratorLate, R9GeneratorSaturated} {
 			if found := judge(&own); found.state == Suspect {
 				found.text = "worker " + w.Name + ": " + found.text
 				all = append(all, found)

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// alike are n workers over so many seconds: the medians of their response times
-// vary together from second to second, and each by itself.
+// alike returns n equal workers over some seconds. The medians of their response times vary
+// together from second to second, and each independently.
 func alike(r *rand.Rand, n, seconds int, together, each float64) []Worker {
 	medians := make([][]float64, n)
 	for range seconds {
@@ -36,9 +36,9 @@ func alike(r *rand.Rand, n, seconds int, together, each float64) []Worker {
 	return all
 }
 
-// Workers that are alike are named as seldom as the limit says, however much the
-// store varies; one at a tenth of the others' speed always is, and alone.
-func TestWorkersApartBeyondChance(t *testing.T) {
+// R29 reports equal workers at most at its rate of false alarms, however much the store varies.
+// It always reports a worker at a tenth of the others' speed, and no other.
+func TestR29FalseAlarms(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(4, 2))
 	for _, of := range []struct{ workers, seconds int }{{2, 5}, {4, 10}, {4, 30}, {16, 10}} {
@@ -71,12 +71,11 @@ func TestWorkersApartBeyondChance(t *testing.T) {
 	}
 }
 
-// Clients whose operations take random times do not do equally many: a worker is
-// named for that as good as never, and at a tenth of the others' pace always.
-func TestWorkersPaceBeyondChance(t *testing.T) {
+// Clients whose operations take random times complete different numbers of operations. R28 almost
+// never reports a worker because of that, and always one at a tenth of the others' pace.
+func TestR28FalseAlarms(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 3))
-	// done is how many operations of a mean time of 1 and a log-normal spread end
-	// before the time is over.
+	// done counts the operations with a mean time of 1 and a log-normal spread that end in time.
 	done := func(until float64) (n float64) {
 		const sigma = 1.0
 		for at := math.Exp(sigma*r.NormFloat64() - sigma*sigma/2); at < until; n++ {
@@ -89,11 +88,11 @@ func TestWorkersPaceBeyondChance(t *testing.T) {
 	for range 2000 {
 		own, others := done(100), done(100)+done(100)+done(100)
 		f := Figures{Workers: []Worker{{Name: "w1", Pace: 3 * own / others, PaceError: variation * math.Sqrt(3/others+1/others)}}}
-		if R28WorkerSlow(&f).text != "" {
+		if R28SlowWorker(&f).text != "" {
 			alarms++
 		}
 		f.Workers[0].Pace = 0.1
-		if text := R28WorkerSlow(&f).text; !strings.Contains(text, "worker w1 did 10 % of what") {
+		if text := R28SlowWorker(&f).text; !strings.Contains(text, "clients of worker w1 completed 10 % of the operations") {
 			t.Fatalf("%q", text)
 		}
 	}
@@ -102,8 +101,8 @@ func TestWorkersPaceBeyondChance(t *testing.T) {
 	}
 }
 
-// What is wrong with a worker is said of it by name.
-func TestWorkersByName(t *testing.T) {
+// A reason about a worker names it.
+func TestReasonsNameTheWorker(t *testing.T) {
 	fresh := func() []Worker {
 		var all []Worker
 		for i := range 3 {
@@ -122,17 +121,17 @@ func TestWorkersByName(t *testing.T) {
 		want  string
 	}{
 		{0, func(*Worker) {}, Valid, ""},
-		{26, func(w *Worker) { w.Lost = "the worker is gone" }, Invalid, "worker w2 on b was lost, and the load ended there: the worker is gone"},
-		{27, func(w *Worker) { w.BeganAfterNS = 3e9 }, Suspect, "worker w2 on b began 3"},
+		{26, func(w *Worker) { w.Lost = "the worker is gone" }, Invalid, "worker or host lost: worker w2 on b was lost, and its load ended: the worker is gone"},
+		{27, func(w *Worker) { w.BeganAfterNS = 3e9 }, Suspect, "uneven start: worker w2 on b began 3"},
 		{0, func(w *Worker) { w.BeganAfterNS = 5e6 }, Valid, ""},
-		{28, func(w *Worker) { w.Pace = 0.1 }, Suspect, "worker w2 on b did 10 % of what the others' clients did"},
+		{28, func(w *Worker) { w.Pace = 0.1 }, Suspect, "slow worker: clients of worker w2 on b completed 10 % of the operations of the others' clients"},
 		{0, func(w *Worker) { w.Pace, w.PaceError = 0.7, 0.1 }, Valid, ""},
-		{29, func(w *Worker) { w.Apart = []float64{0.5, 0.49, 0.51} }, Suspect, "the median response time of worker w2 on b was 65 % above the others'"},
-		{29, func(w *Worker) { w.Apart = []float64{-0.5, -0.49, -0.51} }, Suspect, "the median response time of worker w2 on b was 39 % below the others'"},
+		{29, func(w *Worker) { w.Apart = []float64{0.5, 0.49, 0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 65 % above the others'"},
+		{29, func(w *Worker) { w.Apart = []float64{-0.5, -0.49, -0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 39 % below the others'"},
 		{0, func(w *Worker) { w.Apart = []float64{0.5, -0.5, 1} }, Valid, ""},
 		{0, func(w *Worker) { w.Apart = []float64{0.09, 0.09, 0.0901} }, Valid, ""},
-		{30, func(w *Worker) { w.LoopCPUNS, w.Added = 19e9, added(0, 0.2, 0.3) }, Suspect, "worker w2 on b: the generator's loops were at work for 95 % of the time"},
-		{30, func(w *Worker) { w.ThrottledNS, w.RunDelayNS, w.Added = 8e9, 8e9, added(0, 0.2, 0.3) }, Suspect, "worker w2 on b: the generator's control group was held back"},
+		{30, func(w *Worker) { w.LoopCPUNS, w.Added = 19e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the load generator's event loops were busy 95 % of the time"},
+		{30, func(w *Worker) { w.ThrottledNS, w.RunDelayNS, w.Added = 8e9, 8e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the load generator's control group used up its CPU quota"},
 	}
 	for _, test := range tests {
 		f := good()
@@ -149,29 +148,27 @@ func TestWorkersByName(t *testing.T) {
 	}
 }
 
-// Times that are sums say over what they are, and a host that was lost with its
-// members is named.
-func TestSentencesOfMany(t *testing.T) {
+// Sums of times name their parts, and the reason for a lost host names it.
+func TestReasonsAboutSeveralLoopsAndHosts(t *testing.T) {
 	f := good()
 	f.Loops, f.PausedNS, f.LongestPauseNS, f.Added = 1, 9e9, 1e9, added(0, 0, 0.3)
 	for _, test := range []struct {
 		loops, workers int
 		want           string
-	}{{1, 0, " in all, "}, {2, 0, " in all (the sum over its 2 loops), "}, {8, 4, " in all (the sum over the 8 loops of 4 workers), "}} {
+	}{{1, 0, " in total, "}, {2, 0, " in total (sum over its 2 loops), "}, {8, 4, " in total (sum over the 8 loops of 4 workers), "}} {
 		f.Loops, f.Workers = test.loops, make([]Worker, test.workers)
-		if found := R5Stopped(&f); found.state != Suspect || !strings.Contains(found.text, test.want) {
+		if found := R5GeneratorPaused(&f); found.state != Suspect || !strings.Contains(found.text, test.want) {
 			t.Errorf("%d loops of %d workers: %+v", test.loops, test.workers, found)
 		}
 	}
 	f.Hosts = []Host{{Name: "db1"}, {Name: "db2", Lost: "the agent is gone"}}
-	if found := R26WorkerLost(&f); found.state != Invalid || found.text != "host db2 was lost with its members, and the load ended there: the agent is gone" {
+	if found := R26WorkerLost(&f); found.state != Invalid || found.text != "host db2 was lost with its members, and the load ended: the agent is gone" {
 		t.Errorf("%+v", found)
 	}
 }
 
-// What the clients of a worker did when it was lost nobody knows: Little's law is
-// not held against those that are left.
-func TestLittlesLawWithoutAWorker(t *testing.T) {
+// R4 is silent if a worker was lost, because the last operations of its clients are unknown.
+func TestLittlesLawIgnoresALostWorker(t *testing.T) {
 	f := good()
 	f.OpenLoop, f.Clients, f.MeanInFlight, f.Seconds, f.LongestNS = false, 16, 12, 100, 1e6
 	f.TotalNS = 16 * f.Seconds * 1e9

@@ -1,7 +1,8 @@
 // Package golden holds what the program prints and sends, so that a change of its
 // structure can prove that it changed neither: each test writes one text of it and
 // compares that with a file in testdata. `go test ./internal/testing/golden -update` accepts
-// what a test found.
+// what a test found. With -numbers it also reports each text whose numbers changed, so that a
+// change of words can show that it left the figures alone.
 //
 //	help.txt          the help of every command
 //	parameters.txt    the parameters of a trial: key, flag, meaning, default of the flag, range
@@ -28,18 +29,46 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var (
+	update  = flag.Bool("update", false, "write the golden files anew")
+	numbers = flag.Bool("numbers", false, "compare only the numbers of texts; with -update, fail if they differ, and write the files")
+)
+
+// number matches a number with its unit. Hashes and sizes of files are not compared.
+var number = regexp.MustCompile(`-?\b[0-9]+(?:[.,:][0-9]+)*(?: ?(?:%|/s|ns\b|µs|ms\b|s\b|[KMGT]?i?B\b))?`)
+
+// numbersOf returns the numbers of a text in order.
+func numbersOf(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if heading, isHash := strings.CutPrefix(line, "==== "); !isHash || !strings.Contains(heading, ": ") {
+			lines = append(lines, line)
+		}
+	}
+	return number.FindAllString(strings.Join(lines, ""), -1)
+}
 
 // compare compares a text with testdata/<name>.
 func compare(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
+	if *numbers {
+		want, err := os.ReadFile(path)
+		must(t, err)
+		if diff := cmp.Diff(numbersOf(string(want)), numbersOf(got)); diff != "" {
+			t.Errorf("the numbers of %s differ (-want +got):\n%s", path, diff)
+		}
+		if !*update {
+			return
+		}
+	}
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -60,5 +89,15 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestNumbersOf extracts numbers with their units, and no hashes.
+func TestNumbersOf(t *testing.T) {
+	t.Parallel()
+	text := "put 1,300/s p99 12.5 ms? (14 %), R7\n==== svg a.svg: 12 B, 6f2a\n3 KiB at 19:40:04.926, -0.5 s\n"
+	want := []string{"1,300/s", "12.5 ms", "14 %", "3 KiB", "19:40:04.926", "-0.5 s"}
+	if diff := cmp.Diff(want, numbersOf(text)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -15,16 +15,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// ruleBlocks are the tables of docs/reference/rules.md.
+// ruleBlocks returns the generators of the tables in docs/reference/rules.md.
 func ruleBlocks() map[string]func(*block) string {
-	return map[string]func(*block) string{"rules": ruleTable}
+	return map[string]func(*block) string{"rules": ruleTable, "remedies": remedyTable}
 }
 
 // ruleFunction matches the names of the functions that are rules, such as R7WaitedForProcessor.
 var ruleFunction = regexp.MustCompile(`^R([0-9]+)[A-Z]`)
 
-// ruleTable has a row for each rule: its number, and the first sentence of the comment on
-// its function. The limits that are constants are written from them.
+// ruleTable returns a row for each rule: its number and name, the first sentence of the comment
+// on its function, and the limits that are constants.
 func ruleTable(b *block) string {
 	effect := "the effect is above " + words.Share(verdict.SuspectEffect)
 	limits := map[string]string{
@@ -35,12 +35,12 @@ func ruleTable(b *block) string {
 		"R25": fmt.Sprintf("the halves of a window of at least %d s differ by more than %s of their mean", 2*verdict.MinHalfSeconds, words.Share(verdict.MaxDrift)),
 		"R28": fmt.Sprintf("a worker's clients completed at most %s of the operations of the others' clients at the same members", words.Share(verdict.MinPace)),
 		"R29": fmt.Sprintf("a worker's median response time differs by more than %s from the others' at the same members", words.Share(verdict.MaxApart)),
-		"R32": fmt.Sprintf("a host's clock was set during the trial, or is known only to within more than %s", words.Duration(verdict.SuspectClockNS)),
+		"R32": fmt.Sprintf("a host's clock was set during the trial, or is uncertain by more than %s", words.Duration(verdict.SuspectClockNS)),
 	}
 	for _, n := range []int{5, 6, 7, 8, 9, 10, 16, 23, 27} {
 		limits[fmt.Sprintf("R%d", n)] = effect
 	}
-	invalid := map[string]string{"R4": fmt.Sprintf("the clients at work and the number of clients differ by more than %s, beyond one longest operation at each edge of the window", words.Share(verdict.MaxLittleDeviation))}
+	invalid := map[string]string{"R4": fmt.Sprintf("the busy clients and the number of clients differ by more than %s, beyond one longest operation at each edge of the window", words.Share(verdict.MaxLittleDeviation))}
 	var rows [][]string
 	files, err := filepath.Glob("../../verdict/*.go")
 	must(b.t, err)
@@ -59,10 +59,27 @@ func ruleTable(b *block) string {
 			reports, _, _ = strings.Cut(reports, ". ")
 			reports, _, _ = strings.Cut(strings.TrimSuffix(strings.TrimSpace(reports), "."), ": ")
 			rule := "R" + ruleFunction.FindStringSubmatch(f.Name.Name)[1]
-			rows = append(rows, []string{rule, reports, "", limits[rule], invalid[rule]})
+			number, err := strconv.Atoi(rule[1:])
+			must(b.t, err)
+			name, _ := verdict.DescribeRule(number)
+			rows = append(rows, []string{rule + " " + name, reports, "", limits[rule], invalid[rule]})
 		}
 	}
-	number := func(row []string) int { n, _ := strconv.Atoi(row[0][1:]); return n }
+	number := func(row []string) int {
+		digits, _, _ := strings.Cut(row[0][1:], " ")
+		n, _ := strconv.Atoi(digits)
+		return n
+	}
 	slices.SortFunc(rows, func(a, b []string) int { return number(a) - number(b) })
 	return b.table([]string{"rule", "reports", "figures", "suspect if", "invalid if"}, rows)
+}
+
+// remedyTable returns a row for each rule: its number and name, and what to do.
+func remedyTable(b *block) string {
+	var rows [][]string
+	for number := 1; number <= verdict.Rules(); number++ {
+		name, remedy := verdict.DescribeRule(number)
+		rows = append(rows, []string{fmt.Sprintf("R%d %s", number, name), remedy})
+	}
+	return b.table([]string{"rule", "what to do"}, rows)
 }
