@@ -309,8 +309,8 @@ func TestMembersAreLostInTheMiddle(t *testing.T) {
 			if run.State != record.Failed || !strings.Contains(run.Failure, name) || trial.Verdict.State != verdict.Invalid || trial.Operations == 0 {
 				t.Errorf("the run is %s (%s), and the trial with %d operations %+v", run.State, run.Failure, trial.Operations, trial.Verdict)
 			}
-			if !strings.HasPrefix(said, "host host2 was lost with its members, and the load ended there: "+name) {
-				t.Errorf("R26 says %q", said)
+			if !strings.HasPrefix(said, "worker or host lost: host host2 was lost with its members, and the load ended: "+name) {
+				t.Errorf("the reason of R26 is %q", said)
 			}
 			for _, h := range trial.ByHost {
 				if (h.Lost != "") != (h.Name == "host2") {

@@ -135,7 +135,7 @@ func TestParseTrial(t *testing.T) {
 	}
 	want := Figures{
 		Operations: 60003, PerSecond: 20001, CPUPerOp: 2236, ServiceP50: 73400, MaxRSS: 34852864,
-		LatenessP50: 28900, LatenessP99: 210000, LatenessP999: 926000, Verdict: "suspect; R7: the generator waited",
+		LatenessP50: 28900, LatenessP99: 210000, LatenessP999: 926000, Verdict: "suspect; R7 the generator waited",
 	}
 	if d := cmp.Diff(want, f); d != "" {
 		t.Error(d)

@@ -97,7 +97,7 @@ func parseTrial(text string) (Figures, error) {
 		f.LatenessP50, f.LatenessP99, f.LatenessP999 = value(l.P50), value(l.P99), value(l.P999)
 	}
 	for _, r := range t.Verdict.Reasons {
-		f.Verdict += fmt.Sprintf("; R%d: %s", r.Rule, r.Text)
+		f.Verdict += fmt.Sprintf("; R%d %s", r.Rule, r.Text)
 	}
 	return f, nil
 }

@@ -21,7 +21,7 @@ func TestHistoryShareOfTheDisk(t *testing.T) {
 			t.Errorf("%+v has the share %g", of, got)
 		}
 		v := verdict.Judge(verdict.Figures{Done: 1, Due: 1, Cluster: verdict.Cluster{HistoryShare: orZero(a.DiskShare)}})
-		if said := strings.Contains(strings.Join(v.Notes, " "), "10 % of what both wrote in the window"); said != (share > 0) {
+		if said := strings.Contains(strings.Join(v.Notes, " "), "10 % of the writes to the members' disk in the window"); said != (share > 0) {
 			t.Errorf("%+v: the notes are %q", of, v.Notes)
 		}
 	}

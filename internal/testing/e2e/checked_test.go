@@ -148,7 +148,7 @@ func TestPlantedLiesAreFound(t *testing.T) {
 					for _, kind := range want {
 						found += trial.Answers.Wrong[kind]
 					}
-					if found == 0 || !strings.Contains(rule(trial, 33), "the store answered wrongly") || len(trial.Answers.Violations) == 0 {
+					if found == 0 || !strings.Contains(rule(trial, 33), "the store violated a consistency guarantee") || len(trial.Answers.Violations) == 0 {
 						t.Errorf("seed %d: found are %v, and not one of %q", seed, trial.Answers.Wrong, want)
 					}
 				}

@@ -67,7 +67,7 @@ func TestPowerLossIsFoundByTheCheck(t *testing.T) {
 			switch lost := a.Wrong["lost write"]; {
 			case trial.Name == "safe" && (len(a.Wrong) > 0 || rule(trial, 33) != ""):
 				t.Errorf("what the store had synced is said to be lost: %v", a.Wrong)
-			case trial.Name == "unsafe" && (lost == 0 || !strings.Contains(rule(trial, 33), "the store answered wrongly")):
+			case trial.Name == "unsafe" && (lost == 0 || !strings.Contains(rule(trial, 33), "the store violated a consistency guarantee")):
 				t.Errorf("a store that acknowledged what was not on a disk lost nothing: %v, %v", a.Wrong, trial.Verdict)
 			}
 		}

@@ -1,8 +1,8 @@
 // Package golden holds what the program prints and sends, so that a change of its
 // structure can prove that it changed neither: each test writes one text of it and
-// compares that with a file in testdata. `go test ./internal/testing/golden -update` accepts
-// what a test found. With -numbers it also reports each text whose numbers changed, so that a
-// change of words can show that it left the figures alone.
+// compares that with a file in testdata. `go test ./internal/testing/golden -update` writes the
+// files anew. With -numbers the tests compare only the numbers of each text, which shows that a
+// change of words changed no figure.
 //
 //	help.txt          the help of every command
 //	parameters.txt    the parameters of a trial: key, flag, meaning, default of the flag, range
