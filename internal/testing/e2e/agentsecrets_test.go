@@ -18,9 +18,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// What opens a store is read where the run is conducted, a password from a variable and
-// a key from a file, and an agent's load has it: it is in nothing that the agent writes
-// or says, and in nothing that is recorded.
+// Credentials are read where the run is conducted, a password from a variable and a key
+// from a file, and are passed to an agent's load. Nothing that the agent writes or prints
+// and nothing that is recorded contains them.
 func TestSecretsOverAnAgent(t *testing.T) {
 	t.Parallel()
 	const password = "open-sesame-7"
@@ -46,7 +46,7 @@ func TestSecretsOverAnAgent(t *testing.T) {
 
 	there := w.start(t, "agent", "--listen", "unix:"+w.path("agent.sock"), "--dir", w.path("agent"), "--heartbeat", "10s")
 	eventually(t, patience, "the agent listens", func() bool { return strings.Contains(there.stdout.String(), "agent.sock") })
-	w.env = append(w.env, "STORE_PASSWORD="+password) // the controller's alone
+	w.env = append(w.env, "STORE_PASSWORD="+password) // only in the controller's environment
 	w.file(t, "secrets.yaml", `
 name: secrets
 hosts: [{name: gen, address: 'unix:`+w.path("agent.sock")+`', via: agent}]
@@ -71,7 +71,7 @@ trials:
 	}
 	there.exits(t, exitDone)
 
-	key := strings.Split(w.read(t, "client.key"), "\n")[1] // a line of its middle
+	key := strings.Split(w.read(t, "client.key"), "\n")[1] // a line in its middle
 	secrets := map[string]string{"the password": password, "the key": key}
 	none := func(where, text string) {
 		for what, secret := range secrets {

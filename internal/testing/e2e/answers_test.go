@@ -13,9 +13,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// A right answer is never called wrong. Members that are behind, as Consul's and
-// ZooKeeper's followers are for a moment, have what an earlier run wrote, or
-// nothing yet; after the preload they are waited for.
+// A correct response is never reported as wrong. Members that lag, such as Consul's and
+// ZooKeeper's followers for a moment, have the values of an earlier run or no value; the
+// generator waits for them after the preload.
 func TestAPreloadIsWaitedForOnEveryMember(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -38,8 +38,8 @@ func TestAPreloadIsWaitedForOnEveryMember(t *testing.T) {
 	}
 }
 
-// Without a preload the values are those of earlier runs: of another size they
-// are stale, below 16 bytes nobody can say, and neither makes a run invalid.
+// Without a preload the values come from earlier runs: values of another size are stale,
+// values below 16 bytes cannot be verified, and neither makes a run invalid.
 func TestValuesOfEarlierRunsAreNotWrong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -69,7 +69,7 @@ func TestValuesOfEarlierRunsAreNotWrong(t *testing.T) {
 	}
 }
 
-// A damaged value is wrong, in a range as in a read of one key.
+// A damaged value is a wrong response, in a range as in a read of one key.
 func TestDamagedValuesAreWrong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -97,8 +97,8 @@ trials:
 	}
 }
 
-// A wrong answer counts when it comes in the warm-up, too: the thousandth of 100
-// writes and 1,700 reads is one of the first 1,200 of these.
+// A wrong response in the warm-up counts, too: the thousandth operation of 100 writes and
+// 1,700 reads is one of the first 1,200 reads.
 func TestWrongAnswersInTheWarmUpCount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -109,7 +109,7 @@ func TestWrongAnswersInTheWarmUpCount(t *testing.T) {
 	}
 }
 
-// A range over nothing is not valid in silence, and the keys read are counted.
+// A range without keys is reported, and the keys read are counted.
 func TestRangesCountTheirKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -143,8 +143,8 @@ func TestRangesCountTheirKeys(t *testing.T) {
 	}
 }
 
-// Only what the load will use is asked for before: servers that stand in for
-// etcd have no serializable reads.
+// Only the operations that the load will use are tried before it: servers that imitate etcd
+// have no serializable reads.
 func TestOnlyWhatIsUsedIsAskedFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -164,9 +164,9 @@ func TestOnlyWhatIsUsedIsAskedFor(t *testing.T) {
 	}
 }
 
-// On every store: what an earlier load wrote is not wrong in a follower that
-// lags, and after the preload every member has every key. Every operation was
-// served by a leader or a follower, a proxy's by that of the server behind it.
+// On every store, a value of an earlier load is not wrong on a follower that lags, and
+// after the preload every member has every key. Each operation was served by a leader or a
+// follower; for a proxy, by the one of the server to which it forwards.
 func TestAPreloadIsWaitedForOnEveryStore(t *testing.T) {
 	t.Parallel()
 	const file = `
@@ -194,8 +194,8 @@ trials:
 	})
 }
 
-// TestWrongAnswersAreViolations checks that responses found wrong as they arrive are in the
-// section about the answers, in its record, and in the exit code of check-answers.
+// TestWrongAnswersAreViolations checks that responses found wrong on arrival are in the
+// report's section about responses, in its record, and in the exit code of verify.
 func TestWrongAnswersAreViolations(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"etcd", "etcdv2", "zookeeper", "consul"} {

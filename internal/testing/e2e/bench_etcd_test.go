@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// sound holds a trial to what every short form of a command must reach on a
+// sound checks that a trial is as good as every short form of a command must be on a
 // healthy cluster.
 func sound(t *testing.T, trial *record.Trial) {
 	t.Helper()
@@ -23,7 +23,7 @@ func sound(t *testing.T, trial *record.Trial) {
 	}
 }
 
-// everyEvent holds a trial to events that all came, once and in order.
+// everyEvent checks that all events arrived, once and in order.
 func everyEvent(t *testing.T, trial *record.Trial, want uint64) {
 	t.Helper()
 	sound(t, trial)
@@ -37,7 +37,7 @@ func everyEvent(t *testing.T, trial *record.Trial, want uint64) {
 	}
 }
 
-// noLease holds a cluster to having no lease.
+// noLease checks that a cluster has no lease.
 func noLease(t *testing.T, client *clientv3.Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -51,9 +51,9 @@ func noLease(t *testing.T, client *clientv3.Client) {
 	}
 }
 
-// etcd's benchmark opens a stream for each keep-alive and leaves its leases
-// behind; its watch command times nothing, its watch-latency prints half of the
-// times as 0, and its stm has the limiter inside the transaction.
+// Unlike etcd's benchmark: it opens a stream for each keep-alive and leaves its leases, its
+// watch command measures no times, its watch-latency prints half of the times as 0, and its
+// stm has the rate limiter inside the transaction.
 func TestBenchCommandsOfEtcd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -108,7 +108,7 @@ func TestBenchCommandsOfEtcd(t *testing.T) {
 	}
 }
 
-// put compacts beside the load, and compares the members' data behind it.
+// put compacts during the load, and compares the members' data after it.
 func TestBenchPutCompactsAndCompares(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

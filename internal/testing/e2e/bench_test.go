@@ -22,7 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The commands on a running cluster, on one that `cluster up` started.
+// The bench commands work on a running cluster, which `cluster up` has started.
 func TestBenchOnAPlayground(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -37,8 +37,8 @@ func TestBenchOnAPlayground(t *testing.T) {
 	t.Run("a run as JSON", func(t *testing.T) { runJSON(t, w, endpoints) })
 }
 
-// checkStatus: `cluster status` tells three members, one of which leads, and a
-// second `up` in the folder is refused.
+// checkStatus checks that `cluster status` lists three members, one of which leads, and
+// that a second `up` in the folder is refused.
 func checkStatus(t *testing.T, w *world, dir string, endpoints []string) {
 	t.Helper()
 	out := w.run(t, "cluster", "status", "--dir", dir).exits(t, exitDone).stdout.String()
@@ -71,7 +71,7 @@ func benchOperations(t *testing.T, w *world, endpoints []string) {
 		if trial.Due != test.total || trial.Operations != test.total || trial.Errors+trial.Misses+trial.WrongAnswers > 0 {
 			t.Errorf("%s: %d due, %d operations, %d misses, errors %v", test.args, trial.Due, trial.Operations, trial.Misses, trial.ErrorsByKind)
 		}
-		// A total's window ends with its last operation.
+		// With a total, the window ends with the last operation.
 		if trial.Rate == nil && trial.Completed != test.total {
 			t.Errorf("%s: %d completed in the window", test.args, trial.Completed)
 		}
@@ -86,7 +86,8 @@ func benchTargets(t *testing.T, w *world, endpoints []string) {
 		"leader": {1, "leader", "follower"}, "followers": {2, "follower", "leader"},
 		"all": {3, "leader follower", ""}, "any": {3, "leader follower", ""}, "member:2": {1, "", ""},
 	} {
-		// One endpoint is enough to find the others, but for those as given.
+		// One endpoint is enough to find the others, except for the target that uses only
+		// the given ones.
 		given := endpoints[:1]
 		if target == "any" {
 			given = endpoints
@@ -114,7 +115,7 @@ func benchTargets(t *testing.T, w *world, endpoints []string) {
 	w.run(t, "bench", "put", "--endpoints", endpoints[0], "--target", "member:4").exits(t, exitFailed).oneSentence(t, "member:4", "3 members")
 }
 
-// etcd's benchmark made 1,169 keys in a key space of 1,000.
+// A key space is never exceeded (etcd's benchmark made 1,169 keys in a key space of 1,000).
 func benchKeySpace(t *testing.T, w *world, endpoints []string, client *clientv3.Client) {
 	w.bench(t, endpoints, exitDone, "put", "--sequential-keys", "--key-space-size", "1000", "--total", "3000", "--conns", "4", "--clients", "16",
 		"--prefix", "p/", "--val-size", "64")
@@ -137,14 +138,14 @@ func benchKeySpace(t *testing.T, w *world, endpoints []string, client *clientv3.
 			t.Fatalf("the key %q is outside of the key space", key)
 		}
 	}
-	// A preload makes every key exist.
+	// A preload creates every key.
 	w.bench(t, endpoints, exitDone, "get", "--key-space-size", "777", "--total", "10", "--prefix", "preloaded/")
 	if n := len(keysOf(t, client, "preloaded/")); n != 777 {
 		t.Errorf("after the preload there are %d of 777 keys", n)
 	}
 }
 
-// Operation n is a function of the seed and n, whatever sends it.
+// Operation n is a function of the seed and n, whichever client sends it.
 func benchSeeds(t *testing.T, w *world, endpoints []string, client *clientv3.Client) {
 	sets := map[string]map[string]int{}
 	for prefix, args := range map[string]string{
@@ -169,7 +170,8 @@ func benchSeeds(t *testing.T, w *world, endpoints []string, client *clientv3.Cli
 	}
 }
 
-// keysOf returns the keys below a prefix, without it, and their values' sizes.
+// keysOf returns the keys below a prefix, without the prefix, with the sizes of their
+// values.
 func keysOf(t *testing.T, client *clientv3.Client, prefix string) map[string]int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -185,13 +187,13 @@ func keysOf(t *testing.T, client *clientv3.Client, prefix string) map[string]int
 	return keys
 }
 
-// promised are the fields that --format json has at least.
+// promised lists the fields that --format json must have.
 const promised = `schema store version operation consistency members rate seed load seconds due operations
 	errors conflicts wrong_answers errors_by_kind operations_per_second longest_gap_seconds failed_from_percentile
 	response_time_ns success_response_time_ns service_time_ns client_cpu_seconds client_max_rss_bytes verdict`
 
-// benchJSON: standard output is one JSON object with the fields promised, each
-// of which the documentation has; nothing else is on it.
+// benchJSON checks that standard output is one JSON object with the promised fields, all of
+// which are documented.
 func benchJSON(t *testing.T, w *world, endpoints []string) {
 	docs := ""
 	for _, page := range []string{"files.md", "figures.md"} {
@@ -231,7 +233,7 @@ func benchJSON(t *testing.T, w *world, endpoints []string) {
 	}
 }
 
-// `run --format json` prints the run as one object, which is run.json.
+// runJSON checks that `run --format json` prints the run as one object equal to run.json.
 func runJSON(t *testing.T, w *world, endpoints []string) {
 	file := w.file(t, "attached.yaml", "name: attached\ntrials: [{store: etcd, operation: put, endpoints: ["+strings.Join(endpoints, ", ")+
 		"], total: 100, warmup: 0s, connections: 2, clients: 2, repeats: 2}]\n")
@@ -242,7 +244,7 @@ func runJSON(t *testing.T, w *world, endpoints []string) {
 		t.Fatal(err)
 	}
 	kept := whole(t, w.path("json"), record.Complete)
-	kept.Dir = "" // where it was read
+	kept.Dir = "" // differs from the printed run
 	for i := range kept.Trials {
 		kept.Trials[i].Dir = ""
 	}
@@ -268,8 +270,8 @@ func checkTimes(t *testing.T, name string, times map[string]any) {
 	}
 }
 
-// Where two of three members are gone nothing can be written, and etcd's
-// benchmark waits for ever.
+// Without two of three members nothing can be written. The command ends, while etcd's
+// benchmark waits forever.
 func TestClusterWithoutQuorumEnds(t *testing.T) {
 	settle.LongOnly(t, "TestHungLeaderHoldsClients")
 	t.Parallel()
@@ -281,19 +283,19 @@ func TestClusterWithoutQuorumEnds(t *testing.T) {
 		}
 	}
 	alive := endpoints[2:]
-	// What the keys below our prefix are cannot be found out, and nothing is written.
+	// Whether the prefix has keys cannot be determined, so nothing is written.
 	for _, load := range []string{"--conns 3 --clients 9", "--rate 100"} {
 		args := append([]string{"bench", "put", "--endpoints", alive[0], "--timeout", "1s", "--duration", "2s"}, strings.Fields(load)...)
 		w.run(t, args...).exits(t, exitFailed).oneSentence(t, "quorumbench.quorumbench-run", alive[0])
 	}
-	// What has to be there first cannot be read, and nobody waits for it long.
+	// The preload cannot read its keys, and the command does not wait long for it.
 	settle.Within(t, func(r settle.Reporter) {
 		began := time.Now()
 		get := w.run(t, "bench", "get", "--endpoints", alive[0], "--timeout", "1s", "--duration", "3s")
 		get.exits(t, exitFailed).oneSentence(t, alive[0])
 		between(r, "the time of a load that cannot begin", time.Since(began), 0, 30*time.Second)
 	})
-	// A member answers for itself.
+	// A local read needs only one member.
 	local := w.bench(t, alive, exitDone, "get", "--no-preload", "--consistency", "local", "--duration", "500ms")
 	if local.Operations == 0 || local.Errors > 0 {
 		t.Errorf("%d local reads, the errors %v", local.Operations, local.ErrorsByKind)

@@ -10,10 +10,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Latency is known by role for every store that runs already, also where its
-// protocol carries no term: every operation was served by a leader or a follower.
-// Of a proxy that ran already nobody says which server is behind it. Clusters that
-// the run starts are TestAPreloadIsWaitedForOnEveryStore's.
+// Latency is known by role for every store that already runs, even if its protocol carries
+// no term: every operation was served by a leader or a follower. A running proxy does not
+// reveal to which server it forwards. TestAPreloadIsWaitedForOnEveryStore covers clusters
+// that the run starts.
 func TestEveryStoreIsKnownByRole(t *testing.T) {
 	t.Parallel()
 	serves := func(st store.Store) bool { return !isProxy(st) }
@@ -25,7 +25,7 @@ func TestEveryStoreIsKnownByRole(t *testing.T) {
 	})
 }
 
-// upOf starts a store's cluster that runs until the test's end, and returns its
+// upOf starts a store's cluster that runs until the end of the test, and returns its
 // endpoints.
 func (w *world) upOf(t *testing.T, st store.Store, exec string) (endpoints string) {
 	t.Helper()

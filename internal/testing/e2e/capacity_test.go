@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// A search on a real etcd of one member ends when its time is over, with what it
-// knows, and all its trials had one cluster and one preload.
+// A search on a real etcd with one member ends at its time limit with the best known
+// result. All its trials use one cluster and one preload.
 func TestCapacityOfEtcd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -51,9 +51,9 @@ func TestCapacityOfEtcd(t *testing.T) {
 	}
 }
 
-// A generator that stands still for half of the time tells nothing of the store: the search
-// shows its void trials with a remedy, tries rates again, says that nothing is known, and
-// has an exit code of its own.
+// A generator that is stopped half of the time reveals nothing about the store: the search
+// shows its void trials with a remedy, repeats rates, reports that nothing is known, and
+// has its own exit code.
 func TestACapacityThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	const stop = 250 * time.Millisecond
@@ -64,7 +64,7 @@ func TestACapacityThatIsNotKnown(t *testing.T) {
 	var stops sync.WaitGroup
 	stops.Go(func() {
 		for signal := syscall.SIGSTOP; ; {
-			_ = syscall.Kill(p.pid, signal) // it may have ended
+			_ = syscall.Kill(p.pid, signal) // the process may have ended
 			select {
 			case <-over:
 				return
@@ -106,7 +106,7 @@ func TestACapacityThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a search with what it knows by then.
+// Ctrl-C ends a search with the result known so far.
 func TestAnInterruptedCapacityIsReadable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -125,8 +125,8 @@ func TestAnInterruptedCapacityIsReadable(t *testing.T) {
 	}
 }
 
-// Each value of a parameter has a search, on a cluster of its own, with keys of its own
-// size; Ctrl-C in the second leaves the first as it is.
+// Each value of a parameter has its own search, cluster and key size. Ctrl-C in the second
+// search does not change the first.
 func TestCapacityOverAParameter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// calls are those of a recording, by method, and what is missing in it, but for the
-// connections over which the member is asked in HTTP/1.1 for what it counts.
+// calls returns the number of a recording's calls by method, and its gaps, except those of
+// the HTTP/1.1 connections over which a member's metrics are read.
 func calls(t *testing.T, path string) (by map[string]int, gaps []string) {
 	t.Helper()
 	by = map[string]int{}
@@ -33,7 +33,7 @@ func calls(t *testing.T, path string) (by map[string]int, gaps []string) {
 	return by, gaps
 }
 
-// recordsFrom starts `traffic record` and waits until it has begun.
+// recordsFrom starts `traffic record` and waits until it records.
 func (w *world) recordsFrom(t *testing.T, args ...string) *startedProgram {
 	t.Helper()
 	p := w.start(t, append([]string{"traffic", "record"}, args...)...)
@@ -48,9 +48,9 @@ func (w *world) recordsFrom(t *testing.T, args ...string) *startedProgram {
 	return p
 }
 
-// TestCaptureHearsEveryCall: what a router between a member and its clients hears, each
-// packet on two interfaces, is every call, once. What is open before is not heard, and
-// that is said.
+// TestCaptureHearsEveryCall checks that a capture on a router between a member and its
+// clients, which sees each packet on two interfaces, records every call exactly once. It
+// reports connections opened earlier, which it cannot decode.
 func TestCaptureHearsEveryCall(t *testing.T) {
 	t.Parallel()
 	if !inNetwork(t) {

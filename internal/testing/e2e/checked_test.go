@@ -21,7 +21,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// manyLies is the variable that says with how many seeds each server lies.
+// manyLies is the variable with the number of seeds for each lying server.
 const manyLies = "QUORUMBENCH_LIES"
 
 const checkedScenario = `
@@ -45,8 +45,8 @@ trials:
     faults: [kill leader at 1s for 1s, pause leader at 5s for 700ms]
 `
 
-// A store that keeps its promises is accused of nothing, also where members are
-// killed and operations end without an answer; and every operation is checked.
+// A correct store is not accused of violations, even if members are killed and operations
+// end without a response; and every operation is checked.
 func TestRightAnswersAreNotAccused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -70,7 +70,8 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 				t.Errorf("a member was read so: %+v", m)
 			}
 		}
-		// A transaction has a part for each of its keys, and a short history its frames.
+		// A transaction has one part per key, and a short history is dominated by its
+		// framing.
 		if each, ok := a.BytesEach(); !ok || each > 24 && (name == "counted" || name == "several") {
 			t.Errorf("the history of %s takes %.1f bytes an operation on disk", name, each)
 		}
@@ -93,7 +94,7 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 	if broken.Watches.Progress == 0 || broken.Watches.Resumed == 0 || broken.Leases == nil || broken.Leases.KeptAlive == 0 || broken.Leases.Gone > 0 {
 		t.Errorf("where the leader was killed, watchers were told %+v, and of leases is known %+v", broken.Watches, broken.Leases)
 	}
-	// What was due was recorded, and so was each key of each member.
+	// Every operation due was recorded, and so was each key of each member.
 	if counted := byName(t, run, "counted"); counted.Answers.Operations != counted.Due+3*200 || counted.Due != 4000 {
 		t.Errorf("%d operations were checked of %d and the reads of 3 members", counted.Answers.Operations, counted.Due)
 	}
@@ -111,11 +112,11 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 	}
 }
 
-// TestPlantedLiesAreFound: whatever a server says that cannot be, in one of some
-// hundred answers over real connections of every protocol, is found, and named.
+// TestPlantedLiesAreFound checks that an impossible response, one in some hundred over real
+// connections of every protocol, is found and classified.
 func TestPlantedLiesAreFound(t *testing.T) {
 	t.Parallel()
-	every := map[string]int{"cas": 13} // of the answers; most would be the same without that lie
+	every := map[string]int{"cas": 13} // of the responses; most would be the same without the lie
 	ofEtcd := map[string][]string{
 		"lost":   {"lost write", "stale read"},
 		"twice":  {"write applied twice", "value that nobody wrote", "two values at one revision"},
@@ -165,8 +166,8 @@ trials:
   - {name: kept, operation: keepalive, total: 2000}
 `
 
-// What watchers are told that cannot be, and leases that end early, are found, and
-// named; and a server that does neither is accused of neither.
+// Impossible watch events and leases that expire early are found and classified, and a
+// correct server is not accused.
 func TestLiesToWatchersAreFound(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{
@@ -212,8 +213,8 @@ trials:
   - {name: locked, operation: stm, stm: {keys: 2, locker: lock-client}, total: 600}
 `
 
-// A server that says that nobody else wants a lock has it granted to two, and one whose
-// answers are of an earlier revision has a fencing token go back: both are found.
+// Two kinds of lies are found: a server that denies other waiters lets two clients hold a
+// lock, and one that responds from an earlier revision lets a fencing token go back.
 func TestLiesOfLocksAreFound(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
@@ -238,15 +239,15 @@ func TestLiesOfLocksAreFound(t *testing.T) {
 	}
 }
 
-// A run that is killed leaves a history that can be checked up to there, and one
-// that was damaged is said to be.
+// A killed run leaves a history that can be checked up to its end, and a damaged history is
+// reported.
 func TestTheHistoryOfAKilledRunIsChecked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := w.path("run")
 	p := w.start(t, "bench", "put", "--endpoints", w.nullServer(t), "--check", "--val-size", "64", "--timeout", "500ms", "--duration", "10m", "--conns", "2", "--clients", "8", "--key-space-size", "100", "--out", dir)
 	folder := filepath.Join(dir, "trial-01-put")
-	// What ended within the timeout before the last that was written is not decided.
+	// Operations that ended within the timeout before the last record are undecided.
 	eventually(t, patience, "the history is of more than twice the timeout", func() bool {
 		set, err := checked.Open(filepath.Join(folder, checked.Name(1)))
 		if err != nil || set.Read(func([]checked.Op) error { return nil }) != nil {
@@ -263,7 +264,7 @@ func TestTheHistoryOfAKilledRunIsChecked(t *testing.T) {
 	w.run(t, "verify", w.path("cache")).exits(t, exitFailed).oneSentence(t)
 }
 
-// What cannot be checked is refused before anything runs.
+// Loads that cannot be checked are refused before anything runs.
 func TestWhatCannotBeCheckedIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,12 +21,12 @@ trials:
   - {name: kubernetes, application: kubernetes, nodes: 20, pods-per-node: 15, churn: 30, duration: 6s}
 `
 
-// TestLiesToAnApplicationAreFound: what cannot be of an API server's transactions, reads,
-// lists and watch events is found, and named; and a server that tells the truth is
-// accused of nothing, also where it leaves writes without an answer.
+// TestLiesToAnApplicationAreFound checks that impossible responses to an API server's
+// transactions, reads, lists and watches are found and classified, and that a correct
+// server is not accused, even if it leaves writes without a response.
 func TestLiesToAnApplicationAreFound(t *testing.T) {
 	t.Parallel()
-	// Writes are done whose answers are lost with their connections.
+	// Closing connections loses the responses of executed writes.
 	closes := "delay=uniform(0ms,20ms)"
 	for at := 1500; at < 6000; at += 250 {
 		closes += fmt.Sprintf("; close@%dms", at)
@@ -45,20 +45,20 @@ func TestLiesToAnApplicationAreFound(t *testing.T) {
 		"reorder":   {"watch=reorder every %d", []string{"watch event out of order"}},
 		"invent":    {"watch=invent every %d", []string{"value that nobody wrote"}},
 	}, func(a *record.Answers) bool {
-		// The null server forgets what was: a watcher that is created again has its end.
+		// The null server keeps no history: a watcher that is created again ends.
 		return a.Watches.Events > 0 && (a.Watches.Progress > 0 || a.Watches.Ended > 0) && len(a.Members) == 1 && a.Members[0].Keys >= 1000
 	})
 }
 
-// lies are a null server's, and what is to be found: one of each, whose kinds stand
-// between bars; nothing where it is honest.
+// lies is a null server's script with the violations that must be found, one of each
+// element; alternatives are separated by bars. A correct server has none.
 type lies struct {
 	script string
 	want   []string
 }
 
-// testLies sends an application's load to null servers that lie in each way, in one of
-// about as many answers as every says: in three of the ways in CI. Each is checked as far as told says.
+// testLies sends an application's load to null servers that lie in each way, in about one
+// of every responses. CI runs three of the ways. told reports whether enough was checked.
 func testLies(t *testing.T, trial, scenario string, every int, all map[string]lies, told func(*record.Answers) bool) {
 	protocol, _, _ := strings.Cut(strings.SplitN(scenario, "store: ", 2)[1], ",")
 	for _, name := range settle.Sample(t, 3, slices.Sorted(maps.Keys(all))) {
@@ -102,9 +102,9 @@ trials:
   - {name: broken, duration: 10s, faults: [kill leader at 1s for 1s, pause leader at 6s for 700ms]}
 `
 
-// TestAnApplicationIsNotAccused: an API server's load on real members is not accused, also
-// where what an earlier load left is there, and where members are killed and its calls end
-// without an answer.
+// TestAnApplicationIsNotAccused checks that an API server's load on real members has no
+// violations, even with data of an earlier load, killed members and calls without a
+// response.
 func TestAnApplicationIsNotAccused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -134,8 +134,8 @@ trials:
   - {name: membership, application: membership, services: 10, instances-per-service: 5, discovery-clients: 12, services-per-client: 3, instance-churn: 60, duration: 2s}
 `
 
-// TestLiesToAMembershipAreFound: what cannot be of instances that come and go with their
-// sessions, and of what their clients are told.
+// TestLiesToAMembershipAreFound checks impossible responses about instances that come and
+// go with their sessions, and impossible watch events of their clients.
 func TestLiesToAMembershipAreFound(t *testing.T) {
 	t.Parallel()
 	closes := "delay=uniform(0ms,20ms)"
@@ -164,7 +164,7 @@ trials:
   - {name: catalog, application: catalog, services: 10, instances-per-service: 30, discovery-clients: 6, services-per-client: 3, instance-churn: 10, health-changes: 8, duration: 6s}
 `
 
-// TestLiesToACatalogAreFound: what cannot be of a catalog's instances, registered and
+// TestLiesToACatalogAreFound checks impossible contents of a catalog, registered and
 // healthy, when its members are read.
 func TestLiesToACatalogAreFound(t *testing.T) {
 	t.Parallel()
@@ -188,8 +188,8 @@ trials:
   - {name: broken, duration: DURATION, instance-churn: 3, faults: [FAULTS]}
 `
 
-// TestNoStoreIsAccusedByADiscovery: of instances that come and go on real members, what an
-// earlier load left is there, and the leader is killed.
+// TestNoStoreIsAccusedByADiscovery runs instances that come and go on real members, with
+// data of an earlier load and a killed leader.
 func TestNoStoreIsAccusedByADiscovery(t *testing.T) {
 	t.Parallel()
 	replace := window("4s", "kill leader at 500ms for 200ms", "30s", manyFaults)

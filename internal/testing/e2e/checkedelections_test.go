@@ -25,20 +25,20 @@ trials:
   - {name: election, application: election-KIND, elections: 5, candidates: 4, tenure: 100ms, ttl: TTL, duration: DURATION}
 `
 
-// lyingElection is the load of elections, by a race or a queue, for null servers of a protocol.
-// Of what lives with leases more is known the longer it lasts: they are kept alive twice or
-// three times in their ttl. Of a connection's session of less than 17 s it is not known whether
-// it lives while its load waits for what does not come.
+// lyingElection returns a load of elections, by a race or a queue, for null servers of a
+// protocol. A longer load reveals more about keys with leases, which are renewed two or
+// three times within their TTL. For a connection's session of less than 17 s it is unknown
+// whether it lives while its load waits for a missing response.
 func lyingElection(protocol, kind, ttl, duration string) string {
 	return strings.NewReplacer("PROTOCOL", protocol, "KIND", kind, "TTL", ttl, "DURATION", duration).Replace(electionScenario)
 }
 
-// closings has a server close connections behind half of an answer: what was asked for was
-// done, and nobody knows.
+// closings makes a server close connections after half of a response: the request was
+// executed, and the client does not know.
 const closings = "half every 37; close@1200ms; close@1600ms"
 
-// sampled is some of all lies, and all of them where many seeds are asked for: which kinds of
-// answers there are is a store's, and what is made of them the checker's.
+// sampled returns some of the lies, or all of them in a long test: the kinds of responses
+// depend on the store, but the checker treats them alike.
 func sampled(all map[string]lies, some ...string) map[string]lies {
 	if !settle.Long() {
 		maps.DeleteFunc(all, func(name string, _ lies) bool { return !slices.Contains(some, name) })
@@ -46,13 +46,13 @@ func sampled(all map[string]lies, some ...string) map[string]lies {
 	return all
 }
 
-// watched says that the events of candidates that wait were checked.
+// watched reports whether the events of waiting candidates were checked.
 func watched(a *record.Answers) bool {
 	return a.Watches.Events >= 10 && len(a.Members) == 1 && a.Members[0].Failure == "" && a.Operations > 100
 }
 
-// TestLiesToElectionsOnLeasesAreFound: keys that are made and removed by transactions, their
-// watchers, and who leads by them.
+// TestLiesToElectionsOnLeasesAreFound covers keys that transactions create and remove,
+// their watchers, and leadership by them.
 func TestLiesToElectionsOnLeasesAreFound(t *testing.T) {
 	t.Parallel()
 	testLies(t, "election", lyingElection("etcd", "race", "10s", "2s"), 11, sampled(map[string]lies{
@@ -75,8 +75,8 @@ func TestLiesToElectionsOnLeasesAreFound(t *testing.T) {
 	}, watched)
 }
 
-// TestLiesToElectionsOnNodesAreFound: nodes that end with sessions, of one name and
-// numbered, and watches that fire once.
+// TestLiesToElectionsOnNodesAreFound covers nodes that end with sessions, with fixed names
+// and numbered, and watches that fire once.
 func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
 	t.Parallel()
 	for kind, some := range map[string][]string{"race": {"closing", "lost", "cas", "outlive"}, "queue": {"closing", "lost", "ended", "outlive"}} {
@@ -89,14 +89,14 @@ func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
 			"ended":   {"lie=lease every 7", []string{"value that nobody wrote|lost write|stale read"}},
 			"outlive": {"lie=outlive every 1", []string{"key that outlived its session"}},
 		}
-		if kind == "race" { // numbered nodes are never taken by another
+		if kind == "race" { // a numbered node never belongs to two candidates
 			all["cas"] = lies{"lie=cas every 11", []string{"compare-and-set on another version"}}
 		}
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			testLies(t, "election", lyingElection("zookeeper", kind, "20s", "2s"), 23, sampled(all, some...), watched)
-			// That an event is missing is known by the ping behind it, of which a session has one
-			// in a third of its ttl.
+			// A missing event is detected by the following ping; a session sends one in a
+			// third of its TTL.
 			testLies(t, "election", lyingElection("zookeeper", kind, "10s", "5s"), 5, sampled(map[string]lies{
 				"lose": {"watch=lose every %d", []string{"watch event missed"}},
 			}, map[string]string{"race": "lose"}[kind]), watched)
@@ -104,7 +104,8 @@ func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
 	}
 }
 
-// TestLiesToElectionsOnLocksAreFound: locks that sessions have, and their fencing tokens.
+// TestLiesToElectionsOnLocksAreFound covers locks held by sessions, and their fencing
+// tokens.
 func TestLiesToElectionsOnLocksAreFound(t *testing.T) {
 	t.Parallel()
 	testLies(t, "election", lyingElection("consul", "race", "10s", "4s"), 23, sampled(map[string]lies{
@@ -123,8 +124,8 @@ defaults: {STORE, members: 3, timeout: 10s, check: true, elections: 8, candidate
 trials:
 `
 
-// TestNoStoreIsAccusedByElections: of candidates on real members whose leader is killed, by
-// a race or a queue; where many runs are asked for by both.
+// TestNoStoreIsAccusedByElections runs candidates on real members whose leader is killed,
+// by a race or a queue, and by both in a long test.
 func TestNoStoreIsAccusedByElections(t *testing.T) {
 	t.Parallel()
 	replace := window("3s", "kill leader at 1s for 300ms", "30s", manyFaults)
@@ -157,9 +158,9 @@ trials:
   - {name: patroni, application: patroni, clusters: 8, members-per-cluster: 3, loop-wait: 1s, ttl: 10s, retry-timeout: 1s}
 `
 
-// TestNodesThatEndWithTheirSessionsAreNotAccused: of a real ZooKeeper whose leader is killed,
-// or paused, while sessions are closed, the ends that are answered are known, and no node
-// outlives them.
+// TestNodesThatEndWithTheirSessionsAreNotAccused kills or pauses the leader of a real
+// ZooKeeper while sessions are closed: the acknowledged ends are known, and no node
+// outlives its session.
 func TestNodesThatEndWithTheirSessionsAreNotAccused(t *testing.T) {
 	t.Parallel()
 	replace := window("3s", "kill leader at 2600ms for 380ms", "20s",
@@ -180,7 +181,7 @@ func TestNodesThatEndWithTheirSessionsAreNotAccused(t *testing.T) {
 	})
 }
 
-// endsIn is how many ends of keys with their sessions are in a trial's history.
+// endsIn returns how many ends of keys with their sessions a trial's history has.
 func endsIn(t *testing.T, dir, trial string) (n int) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "trial-*-"+trial, "history-*"))

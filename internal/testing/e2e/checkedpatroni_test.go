@@ -18,19 +18,19 @@ trials:
   - {name: patroni, application: patroni, clusters: 8, members-per-cluster: 3, loop-wait: 1s, ttl: TTL, retry-timeout: 1s, failovers: FAILOVERS, duration: DURATION}
 `
 
-// patroniClosings has a server close connections with what is in flight there, when all that
-// comes before the load has been answered.
+// patroniClosings makes a server close connections with requests in flight, after
+// everything before the load has a response.
 const patroniClosings = "delay=uniform(0ms,20ms); close@2500ms; close@3s; close@3500ms"
 
-// lyingPatroni is the load of some Patroni clusters, some of whose leaders die, for null
-// servers of a protocol. These end no lease or session by themselves: that one has ended is a
-// lie, and only behind that somebody races.
+// lyingPatroni returns a load of some Patroni clusters, in some of which the leader dies,
+// for null servers of a protocol. These servers never expire a lease or session, so a
+// reported expiry is a lie, and candidates race only after one.
 func lyingPatroni(protocol, ttl, failovers, duration string) string {
 	return strings.NewReplacer("PROTOCOL", protocol, "TTL", ttl, "FAILOVERS", failovers, "DURATION", duration).Replace(patroniScenario)
 }
 
-// TestLiesToPatronisOnLeasesAreFound: keys of members' leases, who has the leader's, and the
-// watchers of a cluster's keys.
+// TestLiesToPatronisOnLeasesAreFound covers the keys of members' leases, the leader key,
+// and the watchers of a cluster's keys.
 func TestLiesToPatronisOnLeasesAreFound(t *testing.T) {
 	t.Parallel()
 	testLies(t, "patroni", lyingPatroni("etcd", "3s", "8", "10s"), 29, sampled(map[string]lies{
@@ -50,8 +50,8 @@ func TestLiesToPatronisOnLeasesAreFound(t *testing.T) {
 	}, "honest", "closing", "lost", "cas", "lose"), watched)
 }
 
-// TestLiesToPatronisOnNodesAreFound: nodes that end with sessions, and the reads and the lists
-// of each loop.
+// TestLiesToPatronisOnNodesAreFound covers nodes that end with sessions, and the reads and
+// lists of each loop.
 func TestLiesToPatronisOnNodesAreFound(t *testing.T) {
 	t.Parallel()
 	testLies(t, "patroni", lyingPatroni("zookeeper", "4s", "8", "12s"), 59, sampled(map[string]lies{
@@ -66,8 +66,8 @@ func TestLiesToPatronisOnNodesAreFound(t *testing.T) {
 	}, "honest", "closing", "lost", "cas"), watched)
 }
 
-// TestNodesOfPatronisThatOutliveTheirSessionsAreFound: each leader's, and each member's, which
-// has set its own again since it made it.
+// TestNodesOfPatronisThatOutliveTheirSessionsAreFound covers the node of each leader and of
+// each member, which the member has updated after creating it.
 func TestNodesOfPatronisThatOutliveTheirSessionsAreFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -81,7 +81,8 @@ func TestNodesOfPatronisThatOutliveTheirSessionsAreFound(t *testing.T) {
 	}
 }
 
-// TestLiesToPatronisOnLocksAreFound: keys that sessions hold, and the reads of each loop.
+// TestLiesToPatronisOnLocksAreFound covers keys that sessions hold, and the reads of each
+// loop.
 func TestLiesToPatronisOnLocksAreFound(t *testing.T) {
 	t.Parallel()
 	testLies(t, "patroni", lyingPatroni("consul", "20s", "0", "4s"), 23, sampled(map[string]lies{
@@ -101,8 +102,8 @@ trials:
   - {name: patroni, duration: DURATION, failovers: FAILOVERS, faults: [FAULTS]}
 `
 
-// TestNoStoreIsAccusedByPatronis: of clusters on real members whose leader is killed; where
-// many runs are asked for some of their own leaders die, too.
+// TestNoStoreIsAccusedByPatronis runs clusters on real members whose leader is killed. In a
+// long test some of the clusters' leaders die, too.
 func TestNoStoreIsAccusedByPatronis(t *testing.T) {
 	t.Parallel()
 	failovers := "0"

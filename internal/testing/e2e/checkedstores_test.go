@@ -21,7 +21,7 @@ trials:
   - {name: broken, mix: MIX, duration: DURATION, faults: [FAULTS]WATCH}
 `
 
-// checkedWatch is watchers, where the store has them.
+// checkedWatch returns the setting for watchers, if the store has watches.
 func checkedWatch(can kv.Capabilities) string {
 	if can.Operations[kv.Watch] == "" {
 		return ""
@@ -29,8 +29,7 @@ func checkedWatch(can kv.Capabilities) string {
 	return ", watch: {watchers: 20, streams: 4, connections: 4}"
 }
 
-// checkedMix is a mix of all operations of a store whose answers are judged, which
-// differ from store to store.
+// checkedMix returns a mix of all operations of a store that can be checked.
 func checkedMix(can kv.Capabilities) string {
 	weights := []string{
 		"{operation: put, weight: 30}", "{operation: cas, weight: 20}", "{operation: get, weight: 20, consistency: linearizable}",
@@ -51,14 +50,15 @@ func checkedMix(can kv.Capabilities) string {
 	return "[" + strings.Join(weights, ", ") + "]"
 }
 
-// manyChecked is the variable that says how often each checked scenario runs on real stores,
-// for longer and with more faults than in CI.
+// manyChecked is the variable with the number of runs of each checked scenario on real
+// stores, for longer and with more faults than in CI.
 const manyChecked = "QUORUMBENCH_CHECKED"
 
-// manyFaults are the faults of a checked scenario that runs often.
+// manyFaults are the faults of a checked scenario in a long test.
 const manyFaults = "kill leader at 4s for 1s, pause leader at 12s for 3s, kill follower at 20s for 2s"
 
-// window returns the duration and the faults of a checked scenario in CI, and where it runs often.
+// window returns the duration and the faults of a checked scenario, in CI or in a long
+// test.
 func window(duration, faults, long, more string) []string {
 	if os.Getenv(manyChecked) != "" {
 		duration, faults = long, more
@@ -66,8 +66,8 @@ func window(duration, faults, long, more string) []string {
 	return []string{"DURATION", duration, "FAULTS", faults}
 }
 
-// checkedRuns runs a scenario on real stores, hands each run to check, and has the answers
-// checked again.
+// checkedRuns runs a scenario on real stores, passes each run to check, and verifies the
+// run's history again.
 func checkedRuns(t *testing.T, suits func(store.Store) bool, text func(store.Store) string, check func(t *testing.T, st store.Store, dir string, run *record.Run)) {
 	t.Helper()
 	times := settle.Count(t, manyChecked)
@@ -82,8 +82,8 @@ func checkedRuns(t *testing.T, suits func(store.Store) bool, text func(store.Sto
 	})
 }
 
-// unaccused fails the test if something is wrong with a trial's answers, or one of the three
-// members was not read whole.
+// unaccused fails the test if a trial has violations or one of the three members was not
+// read completely.
 func unaccused(t *testing.T, run *record.Run, name string) *record.Answers {
 	t.Helper()
 	trial := byName(t, run, name)
@@ -99,7 +99,8 @@ func unaccused(t *testing.T, run *record.Run, name string) *record.Answers {
 	return a
 }
 
-// sameKeys fails the test unless all members were read with as many keys, and at least some.
+// sameKeys fails the test unless all members were read with the same number of keys, which
+// is not 0.
 func sameKeys(t *testing.T, a *record.Answers) {
 	t.Helper()
 	for _, m := range a.Members {
@@ -109,7 +110,8 @@ func sameKeys(t *testing.T, a *record.Answers) {
 	}
 }
 
-// TestNoStoreIsAccused: whatever it promises, with its leader killed under the load.
+// TestNoStoreIsAccused runs every store with its own guarantees while the leader is killed
+// under the load.
 func TestNoStoreIsAccused(t *testing.T) {
 	t.Parallel()
 	replace := window("2s", "kill leader at 500ms for 200ms", "30s", manyFaults)
@@ -145,8 +147,8 @@ trials:
   - {name: nodes, mix: [{operation: ephemeral, weight: 5}, {operation: get, weight: 5, consistency: local}, {operation: delete, weight: 4}], clients: 16, connections: 8, key-space: 40, duration: 1s}
 `
 
-// TestNodesThatOutliveTheirSessionsAreFound: of a load that makes them, when it has closed
-// its sessions, and of a server that ends them, or its connections, nothing is said.
+// TestNodesThatOutliveTheirSessionsAreFound checks that nodes which outlive closed sessions
+// are found, and that a server which ends its nodes or connections is not accused.
 func TestNodesThatOutliveTheirSessionsAreFound(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]bool{

@@ -18,14 +18,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// What the levels of a read say they are: on a follower that is cut off from
-// its peers, a local read returns the value from before, and a linearizable one
-// does not, ever. What it does instead, as seen: etcd's two APIs answer "request
-// timed out" after 7 s. A ZooKeeper follower answers local reads until it misses
-// its leader (syncLimit ticks); then it closes every connection, and the sync
-// with it, which never was answered. zetcd does not answer either, or closes the
-// connection. Both begin no session meanwhile, for that is a write, so that the
-// program can read nothing there at all.
+// On a follower that is cut off from its peers, a local read returns the earlier value, and
+// a linearizable read never does. Observed instead: etcd's two APIs respond "request timed
+// out" after 7 s. A ZooKeeper follower serves local reads until it misses its leader
+// (syncLimit ticks); then it closes every connection, including one that waits for a sync.
+// zetcd does not respond either, or closes the connection. ZooKeeper and zetcd start no
+// session meanwhile, because that is a write, so that the program cannot read anything
+// there.
 func TestCutOffFollower(t *testing.T) {
 	t.Parallel()
 	bothLevels := func(st store.Store) bool {
@@ -39,12 +38,12 @@ func TestCutOffFollower(t *testing.T) {
 	})
 }
 
-// unanswered is how long a linearizable read is waited for: longer than any
-// server here takes that answers at all.
+// unanswered is how long the test waits for a linearizable read: longer than any server
+// here takes to respond.
 const unanswered = 11 * time.Second
 
-// cutSettings let a follower that is cut off go on for longer than the slowest
-// machine needs to ask it.
+// cutSettings let a follower that is cut off continue for longer than the slowest machine
+// needs to query it.
 var cutSettings = map[string]string{"zookeeper": `{"sync-limit": 60}`}
 
 // The old and the new value differ in size, which `bench get` checks.
@@ -60,7 +59,7 @@ func cutOff(t *testing.T, st store.Store, exec string) {
 	c := w.spread(t, st, exec)
 	leader, follower := c.leads(t)
 	majority, alone := c.access.Endpoints[leader], c.access.Endpoints[follower]
-	// A session may begin with a write, so these are there before the cut.
+	// Starting a session may be a write, so these sessions start before the cut.
 	local, linear := session(t, st, c.access, alone), session(t, st, c.access, alone)
 	read := func(level kv.Consistency) store.Op { return store.Op{Kind: kv.Get, Key: cutKey, Consistency: level} }
 
@@ -93,7 +92,7 @@ func cutOff(t *testing.T, st store.Store, exec string) {
 	w.askAlone(t, st, alone, sessions)
 }
 
-// session is a connection to one member that is ready.
+// session returns a connection to one member that is ready.
 func session(t *testing.T, st store.Store, a store.Access, endpoint string) *storetest.Wire {
 	t.Helper()
 	a.Endpoints = []string{endpoint}
@@ -102,26 +101,26 @@ func session(t *testing.T, st store.Store, a store.Access, endpoint string) *sto
 	return w
 }
 
-// put writes one key with values of the size, twenty times.
+// put writes one key twenty times, with values of the size.
 func (w *world) put(t *testing.T, st store.Store, endpoint string, size int) {
 	t.Helper()
 	w.run(t, "bench", "put", "--store", st.Name(), "--endpoints", endpoint, "--key-space-size", "1", "--prefix", "cut/",
 		"--val-size", strconv.Itoa(size), "--total", "20", "--cleanup=false").exits(t, exitDone)
 }
 
-// askAlone reads the old value with the program, from a member that is alone.
+// askAlone runs the program to read the old value from a member that is cut off.
 func (w *world) askAlone(t *testing.T, st store.Store, endpoint string, sessions bool) {
 	t.Helper()
 	for _, level := range []string{"local", "linearizable"} {
 		patient := "2s"
-		if level == "local" && !sessions { // which is answered
+		if level == "local" && !sessions { // the member responds
 			patient = patience.String()
 		}
 		p := w.run(t, "bench", "get", "--store", st.Name(), "--endpoints", endpoint, "--key-space-size", "1", "--prefix", "cut/",
 			"--val-size", strconv.Itoa(oldSize), "--no-preload", "--total", "4", "--clients", "4", "--timeout", patient, "--dial-timeout", patient,
 			"--consistency", level, "--format", "json")
 		switch {
-		case sessions: // none begins without a quorum, whatever is to be read
+		case sessions: // no session starts without a quorum, whatever the consistency
 			p.exits(t, exitFailed).oneSentence(t, endpoint)
 		case level == "local":
 			if trial := result(t, p.exits(t, exitDone)); trial.Operations != 4 || trial.Errors+trial.WrongAnswers > 0 {
@@ -135,7 +134,7 @@ func (w *world) askAlone(t *testing.T, st store.Store, endpoint string, sessions
 	}
 }
 
-// spread is a cluster whose members have networks of their own.
+// spread is a cluster whose members have their own networks.
 type spread struct {
 	hub    *hub
 	access store.Access
@@ -212,8 +211,8 @@ func (c *spread) start(t *testing.T, member int, p store.Process) {
 	})
 }
 
-// leads waits until every member answers and knows who leads, and returns who
-// does, and another one.
+// leads waits until every member responds and knows the leader. It returns the leader and
+// one of the followers.
 func (c *spread) leads(t *testing.T) (leader, follower int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// onBadDisks is a load whose members' data is on the disks that faults mount.
+// onBadDisks is a load whose members have their data on the disks that faults mount.
 const onBadDisks = `
 name: killed
 defaults: {store: etcd, members: 1, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
@@ -35,9 +35,9 @@ func TestDeadMountsAreRemovedByTheNextStart(t *testing.T) {
 		return bytes.Contains(mounts, []byte(w.dir))
 	}
 	killAll := func(t *testing.T, w *world) {
-		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // none acts on the end of another
+		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // so that no process reacts to another one's end
 			for _, p := range w.processes() {
-				_ = syscall.Kill(p.pid, signal) // one that is gone has ended
+				_ = syscall.Kill(p.pid, signal) // it may have ended
 			}
 		}
 		eventually(t, patience, "the processes ended", func() bool { return len(w.processes()) == 0 })

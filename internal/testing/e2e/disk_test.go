@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// tinyDisk mounts a file system of so many bytes below the world's folder.
+// tinyDisk mounts a file system of the given size below the world's folder.
 func (w *world) tinyDisk(t *testing.T, name, size string) string {
 	t.Helper()
 	dir := w.path(name)
@@ -32,7 +32,7 @@ func (w *world) tinyDisk(t *testing.T, name, size string) string {
 	return dir
 }
 
-// fill takes all that is left of a disk, as another program would.
+// fill uses up a disk's free space, as another program would.
 func fill(t *testing.T, disk string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(disk, "filler"))
@@ -49,8 +49,8 @@ func fill(t *testing.T, disk string) {
 	}
 }
 
-// A disk that fills up while the record is written ends the run with a
-// sentence and at once, and what was recorded before stays readable.
+// A disk that fills up while the record is written ends the run at once with a sentence,
+// and everything recorded before stays readable.
 func TestFullDiskWhileRecording(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
@@ -85,8 +85,8 @@ func TestFullDiskWhileRecording(t *testing.T) {
 	}
 }
 
-// checkHalf: the record of a run that could not be written to its end is
-// readable, and does not say that it is complete.
+// checkHalf checks that the record of a run that could not be written completely is
+// readable and not marked as complete.
 func checkHalf(t *testing.T, dir, folder string) {
 	t.Helper()
 	run, err := record.Open(dir)
@@ -103,8 +103,8 @@ func checkHalf(t *testing.T, dir, folder string) {
 	}
 }
 
-// Members that have no room for their data do not start, and the sentence says
-// why.
+// Members without disk space for their data do not start, and the sentence gives the
+// reason.
 func TestFullDiskForTheMembers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -119,8 +119,8 @@ func TestFullDiskForTheMembers(t *testing.T) {
 	}
 }
 
-// Folders that cannot be written: root is not bound by permission bits, so
-// files stand where folders should be, and /proc takes nothing.
+// Folders that cannot be written: root ignores permission bits, so the test uses files in
+// place of folders, and /proc.
 func TestUnwritableFolders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -152,8 +152,8 @@ func TestUnwritableFolders(t *testing.T) {
 	}
 }
 
-// Two runs in one folder: the second is refused, whether the first still runs
-// or has ended, and the first's record is left alone.
+// The second run in a folder is refused, whether the first still runs or has ended, and the
+// first run's record does not change.
 func TestTwoRunsInOneFolder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -168,7 +168,7 @@ func TestTwoRunsInOneFolder(t *testing.T) {
 	if run := whole(t, dir, record.Complete); len(run.Trials) != 1 {
 		t.Errorf("%d trials", len(run.Trials))
 	}
-	// Two that begin at once: one of them has the folder.
+	// If two runs begin at once, one of them gets the folder.
 	dir = w.path("both")
 	codes := map[int]int{}
 	var both []*startedProgram

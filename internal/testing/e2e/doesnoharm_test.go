@@ -21,19 +21,19 @@ type harmless struct {
 	code []int // the exit codes that it may have
 }
 
-// command returns a command of one line. A busy machine can tell a search too little.
+// command parses a command line. A busy machine can give a search too little information.
 func command(args string) harmless {
 	h := harmless{args: strings.Fields(args), code: []int{exitDone}}
 	switch h.args[0] {
 	case "capacity":
 		h.code = append(h.code, exitNotKnown)
-	case "check": // its limits may not be kept
+	case "check": // it may find that limits are exceeded
 		h.code = append(h.code, exitFailed, exitNotKnown)
 	}
 	return h
 }
 
-// benchKinds are commands for every kind of `bench`, each as short as it can be.
+// benchKinds has a command as short as possible for every kind of `bench`.
 var benchKinds = map[string]string{
 	"put":             "bench put --total 300 --clients 4 --key-space-size 100",
 	"get":             "bench get --total 300 --clients 4 --key-space-size 100",
@@ -52,14 +52,14 @@ var benchKinds = map[string]string{
 	"lease-keepalive": "bench lease-keepalive --total 100 --clients 4",
 }
 
-// lacks says which kinds of `bench` a store has no operation for.
+// lacks lists the kinds of `bench` for which a store has no operation.
 var lacks = map[string][]string{
 	"etcd":      {},
 	"zookeeper": {"range", "stm", "txn-mixed", "watch", "watch-get", "watch-latency", "lease-keepalive", "list"},
 	"consul":    {"exists", "range", "stm", "txn-mixed", "watch", "watch-get", "watch-latency", "lease-keepalive"},
 }
 
-// otherCommands write to a cluster, too.
+// otherCommands are further commands that write to a cluster.
 var otherCommands = []string{
 	"check perf --rate 50 --clients 4 --duration 2s",
 	"check datascale --load s",
@@ -69,16 +69,16 @@ var otherCommands = []string{
 	"bench put --total 20 --prefix deep/name-",
 }
 
-// onlyEtcd write to an etcd, too.
+// onlyEtcd are commands that write only to etcd.
 var onlyEtcd = []string{
 	"bench stm --total 10 --clients 2 --stm-locker lock-rpc",
 	"bench put --total 20 --prefix= --key-size 12", // into the root, where the user has no such key
 }
 
-// commandSample are the commands that CI tries on other stores than etcd.
+// commandSample lists the commands that CI tries on other stores than etcd.
 var commandSample = []string{"put", "get", "mixed", "delete"}
 
-// TestEveryKindOfBenchIsTriedForHarm holds the table above to the kinds that exist.
+// TestEveryKindOfBenchIsTriedForHarm checks that the table above has every kind of `bench`.
 func TestEveryKindOfBenchIsTriedForHarm(t *testing.T) {
 	w := newWorld(t)
 	help := w.run(t, "bench", "--help").exits(t, exitDone).stdout.String()
@@ -91,8 +91,8 @@ func TestEveryKindOfBenchIsTriedForHarm(t *testing.T) {
 	}
 }
 
-// TestCommandsChangeNothingOfAUsers runs every command that writes against a real cluster
-// with a user's keys. After each of them the cluster is what it was before.
+// TestCommandsChangeNothingOfAUsers runs every command that writes on a real cluster with a
+// user's keys. Each command leaves the cluster as it was.
 func TestCommandsChangeNothingOfAUsers(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		var commands []string
@@ -125,12 +125,13 @@ func TestCommandsChangeNothingOfAUsers(t *testing.T) {
 	})
 }
 
-// scenarioSample are the scenarios that CI runs: those that wrote outside of any prefix of ours.
+// scenarioSample lists the scenarios that CI runs: those that once wrote outside
+// quorumbench's prefixes.
 var scenarioSample = []string{"kubernetes.yaml", "patroni.yaml", "locks.yaml"}
 
-// scenarioOnUsers are the ready scenarios, with what makes each short and attaches it to
-// a running cluster of the store. Those without a store name several: on a cluster of one
-// store some of their trials fail, and change nothing all the same.
+// scenarioOnUsers lists the ready scenarios with arguments that shorten each and attach it
+// to a running cluster of the store. A scenario without a store names several: on a cluster
+// of one store some of its trials fail, and still change nothing.
 var scenarioOnUsers = []struct{ file, store, args string }{
 	{"kubernetes.yaml", "etcd", "--set nodes=3 --set duration=6s --set churn=1"},
 	{"patroni.yaml", "etcd-gateway", "--set clusters=3 --set failovers=0 --set duration=12s"},
@@ -188,7 +189,7 @@ func readyScenario(t *testing.T, name string) string {
 	return path
 }
 
-// interruptible are long loads, which a test ends at some moment.
+// interruptible lists long loads that a test interrupts.
 var interruptible = []struct{ store, args string }{
 	{"etcd", "bench put --duration 60s --clients 8 --key-space-size 1000"},
 	{"etcd", "check perf --rate 100 --clients 4 --duration 60s"},
@@ -217,7 +218,7 @@ func (u *inUse) startInterruptible(t *testing.T, w *world, storeName, text strin
 		default:
 		}
 		said := p.stderr.String()
-		return strings.Contains(said, ": measuring") || strings.Contains(said, " writes, ") // of a check
+		return strings.Contains(said, ": measuring") || strings.Contains(said, " writes, ") // printed by check
 	})
 	return p
 }
@@ -231,8 +232,8 @@ func TestInterruptedCommandsChangeNothingOfAUsers(t *testing.T) {
 	})
 }
 
-// TestKilledCommandsAreCleanedUp ends loads with SIGKILL. `cleanup` then removes what they
-// left, and nothing else; leases and sessions without a key expire by themselves.
+// TestKilledCommandsAreCleanedUp ends loads with SIGKILL. `cleanup` then removes the keys
+// that they left, and nothing else; leases and sessions without a key expire.
 func TestKilledCommandsAreCleanedUp(t *testing.T) {
 	eachInterruptible(t, func(t *testing.T, w *world, u *inUse, before contents, p *startedProgram) {
 		p.signal(t, syscall.SIGKILL)
@@ -244,7 +245,7 @@ func TestKilledCommandsAreCleanedUp(t *testing.T) {
 	})
 }
 
-// eachInterruptible ends every long load on a used cluster as the test says.
+// eachInterruptible starts every long load on a cluster in use and calls end to stop it.
 func eachInterruptible(t *testing.T, end func(t *testing.T, w *world, u *inUse, before contents, p *startedProgram)) {
 	t.Helper()
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {

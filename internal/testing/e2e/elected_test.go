@@ -16,9 +16,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// A leadership that is moved while nothing fails, in a cluster whose logs nobody
-// reads: the election is seen by asking, dated by when it was seen, which the
-// event says, and counted once. Nobody is lost.
+// If the leader changes without a failure in a cluster whose logs are not read, the
+// election is found by status requests, dated by the time of the request as the event says,
+// and counted once. No member is reported as lost.
 func TestMovedLeadershipIsSeen(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"etcd", "consul"} {
@@ -35,7 +35,7 @@ func TestMovedLeadershipIsSeen(t *testing.T) {
 				"--conns", "3", "--clients", "3", "--key-space-size", "100", "--duration", "6s", "--out", dir, "--dial-timeout", patience.String(), "--format", "json")
 			p.measuring(t, dir, "trial-01-get")
 			leader, moved := moveLeader(t, st, strings.Split(endpoints, ","))
-			p.end(t) // whatever the verdict
+			p.end(t) // with any verdict
 			trial := result(t, p)
 			var elections []record.Event
 			for _, e := range events(t, dir, trial) {
@@ -47,8 +47,8 @@ func TestMovedLeadershipIsSeen(t *testing.T) {
 			if len(elections) == 0 || trial.TermChanges != len(elections) || len(trial.LostMembers) > 0 {
 				t.Fatalf("%d term changes, lost are %v, and the elections %+v", trial.TermChanges, trial.LostMembers, elections)
 			}
-			// Where the machine is busy members elect again by themselves: each
-			// election stands once, and follows the one before it.
+			// On a busy machine, members may elect a leader on their own: each election is
+			// reported once and follows the previous one.
 			before := ""
 			for _, e := range elections {
 				terms := electedTerms.FindStringSubmatch(e.Text)
@@ -67,8 +67,8 @@ func TestMovedLeadershipIsSeen(t *testing.T) {
 
 var electedTerms = regexp.MustCompile(`leads at term (\d+), after term (\d+) `)
 
-// moveLeader makes another member the leader, and returns its name and when that
-// was asked for.
+// moveLeader makes another member the leader, and returns its name and the time of the
+// request.
 func moveLeader(t *testing.T, st store.Store, endpoints []string) (name string, asked time.Time) {
 	t.Helper()
 	admin, err := st.Admin(store.Access{Endpoints: endpoints})
@@ -94,8 +94,8 @@ func moveLeader(t *testing.T, st store.Store, endpoints []string) (name string, 
 	return "", asked
 }
 
-// leaderByLogs is the name of the member of the cluster with these logs whose log
-// has the newest election: a proxy says nothing of the server behind it.
+// leaderByLogs returns the member whose log has the newest election, because a proxy does
+// not report to which server it forwards.
 func leaderByLogs(t *testing.T, st store.Store, logs string) (name string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(logs, "*.log"))

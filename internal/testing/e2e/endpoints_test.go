@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// upCluster starts a cluster of a store with `cluster up`, which ends with the test, and
+// upCluster starts a cluster of a store with `cluster up` until the end of the test, and
 // returns its endpoints and the process of each member.
 func (w *world) upCluster(t *testing.T, name, members string) (endpoints []string, pids []int) {
 	t.Helper()
@@ -54,11 +54,11 @@ func (w *world) upCluster(t *testing.T, name, members string) (endpoints []strin
 	return strings.Split(line, ","), pids
 }
 
-// realStores are the stores with members of their own.
+// realStores are the stores that are not proxies.
 var realStores = []string{"etcd", "zookeeper", "consul"}
 
-// TestGivenEndpoints gives the endpoints of real clusters in every way. One cluster of three
-// members serves all that is tried on a store; a member of it dies at the end.
+// TestGivenEndpoints names the endpoints of real clusters in every way. One cluster of
+// three members serves all tests of a store; one of its members dies at the end.
 func TestGivenEndpoints(t *testing.T) {
 	t.Parallel()
 	for _, name := range realStores {
@@ -77,8 +77,8 @@ func TestGivenEndpoints(t *testing.T) {
 	}
 }
 
-// twoClusters gives the endpoints of two clusters: the command refuses them before the load and
-// names both.
+// twoClusters passes the endpoints of two clusters: the command refuses them before the
+// load and names both.
 func twoClusters(t *testing.T, w *world, name string, three []string) {
 	a, _ := w.upCluster(t, name, "1")
 	b, _ := w.upCluster(t, name, "1")
@@ -97,14 +97,14 @@ func twoClusters(t *testing.T, w *world, name string, three []string) {
 		p := w.run(t, append(args, "--store", name)...).exits(t, exitFailed)
 		p.oneSentence(t, "two clusters", a[0])
 	}
-	if name == "etcd" { // by its other API
+	if name == "etcd" { // through its other API
 		p := w.run(t, "bench", "put", "--store", "etcd-gateway", "--total", "10", "--endpoints", both).exits(t, exitFailed)
 		p.oneSentence(t, "two clusters", a[0], b[0])
 	}
 }
 
-// deadMember kills one of three members. What needs that member is refused; every other target
-// runs on the others, and the dead member is named.
+// deadMember kills one of three members. Targets that need this member are refused; every
+// other target uses the others, and the dead member is reported.
 func deadMember(t *testing.T, w *world, name string, endpoints []string, pids []int) {
 	if err := syscall.Kill(pids[1], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func reachedWhereGiven(t *testing.T, w *world, name string, endpoints []string) 
 	}
 }
 
-// forward passes connections on to an endpoint until the test ends, and returns where.
+// forward forwards connections to an endpoint until the test ends, and returns its address.
 func forward(t *testing.T, to string) string {
 	t.Helper()
 	l := servers.Loopback(t)
@@ -168,7 +168,7 @@ func forward(t *testing.T, to string) string {
 				continue
 			}
 			pass := func(from, to net.Conn) {
-				_, _ = io.Copy(to, from) // the end of either is the end of both
+				_, _ = io.Copy(to, from) // the end of either direction ends both
 				_, _ = from.Close(), to.Close()
 			}
 			go pass(in, out)
@@ -178,9 +178,9 @@ func forward(t *testing.T, to string) string {
 	return l.Addr().String()
 }
 
-// endsBeforeTheLoad ends a member at each moment between the first question to it
-// and the load: the load begins again on the other one, and the member is named unless
-// it ended in the load.
+// endsBeforeTheLoad stops a member at each moment between the first request to it and the
+// load: the load starts again on the other member, and the stopped one is reported unless
+// it stopped during the load.
 func endsBeforeTheLoad(t *testing.T, w *world, endpoints []string) {
 	named := 0
 	for _, command := range []string{"put", "get"} {
@@ -200,7 +200,7 @@ func endsBeforeTheLoad(t *testing.T, w *world, endpoints []string) {
 	}
 }
 
-// endingForward passes so many connections on to an endpoint, and then ends with them.
+// endingForward forwards that many connections to an endpoint, and then closes with them.
 func endingForward(t *testing.T, to string, most int) string {
 	t.Helper()
 	l := servers.Loopback(t)
@@ -229,8 +229,8 @@ func endingForward(t *testing.T, to string, most int) string {
 	return l.Addr().String()
 }
 
-// TestClustersStartedAlikeAreNotTakenForOne gives two clusters whose members have the same
-// names and numbers, as two containers have: the order of reads tells them apart.
+// TestClustersStartedAlikeAreNotTakenForOne passes two clusters whose members have the same
+// names and numbers, like two containers: the order of reads distinguishes them.
 func TestClustersStartedAlikeAreNotTakenForOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -262,8 +262,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// givenTwice gives one member by two endpoints next to another one: the
-// report says so, and no other member is taken to be at the second.
+// givenTwice passes two endpoints of one member and one of another: the report says so, and
+// no other member is assumed at the second endpoint.
 func givenTwice(t *testing.T, w *world, endpoints []string) {
 	given := []string{forward(t, endpoints[0]), forward(t, endpoints[0]), endpoints[2]}
 	trial := w.bench(t, given, exitDone, "put", "--total", "30", "--target", "all")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// What the caller's environment happens to hold changes no member, and what the
-// scenario gives is recorded and reported.
+// The caller's environment does not affect members, and the scenario's variables are
+// recorded and reported.
 func TestMembersGetACleanEnvironment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

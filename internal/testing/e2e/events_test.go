@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// eventful is a trial in which members write snapshots, and one on the same
-// cluster in which the leader is killed.
+// eventful has a trial in which members write snapshots, and one on the same cluster in
+// which the leader is killed.
 const eventful = `
 name: eventful
 order: written
@@ -29,10 +29,9 @@ trials:
   - {name: killed, warmup: 300ms, duration: 8s}
 `
 
-// What the members' logs tell stands in the trial's events, with member, time
-// and line, and in the printed table: snapshots of all members, and the
-// election after the leader was killed. What an earlier trial on the same
-// cluster had is not there.
+// Events from members' logs are in the trial's events, with member, time and line, and in
+// the printed table: snapshots of all members, and the election after the leader was
+// killed. Events of an earlier trial on the same cluster are not.
 func TestMembersLogsBecomeEvents(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{
@@ -84,8 +83,8 @@ func TestMembersLogsBecomeEvents(t *testing.T) {
 	}
 }
 
-// theLeader is the name of the member that leads the run's newest cluster: a busy
-// machine may have lost a member of the one before.
+// theLeader returns the name of the leader of the run's newest cluster: a busy machine may
+// have lost a member of the previous one.
 func (w *world) theLeader(t *testing.T, st store.Store, dir string) string {
 	t.Helper()
 	run, err := record.Open(dir)
@@ -118,7 +117,7 @@ func (w *world) theLeader(t *testing.T, st store.Store, dir string) string {
 	return name
 }
 
-// events are a trial's, all of whose logs' ones are held to what must be so.
+// events returns a trial's events, after checking those from logs.
 func events(t *testing.T, dir string, trial *record.Trial) []record.Event {
 	t.Helper()
 	files, err := record.OpenTrial(dir, trial.Folder)
@@ -166,7 +165,7 @@ func checkElected(t *testing.T, r settle.Reporter, dir string, trial *record.Tri
 			t.Errorf("%s: the logs have every election, and this one was only seen: %+v", trial.Name, e)
 		}
 	}
-	if trial.TermChanges != elections { // a busy machine may elect behind the window
+	if trial.TermChanges != elections { // on a busy machine an election may follow the window
 		r.Errorf("%s: %d elections, and %d in the window", trial.Name, elections, trial.TermChanges)
 	}
 	for _, kind := range []store.SignalKind{store.ElectionStarted, store.Elected} {

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// killed is a load with faults in which the program is killed.
+// killed is a load with faults during which the program is killed.
 const killed = `
 name: killed
 defaults: {store: etcd, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
@@ -22,8 +22,8 @@ trials:
   - {name: first, faults: [FAULTS]}
 `
 
-// Of a run that is killed in the middle of a fault nothing is left: no process, mount,
-// device or route. The next one finds its folder as any other.
+// A run that is killed during a fault leaves no process, mount, device or route. The next
+// run can read its directory as usual.
 func TestNothingIsLeftOfARunThatIsKilledInAFault(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {

@@ -25,8 +25,8 @@ trials:
   - {name: first, mix: {put: 1, get: 1}, duration: DURATION, faults: [FAULTS]}
 `
 
-// linkFaults are all faults of the network, one after the other, and someOf those that
-// a store has unless all are to be done.
+// linkFaults are all network faults, one after the other; someOf are the ones that a store
+// gets unless all are requested.
 var (
 	linkFaults = []string{
 		"isolate leader", "isolate follower direction in", "split leader", "bridge follower", "blackhole leader from clients", "blackhole follower",
@@ -39,9 +39,9 @@ var (
 	}
 )
 
-// On every store: faults of the network are done and healed, the cluster is whole
-// again, the verdict holds nothing against the trial that was meant, and nothing of the
-// members' networks is left.
+// On every store, network faults are injected and healed, the cluster is whole again, the
+// verdict does not count the injected faults against the trial, and nothing remains of the
+// members' networks.
 func TestFaultsOfTheNetwork(t *testing.T) {
 	t.Parallel()
 	if err := network.Possible(); err != nil {
@@ -79,7 +79,8 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 	})
 }
 
-// linksScenario has the faults one after the other, with time for elections between.
+// linksScenario returns a scenario with the faults one after the other, with time for
+// elections in between.
 func linksScenario(faults []string) string {
 	var timed []string
 	for i, f := range faults {
@@ -88,7 +89,7 @@ func linksScenario(faults []string) string {
 	return strings.NewReplacer("DURATION", fmt.Sprintf("%ds", 5*len(faults)), "FAULTS", strings.Join(timed, ", ")).Replace(networkFaultsScenario)
 }
 
-// addressOf is that of a member of a run's cluster.
+// addressOf returns the address of a member of a run's cluster.
 func addressOf(t *testing.T, dir string) net.IP {
 	t.Helper()
 	run, err := record.Open(dir)
@@ -105,7 +106,7 @@ func addressOf(t *testing.T, dir string) net.IP {
 	return net.ParseIP(address)
 }
 
-// nothingLeft waits until the world has no process and this machine no way to a member.
+// nothingLeft waits until the world has no process and this machine no route to a member.
 func nothingLeft(t *testing.T, w *world, member net.IP) {
 	t.Helper()
 	eventually(t, patience, "the processes ended", func() bool { return len(w.processes()) == 0 })
@@ -118,7 +119,7 @@ func nothingLeft(t *testing.T, w *world, member net.IP) {
 	})
 }
 
-// Who may not make networks is told so before anything is started.
+// A user who may not create networks gets an error before anything is started.
 func TestNetworksThatMayNotBeAreRefused(t *testing.T) {
 	t.Parallel()
 	if err := network.Possible(); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// powerScenario ends when the cluster is hardly back, so that little of what was lost is
-// written anew.
+// powerScenario ends shortly after the cluster is back, so that little of the lost data is
+// written again.
 const powerScenario = `
 name: power
 defaults: {STORE, connections: 3, clients: 12, key-space: 2000, preload: false, timeout: 5s, warmup: 0s, operation: put, duration: 3s, check: true, allow-volatile: true}
@@ -21,11 +21,12 @@ trials:
   - {name: unsafe, UNSAFE}
 `
 
-// powerSafely is added where all is done: in CI a test of package cluster has it.
+// powerSafely is added in a long test; in CI a test of package cluster covers it.
 const powerSafely = `  - {name: safe, faults: [power-loss all by 500ms at 1s for 50ms]}
 `
 
-// unsafely is how each store comes to acknowledge what is not on a disk.
+// unsafely holds, for each store, the settings or faults with which it acknowledges data
+// that is not on a disk.
 var unsafely = map[string]string{
 	"etcd":         "settings: {unsafe-no-fsync: true}, faults: [power-loss all by 500ms at 1s for 50ms]",
 	"etcd-gateway": "settings: {unsafe-no-fsync: true}, faults: [power-loss all by 500ms at 1s for 50ms]",
@@ -36,9 +37,9 @@ var unsafely = map[string]string{
 	"consul":       "faults: [lying-disk all at 500ms for 700ms]",
 }
 
-// The power of all members goes in the middle of a load. What a store that syncs had
-// acknowledged is there afterwards; of one that does not, or whose disks lie, some is
-// not, and the check of the answers finds that.
+// All members lose power in the middle of a load. A store that syncs still has everything
+// that it acknowledged. One that does not sync, or whose disks lie, lost some of it, and
+// verification finds that.
 func TestPowerLossIsFoundByTheCheck(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
@@ -61,7 +62,7 @@ func TestPowerLossIsFoundByTheCheck(t *testing.T) {
 				t.Fatalf("of %s, the faults are %+v and the answers %+v", trial.Name, trial.Faults, a)
 			}
 			t.Logf("%s: %d operations, %d files lost something, %v", trial.Name, a.Operations, trial.Faults[0].LostFiles, a.Wrong)
-			if trial.Name == "unsafe" && trial.Faults[0].LostFiles == 0 { // of a store that syncs each write, there may be nothing to lose
+			if trial.Name == "unsafe" && trial.Faults[0].LostFiles == 0 { // a store that syncs each write may have nothing to lose
 				t.Errorf("no file lost what was not synced: %+v", trial.Faults)
 			}
 			switch lost := a.Wrong["lost write"]; {

@@ -29,14 +29,13 @@ trials:
       - {at: 6s, do: kill, member: leader, for: 500ms}
 `
 
-// On every store: the faults are done to who led at their times and healed, the
-// cluster is whole again after each, and the verdict holds nothing against the
-// trial that was meant.
+// On every store, faults are injected on the leader of the moment and healed, the cluster
+// is whole again after each, and the verdict does not count them against the trial.
 func TestFaultsAreDoneAndHealed(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
 		w, attempt := newWorld(t), 0
-		settle.Within(t, func(r settle.Reporter) { // an election for want of a processor is nobody's fault
+		settle.Within(t, func(r settle.Reporter) { // a lack of CPU time can cause further elections
 			attempt++
 			dir := w.path(fmt.Sprintf("run%d", attempt))
 			p := w.run(t, "run", w.file(t, "faulty.yaml", of(faultsScenario, st, exec)), "--out", dir).exits(t, exitDone)
@@ -101,9 +100,9 @@ trials:
     faults: [pause follower at 1500ms for 700ms, pause leader at 4s for 1s]
 `
 
-// On a real etcd watchers of a follower that stands still are told late what was written
-// meanwhile, and all of them nothing while there is no leader; no event is lost, and no lease
-// ends. Whether a write that was under way at the leader is done late or never is etcd's to say.
+// On a real etcd, the watchers of a paused follower receive events late, and no watcher
+// receives events while there is no leader. No event is lost, and no lease expires. A write
+// in flight at the leader may be executed late or never.
 func TestWatchersAreToldLateInAFault(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -126,7 +125,7 @@ func TestWatchersAreToldLateInAFault(t *testing.T) {
 	if latest := *trial.Faults[0].Watch.Latest; latest < 0.5 {
 		t.Errorf("where a follower stood still for 0.7 s the latest event came after %g s", latest)
 	}
-	// An outage of writes is one of events.
+	// An outage of writes is also an outage of events.
 	if f := trial.Faults[1]; f.Outage != nil && (f.Watch.Outage == nil || *f.Watch.Outage < *f.Outage-0.1) {
 		t.Errorf("an outage of %g s is told of the events as %+v", *f.Outage, f.Watch)
 	}
@@ -135,7 +134,8 @@ func TestWatchersAreToldLateInAFault(t *testing.T) {
 	}
 }
 
-// lateClass is the class of an event that was late by so many seconds, and -1 where it was not.
+// lateClass returns the class of an event that was late by that many seconds, and -1 if it
+// was not late.
 func lateClass(seconds float64) int {
 	ms := int64(math.Round(seconds * 1000))
 	if ms < measure.LeastWait {
@@ -144,8 +144,8 @@ func lateClass(seconds float64) int {
 	return measure.LateClass(ms)
 }
 
-// TestFaultsEndWithTheRun ends a run in the middle of a fault, by Ctrl-C and by SIGKILL. A member
-// that stands still or is cut off ends with the run, and so does the network of the members.
+// TestFaultsEndWithTheRun ends a run during a fault, by Ctrl-C and by SIGKILL. A member
+// that is paused or cut off ends with the run, and so does the members' network.
 func TestFaultsEndWithTheRun(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{"pause leader", "isolate follower"} {
@@ -185,7 +185,7 @@ func TestFaultsEndWithTheRun(t *testing.T) {
 	}
 }
 
-// Who is not ours is not broken.
+// Faults are not injected into a running cluster, which quorumbench did not start.
 func TestFaultsOfARunningClusterAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

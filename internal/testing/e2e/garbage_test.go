@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// emptyServer answers every call with an empty message.
+// emptyServer starts a server that responds to every call with an empty message.
 func emptyServer(t *testing.T) (endpoint string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -29,8 +29,7 @@ func emptyServer(t *testing.T) (endpoint string) {
 	return listener.Addr().String()
 }
 
-// A server that answers everything with nothing gives no valid result, whatever
-// it is asked for.
+// A server whose responses are all empty gives no valid result for any operation.
 func TestNothingIsNoValidAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -52,7 +51,7 @@ func TestNothingIsNoValidAnswer(t *testing.T) {
 	}
 }
 
-// Two names of one server are refused in a sentence.
+// Two names of one server are refused with a sentence.
 func TestTwoNamesOfOneServerAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
