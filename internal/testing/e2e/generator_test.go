@@ -16,13 +16,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// A generator that was stopped measures its own absence, in both loops.
+// A generator that was stopped detects its own pauses, in both loops.
 func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 	const stop = 400 * time.Millisecond
 	open, closed := []string{"--rate", "1000", "--conns", "4"}, []string{"--conns", "4", "--clients", "8"}
 	for name, tt := range map[string]struct {
 		args []string
-		busy bool // beside programs that have nothing to do with it
+		busy bool // next to unrelated programs
 	}{
 		"open loop": {open, false}, "closed loop": {closed, false}, "closed loop on a busy machine": {closed, true},
 	} {
@@ -40,8 +40,8 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			eventually(t, patience, "it was stopped long enough", func() bool { return time.Since(since) >= stop })
 			resume()
 			trial := result(t, p.exits(t, exitDone))
-			// The reason says how far the figures can be off. It is the stop, unless the
-			// machine itself took more time from the generator.
+			// The reason says how far the figures can be off. The cause is the stop, unless
+			// the machine took more time from the generator.
 			if trial.Verdict.State == verdict.Valid || !slices.ContainsFunc([]int{5, 7, 10}, func(number int) bool {
 				return strings.Contains(rule(trial, number), " % too high")
 			}) {
@@ -50,12 +50,13 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			between(t, "the longest pause", time.Duration(trial.LongestPauseNS), stop*9/10, 10*stop)
 			between(t, "the longest gap in seconds", trial.LongestGap, 0.9*stop.Seconds(), 10*stop.Seconds())
 			if trial.Lateness == nil {
-				// Its clients waited for a tenth of the window in the generator alone, whoever had
-				// the processors.
+				// Its clients waited for the generator alone for a tenth of the window,
+				// whichever processes had the CPUs.
 				between(t, "how much throughput can be missing", trial.Overhead.Effect.Throughput, 0.05, 1)
 				return
 			}
-			// A tenth of all operations became due meanwhile, and waited from 0 to 400 ms.
+			// A tenth of all operations became due meanwhile, and waited between 0 and 400
+			// ms.
 			between(t, "p99 of the response time", time.Duration(trial.ResponseTime.At(99).NS), stop*8/10, 10*stop)
 			between(t, "p99 of the lateness", time.Duration(trial.Lateness.At(99).NS), stop*8/10, 10*stop)
 			between(t, "operations due", trial.Due, 4000, 4000)
@@ -63,9 +64,9 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 	}
 }
 
-// A store that answers in 20 ms, and each 50th time in 300 ms, hides from p50 and p99
-// that the generator is stopped for 130 ms of each second: the verdict says of p90 and
-// p95 that they are several times too high, and the report marks them.
+// A store that responds in 20 ms, and every 50th time in 300 ms, hides from p50 and p99
+// that the generator is stopped for 130 ms of each second: the verdict says that p90 and
+// p95 are several times too high, and the report marks them.
 func TestStopsThatMoveP90AreSaid(t *testing.T) {
 	const stop, period = 130 * time.Millisecond, time.Second
 	w := newWorld(t)
@@ -75,7 +76,7 @@ func TestStopsThatMoveP90AreSaid(t *testing.T) {
 	p.says(t, "measuring")
 	for range 6 {
 		begin := time.Now()
-		_ = syscall.Kill(p.pid, syscall.SIGSTOP) // it may have ended
+		_ = syscall.Kill(p.pid, syscall.SIGSTOP) // the process may have ended
 		eventually(t, patience, "it was stopped long enough", func() bool { return time.Since(begin) >= stop })
 		_ = syscall.Kill(p.pid, syscall.SIGCONT)
 		eventually(t, patience, "it ran long enough", func() bool { return time.Since(begin) >= period })
@@ -97,8 +98,8 @@ func TestStopsThatMoveP90AreSaid(t *testing.T) {
 	}
 }
 
-// A generator that its control group holds back is never valid, and the record
-// says what the limit was.
+// A generator that its control group holds back is never valid, and the record has the
+// limit.
 func TestThrottledGeneratorIsNeverValid(t *testing.T) {
 	const limit = 0.1
 	for name, group := range map[string]func(*testing.T) string{"version 1": cgroupV1, "version 2": cgroupV2} {
@@ -106,7 +107,7 @@ func TestThrottledGeneratorIsNeverValid(t *testing.T) {
 			w := newWorld(t)
 			endpoint := w.nullServer(t)
 			procs := group(t)
-			// The shell enters the group and becomes the program.
+			// The shell joins the group and then executes the program.
 			p := w.startWith(t, "/bin/sh", "-c", `echo $$ > "$0" && exec "$@"`, procs, os.Getenv(binaryEnv),
 				"bench", "put", "--endpoints", endpoint, "--duration", "2s", "--conns", "4", "--clients", "64", "--format", "json", "--out", w.path("run"))
 			p.end(t)
@@ -133,7 +134,7 @@ func show(x *float64) string {
 	return fmt.Sprint(*x)
 }
 
-// checkExit: the exit code is what the verdict says.
+// checkExit checks that the exit code matches the verdict.
 func checkExit(t *testing.T, p *startedProgram, trial *record.Trial) {
 	t.Helper()
 	want := exitDone
@@ -143,8 +144,7 @@ func checkExit(t *testing.T, p *startedProgram, trial *record.Trial) {
 	p.exits(t, want)
 }
 
-// cgroupV1 makes a group with a tenth of a processor and returns its file of
-// processes.
+// cgroupV1 creates a group with a tenth of a CPU and returns its file of processes.
 func cgroupV1(t *testing.T) string {
 	t.Helper()
 	return cgroup(t, "/sys/fs/cgroup/cpu", map[string]string{"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "10000"})
@@ -169,10 +169,10 @@ func cgroup(t *testing.T, root string, settings map[string]string) (procs string
 		t.Skipf("no control group can be made here: %v", err)
 	}
 	t.Cleanup(func() {
-		// It is free once its last process was waited for.
+		// The group can be removed after its last process was waited for.
 		eventually(t, patience, "the control group was removed", func() bool { return syscall.Rmdir(group) == nil })
 	})
-	for _, name := range []string{"cpu.cfs_period_us", "cpu.cfs_quota_us", "cpu.max"} { // the period first
+	for _, name := range []string{"cpu.cfs_period_us", "cpu.cfs_quota_us", "cpu.max"} { // the period must be written first
 		value, ok := settings[name]
 		if !ok {
 			continue

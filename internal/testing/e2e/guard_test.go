@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// A value that the servers refuse is found before the load, and before what prepares it.
+// A value that the servers refuse is found before the load and its preparation.
 func TestARefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
@@ -31,8 +31,8 @@ func TestARefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
 	})
 }
 
-// Keys that no run wrote are neither replaced nor deleted unless that is allowed, and no
-// command that deletes them is printed.
+// Keys that no run wrote are not replaced or deleted without permission, and no command
+// that would delete them is printed.
 func TestKeysOfOthersAreNotTouched(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		u.put(t, "quorumbench/mine")
@@ -66,8 +66,8 @@ func TestKeysOfOthersAreNotTouched(t *testing.T) {
 	})
 }
 
-// A run that is interrupted removes what it wrote. What one leaves that is killed, the
-// command cleanup removes, and not while it goes on; so does the next run.
+// An interrupted run removes its keys. The command cleanup removes those of a killed run,
+// but not those of a running one; so does the next run.
 func TestWhatInterruptedAndKilledRunsLeave(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
@@ -99,7 +99,7 @@ func TestWhatInterruptedAndKilledRunsLeave(t *testing.T) {
 		}
 		kill(p)
 		u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/", "--dry-run").exits(t, exitDone)
-		u.quorumbench(t, w, "cleanup").exits(t, exitDone) // of another prefix
+		u.quorumbench(t, w, "cleanup").exits(t, exitDone) // another prefix
 		if said := u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/").exits(t, exitDone).stdout.String(); !strings.Contains(said, "Removed ") {
 			t.Errorf("cleanup says %q", said)
 		}
@@ -129,8 +129,8 @@ func TestOneRunAtTwoAddressesOfACluster(t *testing.T) {
 	})
 }
 
-// A key that somebody else writes below the prefix while a run goes on, or after it was
-// killed, stays, and is named.
+// A key that another program writes below the prefix during a run, or after it was killed,
+// stays and is named.
 func TestKeysThatOthersAddStay(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		users := u.read(t).Keys
@@ -165,8 +165,8 @@ func TestKeysThatOthersAddStay(t *testing.T) {
 	})
 }
 
-// applied are applications in their smallest form, by the stores that they are sent to. The
-// ready scenarios for Kubernetes and Patroni are tried with the other scenarios.
+// applied lists applications in their smallest form by store. The ready scenarios for
+// Kubernetes and Patroni are tested with the other scenarios.
 var applied = map[string][]string{
 	"etcd":      {"application: election-race", "application: election-queue"},
 	"zookeeper": {"application: election-race", "application: election-queue", "application: membership, services: 10, instances-per-service: 4, discovery-clients: 10, services-per-client: 3, instance-churn: 1"},
@@ -198,8 +198,8 @@ func TestApplicationsLeaveARunningClusterAsItWas(t *testing.T) {
 	})
 }
 
-// The history of a running etcd is compacted only where that is allowed by name, and the
-// key that says who compacts is the load's own.
+// The history of a running etcd is compacted only with an explicit flag, and the key that
+// coordinates compaction is the load's own.
 func TestNothingClusterWideWithoutAFlag(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -222,8 +222,8 @@ func TestNothingClusterWideWithoutAFlag(t *testing.T) {
 	}
 }
 
-// Keys that a run was asked to leave are named, are the next run's, and are removed by
-// the command that was printed.
+// Keys that a run was told to keep are named, are reused by the next run, and are removed
+// by the command that was printed.
 func TestKeysThatAreToStay(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)

@@ -22,8 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// hanging is a trial in which the leader stands still, with the default timeout
-// of operations.
+// hanging is a trial in which the leader is paused, with the default operation timeout.
 const hanging = `
 name: hanging
 defaults: {store: NAME, connections: 6, key-space: 200, operation: put, target: leader, settings: {SETTINGS}}
@@ -31,8 +30,8 @@ trials:
   - {name: first, LOAD, warmup: 1s, duration: 10s}
 `
 
-// hang runs the trial with a load, stops the leader when it is measured, and
-// returns the result, the leader's name and when it was stopped.
+// hang runs the trial with a load, pauses the leader in the measurement window, and returns
+// the result, the leader's name and the time.
 func (w *world) hang(t *testing.T, st store.Store, settings, load string) (first *record.Trial, leader string, stopped time.Time) {
 	t.Helper()
 	dir := w.path("run")
@@ -46,15 +45,15 @@ func (w *world) hang(t *testing.T, st store.Store, settings, load string) (first
 	leader = w.theLeader(t, st, dir)
 	stopped = time.Now()
 	for _, process := range w.processesOf(leader) {
-		pause(t, process.pid) // and nobody resumes it
+		pause(t, process.pid) // until the end of the test
 	}
-	p.end(t) // whatever the verdict
+	p.end(t) // with any verdict
 	return byName(t, whole(t, dir, record.Complete), "first"), leader, stopped
 }
 
-// checkHung: the members' own logs date the election, which is recorded once, in
-// the window, and the verdict names the one member that stood still. A busy machine
-// may elect behind the window, which r is told.
+// checkHung checks that the members' logs date the election, that it is recorded once and
+// in the window, and that the verdict names the one member that was paused. On a busy
+// machine the election may follow the window, which is reported to r.
 func checkHung(t *testing.T, r settle.Reporter, w *world, first *record.Trial, leader string, stopped time.Time) (elected time.Time, ok bool) {
 	t.Helper()
 	elections := 0
@@ -79,10 +78,9 @@ func checkHung(t *testing.T, r settle.Reporter, w *world, first *record.Trial, l
 	return elected, true
 }
 
-// A leader that stands still costs the time of the election, by the members' own
-// logs, and not the operations' timeout: the longest gap is at most half a
-// second longer. What the mute member answers never is charged to the leader
-// that it was.
+// A paused leader costs the time of the election according to the members' logs, not the
+// operation timeout: the longest gap is at most half a second longer. Operations without a
+// response from the paused member are attributed to the role that it had, the leader.
 func TestHungLeaderCostsTheElection(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{"etcd": "", "etcdv2": "", "consul": "", "zookeeper": "heap: 64m, tick-time: 500"}
@@ -112,8 +110,8 @@ func TestHungLeaderCostsTheElection(t *testing.T) {
 	}
 }
 
-// checkCharged: with target leader every operation and every error is a leader's,
-// but for those that were sent while it was not known who leads.
+// checkCharged checks that with target leader every operation and every error is attributed
+// to a leader, except those sent while the leader was not known.
 func checkCharged(t *testing.T, first *record.Trial) {
 	t.Helper()
 	served, failed := map[string]uint64{}, map[string]uint64{}
@@ -129,8 +127,8 @@ func checkCharged(t *testing.T, first *record.Trial) {
 	}
 }
 
-// A closed loop asks less while a member stands still: it says how many clients
-// were held by what that member owed, and for how long.
+// A closed loop sends less while a member is paused: it reports how many clients waited for
+// the responses of that member, and for how long.
 func TestHungLeaderHoldsClients(t *testing.T) {
 	t.Parallel()
 	st, err := registry.Lookup("etcd")
@@ -156,9 +154,9 @@ func TestHungLeaderHoldsClients(t *testing.T) {
 	})
 }
 
-// `check perf` follows a leader that hangs as a trial does: what was sent to it
-// in the time of the election is lost, and the rest is written. (As many clients
-// as writes: what the mute member owes keeps nobody from writing.)
+// `check perf` handles a leader that hangs like a trial does: requests sent to it before
+// the election ends are lost, and the rest is written. (It has as many clients as writes,
+// so that missing responses block no other write.)
 func TestHungLeaderInACheck(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -181,13 +179,13 @@ func TestHungLeaderInACheck(t *testing.T) {
 	if found == nil {
 		t.Fatalf("it says no throughput:\n%s", p.stdout.String())
 	}
-	// An election takes a second or two of the ten.
+	// An election takes one or two of the ten seconds.
 	if written, err := strconv.ParseFloat(found[1], 64); err != nil || written < 250 {
 		t.Errorf("%s writes a second were made", found[1])
 	}
 }
 
-// etcdLeader is the name of the member that leads.
+// etcdLeader returns the name of the leader.
 func (w *world) etcdLeader(ctx context.Context, t *testing.T, client *clientv3.Client, endpoints []string) string {
 	t.Helper()
 	status, err := client.Status(ctx, endpoints[0])

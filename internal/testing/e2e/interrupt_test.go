@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// long is a short trial and one that nobody waits for.
+// long has a short trial and one that is too long to wait for.
 const long = `
 name: long
 order: written
@@ -42,13 +42,14 @@ func (p *startedProgram) measuring(t *testing.T, dir, folder string) {
 	})
 }
 
-// etcd's benchmark prints no summary on Ctrl-C.
+// An interrupted command prints what was measured, unlike etcd's benchmark.
 func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	for name, interrupt := range map[string]func(*startedProgram, *testing.T){
 		"Ctrl-C":  (*startedProgram).interrupt,
 		"SIGTERM": func(p *startedProgram, t *testing.T) { p.signal(t, syscall.SIGTERM) },
-		// A terminal that is closed sends it twice: the second is no impatience.
+		// A terminal that is closed sends the signal twice: the second one does not count
+		// as impatience.
 		"SIGHUP": func(p *startedProgram, t *testing.T) {
 			p.signal(t, syscall.SIGHUP)
 			p.says(t, "stopping")
@@ -72,8 +73,8 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 				t.Errorf("the trial before the interrupt is %s", first.State)
 			}
 			cut := byName(t, run, "endless")
-			// A second after the interrupt each client may have given up one that was
-			// in flight.
+			// A second after the interrupt, each client may have given up one operation
+			// that was in flight.
 			given := cut.ErrorsByKind["timeout"] + cut.ErrorsByKind["not_sent"]
 			if cut.State != record.Interrupted || cut.Operations == 0 || cut.Errors != given || given > 16 || rule(cut, 19) == "" {
 				t.Errorf("the interrupted trial is %s with %d operations, errors %v and the verdict %v",
@@ -118,7 +119,7 @@ func TestInterruptWhileTheClusterStarts(t *testing.T) {
 	}
 }
 
-// Under nohup the terminal may go.
+// Under nohup the terminal may be closed.
 func TestHangUpIsIgnoredUnderNohup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -133,7 +134,7 @@ func TestHangUpIsIgnoredUnderNohup(t *testing.T) {
 	}
 }
 
-// A check that ends with its terminal takes its keys with it.
+// A check that ends with its terminal removes its keys.
 func TestHungUpCheckRemovesItsKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -188,7 +189,8 @@ func TestInterruptInThePreload(t *testing.T) {
 	}
 }
 
-// kill -9 of the program: nobody is left to stop the members, and they end.
+// After kill -9 of the program, no process is left to stop the members, and they end by
+// themselves.
 func TestKilledRunLeavesNoProcessAndAReadableDirectory(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"in the run directory", "elsewhere"} {
@@ -216,12 +218,13 @@ func TestKilledRunLeavesNoProcessAndAReadableDirectory(t *testing.T) {
 			if dataLeft(data) {
 				t.Errorf("the next start left the orphaned data in %s", data)
 			}
-			checkKilled(t, dir) // and the record is left alone
+			checkKilled(t, dir) // and does not change the record
 		})
 	}
 }
 
-// checkKilled: the record says that it is incomplete and has what was recorded.
+// checkKilled checks that the record is marked as incomplete and has everything recorded so
+// far.
 func checkKilled(t *testing.T, dir string) {
 	t.Helper()
 	run, err := record.Open(dir)

@@ -24,8 +24,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// usedKine returns a kine that holds keys of a user. It takes the calls of Kubernetes' API
-// server and no others: it has no DeleteRange, local reads or keepalives of leases.
+// usedKine returns a kine that holds a user's keys. It accepts only the calls of
+// Kubernetes' API server: it has no DeleteRange, local reads or lease keepalives.
 func usedKine(t *testing.T) *inUse {
 	t.Helper()
 	u := &inUse{store: "etcd", endpoint: servers.StartKine(t)}
@@ -39,8 +39,8 @@ func usedKine(t *testing.T) *inUse {
 	return u
 }
 
-// checkedOnKine are loads whose answers are right on kine: it takes two writes of one key at
-// a time and does one of them, so that no key has two writers at a time.
+// checkedOnKine has loads that are correct on kine: kine accepts two concurrent writes of
+// one key and executes one of them, so no key has two concurrent writers.
 const checkedOnKine = `
 name: kine
 defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 2, check: true}
@@ -51,8 +51,8 @@ trials:
   - {name: watch, warmup: 0s, operation: put, clients: 8, distribution: sequential, key-space: 200, value-size: 64, total: 200, watch: {watchers: 200, streams: 4, connections: 2}}
 `
 
-// TestKineIsNotAccused checks the answers of a kine that is right, which counts no versions
-// and has neither members nor terms.
+// TestKineIsNotAccused checks the responses of a correct kine, which has no versions,
+// members or terms.
 func TestKineIsNotAccused(t *testing.T) {
 	t.Parallel()
 	w, u := newWorld(t), usedKine(t)
@@ -72,8 +72,8 @@ func TestKineIsNotAccused(t *testing.T) {
 	}
 }
 
-// TestCommandsChangeNothingOnKine runs commands against a server that deletes in
-// transactions alone. Each removes what it wrote, or says beforehand what the server refuses.
+// TestCommandsChangeNothingOnKine runs commands against a server that deletes only in
+// transactions. Each removes its keys, or reports in advance what the server refuses.
 func TestCommandsChangeNothingOnKine(t *testing.T) {
 	t.Parallel()
 	w, u := newWorld(t), usedKine(t)
@@ -94,7 +94,7 @@ func TestCommandsChangeNothingOnKine(t *testing.T) {
 		"bench lease-keepalive --total 20":             "the operation keepalive, and " + u.endpoint + " refuses it: lease keep alive is not supported",
 		"bench get --total 20 --consistency local":     "serializable is not implemented",
 		"bench put --total 20 --prefix= --key-size 12": "keys without a prefix cannot be removed (" + u.endpoint + " refuses it: delete is not implemented",
-		// What is refused stands behind the write, whose key is not to stay either.
+		// The refused operation follows a write, whose key must not stay either.
 		"bench mixed --total 20 --key-space-size 20 --consistency local --cleanup=false": "serializable is not implemented",
 	} {
 		said := u.quorumbench(t, w, strings.Fields(command)...).exits(t, exitFailed).stderr.String()
@@ -105,7 +105,8 @@ func TestCommandsChangeNothingOnKine(t *testing.T) {
 	}
 }
 
-// TestAKilledRunOnKineIsCleanedUp: `cleanup` removes what it left, each key in a transaction.
+// TestAKilledRunOnKineIsCleanedUp checks that `cleanup` removes the keys of a killed run,
+// each in a transaction.
 func TestAKilledRunOnKineIsCleanedUp(t *testing.T) {
 	t.Parallel()
 	w, u := newWorld(t), usedKine(t)
@@ -121,8 +122,8 @@ func TestAKilledRunOnKineIsCleanedUp(t *testing.T) {
 	u.unchanged(t, before, "cleanup")
 }
 
-// TestAServerWithoutDeletesIsNotWrittenTo: what could not be removed is not written, unless
-// it is to stay.
+// TestAServerWithoutDeletesIsNotWrittenTo checks that keys which could not be removed are
+// not written, unless the user wants to keep them.
 func TestAServerWithoutDeletesIsNotWrittenTo(t *testing.T) {
 	t.Parallel()
 	w, u := newWorld(t), usedKine(t)
@@ -157,8 +158,8 @@ func TestAServerWithoutDeletesIsNotWrittenTo(t *testing.T) {
 	}
 }
 
-// refusing starts a server of gRPC that passes every call on to another one, but for those
-// that it says it does not have, and returns its endpoint.
+// refusing starts a gRPC server that forwards every call to another one, except those that
+// it reports as unimplemented, and returns its endpoint.
 func refusing(t *testing.T, endpoint string, lacks func(method string, request []byte) bool) string {
 	t.Helper()
 	to, err := grpc.NewClient(endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(unread{})))
@@ -218,7 +219,7 @@ func refusing(t *testing.T, endpoint string, lacks func(method string, request [
 	return l.Addr().String()
 }
 
-// unread passes messages on as they are.
+// unread is a codec that passes messages on unchanged.
 type unread struct{}
 
 func (unread) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }

@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// What prepares a load keeps to the load's connections, slows down where the store limits
-// requests, and repeats what was refused: a load within the limits runs.
+// The preparation of a load uses only the load's connections, slows down if the store
+// limits requests, and repeats refused requests, so that a load within the limits runs.
 func TestAPreparationKeepsToTheLimitsOfTheStore(t *testing.T) {
 	t.Parallel()
 	endpoint := oneServer(t, "consul", func(_, text string) string {
@@ -40,7 +40,7 @@ func TestAPreparationKeepsToTheLimitsOfTheStore(t *testing.T) {
 	w.runsWithin(t, "consul", endpoint)
 }
 
-// The same where a member of ZooKeeper closes connections beyond its limit.
+// The same holds if a member of ZooKeeper closes connections beyond its limit.
 func TestAPreparationKeepsToTheConnectionsOfZooKeeper(t *testing.T) {
 	t.Parallel()
 	endpoint := oneServer(t, "zookeeper", func(path, text string) string {
@@ -53,8 +53,8 @@ func TestAPreparationKeepsToTheConnectionsOfZooKeeper(t *testing.T) {
 	w.runsWithin(t, "zookeeper", endpoint)
 }
 
-// A ZooKeeper as its operators configure it: most words are not allowed. The report says
-// which one is missing, and nodes that the server made for itself are no wrong answers.
+// Operators often allow only few four-letter words in ZooKeeper. The report says which one
+// is missing, and nodes that the server created are not wrong responses.
 func TestZooKeeperThatAnswersFewWords(t *testing.T) {
 	t.Parallel()
 	endpoint := oneServer(t, "zookeeper", func(path, text string) string {
@@ -87,7 +87,7 @@ func TestZooKeeperThatAnswersFewWords(t *testing.T) {
 	w.run(t, "bench", "put", "--store", "zookeeper", "--endpoints", endpoint, "--total", "50").exits(t, exitDone)
 }
 
-// runsWithin runs a load of 4 connections and 100 reads a second, with a preload.
+// runsWithin runs a load of 4 connections and 100 reads per second, with a preload.
 func (w *world) runsWithin(t *testing.T, name, endpoint string) {
 	t.Helper()
 	w.run(t, "bench", "get", "--store", name, "--endpoints", endpoint, "--conns", "4", "--clients", "4", "--key-space-size", "800",
@@ -101,8 +101,8 @@ func (w *world) runsWithin(t *testing.T, name, endpoint string) {
 	}
 }
 
-// oneServer starts one real server of a store with changed configuration files, which ends
-// with the test, and returns its endpoint.
+// oneServer starts a real server of a store with changed configuration files until the end
+// of the test, and returns its endpoint.
 func oneServer(t *testing.T, name string, change func(path, text string) string) string {
 	t.Helper()
 	st, err := registry.Lookup(name)

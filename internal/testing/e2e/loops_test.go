@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The work of a trial belongs to all event loops: five connections are two and
-// three of two loops, and all clients are at work until the total is done.
+// All event loops share the work of a trial: two loops divide five connections into two and
+// three, and all clients work until the total is done.
 func TestLoopsShareATotal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

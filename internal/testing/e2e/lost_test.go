@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// losing is a trial in which members are lost.
+// losing is a trial that loses members.
 const losing = `
 name: losing
 defaults: {STORE, connections: 6, clients: 24, key-space: 24, operation: put, timeout: 1s, target: all}
@@ -31,8 +31,8 @@ func (w *world) startLosing(t *testing.T, st store.Store, exec string) *startedP
 	return p
 }
 
-// lost waits for the end of that run, within the window's rest, the timeout, a
-// last question to the members and their stop, and returns its trial.
+// lost waits for the end of that run and returns its trial. That takes the rest of the
+// window, the timeout, a last status request to the members and their stop.
 func (w *world) lost(t *testing.T, r settle.Reporter, p *startedProgram) *record.Trial {
 	t.Helper()
 	since := time.Now()
@@ -41,8 +41,8 @@ func (w *world) lost(t *testing.T, r settle.Reporter, p *startedProgram) *record
 	return byName(t, whole(t, w.path("run"), record.Complete), "first")
 }
 
-// A member that is killed in mid-run: the run goes on without it, and the
-// verdict and an event name it.
+// A run whose member is killed continues without it, and the verdict and an event name the
+// member.
 func TestKilledMemberIsNamed(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
@@ -65,8 +65,8 @@ func TestKilledMemberIsNamed(t *testing.T) {
 	})
 }
 
-// A member that stands still from mid-run to the end: what went to it fails at
-// the timeout, and it is named, too.
+// If a member is paused until the end of a run, the operations sent to it fail at the
+// timeout, and it is named, too.
 func TestPausedMemberIsNamed(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
@@ -75,7 +75,7 @@ func TestPausedMemberIsNamed(t *testing.T) {
 			p := w.startLosing(t, st, exec)
 			paused := w.aFollower(t, st)
 			for _, process := range w.processesOf(paused) {
-				pause(t, process.pid) // and nobody resumes it
+				pause(t, process.pid) // until the end of the test
 			}
 			first := w.lost(t, r, p)
 			checkPaused(t, r, first)
@@ -84,8 +84,8 @@ func TestPausedMemberIsNamed(t *testing.T) {
 	})
 }
 
-// checkPaused: all that went to the member fails at the timeout, and nothing
-// else fails, unless it led.
+// checkPaused checks that all operations sent to the member fail at the timeout, and that
+// no others fail unless the member was the leader.
 func checkPaused(t *testing.T, r settle.Reporter, trial *record.Trial) {
 	t.Helper()
 	timeouts := trial.ErrorTimes["timeout"]
@@ -100,7 +100,7 @@ func checkPaused(t *testing.T, r settle.Reporter, trial *record.Trial) {
 	checkTimeouts(t, r, trial, time.Second)
 }
 
-// checkNamed: the verdict and an event tell which members were lost.
+// checkNamed checks that the verdict and an event name the lost members.
 func checkNamed(t *testing.T, w *world, trial *record.Trial, lost ...string) {
 	t.Helper()
 	if got := slices.Sorted(slices.Values(trial.LostMembers)); !slices.Equal(got, lost) {
@@ -124,9 +124,9 @@ func checkNamed(t *testing.T, w *world, trial *record.Trial, lost ...string) {
 	}
 }
 
-// A proxy whose servers have lost their quorum, while the proxies live: every
-// operation ends, at the timeout at the latest, and is counted, and the verdict
-// names the members whose servers are gone.
+// If the servers of a proxy lose their quorum while the proxies live, every operation ends
+// at the timeout at the latest and is counted, and the verdict names the members whose
+// servers are gone.
 func TestProxyWithoutAQuorum(t *testing.T) {
 	t.Parallel()
 	eachStore(t, isProxy, func(t *testing.T, st store.Store, exec string) {
@@ -157,7 +157,7 @@ func TestProxyWithoutAQuorum(t *testing.T) {
 	})
 }
 
-// isProxy reports whether another server is behind each member.
+// isProxy reports whether members forward to another server.
 func isProxy(st store.Store) bool {
 	l, err := st.Launch(store.LaunchSpec{Cluster: "none", Exec: "none", Self: "none", Members: []kv.MemberPlace{
 		{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: "/none"},

@@ -1,9 +1,8 @@
 //go:build linux
 
-// Package e2e_test runs the built program against real clusters: processes,
-// signals, full disks and certificates as a user meets them. Each test is named
-// after the promise that it holds the program to, or the flaw of other tools
-// that it must not have.
+// Package e2e_test runs the built program against real clusters: processes, signals, full
+// disks and certificates as a user meets them. Each test is named after a promise that the
+// program must keep, or a flaw of other tools that it must not have.
 package e2e_test
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/program"
 )
 
-// binaryEnv names the program under test to the tests of this process.
+// binaryEnv is the variable with the path of the program under test.
 const binaryEnv = program.Env
 
 // TestMain builds the program once.
@@ -36,12 +35,12 @@ const (
 	exitInterrupted = 130
 )
 
-// patience bounds every wait for something that a healthy program does at once;
-// machines that are busy with other things take their time.
+// patience is the limit for every wait for something that a healthy program does at once;
+// busy machines take longer.
 const patience = 2 * time.Minute
 
-// world is a test's own place: a folder, a cache folder and a temporary folder
-// for the program, and the promise that no process of it is left at the end.
+// world is a test's environment: a folder, a cache folder and a temporary folder for the
+// program. The test fails if one of its processes is left at the end.
 type world struct {
 	dir string
 	env []string
@@ -76,8 +75,7 @@ func (w *world) file(t *testing.T, name, contents string) string {
 	return path
 }
 
-// eventually asks until the condition holds, and fails the test when it does
-// not within limit.
+// eventually polls until the condition holds, and fails the test after limit.
 func eventually(t *testing.T, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
 	if !within(t, limit, holds) {
@@ -85,7 +83,7 @@ func eventually(t *testing.T, limit time.Duration, what string, holds func() boo
 	}
 }
 
-// within asks until the condition holds, and reports whether it did in time.
+// within polls until the condition holds, and reports whether it did in time.
 func within(t *testing.T, limit time.Duration, holds func() bool) bool {
 	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// leads tells which of the run's members leads, and the name of another.
+// leads returns the name of the run's leader, and of another member.
 func leads(t *testing.T, members []record.Member) (leader, follower string) {
 	t.Helper()
 	client := official.Etcd(t, store.Access{Endpoints: []string{members[0].Endpoint}})
@@ -39,7 +39,7 @@ func leads(t *testing.T, members []record.Member) (leader, follower string) {
 	return leader, follower
 }
 
-// faulty is a trial in which something happens to a member, and one after it.
+// faulty has a trial in which something happens to a member, and another trial.
 const faulty = `
 name: faulty
 order: written
@@ -49,8 +49,7 @@ trials:
   - {name: next, target: TARGET, warmup: 300ms, duration: 500ms, timeout: 60s}
 `
 
-// startFaulty runs the scenario until its first trial is measured, and tells
-// who leads then.
+// startFaulty runs the scenario until its first trial is measured, and returns the leader.
 func (w *world) startFaulty(t *testing.T, target string) (p *startedProgram, leader, follower string) {
 	t.Helper()
 	dir := w.path("run")
@@ -64,7 +63,7 @@ func (w *world) startFaulty(t *testing.T, target string) (p *startedProgram, lea
 	return p, leader, follower
 }
 
-// Target leader follows the election.
+// Target leader follows an election.
 func TestKilledLeaderIsFollowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -138,7 +137,7 @@ func checkElection(t *testing.T, files *record.Files, before string) {
 	t.Errorf("no event tells the election: %+v", files.Events)
 }
 
-// checkFollowed: two members answered, each while it led.
+// checkFollowed checks that two members served operations, each while it was the leader.
 func checkFollowed(t *testing.T, trial *record.Trial, files *record.Files, before string) {
 	t.Helper()
 	roles, names := map[record.ID]map[uint64]string{}, map[record.ID]string{}
@@ -171,7 +170,7 @@ func checkFollowed(t *testing.T, trial *record.Trial, files *record.Files, befor
 	}
 }
 
-// checkNext: the trial after a loss gets a cluster that is whole.
+// checkNext checks that the trial after a loss has a complete cluster.
 func checkNext(t *testing.T, run *record.Run) {
 	t.Helper()
 	next := byName(t, run, "next")
@@ -183,8 +182,8 @@ func checkNext(t *testing.T, run *record.Run) {
 	}
 }
 
-// A member that stands still across the opening of the window and across its
-// close: every operation is accounted for, and nothing hangs.
+// If a member is paused while the window opens, and while it closes, every operation is
+// accounted for, and nothing hangs.
 func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 	t.Parallel()
 	settle.Within(t, func(r settle.Reporter) {
@@ -201,17 +200,17 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 		p.says(t, "measuring")
 		resume()
 		p.measuring(t, dir, "trial-01-first")
-		pause(t, w.member(t, follower)) // and nobody resumes it
+		pause(t, w.member(t, follower)) // until the end of the test
 		stoppedAt := time.Now()
 		p.exits(t, exitDone)
-		// The window's rest, the timeout of 3 s, a last question to the members and
-		// their stop.
+		// The limit is the rest of the window, the timeout of 3 s, a last status request to
+		// the members and their stop.
 		between(r, "the time until the end", time.Since(stoppedAt), 0, 25*time.Second)
 
 		run = whole(t, dir, record.Complete)
 		first := byName(t, run, "first")
 		if first.CarriedIn == 0 || first.CarriedInAgeNS < int64(100*time.Millisecond) || rule(first, 15) == "" {
-			// On a busy machine the member stood still for a part of the warm-up alone.
+			// On a busy machine the member may have been paused only in the warm-up.
 			r.Errorf("carried in: %d, the oldest for %v; the verdict is %v", first.CarriedIn, time.Duration(first.CarriedInAgeNS), first.Verdict)
 		}
 		if rule(first, 13) == "" || len(first.LostMembers) != 1 || first.LostMembers[0] != follower {
@@ -228,9 +227,8 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 	})
 }
 
-// checkTimeouts: what timed out was given up after the timeout, and soon after
-// it where nothing stops the machine. How soon to the nanosecond is the simulated
-// test's of the engine.
+// checkTimeouts checks that operations were given up after the timeout, and soon after it
+// unless the machine is stopped. The engine's simulated test checks it to the nanosecond.
 func checkTimeouts(t *testing.T, r settle.Reporter, trial *record.Trial, timeout time.Duration) {
 	t.Helper()
 	timeouts := trial.ErrorTimes["timeout"]

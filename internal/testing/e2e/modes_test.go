@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// A run directory holds addresses, paths and the logs of members: nobody but
-// its user reads or changes any of it.
+// Only the user can read or change a run directory, because it holds addresses, paths and
+// members' logs.
 func TestRunDirectoryIsItsUsersAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,15 +14,15 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// nameServer answers each query with the same address, until it is switched to answer that
-// names do not exist.
+// nameServer is a DNS server that responds to each query with the same address, until it is
+// switched to report that names do not exist.
 type nameServer struct {
 	address [4]byte
 	knows   atomic.Bool
-	mute    bool // it does not answer then
+	mute    bool // then it does not respond
 }
 
-// serve answers at port 53 of an address until the test ends.
+// serve serves at port 53 of an address until the test ends.
 func (n *nameServer) serve(t *testing.T, address string) {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", net.JoinHostPort(address, "53"))
@@ -38,7 +38,7 @@ func (n *nameServer) serve(t *testing.T, address string) {
 				return
 			}
 			if reply := n.answer(b[:size]); reply != nil {
-				_, _ = socket.WriteTo(reply, from) // else it asks again
+				_, _ = socket.WriteTo(reply, from) // the client repeats a lost query
 			}
 		}
 	}()

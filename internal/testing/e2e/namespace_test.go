@@ -17,9 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/hosts"
 )
 
-// inNetwork runs this test once more, in a process of the test binary that has
-// a network namespace of its own, and reports whether this already is that
-// process. It skips where that is not allowed.
+// inNetwork runs this test again in a process of the test binary with its own network
+// namespace, and reports whether this already is that process. It skips the test if that is
+// not allowed.
 func inNetwork(t *testing.T) bool {
 	t.Helper()
 	if hosts.Inside() {
@@ -45,13 +45,13 @@ func inNetwork(t *testing.T) bool {
 	return false
 }
 
-// hub is this process's network: a router between members, each of which has a
-// network of its own. So a member can be cut off from the others and still be
-// asked from here.
+// hub is the network of this process: a router between members, each of which has its own
+// network. A member can therefore be cut off from the others and remain reachable from
+// here.
 type hub struct{ members []string } // the paths of their namespaces
 
-// newHub makes networks for so many members. Nothing of it outlives this
-// process and those in it.
+// newHub creates networks for a number of members. They end with this process and the
+// processes in them.
 func newHub(t *testing.T, members int) *hub {
 	t.Helper()
 	for _, tool := range []string{"ip", "nsenter"} {
@@ -87,7 +87,7 @@ func (h *hub) within(i int, cmd ...string) []string {
 	return append([]string{"--net=" + h.members[i]}, cmd...)
 }
 
-// cut drops, without a word, whatever a member and the others send each other.
+// cut silently drops all packets between a member and the others.
 func (h *hub) cut(t *testing.T, member int) {
 	t.Helper()
 	run(t, "ip", "rule", "add", "pref", "10", "iif", h.link(member), "blackhole")
@@ -98,14 +98,14 @@ func (h *hub) cut(t *testing.T, member int) {
 	}
 }
 
-// newNamespace makes a network namespace that lives as long as this test, or a
-// process in it, and returns a path to it.
+// newNamespace creates a network namespace that lives until the end of this test and of all
+// processes in it, and returns a path to it.
 func newNamespace(t *testing.T) string {
 	t.Helper()
 	made := make(chan *os.File)
 	go func() {
 		defer close(made)
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return
 		}

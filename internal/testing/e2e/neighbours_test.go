@@ -16,16 +16,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// nobody is a user who owns nothing.
+// nobody is a user without files.
 const nobody = 65534
 
-// shared makes a folder of the world that everybody may write to, as /tmp is.
+// shared creates a folder of the world that everybody may write to, like /tmp.
 func (w *world) shared(t *testing.T, name string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can act as another user")
 	}
-	for _, dir := range []string{w.dir, filepath.Dir(w.dir)} { // which testing made for us alone
+	for _, dir := range []string{w.dir, filepath.Dir(w.dir)} { // package testing made them private
 		if err := os.Chmod(dir, 0o711); err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func (w *world) shared(t *testing.T, name string) string {
 	return dir
 }
 
-// asNobody runs a shell's command as another user.
+// asNobody runs a shell command as another user.
 func asNobody(t *testing.T, command string) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "umask 0; "+command)
@@ -51,7 +51,7 @@ func asNobody(t *testing.T, command string) {
 	}
 }
 
-// victim is a process of ours that has nothing to do with quorumbench, and its
+// victim starts a process of this user that is unrelated to quorumbench, and returns its
 // identity as JSON.
 func victim(t *testing.T) (id host.Identity, text string) {
 	t.Helper()
@@ -71,14 +71,14 @@ func victim(t *testing.T) (id host.Identity, text string) {
 	return id, string(b)
 }
 
-// A user who may write into a shared data folder names a process of ours there,
-// as one of a killed run of his.
+// Another user who may write to a shared data folder registers an unrelated process there
+// as one of a killed run. It is not killed.
 func TestNeighbourCannotHaveAProcessKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	shared := w.shared(t, "shared")
 	w.file(t, "shared/something", "of somebody")
-	// The folder is known from now on.
+	// The folder is registered now.
 	w.run(t, "run", "--exec", "/bin/false", "--data-dir", shared, "--out", w.path("first")).exits(t, exitFailed)
 	id, text := victim(t)
 	evil := filepath.Join(shared, "quorumbench-data-evil")
@@ -101,13 +101,13 @@ END`, evil, text, here, host.NewMark()))
 	}
 }
 
-// The same with the state of a cluster in a folder of his.
+// The same holds for the state of a cluster in another user's folder.
 func TestDownInAnotherUsersFolder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := filepath.Join(w.shared(t, "shared"), "play")
 	id, text := victim(t)
-	for _, schema := range []int{1, 2} { // in which members need no proof, and in which they do
+	for _, schema := range []int{1, 2} { // without and with proof of identity for members
 		asNobody(t, fmt.Sprintf(`mkdir -p %[1]s/m1 && cat >%[1]s/quorumbench-cluster.json <<'END'
 {"schema":%[3]d,"store":"etcd","mark":"%[4]s","members":[{"name":"m1","endpoint":"127.0.0.1:1","process":%[2]s}]}
 END`, dir, text, schema, host.NewMark()))
@@ -121,9 +121,9 @@ END`, dir, text, schema, host.NewMark()))
 	w.run(t, "cluster", "up", "--members", "1", "--dir", dir).exits(t, exitFailed).oneSentence(t, "not ours", "uid 65534")
 }
 
-// A folder for run directories that another user made before us, or a link of
-// his, is refused, and nothing is written there or where the link leads. A link
-// of our own is followed.
+// A folder for run directories that another user created first, or a link of another user,
+// is refused, and nothing is written there or at the link's target. The user's own link is
+// followed.
 func TestRunsFolderOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -142,15 +142,15 @@ func TestRunsFolderOfAnotherUser(t *testing.T) {
 	if err := os.Symlink(w.path("mine"), w.path("runs")); err != nil {
 		t.Fatal(err)
 	}
-	w.run(t, "run", scenario) // whatever the verdict
+	w.run(t, "run", scenario) // with any verdict
 	if made, err := os.ReadDir(w.path("mine")); err != nil || len(made) != 1 {
 		t.Errorf("through a link of ours there is %v, %v", made, err)
 	}
 }
 
-// What `cluster down` cannot see runs all the same: it says so and removes
-// nothing. On a copy it leaves the members of the original alone, and a state
-// that was edited is not followed.
+// Processes that `cluster down` cannot see may still run: it reports that and removes
+// nothing. In a copy of the folder it does not stop the original's members, and it does not
+// follow an edited state.
 func TestDownElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -215,8 +215,8 @@ func TestDownElsewhere(t *testing.T) {
 	}
 }
 
-// kill -9 of `cluster up` at the moment in which its first member is there: the
-// member may not be noted yet, and is found by what it carries.
+// If `cluster up` is killed when its first member exists, the member may not be registered
+// yet, and is found by its environment.
 func TestKilledUpLeavesNothingUnknown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -255,8 +255,8 @@ defaults: {store: etcd, members: 1, connections: 1, clients: 4, key-space: 10, w
 trials: [{name: one}]
 `
 
-// A data folder that the user made stays, with all that is in it; of one that
-// was not there nothing stays.
+// A data folder that the user created stays, with its contents; of one that did not exist
+// nothing stays.
 func TestDataFolderOfTheUserStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -269,7 +269,7 @@ func TestDataFolderOfTheUserStays(t *testing.T) {
 		stays bool
 	}{{"mydata", true}, {"new/deep/data", false}, {"mydata/below", false}} {
 		out := w.path(fmt.Sprint("run", i))
-		w.run(t, "run", scenario, "--data-dir", c.dir, "--out", out) // whatever the verdict
+		w.run(t, "run", scenario, "--data-dir", c.dir, "--out", out) // with any verdict
 		if run := opened(t, out); run.State != record.Complete {
 			t.Errorf("the run is %s", run.State)
 		}
@@ -281,7 +281,7 @@ func TestDataFolderOfTheUserStays(t *testing.T) {
 	if _, err := os.Stat(w.path("new")); !os.IsNotExist(err) {
 		t.Errorf("a folder that the run made is left: %v", err)
 	}
-	// Neither does the next run remove it.
+	// The next run does not remove it either.
 	w.run(t, "run", scenario, "--out", w.path("again"))
 	if _, err := os.Stat(w.path("mydata")); err != nil {
 		t.Error(err)

@@ -17,14 +17,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// withoutVote starts three members that vote and a fourth, the last, that does not: a
-// learner of etcd, an observer of ZooKeeper, a server of Consul that is never healthy
-// enough to be given one. It returns their endpoints.
+// withoutVote starts three voting members and a fourth, the last, that does not vote: a
+// learner of etcd, an observer of ZooKeeper, a server of Consul that is never healthy long
+// enough to get a vote. It returns their endpoints.
 func withoutVote(t *testing.T, st store.Store, exec string) []string {
 	t.Helper()
 	places := servers.Places(t, 4)
 	spec := store.LaunchSpec{Cluster: "four", Exec: exec, Self: os.Getenv(binaryEnv), Members: places}
-	if st.Name() != "zookeeper" { // whose members name an observer from the start
+	if st.Name() != "zookeeper" { // its members' configuration already names the observer
 		spec.Members = places[:3]
 	}
 	launch := func() []store.Process {
@@ -69,8 +69,8 @@ func withoutVote(t *testing.T, st store.Store, exec string) []string {
 	return append(endpoints, last.Endpoint)
 }
 
-// inConfig has member i of a cluster of four configured as one of three voters, or as the
-// one without a vote.
+// inConfig configures member i of a cluster of four as one of three voters, or as the
+// non-voter.
 func inConfig(t *testing.T, p *store.Process, i int) {
 	t.Helper()
 	for path, contents := range p.Files {
@@ -95,7 +95,7 @@ func inConfig(t *testing.T, p *store.Process, i int) {
 	}
 }
 
-// awaitRole waits until all n members have an answer and one of them the role.
+// awaitRole waits until all n members respond and one of them has the role.
 func awaitRole(t *testing.T, a store.Admin, role kv.Role, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -118,8 +118,8 @@ func awaitRole(t *testing.T, a store.Admin, role kv.Role, n int) {
 	})
 }
 
-// A member without a vote is no follower: no load goes to it that writes or reads more
-// than locally, unless it is asked for by its number, and every report names it.
+// A non-voter is not a follower: it receives only local reads unless it is selected by its
+// number, and every report names it.
 func TestMembersWithoutAVote(t *testing.T) {
 	t.Parallel()
 	suits := func(st store.Store) bool {
@@ -185,7 +185,7 @@ func TestMembersWithoutAVote(t *testing.T) {
 	})
 }
 
-// servedBy is how many operations an endpoint completed or failed.
+// servedBy returns how many operations of an endpoint completed or failed.
 func servedBy(one *record.Trial, endpoint string) uint64 {
 	for i := range one.ByMember {
 		if m := &one.ByMember[i]; m.Endpoint == endpoint {

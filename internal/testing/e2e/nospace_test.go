@@ -17,8 +17,8 @@ import (
 )
 
 // TestLoadsStopWhereTheStoreHasNoSpace fills a running etcd up to its quota. A load whose
-// settings show that it needs more is refused. Another one is stopped at the first refusal,
-// and every load is refused while the alarm is raised.
+// settings exceed it is refused. Any other load stops at the first refusal, and every load
+// is refused while the alarm is raised.
 func TestLoadsStopWhereTheStoreHasNoSpace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -62,7 +62,7 @@ func TestLoadsStopWhereAnOlderStoreHasNoSpace(t *testing.T) {
 	})
 }
 
-// answers waits until an etcd answers.
+// answers waits until an etcd responds.
 func (w *world) answers(t *testing.T, endpoint string) {
 	t.Helper()
 	eventually(t, patience, "etcd answers", func() bool {
@@ -70,8 +70,8 @@ func (w *world) answers(t *testing.T, endpoint string) {
 	})
 }
 
-// fillsUp runs a load until its cluster has no space, and expects that it stops, says so, and
-// that the next one is refused.
+// fillsUp runs a load until its cluster has no space, and expects that the load stops and
+// reports why, and that the next one is refused.
 func (w *world) fillsUp(t *testing.T, put func(args ...string) *startedProgram) {
 	t.Helper()
 	p := put("--duration", "100s", "--val-size", "16384").exits(t, exitFailed)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A pipe, a device or a folder in the place of a file is refused in a sentence,
-// and neither waited for nor read until memory ends.
+// A pipe, a device or a folder in place of a file is refused with a sentence; the program
+// neither waits for it nor reads it until memory is exhausted.
 func TestOddFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -45,8 +45,8 @@ func TestOddFilesAreRefused(t *testing.T) {
 	p.exits(t, exitFailed).oneSentence(t, "it is a pipe and not a regular file")
 }
 
-// Without a home, which servers are installed is not known: they are not said to
-// be damaged.
+// Without a home folder the installed servers are not known, which is not reported as
+// damage.
 func TestStoresWithoutAHome(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,10 +12,9 @@ import (
 
 const second = float64(time.Second)
 
-// Coordinated omission: 10 s at 1,000/s with a stall of 1 s have p95 = 0.5 s
-// and p99 = 0.9 s, and etcd's benchmark prints p99 = 3.2 ms for that. Here it
-// is 5 s with a stall of 800 ms: of 5,000 operations due, 800 waited between
-// 800 ms and nothing, evenly.
+// Coordinated omission: 10 s at 1,000/s with a stall of 1 s have p95 = 0.5 s and p99 = 0.9
+// s, for which etcd's benchmark prints p99 = 3.2 ms. This test uses 5 s with a stall of 800
+// ms: of 5,000 operations due, 800 waited between 0 and 800 ms, evenly distributed.
 func TestCoordinatedOmission(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -29,8 +28,8 @@ func openLoopShowsTheStall(t *testing.T, r settle.Reporter, w *world) {
 	open := w.bench(t, []string{w.nullServer(t, "--script", stallingScript)}, exitDone, "put", "--rate", "1000", "--duration", "5s", "--conns", "4")
 	between(t, "due", open.Due, 5000, 5000)
 	between(t, "completed", open.Operations, 5000, 5000)
-	// p percent at or below: 800 ms × (1 − 5000 × (1 − p) / 800), which no machine
-	// makes less, and what a busy one adds.
+	// The times within which p percent end: 800 ms × (1 − 5000 × (1 − p) / 800) as a lower
+	// bound, plus what a busy machine adds.
 	longest := lifetime.Seconds() * second
 	between(t, "p50", open.ResponseTime.At(50).NS, 0.0019*second, longest)
 	between(t, "p90", open.ResponseTime.At(90).NS, 0.297*second, longest)
@@ -46,15 +45,14 @@ func openLoopShowsTheStall(t *testing.T, r settle.Reporter, w *world) {
 	between(r, "the mean", open.ResponseTime.Mean.NS, 0.8*0.16*0.4*second, 0.11*second)
 	between(r, "the longest gap", open.LongestGap, 0.75, 1.1)
 	between(r, "operations a second", open.PerSecond, 990, 1010)
-	// What was not done in the window was due in the slowest one's time before its
-	// end.
+	// Operations that were not done in the window became due before its end by at most the
+	// slowest time.
 	between(t, "completed in the window", float64(open.Completed), 5000-1-1000*1.001*open.ResponseTime.Max.NS/second, 5000)
 	between(t, "operations a second", open.PerSecond, 0.999*float64(open.Completed)/5, 1.001*float64(open.Completed)/5)
 }
 
 func closedLoopHidesTheStall(t *testing.T, r settle.Reporter, w *world) {
-	// The closed loop asks less while the store stalls, so its times hide it.
-	// The longest gap does not.
+	// The closed loop sends less while the store stalls, so its times hide the stall. The longest gap shows it.
 	closed := w.bench(t, []string{w.nullServer(t, "--script", stallingScript)}, exitDone, "put", "--duration", "5s", "--conns", "4", "--clients", "10")
 	between(t, "p99 of the closed loop", closed.ServiceTime.At(99).NS, 0.0019*second, 0.745*second)
 	between(r, "p99 of the closed loop", closed.ServiceTime.At(99).NS, 0.0019*second, 0.2*second)
@@ -63,14 +61,14 @@ func closedLoopHidesTheStall(t *testing.T, r settle.Reporter, w *world) {
 	if closed.Rate != nil || closed.Lateness != nil {
 		t.Error("a closed loop has a rate or a lateness")
 	}
-	// Little's law: clients = throughput × mean response time, but for those that
-	// cross an end of the window.
+	// Little's law: clients = throughput × mean response time, except for operations that
+	// cross an edge of the window.
 	crossing := 0.02 + 10*closed.ResponseTime.Max.NS/second/5
 	between(t, "clients by Little's law", closed.PerSecond*closed.ResponseTime.Mean.NS/second, 10-crossing, 10+crossing)
 	between(r, "clients by Little's law", closed.PerSecond*closed.ResponseTime.Mean.NS/second, 9.4, 10.6)
 }
 
-// Errors do not vanish: they are in the percentiles, timed, and counted by kind.
+// Errors are not dropped: they are in the percentiles, timed, and counted by kind.
 func TestErrorsDoNotVanish(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -95,8 +93,7 @@ func TestErrorsDoNotVanish(t *testing.T) {
 	}
 }
 
-// An operation that is never answered ends by its timeout, and nothing waits
-// longer than that.
+// An operation without a response ends at its timeout, and nothing waits longer.
 func TestUnansweredOperationsTimeOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -117,8 +114,8 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 	})
 }
 
-// A connection that the server closes takes what was in flight with it, and is
-// made again.
+// A connection that the server closes loses its operations in flight, and is
+// re-established.
 func TestClosedConnectionsAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -133,15 +130,15 @@ func closedConnectionsAreMadeAgain(t *testing.T, r settle.Reporter, w *world) {
 	if trial.ErrorsByKind["connection_lost"] < 7 {
 		t.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
 	}
-	// What is in flight on it is lost, which is more where the server is slow.
+	// Operations in flight are lost, more of them if the server is slow.
 	if trial.Operations < 3800 {
 		r.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
 	}
 }
 
-// A store that stopped answering has no throughput and no times, and the trial is invalid.
-// The stall outlasts the trial, whose warm-up may take 10 s more, and ends before the guard gives up
-// removing the keys.
+// A store that stopped responding has no throughput and no times, and the trial is invalid.
+// The stall outlasts the trial, whose warm-up may take 10 s longer, and ends before the
+// guard stops trying to remove the keys.
 func TestNothingCompletedIsInvalid(t *testing.T) {
 	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// lasting is a load with faults that is ended when they are over.
+// lasting is a load that is ended when its faults are over.
 const lasting = `
 name: own-work
 defaults: {STORE, connections: 3, clients: 6, key-space: 60, timeout: 5s, warmup: 300ms}
@@ -27,8 +27,8 @@ trials:
   - {name: first, mix: {put: 1, get: 1}, duration: 10m, faults: [FAULTS]}
 `
 
-// suffer does faults, one after the other, and returns what the record says of
-// them, and of their steps. check looks at the cluster before it ends.
+// suffer injects faults one after the other and returns their records and their steps.
+// check examines the cluster before the end.
 func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faults []string, check func()) (done []record.Fault, steps int) {
 	t.Helper()
 	for i := range faults {
@@ -68,10 +68,10 @@ func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faul
 	return done, said(record.FaultStep)
 }
 
-// What each store can do beside a load is done to it, undone, and leaves it whole:
-// its own work, a member that is replaced by an empty one, and a restart of one
-// member after the other; the last, which takes a store up to a minute, only with
-// make test-long: TestRollingUpgrade does the same with another server.
+// Each store's own work can be done during a load and leaves the cluster whole:
+// maintenance, replacing a member by an empty one, and restarting one member after the
+// other. The last one takes up to a minute and runs only in make test-long;
+// TestRollingUpgrade covers it with another server.
 func TestTheStoresOwnWorkBesideALoad(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
@@ -109,8 +109,8 @@ func TestTheStoresOwnWorkBesideALoad(t *testing.T) {
 	})
 }
 
-// Members that speak TLS get other certificates, in time and in turn; connections that
-// are there go on, and the members have them when they are started again.
+// TLS members get new certificates, in turn and in time. Existing connections stay, and the
+// members keep the certificates when they are restarted.
 func TestCertificatesAreReplaced(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]string{"clients": "tls: true", "peers too": "tls: true, peer-tls: true"} {
@@ -129,7 +129,7 @@ func TestCertificatesAreReplaced(t *testing.T) {
 	}
 }
 
-// The same on members of an agent, which writes their files itself.
+// The same holds for members on an agent, which writes their files.
 func TestCertificatesAreReplacedOnAgents(t *testing.T) {
 	t.Parallel()
 	if !inNetwork(t) {
@@ -177,7 +177,7 @@ trials:
 	}
 }
 
-// The members of an etcd come from one binary after the other.
+// The members of an etcd run one binary after the other.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -207,7 +207,7 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 }
 
-// What cannot be done is told before anything starts.
+// An impossible step is reported before anything starts.
 func TestOwnWorkIsLookedAtBeforehand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

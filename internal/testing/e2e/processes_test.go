@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// process is a process of this machine that has to do with a test's folder.
+// process is a process on this machine that belongs to a test's folder.
 type process struct {
 	pid  int
 	args string
@@ -26,8 +26,8 @@ type process struct {
 
 func (p process) String() string { return fmt.Sprintf("%d %s", p.pid, p.args) }
 
-// processes lists those that have the world's folder in their command line, or
-// work in it. A zombie has neither.
+// processes lists the processes that have the world's folder in their command line or as
+// working folder, which excludes zombies.
 func (w *world) processes() (found []process) {
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {
@@ -70,8 +70,7 @@ func (w *world) member(t *testing.T, name string) int {
 	return 0
 }
 
-// nothingRuns holds the program to leaving no process behind, and ends those
-// that it left.
+// nothingRuns checks that the program left no process, and kills those that it left.
 func (w *world) nothingRuns(t *testing.T) {
 	t.Helper()
 	if within(t, patience, func() bool { return len(w.processes()) == 0 }) {
@@ -99,14 +98,14 @@ func pause(t *testing.T, pid int) (resume func()) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	resume = func() { _ = syscall.Kill(pid, syscall.SIGCONT) } // it may have been ended meanwhile
+	resume = func() { _ = syscall.Kill(pid, syscall.SIGCONT) } // it may have ended meanwhile
 	t.Cleanup(resume)
 	eventually(t, patience, "the process stopped", func() bool { return stopped(pid) })
 	return resume
 }
 
-// processesOf lists those of the member with the given name: its command line
-// or its working folder has the member's folder.
+// processesOf lists the processes of the named member: its command line or working folder
+// has the member's folder.
 func (w *world) processesOf(name string) (found []process) {
 	for _, p := range w.processes() {
 		cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.pid))
@@ -117,8 +116,8 @@ func (w *world) processesOf(name string) (found []process) {
 	return found
 }
 
-// aFollower is the name of a member of the run's cluster that does not lead, as
-// far as the members themselves tell: a proxy does not.
+// aFollower returns a member of the run's cluster that is not the leader. Members report
+// their roles; proxies do not.
 func (w *world) aFollower(t *testing.T, st store.Store) string {
 	t.Helper()
 	run, err := record.Open(w.path("run"))

@@ -17,10 +17,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// lifetime bounds every run of the program: nothing here takes longer.
+// lifetime is the limit for every run of the program.
 const lifetime = 4 * time.Minute
 
-// text is what a process has written so far.
+// text holds the output of a process.
 type text struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -38,14 +38,13 @@ func (s *text) String() string {
 	return s.b.String()
 }
 
-// startedProgram is a run of quorumbench, in a process group of its own, as a shell
-// would start it.
+// startedProgram is a run of quorumbench in its own process group, as a shell starts it.
 type startedProgram struct {
 	args           string
 	pid            int
 	stdout, stderr text
 	ended          chan struct{}
-	state          *os.ProcessState // when ended
+	state          *os.ProcessState // after its end
 	told           sync.Once
 }
 
@@ -55,7 +54,7 @@ func (w *world) start(t *testing.T, args ...string) *startedProgram {
 	return w.startWith(t, os.Getenv(binaryEnv), args...)
 }
 
-// startWith runs another program that becomes ours, such as a shell.
+// startWith runs another program that executes quorumbench, such as a shell.
 func (w *world) startWith(t *testing.T, path string, args ...string) *startedProgram {
 	t.Helper()
 	p := &startedProgram{args: strings.Join(args, " "), ended: make(chan struct{})}
@@ -63,7 +62,7 @@ func (w *world) startWith(t *testing.T, path string, args ...string) *startedPro
 	cmd.Dir, cmd.Env = w.dir, w.env
 	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// Its members have its standard error no longer than it lives.
+	// Its members share its standard error only while it lives.
 	cmd.WaitDelay = patience
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -71,7 +70,7 @@ func (w *world) startWith(t *testing.T, path string, args ...string) *startedPro
 	p.pid = cmd.Process.Pid
 	limit := time.AfterFunc(lifetime, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
 	go func() {
-		_ = cmd.Wait() // the state says more
+		_ = cmd.Wait() // the state has more information
 		limit.Stop()
 		p.state = cmd.ProcessState
 		close(p.ended)
@@ -93,7 +92,7 @@ func (w *world) run(t *testing.T, args ...string) *startedProgram {
 	return w.start(t, args...).end(t)
 }
 
-// end waits until the program has ended, which lifetime bounds.
+// end waits until the program has ended, for at most lifetime.
 func (p *startedProgram) end(t *testing.T) *startedProgram {
 	t.Helper()
 	<-p.ended
@@ -106,7 +105,7 @@ func (p *startedProgram) end(t *testing.T) *startedProgram {
 	return p
 }
 
-// short is the beginning of a long text, such as a trace of every goroutine.
+// short returns the beginning of a long text, such as a trace of all goroutines.
 func short(s string) string {
 	const most = 8 << 10
 	if len(s) <= most {
@@ -115,7 +114,7 @@ func short(s string) string {
 	return s[:most] + " ...\n"
 }
 
-// exits holds the ended program to its exit code.
+// exits waits for the program and checks its exit code.
 func (p *startedProgram) exits(t *testing.T, want int) *startedProgram {
 	t.Helper()
 	p.end(t)
@@ -145,8 +144,8 @@ func (p *startedProgram) says(t *testing.T, what string) {
 	}
 }
 
-// preloads waits until a run has preloaded its first trial, and tells r where a busy
-// machine did not let it: a proxy takes long then.
+// preloads waits until a run has preloaded its first trial, and reports to r if a busy
+// machine prevented it, because a proxy takes long then.
 func (p *startedProgram) preloads(t *testing.T, r settle.Reporter) bool {
 	t.Helper()
 	eventually(t, lifetime, "the preload ended", func() bool {
@@ -165,7 +164,7 @@ func (p *startedProgram) preloads(t *testing.T, r settle.Reporter) bool {
 	return true
 }
 
-// signal sends a signal to the program alone.
+// signal sends a signal only to the program.
 func (p *startedProgram) signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
 	if err := syscall.Kill(p.pid, s); err != nil {
@@ -183,12 +182,12 @@ func (p *startedProgram) interrupt(t *testing.T) {
 
 var crash = regexp.MustCompile(`(?m)^(panic:|goroutine \d|fatal error:|\s+/.*\.go:\d+)`)
 
-// statements are the beginnings of lines that are no error: what is written to a running
-// cluster and removed from it, and what happens at a signal.
+// statements are beginnings of lines that are not errors: about writes to and removals from
+// a running cluster, and about signals.
 var statements = []string{"stopping;", "warning:", "writes ", "grants ", "removed ", "nothing is left ", "keys below "}
 
-// oneSentence returns the one line in which a failed program says why, and
-// holds it to that.
+// oneSentence returns the line in which a failed program reports why it failed, and checks
+// that there is only one and that it contains the texts.
 func (p *startedProgram) oneSentence(t *testing.T, contains ...string) string {
 	t.Helper()
 	p.end(t)

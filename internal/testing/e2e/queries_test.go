@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// TestQueriesThatWaitAreChecked: what watchers are told by queries that wait, and
-// transactions under locks, accuse a sound null server of nothing, and are in the check.
+// TestQueriesThatWaitAreChecked checks that blocking queries of watchers and transactions
+// under locks are verified, and do not accuse a correct null server.
 func TestQueriesThatWaitAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {

@@ -15,9 +15,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/hosts"
 )
 
-// Members that listen at the loopback address of their own host, where the machine
-// that conducts the run cannot connect to: their agent does it, and the first worker's
-// for a cluster that runs already.
+// Members can listen on the loopback address of their host, where the machine that conducts
+// the run cannot connect: their agent connects instead, or the first worker's agent for a
+// cluster that already runs.
 func TestReach(t *testing.T) {
 	t.Parallel()
 	if !inNetwork(t) {

@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// opened reads a run directory and holds every trial in it to its files.
+// opened reads a run directory and compares every trial in it with its files.
 func opened(t *testing.T, dir string) *record.Run {
 	t.Helper()
 	run, err := record.Open(dir)
@@ -33,7 +33,7 @@ func opened(t *testing.T, dir string) *record.Run {
 	return run
 }
 
-// whole is opened for a run that ended as it should.
+// whole is opened for a run that must have ended in the state.
 func whole(t *testing.T, dir string, state record.State) *record.Run {
 	t.Helper()
 	run := opened(t, dir)
@@ -43,7 +43,7 @@ func whole(t *testing.T, dir string, state record.State) *record.Run {
 	return run
 }
 
-// checkTrial holds a trial's figures to each other and to its files.
+// checkTrial compares a trial's figures with each other and with its files.
 func checkTrial(t *testing.T, dir string, trial *record.Trial) {
 	t.Helper()
 	checkBooks(t, trial)
@@ -57,7 +57,7 @@ func checkTrial(t *testing.T, dir string, trial *record.Trial) {
 	checkMachines(t, dir, trial)
 }
 
-// checkMachines: the generator and its machine were sampled, and so were the members
+// checkMachines checks that the generator and its machine were sampled, and the members
 // that the run started, with their data folders.
 func checkMachines(t *testing.T, dir string, trial *record.Trial) {
 	t.Helper()
@@ -82,7 +82,7 @@ func checkMachines(t *testing.T, dir string, trial *record.Trial) {
 	}
 }
 
-// checkBooks: what was due was completed or failed, whichever way it is told.
+// checkBooks checks that every operation due completed or failed, in every breakdown.
 func checkBooks(t *testing.T, trial *record.Trial) {
 	t.Helper()
 	if trial.Due != trial.Operations+trial.Errors {
@@ -118,7 +118,7 @@ func checkBooks(t *testing.T, trial *record.Trial) {
 	}
 }
 
-// checkHlog: the histograms of the log, merged, give the figures of the trial.
+// checkHlog checks that the merged histograms of the log give the figures of the trial.
 func checkHlog(t *testing.T, trial *record.Trial, files *record.Files) {
 	t.Helper()
 	merged := func(time record.Time) *measure.Histogram {
@@ -149,13 +149,13 @@ func checkHlog(t *testing.T, trial *record.Trial, files *record.Files) {
 	}
 }
 
-// rounded is a summary as files have it, in whole nanoseconds.
+// rounded returns a summary in whole nanoseconds, as files have it.
 func rounded(s measure.Summary) measure.Summary {
 	s.Mean.NS, s.Stddev.NS = math.Round(s.Mean.NS), math.Round(s.Stddev.NS)
 	return s
 }
 
-// checkTimeline: the seconds add up to the window.
+// checkTimeline checks that the seconds add up to the window.
 func checkTimeline(t *testing.T, trial *record.Trial, files *record.Files) {
 	t.Helper()
 	var due, done, failed, completed uint64
@@ -176,7 +176,7 @@ func checkTimeline(t *testing.T, trial *record.Trial, files *record.Files) {
 	}
 }
 
-// byName is the run's trial with the given name.
+// byName returns the run's trial with the given name.
 func byName(t *testing.T, run *record.Run, name string) *record.Trial {
 	t.Helper()
 	for i := range run.Trials {
@@ -188,7 +188,7 @@ func byName(t *testing.T, run *record.Run, name string) *record.Trial {
 	return nil
 }
 
-// rule returns what a rule says of the trial; empty when it is silent.
+// rule returns a rule's text about the trial; empty if the rule does not apply.
 func rule(trial *record.Trial, number int) string {
 	for _, r := range trial.Verdict.Reasons {
 		if r.Rule == number {
@@ -198,7 +198,7 @@ func rule(trial *record.Trial, number int) string {
 	return ""
 }
 
-// object reads a text that is exactly one JSON object.
+// object parses a text that is exactly one JSON object.
 func object(t *testing.T, text string) map[string]any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -214,7 +214,7 @@ func object(t *testing.T, text string) map[string]any {
 	return fields
 }
 
-// result is the trial that `bench --format json` printed.
+// result returns the trial that `bench --format json` printed.
 func result(t *testing.T, p *startedProgram) *record.Trial {
 	t.Helper()
 	out := p.stdout.String()
@@ -230,7 +230,7 @@ func result(t *testing.T, p *startedProgram) *record.Trial {
 	return trial
 }
 
-// between holds a figure to bounds.
+// between checks that a figure is within bounds.
 func between[T cmp.Ordered](t settle.Reporter, what string, got, low, high T) {
 	t.Helper()
 	if got < low || got > high {

@@ -15,9 +15,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The regression suite in little, of a server against itself: a variable that says
-// what holds anyhow makes two sides of one. They take turns on new clusters until
-// the time is over, and neither is worse.
+// A short regression suite compares a server with itself: a variable that changes nothing
+// distinguishes the two sides. They take turns on new clusters until the time is over, and
+// neither is worse.
 func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	settle.LongOnly(t, "the script `until` of internal/cli")
 	t.Parallel()
@@ -48,7 +48,7 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 		t.Error("the report does not say why it ended")
 	}
 
-	// With a wide margin: what is said by chance of a busy machine is no finding.
+	// The margin is wide, so that chance on a busy machine does not count as a finding.
 	compareRun := []string{"compare", w.path("run"), "--metric", "ops", "--margin", "70%", "--format", "markdown"}
 	out := w.run(t, compareRun...).exits(t, exitDone).stdout.String()
 	if !strings.Contains(out, "| metric |") || strings.Contains(out, "| worse |") {
@@ -59,7 +59,7 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	}
 }
 
-// The workflow for CI runs the commands that the docs have.
+// The workflow for CI runs the documented commands.
 func TestRegressionWorkflowRunsTheCommands(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
-// changedRun copies a recorded run of puts in a closed loop into the world, with the
-// trials as change leaves them.
+// changedRun copies a recorded run of puts in a closed loop into the world, after change
+// has modified its trials.
 func (w *world) changedRun(t *testing.T, name string, change func(trials []map[string]any) []map[string]any) string {
 	t.Helper()
 	if err := os.Rename(runs.Unpack(t, w.path(), "repeats"), w.path(name)); err != nil {
@@ -46,8 +46,8 @@ func (w *world) changedRun(t *testing.T, name string, change func(trials []map[s
 	return w.path(name)
 }
 
-// repeated makes so many repeats of the first trial, each a little faster than
-// the one before, and hands each to change.
+// repeated returns repeats of the first trial, each a little faster than the previous one,
+// after passing each to change.
 func repeated(n int, change func(repeat int, trial map[string]any)) func([]map[string]any) []map[string]any {
 	return func(trials []map[string]any) (all []map[string]any) {
 		for repeat := 1; repeat <= n; repeat++ {
@@ -74,8 +74,7 @@ func holds(t *testing.T, p *startedProgram, lines ...string) {
 	}
 }
 
-// A p99 of fdatasync that 100 writes gave is the largest but one of them, and is
-// not printed.
+// A p99 of fdatasync from 100 writes is the second largest time, and is not printed.
 func TestReportTellsNoP99OfAHundredSyncs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -85,7 +84,7 @@ func TestReportTellsNoP99OfAHundredSyncs(t *testing.T) {
 	holds(t, w.run(t, "report", dir).exits(t, exitDone), "fdatasync p50 1.00 ms, p99 - (100 writes) on ext4")
 }
 
-// One failure of three million is not "percentiles above 100".
+// One failure of three million is not printed as "percentiles above 100".
 func TestReportNamesAPercentileBelow100(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -96,8 +95,8 @@ func TestReportNamesAPercentileBelow100(t *testing.T) {
 	holds(t, w.run(t, "report", dir).exits(t, exitDone), "percentiles above 99.9999667 failed")
 }
 
-// Invalid and interrupted repeats are in no median of a comparison, which says
-// so, how many tests it made, and that repeats on one cluster depend.
+// Invalid and interrupted repeats are in no median of a comparison. The comparison reports
+// that, the number of its tests, and that repeats on one cluster are dependent.
 func TestComparisonCountsWhatCounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -119,9 +118,9 @@ func TestComparisonCountsWhatCounts(t *testing.T) {
 		"share its state, so they are not independent")
 }
 
-// A store whose linearizable reads are less than their name has a mark in the
-// table and the sentence below it. Its members are called m1, m2 and m3, and
-// each operation is one of theirs.
+// A store whose linearizable reads are weaker than their name has a mark in the table and
+// an explanation below. Its members are called m1, m2 and m3, and each operation belongs to
+// one of them.
 func TestTableSaysWhatALevelIsNot(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -129,7 +128,7 @@ func TestTableSaysWhatALevelIsNot(t *testing.T) {
 		endpoints := w.nullServer(t, "--protocol", store, "--members", "3", "--script", "delay=1ms")
 		p := w.run(t, "bench", "get", "--store", store, "--endpoints", endpoints, "--target", "all", "--consistency", "linearizable",
 			"--conns", "6", "--clients", "12", "--total", "2000", "--warmup", "100ms", "--key-space-size", "100", "--repeats", "2", "--out", w.path(store))
-		return p.end(t) // its verdict is of no concern here
+		return p.end(t) // with any verdict
 	}
 	holds(t, bench("zookeeper"), "linearizable¹", "\n¹ linearizable reads of zookeeper: sync, then getData, and no quorum read")
 	if p := bench("etcd"); strings.Contains(p.stdout.String(), "linearizable¹") {

@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// A user who may write below one prefix alone can measure there; the marker lies within
-// the rights of who may write in the folder above.
+// A user who may write only below one prefix can measure there; the marker is within the
+// permissions of users who may write in the folder above.
 func TestAUserWithFewRights(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -84,8 +84,8 @@ func TestAUserWithFewRights(t *testing.T) {
 	}
 }
 
-// A Consul token that may write below one prefix alone can measure there. Facts for the
-// report are left out, with a note that names the right.
+// A Consul token that may write only below one prefix can measure there. Facts missing in
+// the report get a note that names the permission.
 func TestATokenWithFewRights(t *testing.T) {
 	t.Parallel()
 	const management, few = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
@@ -154,7 +154,7 @@ func TestATokenWithFewRights(t *testing.T) {
 	}
 }
 
-// A ZooKeeper user whose nodes are below one node alone, in a tree whose root only its
+// A ZooKeeper user whose nodes are all below one node, in a tree whose root only the
 // operator changes, can measure there.
 func TestAZooKeeperUserWithFewRights(t *testing.T) {
 	settle.LongOnly(t, "TestAUserWithFewRights")

@@ -17,7 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// newAuthority makes one, and writes it to NAME.crt in the world.
+// newAuthority creates a certificate authority and writes its certificate to NAME.crt in
+// the world.
 func (w *world) newAuthority(t *testing.T, name string) *certs.Authority {
 	t.Helper()
 	a := certs.NewAuthority(t, name)
@@ -25,14 +26,14 @@ func (w *world) newAuthority(t *testing.T, name string) *certs.Authority {
 	return a
 }
 
-// leaf makes a certificate for 127.0.0.1 and writes it to NAME.crt and NAME.key.
+// leaf creates a certificate for 127.0.0.1 and writes it to NAME.crt and NAME.key.
 func (w *world) leaf(t *testing.T, a *certs.Authority, name string, until time.Time) {
 	t.Helper()
 	a.Issue(t, name, until).Write(t, w.path(name+".crt"), w.path(name+".key"))
 }
 
-// etcd starts a real etcd of one member in this process and returns its client
-// endpoint; secure may be nil.
+// etcd starts a real etcd with one member in this process and returns its client endpoint;
+// secure may be nil.
 func (w *world) etcd(t *testing.T, name string, secure *transport.TLSInfo) string {
 	t.Helper()
 	cfg := embed.NewConfig()
@@ -70,7 +71,7 @@ func TestBenchOverTLS(t *testing.T) {
 	}
 	info := func(name string) *transport.TLSInfo {
 		return &transport.TLSInfo{CertFile: w.path(name + ".crt"), KeyFile: w.path(name + ".key"), TrustedCAFile: w.path("ca.crt"), ClientCertAuth: true,
-			// etcd's own gateway needs a certificate for its own client.
+			// etcd's gateway needs a certificate for its own client.
 			ClientCertFile: w.path("client.crt"), ClientKeyFile: w.path("client.key")}
 	}
 	secured := w.etcd(t, "secured", info("server"))
@@ -142,7 +143,7 @@ func TestBenchWithAPassword(t *testing.T) {
 	}
 }
 
-// holdsNo: nothing below a folder has the secret in it.
+// holdsNo checks that nothing below a folder contains the secret.
 func (w *world) holdsNo(t *testing.T, folder, secret string) {
 	t.Helper()
 	for _, file := range []string{"run.json", "trial-01-mixed/events.jsonl"} {

@@ -19,12 +19,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// contents is all of a running cluster that no command may change without an explicit flag.
+// contents holds everything in a running cluster that no command may change without an
+// explicit flag.
 type contents struct {
 	Keys     map[string]string // values
 	Versions map[string]string // of each key: revision, lease, session and the like
-	// Others are the cluster's leases, sessions, services, nodes and alarms, and what is not
-	// as it was when the cluster began.
+	// Others are the cluster's leases, sessions, services, nodes and alarms, and other
+	// differences from its initial state.
 	Others []string
 }
 
@@ -37,7 +38,7 @@ func (c *contents) hold(key string, value []byte, format string, args ...any) {
 	c.Keys[key], c.Versions[key] = string(value), fmt.Sprintf(format, args...)
 }
 
-// other adds something that is no key.
+// other adds something that is not a key.
 func (c *contents) other(format string, args ...any) {
 	c.Others = append(c.Others, fmt.Sprintf(format, args...))
 }
@@ -49,8 +50,8 @@ type inUse struct {
 	read            func(t *testing.T) contents
 }
 
-// sentinelKeys returns the keys that the user has: where loads, checks and applications
-// wrote by default before they had a prefix of their own, and next to our own prefix.
+// sentinelKeys returns the user's keys: at the places where loads, checks and applications
+// used to write without a prefix, and next to quorumbench's own prefix.
 func sentinelKeys() []string {
 	keys := []string{
 		"foo", "stmlock", "catch-up", "sent/0", "compact_rev_key",
@@ -65,7 +66,7 @@ func sentinelKeys() []string {
 	return keys
 }
 
-// used starts a cluster of a store and puts a user's keys into it.
+// used starts a cluster of a store and writes a user's keys to it.
 func (w *world) used(t *testing.T, name string) *inUse {
 	t.Helper()
 	st, err := registry.Lookup(name)
@@ -101,7 +102,7 @@ func (u *inUse) useEtcd(t *testing.T) {
 	c := official.Etcd(t, store.Access{Endpoints: []string{u.endpoint}})
 	u.put = func(t *testing.T, key string) {
 		t.Helper()
-		for _, key := range []string{key, "/" + key} { // which are two
+		for _, key := range []string{key, "/" + key} { // two different keys
 			if _, err := c.Put(t.Context(), key, "the user's"); err != nil {
 				t.Fatal(err)
 			}
@@ -183,7 +184,7 @@ func (u *inUse) useZooKeeper(t *testing.T, c *zk.Conn) {
 	}
 }
 
-// readZooKeeper adds the nodes below a path, but for ZooKeeper's own.
+// readZooKeeper adds the nodes below a path except ZooKeeper's own.
 func readZooKeeper(t *testing.T, c *zk.Conn, path string, into *contents) {
 	t.Helper()
 	names, _, err := c.Children(path)
@@ -272,8 +273,7 @@ func (u *inUse) quorumbench(t *testing.T, w *world, args ...string) *startedProg
 	return w.start(t, append(args, "--store", u.store, "--endpoints", u.endpoint)...)
 }
 
-// unchanged fails where the cluster does not hold what it held before, and returns what
-// it holds.
+// unchanged fails if the contents of the cluster have changed, and returns them.
 func (u *inUse) unchanged(t *testing.T, before contents, after string) (now contents) {
 	t.Helper()
 	now = u.read(t)
@@ -283,7 +283,8 @@ func (u *inUse) unchanged(t *testing.T, before contents, after string) (now cont
 	return now
 }
 
-// eachUsed runs a test on a used cluster: of one store in CI, and of each in make test-long.
+// eachUsed runs a test on a cluster in use: of one store in CI, and of each in make
+// test-long.
 func eachUsed(t *testing.T, test func(t *testing.T, w *world, u *inUse)) {
 	t.Helper()
 	t.Parallel()

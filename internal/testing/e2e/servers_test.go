@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// nullServer serves until the test's end and returns its endpoints.
+// nullServer starts a null server until the end of the test and returns its endpoints.
 func (w *world) nullServer(t *testing.T, args ...string) (endpoints string) {
 	t.Helper()
 	p, endpoints := w.startNullServer(t, args...)
@@ -23,7 +23,7 @@ func (w *world) nullServer(t *testing.T, args ...string) (endpoints string) {
 	return endpoints
 }
 
-// startNullServer is the same for a test that ends it by itself.
+// startNullServer is the same for a test that stops the server itself.
 func (w *world) startNullServer(t *testing.T, args ...string) (p *startedProgram, endpoints string) {
 	t.Helper()
 	p = w.start(t, append([]string{"null-server"}, args...)...)
@@ -34,8 +34,8 @@ func (w *world) startNullServer(t *testing.T, args ...string) (p *startedProgram
 	return p, endpoints
 }
 
-// playground starts a cluster that runs until the test's end, and returns its
-// folder and endpoints.
+// playground starts a cluster until the end of the test, and returns its folder and
+// endpoints.
 func (w *world) playground(t *testing.T, members string) (dir string, endpoints []string) {
 	t.Helper()
 	dir = w.path("playground")
@@ -50,8 +50,8 @@ func (w *world) playground(t *testing.T, members string) (dir string, endpoints 
 	return dir, strings.Split(line, ",")
 }
 
-// bench runs `bench` against a cluster and returns what it printed as JSON. Keys stay for
-// the commands that follow.
+// bench runs `bench` against a cluster and returns the trial from its JSON output. Keys
+// stay for subsequent commands.
 func (w *world) bench(t *testing.T, endpoints []string, code int, args ...string) *record.Trial {
 	t.Helper()
 	if slices.Contains([]string{"put", "get", "mixed", "delete", "cas"}, args[0]) {

@@ -27,18 +27,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// sevenHosts are three for members and four for workers.
+// sevenHosts are three hosts for members and four for workers.
 var sevenHosts = []string{"db1", "db2", "db3", "gen1", "gen2", "gen3", "gen4"}
 
-// hostsWithAgents are seven, with an agent on each, and a world beside them.
+// hostsWithAgents are seven hosts with an agent on each, and a world on this machine.
 type hostsWithAgents struct {
 	*world
 	agents []*hosts.Agent
 }
 
-// Seven hosts of network namespaces, an agent on each, and the program beside them:
-// what a run over them tells is what the members saw, and who is slow or lost is
-// named.
+// The program runs over seven hosts in network namespaces with an agent on each: the record
+// of a run equals what the members saw, and a slow or lost host is named.
 func TestSevenHosts(t *testing.T) {
 	t.Parallel()
 	if !inNetwork(t) {
@@ -62,7 +61,7 @@ func TestSevenHosts(t *testing.T) {
 	}
 }
 
-// scenario is one over the hosts, with trials as they stand in a file.
+// scenario returns a scenario over the hosts, with trials as in a file.
 func (h *hostsWithAgents) scenario(t *testing.T, members, trials string) string {
 	t.Helper()
 	text := "hosts:\n"
@@ -76,16 +75,17 @@ trials:
 `+trials)
 }
 
-// onThree places members.
+// onThree places members on the first three hosts.
 const onThree = "members-on: [db1, db2, db3], target: all, "
 
-// begin begins a run of such a scenario.
+// begin starts a run of such a scenario.
 func (h *hostsWithAgents) begin(t *testing.T, run, members, trials string) *startedProgram {
 	t.Helper()
 	return h.start(t, "run", h.scenario(t, members, trials), "--agent-certs", h.path("agents", "certs"), "--out", h.path(run))
 }
 
-// recorded is a run that ended so, whose books balance.
+// recorded returns a run that ended in this state, after checking that its counts are
+// consistent.
 func (h *hostsWithAgents) recorded(t *testing.T, name string, state record.State) *record.Run {
 	t.Helper()
 	run, err := record.Open(h.path(name))
@@ -103,14 +103,13 @@ func (h *hostsWithAgents) recorded(t *testing.T, name string, state record.State
 	return run
 }
 
-// host is one of the hosts by its name.
+// host returns a host by its name.
 func (h *hostsWithAgents) host(name string) *hosts.Agent {
 	return h.agents[slices.Index(sevenHosts, name)]
 }
 
-// counts: the members answered exactly the writes that the record tells, which the
-// workers divided among them; what a second trial does on the cluster gives the time
-// to ask.
+// counts checks that the members received exactly the recorded writes, which the workers
+// shared. A second trial on the cluster gives time for the queries.
 func (h *hostsWithAgents) counts(t *testing.T) {
 	const total = 2003
 	p := h.begin(t, "counts", onThree, fmt.Sprintf(`
@@ -158,7 +157,7 @@ func (h *hostsWithAgents) counts(t *testing.T) {
 	h.union(t)
 }
 
-// noDataIsLeft: of the members nothing is left on their hosts but logs.
+// noDataIsLeft checks that only logs of the members are left on their hosts.
 func (h *hostsWithAgents) noDataIsLeft(t *testing.T) {
 	t.Helper()
 	left, err := filepath.Glob(h.path("agents", "db*", "*", "*", "quorumbench-data-*"))
@@ -170,7 +169,7 @@ func (h *hostsWithAgents) noDataIsLeft(t *testing.T) {
 	}
 }
 
-// union: the merged histogram is that of the workers bin by bin.
+// union checks that the merged histogram is the sum of the workers' histograms, bin by bin.
 func (h *hostsWithAgents) union(t *testing.T) {
 	t.Helper()
 	endpoints, workers := h.dialled(t)
@@ -201,8 +200,8 @@ func (h *hostsWithAgents) union(t *testing.T) {
 	}
 }
 
-// dialled begins a session with every agent, and has a cluster on the members' hosts
-// for the rest of the test.
+// dialled begins a session with every agent, and starts a cluster on the members' hosts for
+// the rest of the test.
 func (h *hostsWithAgents) dialled(t *testing.T) (endpoints []string, workers load.Workers) {
 	t.Helper()
 	said := h.run(t, "version").exits(t, exitDone).stdout.String()
@@ -239,8 +238,8 @@ func (h *hostsWithAgents) dialled(t *testing.T) (endpoints []string, workers loa
 	return c.Access().Endpoints, workers
 }
 
-// latencies: what four workers measure of a store that answers after 20 ms is what
-// one measures of it.
+// latencies checks that four workers measure the same as one worker on a store that
+// responds after 20 ms.
 func (h *hostsWithAgents) latencies(t *testing.T) {
 	endpoint := h.nullServer(t, "--listen", hosts.Here+":0", "--script", "delay=20ms")
 	attempt := 0
@@ -263,7 +262,8 @@ func (h *hostsWithAgents) latencies(t *testing.T) {
 	})
 }
 
-// slow: a worker whose host sends a tenth of what the others' do is named.
+// slow checks that a worker is named if its host sends a tenth of what the others' hosts
+// send.
 func (h *hostsWithAgents) slow(t *testing.T) {
 	const others = 1_000_000 // bytes a second
 	for _, a := range h.agents[3:] {
@@ -283,7 +283,7 @@ func (h *hostsWithAgents) slow(t *testing.T) {
 		}
 	}()
 	attempt := 0
-	settle.Within(t, func(r settle.Reporter) { // others wait for a processor
+	settle.Within(t, func(r settle.Reporter) { // the other workers may have to wait for a CPU
 		attempt++
 		name := fmt.Sprintf("slow%d", attempt)
 		h.begin(t, name, onThree, `
@@ -298,8 +298,8 @@ func (h *hostsWithAgents) slow(t *testing.T) {
 	})
 }
 
-// lostWorker: a host whose agent is killed in the middle of a load ends the trial,
-// which is invalid, with what it had, and is named.
+// lostWorker checks that killing a host's agent during a load ends the trial, which keeps
+// its results, is invalid, and names the host.
 func (h *hostsWithAgents) lostWorker(t *testing.T) {
 	p := h.begin(t, "lost", onThree, `
 - {name: put, operation: put, duration: 10m}

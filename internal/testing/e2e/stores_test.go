@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// eachStore runs a test, in parallel, for the stores that suit it: for two of them in CI,
-// which differ from test to test, and for all in make test-long. exec is the server's path;
-// empty where it is in our own binary.
+// eachStore runs a test in parallel for the stores that suit it: for two of them in CI,
+// which differ between tests, and for all in make test-long. exec is the server's path;
+// empty for a server in quorumbench's own binary.
 func eachStore(t *testing.T, suits func(store.Store) bool, test func(t *testing.T, st store.Store, exec string)) {
 	t.Helper()
 	var suitable []store.Store
@@ -33,8 +33,8 @@ func eachStore(t *testing.T, suits func(store.Store) bool, test func(t *testing.
 	}
 }
 
-// server is the path of a store's server, or the test skips and says what to
-// do: `stores install` where that knows it, and else a variable with its path.
+// server returns the path of a store's server, or skips the test and says what to do:
+// `stores install`, or set a variable with the path.
 func server(t *testing.T, st store.Store) string {
 	t.Helper()
 	source, err := st.Server("")
@@ -59,8 +59,8 @@ func server(t *testing.T, st store.Store) string {
 	return path
 }
 
-// of puts a store, and its server where it is not in our own binary, in the
-// place of STORE in a scenario.
+// of replaces STORE in a scenario by a store, and its server if that is not in
+// quorumbench's own binary.
 func of(scenario string, st store.Store, exec string) string {
 	which := "store: " + st.Name()
 	if exec != "" {

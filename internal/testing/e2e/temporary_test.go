@@ -10,8 +10,8 @@ import (
 )
 
 // TestTemporaryFoldersOfKilledCommandsAreRemoved kills a command that records into a
-// temporary folder. The next command removes that folder and names it, and not the folder of
-// a command that goes on.
+// temporary folder. The next command removes that folder and names it, but not the folder
+// of a running command.
 func TestTemporaryFoldersOfKilledCommandsAreRemoved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

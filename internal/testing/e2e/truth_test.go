@@ -18,16 +18,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// truth is a run against a null server whose script says what the findings must
-// be.
+// truth is a run against a null server whose script determines the findings.
 type truth struct {
 	w      *world
 	script []string // flags of the null server
 	load   []string // arguments of bench
 }
 
-// known runs it, whatever the verdict, and returns its one trial, what bench
-// printed and the page of its report.
+// known runs it, with any verdict, and returns its only trial, bench's output and the page
+// of its report.
 func (k truth) known(t *testing.T) (dir string, trial *record.Trial, said, page string) {
 	t.Helper()
 	w := k.w
@@ -42,13 +41,13 @@ func (k truth) known(t *testing.T) (dir string, trial *record.Trial, said, page 
 	return dir, &run.Trials[0], p.stdout.String(), w.run(t, "report", dir, "--format", "html").exits(t, exitDone).stdout.String()
 }
 
-// spikeLine is what a page says of a spike, and the first thing that coincided.
+// spikeLine matches a page's text about a spike, and the first thing that coincided.
 var spikeLine = regexp.MustCompile(`<li>([\d.]+) s: (p99|max) [\d.]+ .?s instead of [\d.]+ .?s, for ([\d.]+) s[^<]*<ul><li>([^<]*)</li>`)
 
-// A stall of 800 ms after 4 s is the worst spike, around that time, and as long.
-// Nothing is recorded of the null server that would explain it, and the page says
-// so. The script's time begins with the first operation of all, a moment before the
-// window opens, so that the stall lies in one second or at the edge of two.
+// A stall of 800 ms after 4 s is the worst spike, at that time and of that length. Nothing
+// is recorded of the null server that explains it, and the page says so. The script's time
+// begins with the first operation, a moment before the window opens, so that the stall is
+// within one second or across two.
 func TestSpikeIsWhereTheStallWas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -65,7 +64,8 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 			r.Errorf("of the spikes %+v the page says %q", spikes, lines)
 			return
 		}
-		// 960 operations wait for up to 800 ms, and twelve of a second for longer than its p99.
+		// 960 operations wait for up to 800 ms, and twelve in a second for longer than its
+		// p99.
 		between(r, "the spike's p99", spikes[worst].Worst.NS, 0.75*second, 0.95*second)
 		between(r, "the usual p99", spikes[worst].Usual.NS, 0.049*second, 0.2*second)
 		at := spikes[worst].From
@@ -79,15 +79,15 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 				r.Errorf("there is another spike: %q", lines[i])
 			}
 		}
-		// What runs beside this test may fill the machine, and nothing else can coincide.
+		// Other tests may use all CPUs, and nothing else can coincide.
 		if said := lines[worst][4]; said != "nothing recorded coincides" && !strings.Contains(said, "processors of the machine were in use") {
 			r.Errorf("with the spike coincides %q", said)
 		}
 	})
 }
 
-// In a closed loop the stall holds a few operations only, which no p99 shows: the
-// second is found by its throughput.
+// In a closed loop the stall delays only a few operations, which no p99 shows: the second
+// is found by its throughput.
 func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -103,9 +103,9 @@ func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 	})
 }
 
-// A server stands still for most of each second, until 6 s after the first
-// operation: the window opened too early, and all forms say so. An answer takes so
-// long that what a busy machine adds is little.
+// A server is stalled for most of each second until 6 s after the first operation: the
+// window opened too early, and all formats say so. A response takes so long that the effect
+// of a busy machine is small.
 func TestWindowThatOpenedTooEarlyIsSaid(t *testing.T) {
 	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()
@@ -133,7 +133,7 @@ func TestWindowThatOpenedTooEarlyIsSaid(t *testing.T) {
 	})
 }
 
-// A load that nothing disturbs has no spike, and the page says so.
+// A load without disturbances has no spike, and the page says so.
 func TestNoSpikeWithoutAStall(t *testing.T) {
 	w := newWorld(t)
 	settle.Within(t, func(r settle.Reporter) {
@@ -144,9 +144,9 @@ func TestNoSpikeWithoutAStall(t *testing.T) {
 	})
 }
 
-// An operation takes 100 ms, and every tenth 2 s: the heat map has two bands with
-// nothing between, nine tenths in one, all seconds long. The percentiles' line
-// alone shows a step.
+// An operation takes 100 ms, and every tenth one 2 s: the heat map has two bands with
+// nothing in between, nine tenths in one of them, throughout. The line of percentiles only
+// shows a step.
 func TestHeatMapShowsTwoModes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -178,7 +178,7 @@ func TestHeatMapShowsTwoModes(t *testing.T) {
 	})
 }
 
-// bands are operations around 100 ms, around 2 s, and between.
+// bands counts the operations around 100 ms, around 2 s, and in between.
 type bands struct{ fast, between, slow float64 }
 
 func (b *bands) add(edge, n float64) {
@@ -194,8 +194,8 @@ func (b *bands) add(edge, n float64) {
 
 func (b *bands) sum() float64 { return b.fast + b.between + b.slow }
 
-// The second of three members is slow: its clients get a fraction of what the
-// others get, and it, and no other, is named, in every form of the report.
+// The second of three members is slow: its clients get a fraction of what the others get,
+// and only this member is named, in every format of the report.
 func TestSlowMemberIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -207,12 +207,12 @@ func TestSlowMemberIsNamed(t *testing.T) {
 			r.Errorf("the finding is %+v", u)
 			return
 		}
-		// A client of null2 does one operation in 40 ms, the others' one in 2 ms and what
-		// a busy machine adds.
+		// A client of null2 completes one operation in 40 ms, the others' clients one in 2
+		// ms plus the effect of a busy machine.
 		between(t, "operations of a client of null2", u.Members[0].Each.Number, 1, 4/0.04+2)
 		between(r, "operations of a client of null2", u.Members[0].Each.Number, 80, 4/0.04+2)
 		between(r, "operations of another client", u.Members[0].Others.Number, 500, 4/0.002)
-		between(r, "Jain's index", u.Fairness.Number, 0.66, 0.74) // 2/3 where its clients had nothing
+		between(r, "Jain's index", u.Fairness.Number, 0.66, 0.74) // 2/3 if its clients got nothing
 		between(r, "the share of the slowest", u.TenthShare.Number, 0, 0.03)
 		for what, text := range map[string]string{
 			"bench": said, "the page": page,
@@ -238,8 +238,7 @@ func TestSlowMemberIsNamed(t *testing.T) {
 	})
 }
 
-// Members that serve alike are not called unfair: three of a null server, and a
-// real one.
+// Members with equal service are not called unfair: three null servers, and a real cluster.
 func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	w := newWorld(t)
 	load := []string{"put", "--target", "all", "--conns", "6", "--clients", "13", "--duration", "3s"}
@@ -270,8 +269,8 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	}
 }
 
-// A store that does half as much from the window's middle on is not steady (R25),
-// and its spikes are not the finding that says it.
+// A store whose throughput halves in the middle of the window is not steady (R25), and
+// spikes are not how that is reported.
 func TestRateThatDropsHalfWayIsUnsteady(t *testing.T) {
 	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()

@@ -12,8 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// besideBusyLoops keeps every processor busy with another program until the test
-// ends.
+// besideBusyLoops keeps every CPU busy with another program until the test ends.
 func besideBusyLoops(t *testing.T) {
 	t.Helper()
 	for range runtime.NumCPU() {
@@ -23,13 +22,13 @@ func besideBusyLoops(t *testing.T) {
 		}
 		t.Cleanup(func() {
 			_ = cmd.Process.Kill()
-			_ = cmd.Wait() // it was killed
+			_ = cmd.Wait() // it fails because the process was killed
 		})
 	}
 }
 
-// Other programs on the members' machine are no secret: what they used is
-// recorded, and where it can have moved the figures the trial is not valid.
+// The CPU time of other programs on the members' machine is recorded, and if it may have
+// moved the figures the trial is not valid.
 func TestForeignProgramsAreSeen(t *testing.T) {
 	w := newWorld(t)
 	file := w.file(t, "reads.yaml", `
@@ -50,8 +49,8 @@ trials:
 	}
 }
 
-// Half of the operations are refused at once: the clients rest, which is neither
-// an operation in progress nor response time.
+// Half of the operations are refused at once: the clients rest, which is neither an
+// operation in flight nor response time.
 func TestRefusedClientsRest(t *testing.T) {
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "delay=5ms; delay=0s every 2; error=unavailable every 2")
@@ -60,14 +59,14 @@ func TestRefusedClientsRest(t *testing.T) {
 	if rule(trial, 4) != "" {
 		t.Errorf("the verdict is %+v", trial.Verdict)
 	}
-	// A client takes 5 ms for a success, and rests as long after each refusal.
+	// A client takes 5 ms for a success, and rests for the same time after each refusal.
 	between(t, "clients that rest", trial.MeanResting, 8*0.25, 8*0.6)
 	between(t, "clients that rest or are at work", trial.MeanResting+trial.MeanInFlight, 7.9, 8.1)
 	between(t, "the share of errors", float64(trial.Errors)/float64(trial.Due), 0.49, 0.51)
 }
 
-// A thousand clients of a store that takes 200 ms always have operations that are
-// older than a tenth of a second: the window opens on no stall.
+// A thousand clients of a store that takes 200 ms always have operations older than a tenth
+// of a second: that is not a stall when the window opens.
 func TestManyClientsAreNoStall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -80,8 +79,8 @@ func TestManyClientsAreNoStall(t *testing.T) {
 	})
 }
 
-// Members of a cluster that ran already are found on this machine by their sockets, so
-// that what other programs take from them is no secret there either.
+// Members of a cluster that already ran are found on this machine by their sockets, so that
+// the effect of other programs on them is known, too.
 func TestForeignProgramsBesideAttachedMembersAreSeen(t *testing.T) {
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "delay=5ms")
@@ -94,6 +93,6 @@ func TestForeignProgramsBesideAttachedMembersAreSeen(t *testing.T) {
 	if trial.Verdict.StateOf("p99") == verdict.Valid || rule(trial, 23) == "" {
 		t.Errorf("the verdict is %+v", trial.Verdict)
 	}
-	// The server sleeps for 5 ms: what it lost of the processor did not make its median many times as long.
+	// The server sleeps for 5 ms: waiting for a CPU did not multiply its median.
 	between(t, "how much too high p50 can be", trial.Verdict.Effect.Of("p50"), 0, 3)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// installed lets the program of this world find the servers that this machine
-// has; the test is skipped where one is missing.
+// installed makes this machine's installed servers available to the world; it skips the
+// test if one is missing.
 func (w *world) installed(t *testing.T, name string, versions ...string) {
 	t.Helper()
 	st, err := registry.Lookup(name)
@@ -56,8 +56,7 @@ trials:
   - {name: put, operation: put}
 `
 
-// Two versions of one store run the same load in one run, and each row says which
-// it was.
+// Two versions of one store run the same load in one run, and each row has its version.
 func TestTwoVersionsInOneTable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -84,7 +83,7 @@ func TestTwoVersionsInOneTable(t *testing.T) {
 	}
 }
 
-// Every server is looked for before the first is started.
+// The program searches for all servers before it starts the first.
 func TestAMissingServerIsToldBeforeAnythingStarts(t *testing.T) {
 	t.Parallel()
 	const file = `
@@ -97,7 +96,7 @@ trials:
 	w := newWorld(t)
 	p := w.run(t, "run", w.file(t, "missing.yaml", file), "--out", w.path("run")).exits(t, exitFailed)
 	p.oneSentence(t, "zookeeper's server is not installed: run quorumbench stores install zookeeper@3.9.4")
-	// A proxy that no registry has, a Java that is not there, a file that is no program.
+	// A proxy that no registry has, a missing Java, and a file that is not a program.
 	if err := os.MkdirAll(w.path("server", "lib"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +120,7 @@ trials:
 	}
 }
 
-// Another binary, by a flag, in a scenario that does not name one.
+// A flag selects another binary in a scenario that does not name one.
 func TestRunWithAnotherBinary(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

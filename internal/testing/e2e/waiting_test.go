@@ -10,16 +10,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// On HTTP/1.1 a connection takes one operation at a time. What finds all of them
-// occupied waits for a connection, which is told as that, and not as lateness of
-// the generator.
+// On HTTP/1.1 a connection takes one operation at a time. An operation that finds all
+// connections occupied waits for a connection, which is reported as such and not as
+// lateness of the generator.
 func TestConnectionsAreTheLimitOfHTTP1(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"etcdv2", "consul"} {
 		w := newWorld(t)
 		endpoint := w.nullServer(t, "--protocol", store, "--script", "delay=10ms")
 		settle.Within(t, func(r settle.Reporter) {
-			// Two connections take 200 a second.
+			// Two connections complete 200 operations per second.
 			trial := w.bench(t, []string{endpoint}, exitDone, "put", "--store", store, "--conns", "2", "--rate", "400", "--duration", "2s", "--timeout", "1m")
 			if trial.NoRoom < trial.Due/2 || rule(trial, 16) == "" || rule(trial, 8) != "" {
 				r.Errorf("%s: %d of %d waited for a connection, and the verdict is %+v", store, trial.NoRoom, trial.Due, trial.Verdict)
@@ -28,8 +28,8 @@ func TestConnectionsAreTheLimitOfHTTP1(t *testing.T) {
 	}
 }
 
-// What reached the limit of operations in flight in the warm-up is over when the
-// window opens.
+// If the warm-up reached the limit of operations in flight, that does not count in the
+// window.
 func TestLimitReachedInTheWarmUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -40,7 +40,7 @@ func TestLimitReachedInTheWarmUp(t *testing.T) {
 	}
 }
 
-// What was never written is of the kind that it would have been.
+// An operation that was never written is counted under its own kind.
 func TestNeverWrittenHasItsKind(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -49,7 +49,7 @@ func TestNeverWrittenHasItsKind(t *testing.T) {
 		"--duration", "2s", "--timeout", "1s", "--out", w.path("run"), "--format", "json")
 	p.measuring(t, w.path("run"), "trial-01-get")
 	server.signal(t, syscall.SIGKILL)
-	p.end(t) // whatever the verdict
+	p.end(t) // with any verdict
 	trial := result(t, p)
 	if trial.ErrorsByKind[kv.NotSent.String()] == 0 {
 		t.Fatalf("the errors are %v", trial.ErrorsByKind)

@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The ready scenario of watch events, in little: every event comes, and the
-// table, the lines and the files tell the same of them.
+// The ready scenario of watch events, shortened: every event arrives, and the table, the
+// lines and the files agree.
 func TestWatchLatencyScenario(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -64,8 +64,8 @@ func TestWatchLatencyScenario(t *testing.T) {
 	}
 }
 
-// allEvents is everyEvent of an open loop, which has not sent what was due when
-// a busy machine closed its window.
+// allEvents is everyEvent for an open loop, which on a busy machine may not have sent all
+// operations when its window closed.
 func allEvents(t *testing.T, trial *record.Trial, want uint64) {
 	t.Helper()
 	w := trial.Watch
@@ -77,8 +77,7 @@ func allEvents(t *testing.T, trial *record.Trial, want uint64) {
 	}
 }
 
-// watchLines are the window's watch events by trial, as the lines of --interval
-// tell them.
+// watchLines returns the window's watch events by trial, from the lines of --interval.
 func watchLines(t *testing.T, text string) map[string]uint64 {
 	t.Helper()
 	told := map[string]uint64{}
@@ -97,8 +96,8 @@ func watchLines(t *testing.T, text string) map[string]uint64 {
 	return told
 }
 
-// Optimistic transactions, keep-alives and transactions that read do from a file
-// what they do from `bench`, and leave no lease behind.
+// Optimistic transactions, keep-alives and reading transactions work in a scenario file as
+// in `bench`, and leave no lease.
 func TestScenarioOfTransactionsAndLeases(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -141,7 +140,7 @@ trials:
 			t.Errorf("%s did %+v", name, got)
 		}
 	}
-	// Eight watchers of four keys each, and each transaction writes three keys.
+	// There are eight watchers of four keys each, and each transaction writes three keys.
 	txn := byName(t, run, "watched-txn")
 	everyEvent(t, txn, 2*txn.Watch.Acknowledged)
 	if txn.Watch.InWindow != 2*3*txn.Operations {

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// TestLyingWatchesAreFound: what a null server loses, doubles and sends too late of the
-// watch events that stay is found in the history, and of the sound ones nothing is.
+// TestLyingWatchesAreFound checks that lost, duplicated and delayed events of persistent
+// watches are found in the history, and that correct ones have no violations.
 func TestLyingWatchesAreFound(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {
@@ -30,7 +30,7 @@ func TestLyingWatchesAreFound(t *testing.T) {
 		} {
 			for _, mode := range []kv.WatchMode{kv.PersistentWatch, kv.OnceWatch} {
 				if want != nil && mode == kv.OnceWatch {
-					continue // what comes after a lost event of those makes up for it
+					continue // with this mode, a later event makes up for a lost one
 				}
 				t.Run(fmt.Sprint(st.Name(), " ", mode, " ", script), func(t *testing.T) {
 					t.Parallel()
@@ -49,8 +49,8 @@ func TestLyingWatchesAreFound(t *testing.T) {
 	}
 }
 
-// TestKeysOfSessionsAreChecked: keys that end with their sessions are held to be there
-// until then, and their sessions' ends accuse nobody.
+// TestKeysOfSessionsAreChecked checks that keys must exist until their session ends, and
+// that ended sessions cause no violations.
 func TestKeysOfSessionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {
@@ -74,8 +74,8 @@ func TestKeysOfSessionsAreChecked(t *testing.T) {
 	}
 }
 
-// exitOf returns the exit code of a load whose check must find one of the kinds of wrong answers,
-// or nothing where there is none.
+// exitOf returns the exit code of a load whose verification must find one of the kinds of
+// violations, or none if the list is empty.
 func exitOf(want []string) int {
 	if want == nil {
 		return exitDone
@@ -83,7 +83,8 @@ func exitOf(want []string) int {
 	return exitFailed
 }
 
-// onlyFound fails the test unless what is wrong is of the kinds, of which there is at least one.
+// onlyFound fails the test unless all violations are of the given kinds and there is at
+// least one.
 func onlyFound(t *testing.T, a *record.Answers, kinds []string) {
 	t.Helper()
 	for kind := range a.Wrong {

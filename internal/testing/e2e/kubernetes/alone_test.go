@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Our binary is all that it needs: with nothing else in the root folder, no folder
-// for temporary files among it, `bench` measures and leaves nothing.
+// The binary needs nothing else: with an otherwise empty root folder, without a folder for
+// temporary files, `bench` measures and leaves nothing.
 func TestNothingButTheBinary(t *testing.T) {
 	needsNode(t)
 	root := t.TempDir()
@@ -23,7 +23,7 @@ func TestNothingButTheBinary(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "quorumbench"), binary, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	proc := filepath.Join(root, "proc") // which every container has
+	proc := filepath.Join(root, "proc") // every container has it
 	if err := os.Mkdir(proc, 0o755); err != nil {
 		t.Fatal(err)
 	}

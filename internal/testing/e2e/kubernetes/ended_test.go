@@ -18,13 +18,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
 )
 
-// long is a trial that lasts until somebody ends it.
+// long is a trial that lasts until it is ended.
 const long = `name: puts
 trials:
   - {store: etcd, operation: put, clients: 4, connections: 4, rate: 100, warmup: 1s, duration: 5m}
 `
 
-// within asks until the answer is yes.
+// within polls until the condition holds.
 func within(t *testing.T, bound time.Duration, what string, ask func() bool) {
 	t.Helper()
 	for began := time.Now(); !ask(); time.Sleep(100 * time.Millisecond) {
@@ -34,7 +34,7 @@ func within(t *testing.T, bound time.Duration, what string, ask func() bool) {
 	}
 }
 
-// begun starts a run on pods, which has all of them when begun returns.
+// begun starts a run on pods and returns when it has all of them.
 func begun(t *testing.T) *exec.Cmd {
 	t.Helper()
 	c, dir, out := command(t, long, "--members", "1", "--workers", "2")
@@ -54,7 +54,7 @@ func begun(t *testing.T) *exec.Cmd {
 	return c
 }
 
-// Ctrl-C ends the run and removes everything before the command ends.
+// Ctrl-C ends the run, which removes everything before the command ends.
 func TestInterrupted(t *testing.T) {
 	needsNode(t)
 	c := begun(t)
@@ -68,21 +68,21 @@ func TestInterrupted(t *testing.T) {
 	gone(t)
 }
 
-// A controller that is killed leaves nothing behind after the agents' lease of ten
-// seconds: they end, with them their Job, and with it what belongs to it.
+// After a controller is killed, the agents' lease of ten seconds expires: the agents end,
+// then their Job, and then everything that belongs to it.
 func TestControllerKilled(t *testing.T) {
 	needsNode(t)
 	c := begun(t)
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Wait() // it was killed
+	_ = c.Wait() // it fails because the process was killed
 	began := time.Now()
 	within(t, time.Minute, "something of the run is still there", func() bool { return left(t) == "" })
 	t.Logf("all was gone after %v", time.Since(began).Round(time.Second))
 }
 
-// A pod that does not start is told in a sentence, and leaves nothing.
+// A pod that does not start is reported in a sentence, and leaves nothing.
 func TestPodDoesNotStart(t *testing.T) {
 	needsNode(t)
 	for _, test := range []struct {
@@ -102,7 +102,7 @@ func TestPodDoesNotStart(t *testing.T) {
 	}
 }
 
-// Workers in pods send their load to a cluster that runs already.
+// Workers in pods send their load to a running cluster.
 func TestAttached(t *testing.T) {
 	needsNode(t)
 	endpoint := reachable(t, etcd)
@@ -121,7 +121,7 @@ func TestAttached(t *testing.T) {
 	gone(t)
 }
 
-// reachable makes a server of the loopback interface one for pods, and for nobody else.
+// reachable makes a server on the loopback interface reachable for pods only.
 func reachable(t *testing.T, server string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(kubernetes.ServiceAddress, "0"))
@@ -147,7 +147,7 @@ func reachable(t *testing.T, server string) string {
 	return l.Addr().String()
 }
 
-// The controller as a Job, with the rights that deploy/kubernetes gives it.
+// The controller runs as a Job, with the permissions in deploy/kubernetes.
 func TestInside(t *testing.T) {
 	needsNode(t)
 	for _, file := range []string{"rights.yaml", "job.yaml"} {

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package kubernetes_test tries `run --on kubernetes` on a real Kubernetes of one
-// node, in namespaces of its own: make test-kubernetes.
+// Package kubernetes_test tests `run --on kubernetes` on a real Kubernetes with one node,
+// in its own namespaces: make test-kubernetes.
 package kubernetes_test
 
 import (
@@ -17,25 +17,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
 )
 
-// env has these tests run, which `make test` leaves out: a node takes half a minute
-// to start, and its programs some minutes to compile.
+// env is the variable that enables these tests, which `make test` omits: a node takes half
+// a minute to start, and its programs some minutes to compile.
 const env = "QUORUMBENCH_TEST_KUBERNETES"
 
-// node is the one that all tests have, program our static binary.
+// node is the node for all tests; program is the static binary.
 var (
 	node    *kubernetes.Node
 	program string
-	etcd    string // HOST:PORT of the API server's
+	etcd    string // HOST:PORT of the API server's etcd
 )
 
-// imageName is what the node knows our image by.
+// imageName is the name of quorumbench's image on the node.
 const imageName = "localhost/quorumbench:test"
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	if os.Getenv(env) == "" {
-		return m.Run() // whose tests skip
+		return m.Run() // the tests are skipped
 	}
 	if missing := kubernetes.Missing(); missing != "" {
 		fmt.Println("the tests on Kubernetes are skipped:", missing)

@@ -25,10 +25,10 @@ trials:
   - {store: etcd, operation: put, clients: 8, connections: 8, rate: 400, warmup: 1s, duration: 5s}
 `
 
-// small are the pods of a machine with two processors.
+// small is the size of pods for a machine with two CPUs.
 var small = []string{"--on", "kubernetes", "--image", imageName, "--pod-cpu", "50m:2", "--pod-memory", "32Mi:1Gi", "--namespace", "default"}
 
-// command is `quorumbench run` from outside of the node's pods.
+// command returns `quorumbench run` outside the node's pods.
 func command(t *testing.T, text string, args ...string) (c *exec.Cmd, dir string, out *bytes.Buffer) {
 	t.Helper()
 	home := t.TempDir()
@@ -43,19 +43,19 @@ func command(t *testing.T, text string, args ...string) (c *exec.Cmd, dir string
 	return c, dir, out
 }
 
-// fewPuts is a load that leaves two processors time for a control plane, three
-// members and four workers, and has a p99.
+// fewPuts is a load that leaves two CPUs time for a control plane, three members and four
+// workers, and has a p99.
 const fewPuts = `name: puts
 trials:
   - {store: etcd, operation: put, clients: 8, connections: 8, rate: 40, warmup: 2s, duration: 28s}
 `
 
-// ofTheNode are the rules that a node of one machine breaks by itself: its control
-// plane is other programs, and eight processes and it want a handful of processors.
+// ofTheNode are the rules that a node on one machine always violates: its control plane
+// counts as other programs, and eight processes next to it need several CPUs.
 var ofTheNode = []int{7, 10, 12, 23, 30}
 
-// Members and workers in pods, from start to report. Nothing is in the verdict but
-// what sharing one machine with the control plane does.
+// Members and workers run in pods, from start to report. The verdict contains only effects
+// of sharing one machine with the control plane.
 func TestRun(t *testing.T) {
 	needsNode(t)
 	settle.Within(t, func(r settle.Reporter) {
@@ -82,8 +82,8 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// heard says how many members the controller, which cannot connect to them, does
-// not have metrics of.
+// heard checks for how many members the run has metrics, although the controller cannot
+// connect to them.
 func heard(t *testing.T, run *record.Run, dir string, members int) {
 	t.Helper()
 	run.ReadEvents(dir)
@@ -98,7 +98,7 @@ func heard(t *testing.T, run *record.Run, dir string, members int) {
 	}
 }
 
-// gone says what is still there of a run.
+// gone returns what is left of a run.
 func gone(t *testing.T) {
 	t.Helper()
 	if left := left(t); left != "" {
@@ -106,7 +106,7 @@ func gone(t *testing.T) {
 	}
 }
 
-// left is what there is of runs; empty for nothing.
+// left returns what exists of runs; empty if nothing does.
 func left(t *testing.T) string {
 	t.Helper()
 	for _, kind := range []string{"/apis/batch/v1/namespaces/default/jobs", "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/secrets", "/api/v1/namespaces/default/persistentvolumeclaims"} {
@@ -121,7 +121,7 @@ func left(t *testing.T) string {
 	return ""
 }
 
-// podLog is the log of the only pod that a selector names.
+// podLog returns the log of the only pod that matches a selector.
 func podLog(t *testing.T, selector string) string {
 	t.Helper()
 	b, err := node.Get("/api/v1/namespaces/default/pods?labelSelector=" + selector)

@@ -17,15 +17,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// replicas are as many pods as the load has for each ReplicaSet, and so endpoints in a
-// slice.
+// replicas is the number of pods of each ReplicaSet in the load, and therefore of endpoints
+// in a slice.
 const replicas = 30
 
-// nodeImages are as many as a kubelet names in its node's status at most
-// (nodeStatusMaxImages), which a node has that has been in use for a while.
+// nodeImages is the highest number of images that a kubelet lists in its node's status
+// (nodeStatusMaxImages). A node that was used for a while has that many.
 const nodeImages = 50
 
-// deployment and service are what a user writes, with the usual labels, settings and
+// deployment and service are as a user writes them, with the usual labels, settings and
 // limits.
 const deployment = `{"apiVersion": "apps/v1", "kind": "Deployment",
 "metadata": {"name": "app", "labels": {"app.kubernetes.io/name": "app", "app.kubernetes.io/version": "1.0.0"}},
@@ -44,16 +44,16 @@ const (
 	servicesPath    = "/api/v1/namespaces/default/services"
 )
 
-// measured are the values of keys that a row of the table is of.
+// measured holds the values of the keys of a row of the table.
 type measured struct {
 	name string
-	// below is what the keys begin with behind the API server's prefix.
+	// below is the beginning of the keys after the API server's prefix.
 	below string
-	// resource of the load whose values have this size; NumResources: of none.
+	// resource is the load's resource whose values have this size; NumResources for none.
 	resource application.Resource
 }
 
-// rows are the table's. Where other objects than this test's have keys there, its own are
+// rows are the rows of the table. Where other objects also have keys, the test's own are
 // named.
 var rows = []measured{
 	{"nodes", "minions/", application.Nodes},
@@ -70,7 +70,7 @@ var rows = []measured{
 }
 
 // TestSizes measures what a real API server, with controllers, scheduler and kubelet,
-// writes to etcd for each resource that the load has, and holds the load's sizes to that.
+// writes to etcd for each resource of the load, and compares the load's sizes with it.
 // docs/explanation/applications.md has the table that it prints.
 func TestSizes(t *testing.T) {
 	needsNode(t)
@@ -100,7 +100,7 @@ func TestSizes(t *testing.T) {
 	t.Logf("values in etcd, in bytes:\n| resource | keys below `/registry/` | objects | median | mean | p90 | most |\n|---|---|---:|---:|---:|---:|---:|\n%s", table.String())
 }
 
-// runApp makes a Deployment with a Service, whose pods run until the test ends.
+// runApp creates a Deployment with a Service, whose pods run until the test ends.
 func runApp(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -132,9 +132,9 @@ func runApp(ctx context.Context, t *testing.T) {
 	})
 }
 
-// row reads the values' sizes from etcd, and returns them as the table has them. The
-// load's size of the resource is held to them: another version of Kubernetes may differ a
-// little, and what differs by half is to be measured again.
+// row reads the values' sizes from etcd and returns a row of the table. It compares the
+// load's size of the resource with them: small differences come from the version of
+// Kubernetes, and half as much again requires new measurements.
 func row(ctx context.Context, t *testing.T, client *clientv3.Client, m *measured, of *application.Resource) string {
 	t.Helper()
 	got, err := client.Get(ctx, "/registry/"+m.below, clientv3.WithPrefix())

@@ -12,7 +12,7 @@ import (
 
 const (
 	class = `{kind: StorageClass, metadata: {name: disks}, provisioner: kubernetes.io/no-provisioner, volumeBindingMode: WaitForFirstConsumer}`
-	// disk is a folder of the node's as a volume of the class.
+	// disk is a folder of the node that is a volume of the class.
 	disk = `kind: PersistentVolume
 metadata: {name: disk}
 spec:
@@ -24,8 +24,8 @@ spec:
 `
 )
 
-// A member's data are on a volume of the class that was asked for, which is root's
-// and becomes the agent's.
+// A member's data is on a volume of the requested class, which belongs to root and then to
+// the agent.
 func TestVolume(t *testing.T) {
 	needsNode(t)
 	folder := t.TempDir()
@@ -52,7 +52,7 @@ func TestVolume(t *testing.T) {
 	}
 	gone(t)
 
-	// A second member would need a second volume.
+	// A second member would need another volume.
 	c, _, out = command(t, puts, "--members", "2", "--workers", "1", "--pod-storage-class", "disks", "--ready-timeout", "8s")
 	if err := c.Run(); err == nil || !strings.Contains(out.String(), "no node takes it: ") || !strings.Contains(out.String(), "volume") {
 		t.Errorf("without a volume it ends with %v and says:\n%s", err, out)
