@@ -1,12 +1,11 @@
-// Package agent serves a machine to another one: a host.Host and a load.Worker,
-// over gRPC with mutual TLS. Serve is the machine's side, Dial the controller's,
-// whose use is the same as that of the local ones.
+// Package agent serves a machine to a controller on another one: a host.Host and a
+// load.Worker, over gRPC with mutual TLS. Serve is the machine's side, Dial the
+// controller's. The controller uses both as it uses the local ones.
 //
-// Everything that is asked for is a gRPC stream of its own, which lives as long as
-// what it is about: a session, a process, a claimed folder, a lease of ports, files
-// that are followed, a job. There are no names or numbers for these, so that none
-// can be made up. A message is the JSON of a struct, but for those of a load
-// (package wired).
+// Each request opens a gRPC stream, which lives as long as its subject: a session, a
+// process, a claimed folder, a lease of ports, followed files, a job. These have no names
+// or numbers, so a peer cannot make one up. A message is the JSON of a struct, except those
+// of a load (package remote).
 package agent
 
 import (
@@ -30,8 +29,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// The methods of the service. A stream of any but sessionMethod carries the
-// session's token in its metadata.
+// The methods of the service. Every stream except sessionMethod's carries the session's
+// token in its metadata.
 const (
 	serviceName   = "quorumbench.Agent"
 	sessionMethod = "Session"
@@ -41,19 +40,18 @@ const (
 	tokenKey      = "quorumbench-session"
 )
 
-// mostBytes is the most that a gRPC message has: a message of a load, and its
-// envelope.
+// mostBytes is the greatest size of a gRPC message: a message of a load and its envelope.
 const mostBytes = remote.MostBytes + 64
 
-// What a stream and all together may have sent that is not read yet, in bytes. They do
-// not grow by themselves: gRPC would measure the way with a ping for each message, whose
-// answer wakes both sides once more.
+// How many unread bytes a stream, and all streams together, may have sent. The windows are
+// fixed: gRPC would otherwise measure the link with a ping for each message, whose
+// acknowledgement wakes both sides once more.
 const (
 	streamWindow = 4 << 20
 	connWindow   = 16 << 20
 )
 
-// network is what an address is for package net.
+// network splits an agent's address into a network and an address for package net.
 func network(address string) (of, at string) {
 	if path, ok := strings.CutPrefix(address, scenario.UnixPrefix); ok {
 		return "unix", path
@@ -61,30 +59,29 @@ func network(address string) (of, at string) {
 	return "tcp", address
 }
 
-// IsUnix reports whether an address is that of a Unix socket, which needs no
-// certificates.
+// IsUnix reports whether an address is a Unix socket's, which needs no certificates.
 func IsUnix(address string) bool { return strings.HasPrefix(address, scenario.UnixPrefix) }
 
 // hello is the first message of a session, from the controller.
 type hello struct {
-	Version    string // of its program
-	Controller string // how an agent calls it to others
+	Version    string // of the controller's program
+	Controller string // how the agent names it to other controllers
 }
 
-// welcome is the answer.
+// welcome is the agent's reply to hello.
 type welcome struct {
-	Token     string // of this session
+	Token     string // of the session
 	Heartbeat time.Duration
-	Reaches   bool // it opens connections for the controller
+	Reaches   bool // the agent opens connections for the controller
 }
 
-// beat is a heartbeat and its answer: an exchange of times as NTP has it.
+// beat is a heartbeat and its reply, which exchange times as in NTP.
 type beat struct {
 	N                  uint64
 	Received, Answered time.Time // by the agent's clock
 }
 
-// What a stream of hostMethod begins with, or says later.
+// Requests on a stream of hostMethod; those with a note are not the first on a stream.
 const (
 	describe  = "describe"
 	start     = "start"
@@ -98,8 +95,8 @@ const (
 	weigh     = "weigh"
 	copyLog   = "copy-log"
 	empty     = "empty"
-	launch    = "launch" // whether a cluster can be started
-	renew     = "renew"  // a member's credentials
+	launch    = "launch" // asks whether a cluster can be started
+	renew     = "renew"  // replaces a member's credentials
 	signal    = "signal" // of start
 	onDisk    = "disk"
 	setDisk   = "set-disk"   // of disk
@@ -110,7 +107,7 @@ const (
 	more      = "more"       // of follow
 )
 
-// request is what is asked of a host; what it is not about is left out.
+// request is a request to a host; fields that do not belong to it are left out.
 type request struct {
 	Do       string
 	Command  *host.Command  `json:",omitempty"`
@@ -118,7 +115,7 @@ type request struct {
 	Path     string         `json:",omitempty"`
 	Paths    []string       `json:",omitempty"`
 	Contents []byte         `json:",omitempty"`
-	Count    int            `json:",omitempty"` // of ports, or of writes
+	Count    int            `json:",omitempty"` // of ports or of writes
 	PIDs     []int          `json:",omitempty"`
 	Machine  bool           `json:",omitempty"`
 	Signal   host.Signal    `json:",omitempty"`
@@ -126,43 +123,43 @@ type request struct {
 	Disk     *disk.Faults   `json:",omitempty"`
 }
 
-// reply is what a host says.
+// reply is a host's reply.
 type reply struct {
 	Error       string              `json:",omitempty"`
 	Description *host.Description   `json:",omitempty"`
-	Process     *host.Identity      `json:",omitempty"` // of a disk, its number alone
-	Lost        int                 `json:",omitempty"` // files that lost something with the power
-	Exit        *host.Exit          `json:",omitempty"` // the last of start
+	Process     *host.Identity      `json:",omitempty"` // of a disk, only its number
+	Lost        int                 `json:",omitempty"` // files that lost data in the power loss
+	Exit        *host.Exit          `json:",omitempty"` // the last reply of start
 	Path        string              `json:",omitempty"`
 	Env         string              `json:",omitempty"`
 	Address     string              `json:",omitempty"`
 	Ports       []int               `json:",omitempty"`
 	Lines       []host.Line         `json:",omitempty"`
 	More        bool                `json:",omitempty"`
-	Text        []byte              `json:",omitempty"` // of a log that is copied
-	Left        int64               `json:",omitempty"` // of it, in bytes
+	Text        []byte              `json:",omitempty"` // of a copied log
+	Left        int64               `json:",omitempty"` // bytes that were left out of the log
 	Sizes       []int64             `json:",omitempty"` // of folders
 	Cost        time.Duration       `json:",omitempty"`
 	Fsync       []probe.FsyncResult `json:",omitempty"`
 	Sample      *host.Sample        `json:",omitempty"`
 }
 
-// ends are what both sides of a gRPC stream have.
+// ends is implemented by both sides of a gRPC stream.
 type ends interface {
 	SendMsg(any) error
 	RecvMsg(any) error
 }
 
-// stream is a wired.Stream over gRPC.
+// stream is a remote.Stream over gRPC.
 type stream struct {
 	ends
 	sending sync.Mutex
 	close   func()
-	open    func() error      // why nothing is sent any more, nil as long as it is; may be nil
-	why     func(error) error // the session's end, if that is why the stream failed; may be nil
+	open    func() error      // returns why nothing can be sent any more, or nil; may be nil
+	why     func(error) error // returns the session's end if it made the stream fail, or nil; may be nil
 }
 
-// Send implements wired.Stream.
+// Send implements remote.Stream.
 func (s *stream) Send(b []byte) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -174,7 +171,7 @@ func (s *stream) Send(b []byte) error {
 	return s.plain(s.SendMsg(&wrapperspb.BytesValue{Value: b}))
 }
 
-// Receive implements wired.Stream.
+// Receive implements remote.Stream.
 func (s *stream) Receive() ([]byte, error) {
 	var m wrapperspb.BytesValue
 	if err := s.RecvMsg(&m); err != nil {
@@ -183,13 +180,13 @@ func (s *stream) Receive() ([]byte, error) {
 	return m.Value, nil
 }
 
-// Close implements wired.Stream.
+// Close implements remote.Stream.
 func (s *stream) Close() error {
 	s.close()
 	return nil
 }
 
-// plain is an error without gRPC's words around it.
+// plain removes gRPC's wording from an error.
 func (s *stream) plain(err error) error {
 	if err == nil {
 		return nil
@@ -224,7 +221,7 @@ func receiveJSON[T any](s *stream) (v T, err error) {
 	return v, err
 }
 
-// hostOf is an address without its port.
+// hostOf returns an address without its port.
 func hostOf(address string) string {
 	if name, _, err := net.SplitHostPort(address); err == nil {
 		return name
@@ -232,7 +229,7 @@ func hostOf(address string) string {
 	return address
 }
 
-// method describes one of the service's methods to gRPC.
+// method returns gRPC's description of one of the service's methods.
 func method(name string, serve grpc.StreamHandler) grpc.StreamDesc {
 	return grpc.StreamDesc{StreamName: name, Handler: serve, ServerStreams: true, ClientStreams: true}
 }

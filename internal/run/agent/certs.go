@@ -14,23 +14,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// Certificates are what MakeCertificates wrote.
+// Certificates holds the paths of the files that MakeCertificates wrote.
 type Certificates struct {
-	CA         string   // the authority's certificate; its key is written nowhere
+	CA         string   // the authority's certificate; its key is not written
 	Controller string   // the name of the controller's files, without .crt and .key
-	Hosts      []string // of the hosts' files, likewise, in the order of the hosts
+	Hosts      []string // the names of the hosts' files, without .crt and .key, in the order of the hosts
 }
 
-// hostName is a name in DNS, and a name of a file.
+// hostName matches a DNS name that is also a valid file name.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
 
-// early is how long certificates are valid before they are made: clocks differ.
+// early is how long before its creation a certificate becomes valid, because clocks differ.
 const early = 10 * time.Minute
 
-// MakeCertificates makes an authority, a certificate for the agent on each host,
-// which is a name in DNS or an IP address, and one for a controller, all valid for
-// so long from now on, in a folder in which none of these files may be yet. The
-// authority's key is forgotten: nobody can sign another one with it.
+// MakeCertificates makes an authority, a certificate for the agent on each host, which is a
+// DNS name or an IP address, and one for a controller. All are valid from now for the given
+// time. It writes them into a folder that must not contain such files yet. The authority's
+// key is discarded, so no further certificate can be signed with it.
 func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.Time) (Certificates, error) {
 	var made Certificates
 	if err := checkHosts(hosts); err != nil {
@@ -63,11 +63,11 @@ func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.
 	return made, nil
 }
 
-// Credentials are certificates and their keys, in PEM, by the names of the files
-// that MakeCertificates would write.
+// Credentials holds certificates and keys in PEM, by the names of the files that
+// MakeCertificates would write.
 type Credentials map[string][]byte
 
-// NewCredentials makes what MakeCertificates makes, and writes nothing.
+// NewCredentials makes the same certificates as MakeCertificates and writes no files.
 func NewCredentials(hosts []string, valid time.Duration, now time.Time) (Credentials, error) {
 	if err := checkHosts(hosts); err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ func NewCredentials(hosts []string, valid time.Duration, now time.Time) (Credent
 	})
 }
 
-// Files are those that the agent of each host needs, or all of them do: the
-// authority's certificate and the hosts' pairs, without the controller's.
+// Files returns the files for the hosts' agents: the authority's certificate and the hosts'
+// pairs, without the controller's pair.
 func (c Credentials) Files() map[string][]byte {
 	files := maps.Clone(map[string][]byte(c))
 	delete(files, controllerName+".crt")
@@ -88,7 +88,7 @@ func (c Credentials) Files() map[string][]byte {
 	return files
 }
 
-// checkHosts refuses hosts that no certificates can be made for.
+// checkHosts refuses hosts for which no certificate can be made.
 func checkHosts(hosts []string) error {
 	if len(hosts) == 0 {
 		return errors.New("there is no host to make a certificate for")
@@ -106,7 +106,7 @@ func checkHosts(hosts []string) error {
 	return nil
 }
 
-// sign makes the certificates, and has each file written.
+// sign makes the certificates and calls write for each file.
 func sign(hosts []string, valid time.Duration, now time.Time, write func(name string, contents []byte) error) error {
 	of, err := host.NewAuthority("quorumbench agents", now.Add(-early), now.Add(valid))
 	if err != nil {
@@ -133,13 +133,13 @@ func sign(hosts []string, valid time.Duration, now time.Time, write func(name st
 	return nil
 }
 
-// The names of files beside those of hosts.
+// Names of the files that are not a host's.
 const (
 	caName         = "ca"
 	controllerName = "controller"
 )
 
-// signer makes certificates of one authority.
+// signer makes certificates signed by one authority.
 type signer struct {
 	write func(name string, contents []byte) error
 	*host.Authority
@@ -157,5 +157,5 @@ func (w *signer) pair(name string, c *x509.Certificate) error {
 	return w.write(name+".crt", cert)
 }
 
-// day is a time as sentences about certificates have it.
+// day formats a time for errors about certificates.
 func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -7,27 +7,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// Clock is the time of one side: what it stamps with, and what it waits by.
+// Clock is a source of timestamps and timers.
 type Clock struct {
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time
 }
 
-// System is this machine's, as an agent has it: members there write down its times.
+// System returns this machine's clock. Agents use it, because members' logs contain its
+// times.
 func System() Clock { return Clock{Now: time.Now, After: time.After} }
 
-// Steady is a controller's: all agents' clocks are compared with it, so that it must not
-// be set.
+// Steady returns a controller's clock. All agents' clocks are compared with it, so it must
+// not jump.
 func Steady() Clock { return Clock{Now: measure.Now, After: time.After} }
 
-// Exchange is a question about the time and its answer, as NTP has them: asked and
-// heard by our clock, received and answered by the other's.
+// Exchange holds the four times of an NTP exchange: asked and heard by our clock, received
+// and answered by the other one.
 type Exchange struct{ Asked, Received, Answered, Heard time.Time }
 
-// farthest is how far apart two clocks can be: beyond, one of them says no time.
+// farthest bounds the plausible difference of two clocks; beyond it, one of them is wrong.
 const farthest = 20 * 365 * 24 * time.Hour
 
-// Offset is what one exchange says. It does not where time ran backwards in it.
+// Offset computes the other clock's offset. ok is false if time ran backwards in the
+// exchange.
 func (e Exchange) Offset() (o host.Clock, ok bool) {
 	there, back := e.Received.Sub(e.Asked), e.Answered.Sub(e.Heard)
 	trip := e.Heard.Sub(e.Asked) - e.Answered.Sub(e.Received)
@@ -37,21 +39,21 @@ func (e Exchange) Offset() (o host.Clock, ok bool) {
 	return host.Clock{Ahead: back + (there-back)/2, Bound: (trip + 1) / 2, At: e.Heard}, true
 }
 
-// kept is how many exchanges an estimate is chosen from.
+// kept is the number of exchanges from which an estimate is chosen.
 const kept = 16
 
-// Offsets follows another clock: its estimate is that of the least bound, as old as
-// it is, among the last exchanges that agree with each other. The zero value knows
-// nothing.
+// Offsets estimates another clock. Of the last exchanges that agree with each other, it
+// chooses the one whose bound, extended by its age, is the smallest. The zero value has no
+// estimate.
 type Offsets struct {
 	last  []host.Clock
 	first *host.Clock
 	jumps int
-	set   time.Duration // by all jumps together
+	set   time.Duration // sum of all jumps
 }
 
-// Add takes an exchange. One that contradicts an earlier one, by more than clocks
-// drift, says that a clock was set: those before it are forgotten.
+// Add adds an exchange. If it contradicts an earlier one by more than clocks drift, a clock
+// was set, and the earlier exchanges are discarded.
 func (o *Offsets) Add(e Exchange) {
 	now, ok := e.Offset()
 	if !ok {
@@ -76,11 +78,11 @@ func (o *Offsets) Add(e Exchange) {
 	}
 }
 
-// begins is how many exchanges the first estimate is chosen from: those before a
-// session is used.
+// begins is the number of exchanges before a session is used. The first estimate is chosen
+// from them.
 const begins = 8
 
-// best is the estimate of a time.
+// best returns the best estimate for a time.
 func (o *Offsets) best(at time.Time) (best host.Clock) {
 	for i := range o.last {
 		if one := &o.last[i]; i == 0 || one.Within(at) <= best.Within(at) {
@@ -90,8 +92,8 @@ func (o *Offsets) best(at time.Time) (best host.Clock) {
 	return best
 }
 
-// At is the estimate of a time that is not before the last exchange; the zero value
-// before the first one.
+// At returns the estimate for a time, which must not be before the last exchange. It is
+// zero before the first one.
 func (o *Offsets) At(at time.Time) host.Clock {
 	best := o.best(at)
 	if o.first != nil {
@@ -100,9 +102,9 @@ func (o *Offsets) At(at time.Time) host.Clock {
 	return best
 }
 
-// Ours is a time of the other clock by ours, where it was read between two times of
-// ours. Where it cannot have been, the other clock was set since it was asked last,
-// and the two times are an exchange that says by how much.
+// Ours converts a time of the other clock that was read between asked and heard. If the
+// result is not between these, the other clock was set since the last exchange, and these
+// times form a new exchange, which shows by how much.
 func (o *Offsets) Ours(theirs, asked, heard time.Time) time.Time {
 	is := o.best(heard)
 	slack := is.Within(heard)

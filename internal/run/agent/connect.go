@@ -15,10 +15,10 @@ import (
 
 var errEOF = io.EOF
 
-// maxPEM is far above what a file of certificates has, in bytes.
+// maxPEM is far more than a file of certificates needs, in bytes.
 const maxPEM = 1 << 20
 
-// protocol is what gRPC calls itself in a handshake.
+// protocol is the ALPN name of gRPC.
 const protocol = "h2"
 
 // trusted reads the certificates of an authority.
@@ -34,7 +34,8 @@ func trusted(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// configuration is what both sides have: TLS 1.3, a certificate, and an authority.
+// configuration returns the TLS settings of both sides: TLS 1.3, a certificate, and an
+// authority.
 func configuration(caFile, certFile, keyFile string, usage x509.ExtKeyUsage) (*tls.Config, *x509.CertPool, error) {
 	if caFile == "" || certFile == "" || keyFile == "" {
 		return nil, nil, errors.New("mutual TLS needs a certificate, its key and the certificate of the CA: give all three")
@@ -53,7 +54,7 @@ func configuration(caFile, certFile, keyFile string, usage x509.ExtKeyUsage) (*t
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{protocol}}, pool, nil
 }
 
-// meantFor refuses a certificate that is for the other side.
+// meantFor refuses a certificate for the other side.
 func meantFor(c *x509.Certificate, usage x509.ExtKeyUsage) error {
 	for _, u := range c.ExtKeyUsage {
 		if u == usage || u == x509.ExtKeyUsageAny {
@@ -66,8 +67,8 @@ func meantFor(c *x509.Certificate, usage x509.ExtKeyUsage) error {
 	return errors.New("it is no client's certificate, and a controller needs one")
 }
 
-// ServerTLS are an agent's settings: it takes nobody without a certificate of the
-// same authority.
+// ServerTLS returns an agent's TLS settings, which refuse clients without a certificate of
+// the same authority.
 func ServerTLS(caFile, certFile, keyFile string) (*tls.Config, error) {
 	c, pool, err := configuration(caFile, certFile, keyFile, x509.ExtKeyUsageServerAuth)
 	if err != nil {
@@ -77,7 +78,7 @@ func ServerTLS(caFile, certFile, keyFile string) (*tls.Config, error) {
 	return c, nil
 }
 
-// begun is a connection of which something was read already.
+// begun is a connection from which some bytes have already been read.
 type begun struct {
 	net.Conn
 	first []byte
@@ -93,7 +94,7 @@ func (b *begun) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// connect opens the connection to an agent, with its handshake done.
+// connect opens a connection to an agent and completes the handshake.
 func connect(ctx context.Context, t Target) (net.Conn, error) {
 	if t.Way != nil {
 		return t.Way.Dial(ctx)
@@ -121,14 +122,14 @@ func connect(ctx context.Context, t Target) (net.Conn, error) {
 	secure := tls.Client(plain, config)
 	c, err := accepted(ctx, secure)
 	if err != nil {
-		_ = plain.Close() // the error that matters is that one
+		_ = plain.Close() // err matters more
 		return nil, refused(t, err)
 	}
 	return c, nil
 }
 
-// accepted is a connection on which the other side has begun to speak HTTP/2: in
-// TLS 1.3 it refuses our certificate when for us the handshake is over.
+// accepted completes the handshake and reads the first bytes of HTTP/2: with TLS 1.3, the
+// other side refuses our certificate after the handshake is over for us.
 func accepted(ctx context.Context, c *tls.Conn) (net.Conn, error) {
 	if err := c.HandshakeContext(ctx); err != nil {
 		return nil, err
@@ -143,8 +144,7 @@ func accepted(ctx context.Context, c *tls.Conn) (net.Conn, error) {
 	return &begun{c, first[:n]}, nil
 }
 
-// refused says why we do not take the agent's certificate, or what else was wrong
-// with the handshake.
+// refused explains why we refuse the agent's certificate, or why the handshake failed.
 func refused(t Target, err error) error {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError

@@ -15,8 +15,8 @@ import (
 
 const testVersion = "test"
 
-// served starts an agent in this process, over loopback with mutual TLS, and
-// returns it and how it is reached. It ends with the test.
+// served starts an agent in this process, over loopback with mutual TLS, and returns it and
+// its target. It ends with the test.
 func served(t *testing.T, change func(*Options)) (*Server, Target) {
 	t.Helper()
 	c := certificates(t, "127.0.0.1")
@@ -54,17 +54,16 @@ func dialled(t *testing.T, to Target) *Remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() }) // an agent that ended first is no error
+	t.Cleanup(func() { _ = r.Close() }) // fails if the agent ended first, which is no error
 	return r
 }
 
-// anything starts what it is asked to: what hosttest starts are shells, which no
-// store describes.
+// anything accepts every command: the host tests start shells, which no store describes.
 func anything(c host.Command, _ map[string]string) (host.Command, map[string][]byte, error) {
 	return c, nil, nil
 }
 
-// A machine behind an agent is a host like any other.
+// An agent's machine fulfils the contract of a host.
 func TestRemoteHost(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
@@ -82,7 +81,7 @@ func TestRemoteHost(t *testing.T) {
 	}
 }
 
-// Over a Unix socket there are no certificates, and its mode says who may.
+// A Unix socket needs no certificates, and its mode restricts access.
 func TestRemoteHostOverAUnixSocket(t *testing.T) {
 	s, err := New(Options{Folder: t.TempDir(), Version: testVersion, Stores: registry.Lookup, Heartbeat: 20 * time.Second})
 	if err != nil {
@@ -113,7 +112,7 @@ func TestRemoteHostOverAUnixSocket(t *testing.T) {
 	}
 }
 
-// One controller at a time, of the same version.
+// An agent serves one controller at a time, of the same version.
 func TestSessions(t *testing.T) {
 	_, to := served(t, nil)
 	other := to

@@ -22,63 +22,63 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// Target is an agent to be reached.
+// Target identifies an agent to connect to.
 type Target struct {
-	Name    string // as errors and reports call it
+	Name    string // used in errors and reports
 	Address string // HOST:PORT, or unix:PATH
-	// Files in PEM: the authority that signed the agent's certificate, and the
-	// controller's own certificate and key. None for a Unix socket.
+	// PEM files: the certificate of the authority that signed the agent's, and the
+	// controller's certificate and key. Empty for a Unix socket.
 	CACert, Cert, Key string
-	Version           string // of this program; the agent's is the same
-	Clock             Clock  // the zero value is Steady's
-	Way               Way    // instead of Address, which errors name; nil for none
+	Version           string // of this program; the agent's must be the same
+	Clock             Clock  // the zero value means Steady
+	Way               Way    // replaces Address, which errors still name; may be nil
 }
 
-// Way leads to an agent through something else than a network address.
+// Way connects to an agent by other means than a network address.
 type Way interface {
-	// Dial opens a connection to the agent; nobody else can hear what it carries, or
-	// has the other end.
+	// Dial opens a connection to the agent. The connection must be private, and its other
+	// end must be the agent.
 	Dial(context.Context) (net.Conn, error)
-	// Close is called when the session has ended, or could not begin.
+	// Close is called when the session has ended or could not begin.
 	Close() error
 }
 
-// Remote is an agent's machine. Its methods may be called from several goroutines.
+// Remote is a session with an agent. Its methods are safe for concurrent use.
 type Remote struct {
 	target Target
 	conn   *grpc.ClientConn
 	host   *remoteHost
 	token  string
-	every  time.Duration // heartbeats
-	// reaches says that the agent opens connections for us.
+	every  time.Duration // interval of heartbeats
+	// reaches reports whether the agent opens connections for us.
 	reaches bool
 	ctx     context.Context
-	cancel  context.CancelCauseFunc // with why it was lost
-	line    *stream                 // the session's
+	cancel  context.CancelCauseFunc // the cause is why the agent was lost
+	line    *stream                 // the session's stream
 	heard   chan beat
-	ended   chan struct{} // the session's stream has ended
-	bye     atomic.Bool   // that is what we asked for
-	left    error         // how it ended; written before ended is closed
+	ended   chan struct{} // closed when the session's stream has ended
+	bye     atomic.Bool   // we asked for the session's end
+	left    error         // how the stream ended; written before ended is closed
 
-	quit    context.CancelFunc // of the heartbeats
+	quit    context.CancelFunc // stops the heartbeats
 	beating sync.WaitGroup
 	closing sync.Once
 
 	mu       sync.Mutex
 	beats    uint64
 	offsets  Offsets
-	answered [2]time.Time // when the last two heartbeats were answered, the last one last
+	answered [2]time.Time // when the last two heartbeats were answered; the latest is second
 }
 
-// errClosed is what a Remote that was closed says.
+// errClosed is the error of a closed Remote.
 var errClosed = errors.New("the connection to the agent was closed")
 
-// dialWithin bounds how long an agent may take to take a controller.
+// dialWithin bounds how long an agent may take to accept a controller.
 const dialWithin = 10 * time.Second
 
-// Dial begins a session with an agent, which has one at a time, and measures how
-// far its clock is ahead. The error is one sentence that names the agent. The
-// session lives until Close, whatever becomes of ctx.
+// Dial begins a session with an agent and measures how far its clock is ahead. An agent has
+// one session at a time. The error is one sentence that names the agent. The session lives
+// until Close, even if ctx ends.
 func Dial(ctx context.Context, t Target) (*Remote, error) {
 	if t.Clock.Now == nil {
 		t.Clock = Steady()
@@ -97,7 +97,7 @@ func Dial(ctx context.Context, t Target) (*Remote, error) {
 		r.cancel(errClosed)
 		_ = socket.Close()
 		if r.conn != nil {
-			_ = r.conn.Close() // the error that matters is that one
+			_ = r.conn.Close() // err matters more
 		}
 		return nil, fmt.Errorf("agent %s: %w", t.Name, t.away(err))
 	}
@@ -107,7 +107,7 @@ func Dial(ctx context.Context, t Target) (*Remote, error) {
 	return r, nil
 }
 
-// begin opens the session over a connection, the only one there is.
+// begin opens the session over the given connection. gRPC cannot open another one.
 func (r *Remote) begin(ctx context.Context, socket net.Conn) (err error) {
 	once := make(chan net.Conn, 1)
 	once <- socket
@@ -156,7 +156,7 @@ func (r *Remote) begin(ctx context.Context, socket net.Conn) (err error) {
 	return nil
 }
 
-// self is how an agent calls this controller to another one.
+// self returns the name by which an agent identifies this controller to another one.
 func self() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -165,7 +165,7 @@ func self() string {
 	return fmt.Sprintf("process %d on %s", os.Getpid(), name)
 }
 
-// open opens a stream, which lives as long as the session unless it is closed.
+// open opens a stream, which lives until it is closed or the session ends.
 func (r *Remote) open(of string) (*stream, error) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	if r.token != "" {
@@ -175,7 +175,7 @@ func (r *Remote) open(of string) (*stream, error) {
 	out := &stream{close: cancel, why: func(err error) error {
 		switch status.Code(err) {
 		case codes.Unavailable, codes.Aborted, codes.Canceled:
-			if ctx.Err() == nil && !r.bye.Load() { // and not because we ended it
+			if ctx.Err() == nil && !r.bye.Load() { // and we did not end it
 				r.gone(errors.New(status.Convert(err).Message()))
 			}
 		}
@@ -190,7 +190,7 @@ func (r *Remote) open(of string) (*stream, error) {
 	return out, nil
 }
 
-// lost is why nothing more comes from the agent; nil while it is there.
+// lost returns why the agent is lost, or nil while it is connected.
 func (r *Remote) lost() error {
 	if r.ctx.Err() == nil {
 		return nil
@@ -198,12 +198,12 @@ func (r *Remote) lost() error {
 	return context.Cause(r.ctx)
 }
 
-// gone says why the agent is lost, once.
+// gone records why the agent is lost. Only the first call counts.
 func (r *Remote) gone(why error) {
 	r.cancel(fmt.Errorf("agent %s at %s is lost: %w", r.target.Name, r.target.Address, why))
 }
 
-// listen takes the answers to heartbeats until the session ends.
+// listen reads the replies to heartbeats until the session ends.
 func (r *Remote) listen() {
 	defer close(r.ended)
 	for {
@@ -222,7 +222,7 @@ func (r *Remote) listen() {
 	}
 }
 
-// exchange asks for the time, and notes the answer.
+// exchange sends a heartbeat and records the times of its reply.
 func (r *Remote) exchange(ctx context.Context) error {
 	r.mu.Lock()
 	r.beats++
@@ -237,7 +237,7 @@ func (r *Remote) exchange(ctx context.Context) error {
 		select {
 		case b := <-r.heard:
 			if b.N != n {
-				continue // of one that was given up
+				continue // reply to an abandoned heartbeat
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -265,7 +265,7 @@ func (r *Remote) exchanges(ctx context.Context, n int) error {
 	return nil
 }
 
-// beat shows the agent that we are here, until ctx ends or the agent is lost.
+// beat sends heartbeats until ctx ends or the agent is lost.
 func (r *Remote) beat(ctx context.Context) {
 	for {
 		select {
@@ -280,12 +280,12 @@ func (r *Remote) beat(ctx context.Context) {
 	}
 }
 
-// Name is how the target was called.
+// Name returns the target's name.
 func (r *Remote) Name() string { return r.target.Name }
 
-// Offset is how far the agent's clock is ahead of ours, as measured last: before
-// the session was used, with every heartbeat, and when it was closed. What the
-// agent's host and worker say is in our time already.
+// Offset returns how far the agent's clock is ahead of ours. It was last measured before
+// the session was used, with a heartbeat, or when the session was closed. Times from the
+// agent's host and worker are already converted to our clock.
 func (r *Remote) Offset() host.Clock {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -294,9 +294,9 @@ func (r *Remote) Offset() host.Clock {
 
 func (r *Remote) now() time.Time { return r.target.Clock.Now() }
 
-// unheard is from when on what is read now may have been said: two heartbeats ago, or,
-// where we stood still ourselves, since the last one but one that was answered: the
-// last may have been read just before.
+// unheard returns the earliest time at which a message read now can have been sent: two
+// heartbeats ago. If our process was stopped, it is the time of the last but one reply,
+// because the last reply may have been read just before.
 func (r *Remote) unheard() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -307,28 +307,28 @@ func (r *Remote) unheard() time.Time {
 	return at
 }
 
-// ours is a time of the agent's by our clock, of an answer that was asked for at a
-// time and has just come.
+// ours converts a time of the agent in a reply that was requested at asked and has just
+// arrived.
 func (r *Remote) ours(theirs, asked time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.offsets.Ours(theirs, asked, r.now())
 }
 
-// Host is the agent's machine.
+// Host returns the agent's machine.
 func (r *Remote) Host() host.Host { return r.host }
 
-// Worker generates load on the agent's machine.
+// Worker returns a worker that generates load on the agent's machine.
 func (r *Remote) Worker() load.Worker {
 	open := func(context.Context) (remote.Stream, error) { return r.open(workMethod) }
 	return r.carry(shifted{remote.New(open), r})
 }
 
-// closeWithin bounds how long an agent may take to end what it started.
+// closeWithin bounds how long an agent may take to end everything it started.
 const closeWithin = 15 * time.Second
 
-// Close ends the session, and returns when the agent has ended what was started in
-// it. The error says why that is not known. It can be called again.
+// Close ends the session and waits until the agent has ended everything that the session
+// started. The error says why that is unknown. It may be called more than once.
 func (r *Remote) Close() (err error) {
 	r.closing.Do(func() {
 		r.quit()
@@ -342,8 +342,8 @@ func (r *Remote) Close() (err error) {
 	return err
 }
 
-// away closes the way to the agent. What failed before says more than what fails
-// then.
+// away closes the way to the agent. It returns err if that is not nil, because it matters
+// more than a failed close.
 func (t *Target) away(err error) error {
 	if t.Way == nil {
 		return err
@@ -351,7 +351,7 @@ func (t *Target) away(err error) error {
 	return cmp.Or(err, t.Way.Close())
 }
 
-// leave measures the clock once more, and waits until the agent has ended all.
+// leave measures the clock once more, and waits until the agent has ended everything.
 func (r *Remote) leave() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()

@@ -11,13 +11,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// heldDisk is a disk of a session, which several goroutines may use.
+// heldDisk is a disk of a session. Several goroutines may use it.
 type heldDisk struct {
 	mu sync.Mutex
 	d  host.Disk
 }
 
-// do does what is asked of it.
+// do executes a request.
 func (h *heldDisk) do(ctx context.Context, r *request) (lost int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -38,8 +38,8 @@ func (h *heldDisk) close() {
 	h.d.Close()
 }
 
-// serveDisk puts a folder onto a disk that fails on request. When the stream ends
-// without a release, the disk stays until the session has ended its processes.
+// serveDisk puts a folder onto a disk that fails on request. If the stream ends without a
+// release, the disk remains until the session has ended its processes.
 func (s *Server) serveDisk(ctx context.Context, now *session, st *stream, path string) error {
 	if err := s.folder.check(path); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *Server) serveDisk(ctx context.Context, now *session, st *stream, path s
 	}
 }
 
-// Disk implements host.Disker. The binary that serves the disk is the agent's.
+// Disk implements host.Disker. The agent's binary serves the disk.
 func (h *remoteHost) Disk(ctx context.Context, _, dir string) (host.Disk, error) {
 	st, a, err := h.open(ctx, request{Do: onDisk, Path: dir})
 	if err != nil {
@@ -98,10 +98,10 @@ func (h *remoteHost) Empty(ctx context.Context, dir string) error {
 	return err
 }
 
-// remoteDisk is one that an agent serves.
+// remoteDisk is a disk that an agent serves.
 type remoteDisk struct {
 	h   *remoteHost
-	mu  sync.Mutex // one question at a time
+	mu  sync.Mutex // serializes requests
 	st  *stream
 	pid int
 }
@@ -136,7 +136,7 @@ func (d *remoteDisk) PowerLoss(ctx context.Context) (lost int, err error) {
 // PID implements host.Disk.
 func (d *remoteDisk) PID() int { return d.pid }
 
-// Close implements host.Disk. An agent that is lost unmounts the disk itself.
+// Close implements host.Disk. An agent that lost its controller unmounts the disk itself.
 func (d *remoteDisk) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()

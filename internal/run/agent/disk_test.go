@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// Only what is below a data folder of the session is emptied, or a disk.
+// An agent empties, and mounts as a disk, only folders below a data folder of the session.
 func TestOnlyDataFoldersAreEmptied(t *testing.T) {
 	s, to := served(t, nil)
 	h := dialled(t, to).Host()

@@ -12,14 +12,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// folder is the agent's own, absolute and without links: no path leaves it.
+// folder is the path of the agent's folder, absolute and without links. It contains all
+// paths that the agent accepts.
 type folder string
 
-// longestPath is as Linux has it (PATH_MAX), in bytes.
+// longestPath is PATH_MAX on Linux, in bytes.
 const longestPath = 4096
 
-// check returns why a path is refused. Links on the way to it are the host's concern,
-// which follows none (host.Local.In).
+// check returns why a path is refused. It does not check for links: the host follows none
+// (host.Local.In).
 func (f folder) check(path string) error {
 	if len(path) >= longestPath || strings.ContainsRune(path, 0) {
 		return errors.New("what came is no path: it is too long, or has a zero byte")
@@ -47,12 +48,13 @@ func (f folder) outside(path string) error {
 	return fmt.Errorf("there is no such path for the agent as %s: it works below %s alone", text.Line(path, longestPath), f)
 }
 
-// ownEntries begin the names of what agents and runs make in their folder: data folders, and
-// the folders of agents that came over SSH. A file system's own folder may be there.
+// ownEntries holds the prefixes of the names that agents and runs make in an agent's
+// folder: data folders, and the folders of agents that were started over ssh. A file
+// system's lost+found is permitted as well.
 var ownEntries = []string{"quorumbench-", host.AdoptedPrefix, "lost+found"}
 
-// nothingForeign returns an error if a folder holds anything that no agent made: a controller
-// may read, replace and remove what is in it.
+// nothingForeign returns an error if a folder contains an entry that no agent made, because
+// a controller may read, replace and remove everything in it.
 func nothingForeign(dir *host.Folder) error {
 	names, err := dir.Names()
 	if err != nil {
@@ -67,8 +69,8 @@ func nothingForeign(dir *host.Folder) error {
 	return nil
 }
 
-// KeepOutside returns an error if one of the files lies in the folder of an agent,
-// whose controllers read and replace what is there. Links are resolved on both sides.
+// KeepOutside returns an error if one of the files is in the folder of an agent, because
+// its controllers can read and replace it there. It resolves links in all paths.
 func KeepOutside(dir string, files ...string) error {
 	at, err := resolve(dir)
 	if err != nil {
@@ -79,7 +81,7 @@ func KeepOutside(dir string, files ...string) error {
 		if err != nil {
 			return fmt.Errorf("the file %s cannot be found: %w", file, err)
 		}
-		above, err := resolve(filepath.Dir(direct)) // a link in the folder can be replaced there
+		above, err := resolve(filepath.Dir(direct)) // a link inside the folder could be replaced
 		if err != nil {
 			return err
 		}
@@ -94,7 +96,7 @@ func KeepOutside(dir string, files ...string) error {
 	return nil
 }
 
-// resolve returns an absolute path without links, as far as the path exists.
+// resolve returns an absolute path with the links in its existing part resolved.
 func resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

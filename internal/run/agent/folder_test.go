@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// real is a folder as an agent has it: without links.
+// real returns a folder as an agent has it: without links.
 func real(t *testing.T) folder {
 	t.Helper()
 	path, err := filepath.EvalSymlinks(t.TempDir())
@@ -42,7 +42,7 @@ func TestNoPathLeavesTheFolder(t *testing.T) {
 	}
 }
 
-// Every name that crosses to an agent is held to its folder.
+// Every path that is sent to an agent is checked against its folder.
 func TestTraversalInEveryName(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
@@ -64,7 +64,7 @@ func TestTraversalInEveryName(t *testing.T) {
 	}
 }
 
-// uses are the requests that open a file or a folder by its path.
+// uses returns the requests that open a file or folder by its path.
 func uses(ctx context.Context, h host.Host, inside, path string, read io.Writer) map[string]func() error {
 	return map[string]func() error{
 		"MakeDir":   func() error { return h.MakeDir(ctx, path) },
@@ -77,8 +77,7 @@ func uses(ctx context.Context, h host.Host, inside, path string, read io.Writer)
 	}
 }
 
-// TestNoLinkIsFollowed checks that no request gets through a link in the agent's folder,
-// wherever it leads.
+// No request follows a link in the agent's folder, wherever it leads.
 func TestNoLinkIsFollowed(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
@@ -165,7 +164,7 @@ func TestKeysStayOutsideTheFolder(t *testing.T) {
 	}
 }
 
-// A path is within the folder, or refused.
+// A path is within the folder or refused.
 func FuzzFolder(f *testing.F) {
 	for _, path := range traversals("/srv/agent") {
 		f.Add(path)

@@ -20,8 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// hostile starts an agent that takes a controller and then says what the test
-// wants on every other stream.
+// hostile starts an agent that accepts a controller and then sends what the test wants on
+// every other stream.
 func hostile(t *testing.T, say func(in *stream)) *Remote {
 	t.Helper()
 	c := certificates(t, "127.0.0.1")
@@ -64,13 +64,12 @@ func hostile(t *testing.T, say func(in *stream)) *Remote {
 	g.RegisterService(&grpc.ServiceDesc{ServiceName: serviceName, HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{
 		method(sessionMethod, session), method(hostMethod, other), method(workMethod, other),
 	}}, nil)
-	go func() { _ = g.Serve(l) }() // it ends with the test
+	go func() { _ = g.Serve(l) }() // ends with the test
 	t.Cleanup(g.Stop)
 	return dialled(t, Target{Name: "evil", Address: l.Addr().String(), CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key"})
 }
 
-// An agent that answers a host's questions with what cannot be is refused, by
-// name.
+// Impossible replies from an agent are refused with an error that names it.
 func TestAHostThatLies(t *testing.T) {
 	ctx := context.Background()
 	id := host.Identity{PID: 7}
@@ -139,7 +138,8 @@ func TestAHostThatLies(t *testing.T) {
 	}
 }
 
-// A worker that floods, or says what no load reports, is cut off, by name.
+// A worker that floods, or sends what no load reports, is cut off with an error that names
+// it.
 func TestAWorkerThatLies(t *testing.T) {
 	for want, says := range map[string][]string{
 		"is not a message":               {"m{"},
@@ -167,7 +167,7 @@ func TestAWorkerThatLies(t *testing.T) {
 	}
 }
 
-// A controller that says what is nothing gets a sentence, and the agent serves on.
+// A controller that sends invalid requests gets an error, and the agent continues to serve.
 func TestAControllerThatLies(t *testing.T) {
 	s, to := served(t, nil)
 	r := dialled(t, to)
@@ -201,8 +201,7 @@ func TestAControllerThatLies(t *testing.T) {
 	}
 }
 
-// TestAHostThatMeasuresTheImpossible checks that an agent whose numbers cannot have been
-// measured is cut off by name.
+// An agent with impossible measurements is cut off with an error that names it.
 func TestAHostThatMeasuresTheImpossible(t *testing.T) {
 	for name, usage := range map[string]probe.ProcessUsage{
 		"huge processor time":     {PID: 1, OK: true, UserSeconds: 1e308},

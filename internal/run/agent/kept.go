@@ -20,22 +20,22 @@ import (
 
 // Bounds of the files that sessions leave in the agent's folder.
 const (
-	mostKept = 1 << 30        // bytes of the data of a lost session, and of the logs of all
-	keepData = 24 * time.Hour // unless another session begins earlier
-	keepDays = 7              // of logs, which are removed when the agent starts, or a session ends
+	mostKept = 1 << 30        // bytes of the data of a lost session, and of the logs of all sessions
+	keepData = 24 * time.Hour // or until the next session begins
+	keepDays = 7              // of logs, which are removed when the agent starts or a session ends
 )
 
-// sessionPrefix begins the names of the folders of sessions.
+// sessionPrefix is the prefix of the names of session folders.
 const sessionPrefix = "quorumbench-session-"
 
-// sessionFolder is the folder of one session, below the agent's own. It is made before the
-// first file of the session is written, and locked until its data is released, so that
-// another agent with the same --dir does not remove it.
+// sessionFolder is the folder of one session, below the agent's folder. It is made before
+// the session's first file is written. It stays locked until the session's data is
+// released, so that another agent with the same --dir does not remove it.
 type sessionFolder struct {
 	in   *host.Folder
 	path string
 	mu   sync.Mutex
-	lock *os.File // nil before it is made
+	lock *os.File // nil until the folder is made
 }
 
 // choosePath chooses a path that does not exist yet.
@@ -67,7 +67,7 @@ func (r *sessionFolder) open() error {
 	return nil
 }
 
-// close unlocks the folder, and removes it if there is no file in it.
+// close unlocks the folder, and removes it if it contains no file.
 func (r *sessionFolder) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,14 +84,14 @@ type lostData struct {
 	claims  []host.Claim
 }
 
-// tidy removes what killed agents left in the folder, and reports it.
+// tidy removes and reports the folders that killed agents left.
 func (s *Server) tidy() error {
 	removed, err := host.CleanOrphans(string(s.folder), host.AnyDepth)
 	for _, orphan := range removed {
 		s.o.Say("%s", orphan)
 	}
 	if err != nil {
-		s.o.Say("%v", err) // what cannot be removed now can be the next time
+		s.o.Say("%v", err) // retried at the next start
 	}
 	return s.removeOld()
 }
@@ -106,7 +106,7 @@ func (s *Server) keep(ctx context.Context, now *session) {
 		paths = append(paths, path)
 	}
 	bytes := int64(0)
-	sizes, _, _ := s.host.Weigh(ctx, paths) // what cannot be weighed is kept
+	sizes, _, _ := s.host.Weigh(ctx, paths) // a folder without a known size is kept
 	for _, size := range sizes {
 		bytes += max(0, size)
 	}
@@ -119,7 +119,7 @@ func (s *Server) keep(ctx context.Context, now *session) {
 		go func() {
 			select {
 			case <-over:
-			case <-ctx.Done(): // the next start of the agent removes it
+			case <-ctx.Done(): // the agent's next start removes it
 				return
 			}
 			s.mu.Lock()
@@ -150,7 +150,7 @@ func (s *Server) dropLost(why string) {
 	s.lost = nil
 }
 
-// endedSession is the folder of a session that has ended.
+// endedSession describes the folder of a session that has ended.
 type endedSession struct {
 	name  string
 	lock  *os.File
@@ -158,8 +158,9 @@ type endedSession struct {
 	bytes int64
 }
 
-// removeOld removes the folders of ended sessions that are older than keepDays, and then the
-// oldest of the others until all together are at most mostKept bytes. They hold logs only.
+// removeOld removes the folders of ended sessions that are older than keepDays, and then
+// the oldest others until the rest has at most mostKept bytes. The folders contain only
+// logs.
 func (s *Server) removeOld() error {
 	names, err := s.files.Names()
 	if err != nil {
@@ -173,12 +174,12 @@ func (s *Server) removeOld() error {
 		}
 		of, err := s.files.Sub(name)
 		if err != nil {
-			continue // not a folder of ours
+			continue // not a session folder
 		}
 		o := endedSession{name: name, since: of.Changed()}
 		if o.lock, err = of.Lock(); err == nil {
 			defer func() { _ = o.lock.Close() }()
-			s.files.RemoveEmpty(name) // around the data of an agent that was killed
+			s.files.RemoveEmpty(name) // without files if a killed agent's data was in it
 			o.bytes = max(0, of.Bytes())
 		}
 		of.Close()

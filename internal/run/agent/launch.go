@@ -20,23 +20,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// launcher makes the commands that a machine runs for another one: the process of
-// a store's launch that was asked for, made here by the store's package. Nothing of
-// the command that came is carried out; where it would do something else, it is
-// refused.
+// launcher builds the commands that a machine starts for a controller: a process of the
+// requested launch, built here by the store's package. It never executes the received
+// command, and refuses a request whose command would differ.
 type launcher struct {
 	stores func(name string) (store.Store, error)
-	self   string // our own binary
+	self   string // path of our binary
 	folder folder
-	execs  []string // binaries that may be asked for by their path
+	execs  []string // binaries that may be requested by path
 }
 
-// word is what a cluster or a process can be called: it stands in configuration
-// files and in names of files.
+// word matches permitted names of clusters and processes, which appear in configuration
+// files and file names.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// command returns what is to be started, and the files that it needs. marks are
-// the claimed folders' environments, by their paths.
+// command returns the command to start and the files that it needs. marks holds the
+// environment entries of the claimed folders, by path.
 func (l *launcher) command(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error) {
 	if c.Launch == nil || c.Detach {
 		return host.Command{}, nil, errors.New("an agent starts what the stores' packages describe, and no other command")
@@ -76,7 +75,7 @@ func keysOf[T any](m map[string]T) (keys []string) {
 	return keys
 }
 
-// process is the one that the launch says.
+// process returns the requested process of the launch.
 func (l *launcher) process(of *host.Launch) (none store.Process, err error) {
 	if !word.MatchString(of.Process) {
 		return none, fmt.Errorf("a cluster %q with a process %q cannot be: names have letters, digits, dots and dashes", of.Cluster, of.Process)
@@ -95,13 +94,13 @@ func (l *launcher) process(of *host.Launch) (none store.Process, err error) {
 	return none, fmt.Errorf("the cluster has no process %q", of.Process)
 }
 
-// launchable returns why the cluster's processes cannot be started here.
+// launchable returns why the cluster's processes cannot be started here, or nil.
 func (l *launcher) launchable(of *host.Launch) error {
 	st, made, err := l.made(of)
 	if err != nil {
 		return err
 	}
-	first := made.Processes[0] // all members run the same
+	first := made.Processes[0] // all members run the same programs
 	for _, p := range append(slices.Clone(first.Behind), first) {
 		if err := l.runs(st, of, p.Path); err != nil {
 			return err
@@ -113,7 +112,7 @@ func (l *launcher) launchable(of *host.Launch) error {
 	return nil
 }
 
-// made is the launch, made by the store's package.
+// made returns the launch as the store's package builds it.
 func (l *launcher) made(of *host.Launch) (st store.Store, made store.Launch, err error) {
 	if err := checkPlaces(of); err != nil {
 		return nil, made, err
@@ -138,7 +137,7 @@ func (l *launcher) made(of *host.Launch) (st store.Store, made store.Launch, err
 	return st, made, err
 }
 
-// checkPlaces says in one sentence what is wrong with where a launch is to be.
+// checkPlaces returns in one sentence why a launch's names or places are refused.
 func checkPlaces(of *host.Launch) error {
 	if !word.MatchString(of.Cluster) {
 		return fmt.Errorf("a cluster %q cannot be: names have letters, digits, dots and dashes", of.Cluster)
@@ -155,7 +154,8 @@ func checkPlaces(of *host.Launch) error {
 	return nil
 }
 
-// settings are the store's own, if they can come from another machine.
+// settings decodes the store's settings, and refuses those that must not come from another
+// machine.
 func settings(st store.Store, text json.RawMessage) (any, error) {
 	if len(text) == 0 {
 		return st.DecodeSettings(nil)
@@ -177,8 +177,8 @@ func settings(st store.Store, text json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// runs refuses a program that is neither ours, nor the binary that was asked for and
-// may be, nor an installed server, nor what the store's server needs to run.
+// runs refuses a program unless it is our binary, a permitted requested one, an installed
+// server, or a program that the store's server needs to run.
 func (l *launcher) runs(st store.Store, of *host.Launch, path string) error {
 	if path == l.self || path == of.Exec {
 		return nil
@@ -196,7 +196,7 @@ func (l *launcher) runs(st store.Store, of *host.Launch, path string) error {
 	return fmt.Errorf("%s is no installed server of %s", path, st.Name())
 }
 
-// within refuses a process that has files outside of its member's folder.
+// within refuses a process with files outside its member's folder.
 func within(p store.Process, member folder) error {
 	for _, path := range append(keysOf(p.Files), p.Dir, p.DataDir) {
 		if path != "" && !member.holds(path) {
@@ -206,7 +206,7 @@ func within(p store.Process, member folder) error {
 	return nil
 }
 
-// writeFiles writes what a process needs before it starts.
+// writeFiles writes the files that a process needs before it starts.
 func writeFiles(ctx context.Context, h host.Host, files map[string][]byte) error {
 	for path, contents := range files {
 		if err := h.MakeDir(ctx, filepath.Dir(path)); err != nil {

@@ -19,8 +19,8 @@ const (
 	ownMark   = "QUORUMBENCH_MARK=x"
 )
 
-// asked is what a controller asks of an agent for a store's member, and the
-// agent's launcher with the folders that were claimed.
+// asked returns a controller's command for a store's member, and the agent's launcher with
+// the claimed folders.
 func asked(t testing.TB, name string, inside folder) (host.Command, *launcher, map[string]string) {
 	t.Helper()
 	data := filepath.Join(string(inside), "quorumbench-data-1")
@@ -32,8 +32,7 @@ func asked(t testing.TB, name string, inside folder) (host.Command, *launcher, m
 	return c, &launcher{stores: registry.Lookup, self: ownBinary, folder: inside}, map[string]string{data: ownMark}
 }
 
-// The command that came is not what is started: the store's is, in the agent's
-// words.
+// The agent starts the command of the store's package and not the received one.
 func TestTheAgentMakesTheCommand(t *testing.T) {
 	c, l, marks := asked(t, "etcd", real(t))
 	c.Launch.Settings = json.RawMessage(`{"snapshot-count": 5}`)
@@ -52,8 +51,8 @@ func TestTheAgentMakesTheCommand(t *testing.T) {
 	}
 }
 
-// Each store's processes can be started where its server is installed, and are told
-// to install it elsewhere.
+// Each store's processes can be started where its server is installed. Elsewhere the error
+// asks to install it.
 func TestEveryStoreIsLaunched(t *testing.T) {
 	for _, st := range registry.All() {
 		c, l, marks := asked(t, st.Name(), real(t))
@@ -74,8 +73,8 @@ func TestEveryStoreIsLaunched(t *testing.T) {
 	}
 }
 
-// A binary that the agent was given may be asked for by its path, as the store's
-// server and as nothing else.
+// A binary of --exec may be requested by its path as the store's server, and as nothing
+// else.
 func TestAGivenBinaryIsLaunched(t *testing.T) {
 	c, l, marks := asked(t, "cetcd", real(t))
 	c.Launch.Exec, l.execs = "/opt/cetcd", []string{"/opt/other", "/opt/cetcd"}
@@ -136,8 +135,8 @@ func TestWhatIsNotLaunched(t *testing.T) {
 	}
 }
 
-// Whatever is asked for, what is started is ours or installed, and below the
-// folder.
+// Whatever is requested, the started program is our binary or an installed one, and its
+// files are in the folder.
 func FuzzLaunch(f *testing.F) {
 	inside := folder("/tmp")
 	for _, name := range []string{"etcd", "zookeeper", "cetcd"} {

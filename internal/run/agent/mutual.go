@@ -9,11 +9,11 @@ import (
 	"net"
 )
 
-// Mutual is a Way: mutual TLS over a connection that is no network connection of
-// ours, with credentials that are in no file.
+// Mutual is a Way that uses mutual TLS over a connection that another function opens, with
+// credentials in memory.
 type Mutual struct {
 	Over        func(context.Context) (net.Conn, error)
-	Name        string // what the agent's certificate is for
+	Name        string // the name in the agent's certificate
 	Credentials Credentials
 }
 
@@ -37,7 +37,7 @@ func (m *Mutual) Dial(ctx context.Context) (net.Conn, error) {
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{protocol}, RootCAs: pool, ServerName: m.Name,
 	}))
 	if err != nil {
-		_ = plain.Close() // the error that matters is that one
+		_ = plain.Close() // err matters more
 		return nil, refused(Target{Address: m.Name, CACert: "this run", Cert: "of this run"}, err)
 	}
 	return c, nil

@@ -12,7 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// once is an agent at a Unix socket for one controller, and what Serve returned.
+// once starts an agent at a Unix socket for one controller, and returns the channel with
+// Serve's result.
 func once(t *testing.T, m *manual) (*Server, Target, <-chan error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,8 +47,8 @@ func over(t *testing.T, ended <-chan error) {
 	}
 }
 
-// An agent for one controller ends when that is done, and the controller hears that
-// all has ended.
+// An agent for one controller ends after that one's session, and the controller learns that
+// everything has ended.
 func TestOnceAndDone(t *testing.T) {
 	_, to, ended := once(t, &manual{now: epoch})
 	if err := dialled(t, to).Close(); err != nil {
@@ -56,7 +57,7 @@ func TestOnceAndDone(t *testing.T) {
 	over(t, ended)
 }
 
-// When its controller is lost it ends with the lease, also if its lifeline ended
+// If its controller is lost, the agent ends with the lease, even if its lifeline ended
 // before.
 func TestOnceAndLost(t *testing.T) {
 	m := &manual{now: epoch}
@@ -89,7 +90,7 @@ func TestOnceAndLost(t *testing.T) {
 	over(t, ended)
 }
 
-// Nobody comes: it ends after a minute, or when its lifeline does.
+// Without a controller, it ends after a minute or with its lifeline.
 func TestOnceAndNobody(t *testing.T) {
 	m := &manual{now: epoch}
 	_, _, ended := once(t, m)
@@ -108,7 +109,7 @@ func TestOnceAndNobody(t *testing.T) {
 	}
 }
 
-// way is one to an agent's socket, which counts how often it is closed.
+// way is a Way to an agent's socket that counts how often it is closed.
 type way struct {
 	at     string
 	closed int
@@ -123,7 +124,7 @@ func (w *way) Close() error {
 	return nil
 }
 
-// A way is closed once: with the session, or when none begins.
+// A Way is closed once: with the session, or if none begins.
 func TestAWayIsClosed(t *testing.T) {
 	_, to, ended := once(t, &manual{now: epoch})
 	_, at := network(to.Address)

@@ -13,25 +13,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// reaching is the first message of a stream of reachMethod: where to connect to.
+// reaching is the first message of a stream of reachMethod: the address to connect to.
 type reaching struct{ Address string }
 
-// reached is the answer. After it every message is bytes of the connection, either
-// way, and the stream ends with it.
+// reached is the reply. Every later message, in both directions, contains bytes of the
+// connection. The stream ends with the connection.
 type reached struct {
 	Error string `json:",omitempty"`
 }
 
 const (
-	// reachWithin bounds how long a connection may take to be there.
+	// reachWithin bounds how long opening a connection may take.
 	reachWithin = 10 * time.Second
-	// mostCarried is the most that a message of a connection has, in bytes.
+	// mostCarried is the greatest size in bytes of a connection's message.
 	mostCarried = 32 << 10
-	// lingers is how long what was written last has to get out of a connection that was closed.
+	// lingers is how long the last bytes written to a closed connection may take to be sent.
 	lingers = 10 * time.Second
 )
 
-// serveReach opens a connection for the controller, and carries what it has.
+// serveReach opens a connection for the controller and forwards its bytes.
 func (s *Server) serveReach(ctx context.Context, _ *session, st *stream) error {
 	to, err := receiveJSON[reaching](st)
 	if err != nil {
@@ -40,12 +40,12 @@ func (s *Server) serveReach(ctx context.Context, _ *session, st *stream) error {
 	conn, err := s.reach(ctx, to.Address)
 	if err != nil {
 		var op *net.OpError
-		if errors.As(err, &op) { // the rest the controller knows
+		if errors.As(err, &op) { // the controller knows the rest
 			err = op.Err
 		}
 		return sendJSON(st, reached{err.Error()})
 	}
-	shut := func() { _ = conn.Close() } // who notices has no use for an error
+	shut := func() { _ = conn.Close() } // nothing more can be done about an error
 	defer shut()
 	defer context.AfterFunc(ctx, shut)()
 	if err := sendJSON(st, reached{}); err != nil {
@@ -76,7 +76,7 @@ func (s *Server) reach(ctx context.Context, address string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }
 
-// carry sends what is read from a connection until either ends.
+// carry sends the bytes read from a connection until the connection or the stream ends.
 func carry(st *stream, from net.Conn) {
 	b := make([]byte, mostCarried)
 	for {
@@ -107,7 +107,7 @@ func (h *remoteHost) connect(ctx context.Context, endpoint string) (net.Conn, er
 	release := context.AfterFunc(ctx, st.close)
 	err = sendJSON(st, reaching{endpoint})
 	var a reached
-	if err == nil || errors.Is(err, errEOF) { // whose reason comes with what is received
+	if err == nil || errors.Is(err, errEOF) { // then the reason is in the received status
 		a, err = receiveJSON[reached](st)
 	}
 	if !release() {
@@ -126,12 +126,12 @@ func (h *remoteHost) connect(ctx context.Context, endpoint string) (net.Conn, er
 	return through(st), nil
 }
 
-// through is a connection whose bytes a stream carries. A pipe gives it deadlines.
+// through returns a connection whose bytes a stream carries. A pipe provides the deadlines.
 func through(st *stream) net.Conn {
 	near, far := net.Pipe()
 	go func() {
 		carry(st, far)
-		_ = st.ends.(grpc.ClientStream).CloseSend() // the agent then closes its side, after all that was written
+		_ = st.ends.(grpc.ClientStream).CloseSend() // the agent then closes its side, after it has written everything
 	}()
 	go func() {
 		defer st.close()
@@ -157,6 +157,6 @@ type piped struct {
 
 // Close implements net.Conn.
 func (c *piped) Close() error {
-	time.AfterFunc(lingers, c.st.close) // a server that reads nothing would keep it
+	time.AfterFunc(lingers, c.st.close) // a server that reads nothing would keep the stream open
 	return c.Conn.Close()
 }

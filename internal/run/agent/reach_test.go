@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// reach is how the agent's machine connects, which the agent allows.
+// reach returns the agent's dialer, which must be permitted.
 func reach(t *testing.T, r *Remote) store.Dial {
 	t.Helper()
 	dial := r.Host().(host.Reacher).Reach()
@@ -28,7 +28,7 @@ func reach(t *testing.T, r *Remote) store.Dial {
 
 func reaches(o *Options) { o.Reach = true }
 
-// answering is a server that gives each connection to serve, and closes it then.
+// answering starts a server that passes each connection to serve and then closes it.
 func answering(t *testing.T, serve func(net.Conn)) (address string) {
 	t.Helper()
 	l := servers.Loopback(t)
@@ -48,8 +48,8 @@ func answering(t *testing.T, serve func(net.Conn)) (address string) {
 	return l.Addr().String()
 }
 
-// A connection through an agent carries all that is written, either way, and ends
-// as the server's does.
+// A connection through an agent carries all bytes in both directions and ends when the
+// server's does.
 func TestReach(t *testing.T) {
 	_, to := served(t, reaches)
 	r := dialled(t, to)
@@ -75,7 +75,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// What was written before a connection is closed arrives, and so does the end.
+// Bytes written before a connection is closed arrive, and then its end.
 func TestReachEnds(t *testing.T) {
 	_, to := served(t, reaches)
 	got := make(chan string)
@@ -101,14 +101,14 @@ func TestReachEnds(t *testing.T) {
 	}
 }
 
-// A server that says nothing delays nobody beyond the deadline, and the end of the
-// session is the connection's.
+// A silent server delays a read only until its deadline, and the session's end closes the
+// connection.
 func TestReachMute(t *testing.T) {
 	_, to := served(t, reaches)
 	r := dialled(t, to)
 	ended := make(chan struct{})
 	address := answering(t, func(c net.Conn) {
-		_, _ = io.Copy(io.Discard, c) // until it is closed
+		_, _ = io.Copy(io.Discard, c) // until the connection is closed
 		close(ended)
 	})
 	conn, err := reach(t, r)(t.Context(), address)
@@ -133,12 +133,12 @@ func TestReachMute(t *testing.T) {
 	}
 }
 
-// What cannot be reached is said as if we had tried ourselves, and an agent that was
-// not told to reaches nothing.
+// A failed connection is reported as if we had tried it ourselves. An agent without --reach
+// opens none.
 func TestReachRefused(t *testing.T) {
 	l := servers.Loopback(t)
 	nobody := l.Addr().String()
-	_ = l.Close() // now nobody listens there
+	_ = l.Close() // now the port is closed
 	_, to := served(t, reaches)
 	r := dialled(t, to)
 	dial := reach(t, r)

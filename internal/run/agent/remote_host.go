@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// remoteHost is a host.Host behind an agent. What comes from there is looked at
-// before it is used: an agent is not trusted more than a server.
+// remoteHost is a host.Host on an agent's machine. It validates every reply: an agent is
+// trusted no more than a server.
 type remoteHost struct{ r *Remote }
 
 var (
@@ -36,7 +36,8 @@ func (h *remoteHost) Clock() host.Clock { return h.r.Offset() }
 // Presence implements host.Losable.
 func (h *remoteHost) Presence() context.Context { return h.r.ctx }
 
-// fail names the agent in an error, but for one that says it is lost, which does.
+// fail adds the agent's name to an error. If the agent is lost, it returns that error,
+// which has the name.
 func (r *Remote) fail(err error) error {
 	switch {
 	case err == nil:
@@ -47,13 +48,13 @@ func (r *Remote) fail(err error) error {
 	return fmt.Errorf("agent %s: %w", r.target.Name, err)
 }
 
-// ask says something on a stream and returns the answer. When ctx ends before, the
-// stream is closed.
+// ask sends a request on a stream and returns the reply. If ctx ends first, the stream is
+// closed.
 func (h *remoteHost) ask(ctx context.Context, st *stream, q request) (reply, error) {
 	release := context.AfterFunc(ctx, st.close)
 	err := sendJSON(st, q)
 	var a reply
-	if err == nil || errors.Is(err, errEOF) { // whose reason comes with what is received
+	if err == nil || errors.Is(err, errEOF) { // then the reason is in the received status
 		a, err = receiveJSON[reply](st)
 	}
 	if !release() && ctx.Err() != nil {
@@ -62,7 +63,7 @@ func (h *remoteHost) ask(ctx context.Context, st *stream, q request) (reply, err
 	return a, h.of(a, err)
 }
 
-// of is what is wrong with an answer.
+// of returns the error of a reply.
 func (h *remoteHost) of(a reply, err error) error {
 	if err == nil && a.Error != "" {
 		err = errors.New(text.Line(a.Error, 4*text.OfServer))
@@ -70,7 +71,7 @@ func (h *remoteHost) of(a reply, err error) error {
 	return h.r.fail(err)
 }
 
-// open begins what lives on a stream.
+// open sends a request whose subject lives as long as the stream.
 func (h *remoteHost) open(ctx context.Context, q request) (*stream, reply, error) {
 	if ctx.Err() != nil {
 		return nil, reply{}, context.Cause(ctx)
@@ -87,7 +88,7 @@ func (h *remoteHost) open(ctx context.Context, q request) (*stream, reply, error
 	return st, a, nil
 }
 
-// call asks what has one answer.
+// call sends a request that has a single reply.
 func (h *remoteHost) call(ctx context.Context, q request) (reply, error) {
 	st, a, err := h.open(ctx, q)
 	if err == nil {
@@ -96,13 +97,13 @@ func (h *remoteHost) call(ctx context.Context, q request) (reply, error) {
 	return a, err
 }
 
-// lies is the error of an answer that cannot be.
+// lies returns the error of an impossible reply.
 func (h *remoteHost) lies(what string) error {
 	return h.r.fail(errors.New("it answers what cannot be: " + what))
 }
 
-// cutOff ends the session with an agent that reports what cannot have been measured. A sample
-// that is left out says nothing: the run would go on as if its figures were whole.
+// cutOff ends the session with an agent that reports impossible measurements. Ignoring the
+// sample instead would let the run continue as if its figures were complete.
 func (h *remoteHost) cutOff(why error) error {
 	err := h.lies(why.Error())
 	h.r.gone(fmt.Errorf("it reports what cannot have been measured: %w", why))
@@ -226,7 +227,7 @@ func (h *remoteHost) Claim(ctx context.Context, parent string) (host.Claim, erro
 // remoteClaim is a folder that an agent claimed.
 type remoteClaim struct {
 	h         *remoteHost
-	mu        sync.Mutex // one question at a time
+	mu        sync.Mutex // serializes requests
 	st        *stream
 	path, env string
 }
@@ -269,7 +270,7 @@ func (h *remoteHost) Start(ctx context.Context, c host.Command) (host.Process, e
 	return p, nil
 }
 
-// remoteProcess is one that an agent started.
+// remoteProcess is a process that an agent started.
 type remoteProcess struct {
 	h       *remoteHost
 	st      *stream
@@ -278,13 +279,13 @@ type remoteProcess struct {
 	exit    host.Exit // written before exited is closed
 	sending sync.Mutex
 	answers chan reply // to signals
-	late    int        // answers that nobody waits for any more
+	late    int        // pending replies that no caller waits for any more
 }
 
-// mostAnswers is how many answers to signals can wait to be taken.
+// mostAnswers is how many replies to signals can be queued.
 const mostAnswers = 64
 
-// listen takes what the agent says until the process has ended or is lost.
+// listen reads replies until the process has ended or is lost.
 func (p *remoteProcess) listen() {
 	defer close(p.exited)
 	defer p.st.close()
@@ -297,7 +298,7 @@ func (p *remoteProcess) listen() {
 		case a.Exit != nil:
 			text.Fields(a.Exit)
 			p.exit = *a.Exit
-			p.exit.At = p.h.r.ours(p.exit.At, p.h.r.unheard()) // it is told at once
+			p.exit.At = p.h.r.ours(p.exit.At, p.h.r.unheard()) // the agent reports an exit at once
 			return
 		}
 		select {
@@ -330,7 +331,7 @@ func (p *remoteProcess) Signal(ctx context.Context, s host.Signal) error {
 	return p.tell(ctx, request{Do: signal, Signal: s})
 }
 
-// tell asks something of the process and awaits that it is done.
+// tell sends a request about the process and waits until it is done.
 func (p *remoteProcess) tell(ctx context.Context, q request) error {
 	p.sending.Lock()
 	defer p.sending.Unlock()

@@ -16,15 +16,15 @@ func (h *remoteHost) Follow(ctx context.Context, paths []string) (host.Logs, err
 	return &remoteLogs{h: h, st: st, files: len(paths), jumps: h.Clock().Jumps}, nil
 }
 
-// remoteLogs are files that an agent follows.
+// remoteLogs implements host.Logs for files that an agent follows.
 type remoteLogs struct {
 	h     *remoteHost
 	st    *stream
 	files int
-	jumps int // of its clock until the last Read
+	jumps int // the clock's jumps up to the last Read
 }
 
-// mostLine is how much of a line there can be, in bytes.
+// mostLine bounds the size of a line in bytes.
 const mostLine = 64 << 10
 
 // Read implements host.Logs.
@@ -55,11 +55,11 @@ func (l *remoteLogs) Close() error {
 	return nil
 }
 
-// mostCopied is how much of a log can come, in bytes, with the line that says what
-// was left out.
+// mostCopied bounds the size of a copied log in bytes, including the line about what was
+// left out.
 const mostCopied = host.MostLog + 1<<10
 
-// CopyLog implements host.Host. What has come before an error has been written.
+// CopyLog implements host.Host. After an error, to may contain a part of the log.
 func (h *remoteHost) CopyLog(ctx context.Context, path string, to io.Writer) (left int64, err error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)

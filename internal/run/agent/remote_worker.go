@@ -13,17 +13,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// otherClock is a clock beside our own.
+// otherClock is a clock that differs from ours.
 type otherClock interface {
 	Offset() host.Clock
-	now() time.Time // ours
-	// ours is a time of the other by ours, that was asked for then and has just come.
+	now() time.Time // by our clock
+	// ours converts a time of the other clock that was requested at asked and has just
+	// arrived.
 	ours(theirs, asked time.Time) time.Time
 }
 
-// pretended is the clock of an agent that was given another one than the system's,
-// as its worker, which has the system's, is to be seen: a load counts on from its
-// beginning, whatever the clock is set to meanwhile.
+// pretended is the clock of an agent whose clock was replaced, for its worker, which uses
+// the system's clock: a load's clock continues from its beginning, whatever the clock is
+// set to meanwhile.
 type pretended func() time.Time
 
 // Offset implements otherClock.
@@ -36,8 +37,8 @@ func (p pretended) now() time.Time { return p() }
 
 func (p pretended) ours(theirs, _ time.Time) time.Time { return theirs.Add(-time.Since(p())) }
 
-// shifted is a worker with another clock than the one that its caller knows: times
-// are the caller's, in both directions.
+// shifted is a worker with another clock than its caller's. It converts times in both
+// directions.
 type shifted struct {
 	load.Worker
 	by otherClock
@@ -53,11 +54,12 @@ func (w shifted) Clock(ctx context.Context) (time.Time, error) {
 	return w.by.ours(at, asked), nil
 }
 
-// mostPrepares is how often a load is prepared whose worker's clock is set meanwhile.
+// mostPrepares is how often a load is prepared again because the worker's clock was set
+// meanwhile.
 const mostPrepares = 3
 
-// Prepare implements load.Worker. A load counts on from when it was prepared,
-// whatever its clock is set to later: that must not be in doubt.
+// Prepare implements load.Worker. A load's clock continues from the time of its preparation
+// even if the machine's clock is set later, so this time must be certain.
 func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
 	report, record := to.Mark, to.History
 	for range mostPrepares {
@@ -69,7 +71,7 @@ func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 			}
 		}
 		if report != nil {
-			by := shiftedJob{by: w.by, from: j.from} // j.Job is written meanwhile
+			by := shiftedJob{by: w.by, from: j.from} // j.Job is written concurrently
 			to.Mark = func(m load.Mark) {
 				m.At = m.At.Add(-by.ahead())
 				report(m)
@@ -92,22 +94,23 @@ func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 type shiftedJob struct {
 	load.Job
 	by   otherClock
-	from host.Clock // when it was prepared
+	from host.Clock // when the job was prepared
 }
 
-// ahead is how far the clock is ahead that the load counts on by: it drifts as the
-// other does, and is not set.
+// ahead returns how far the load's clock is ahead: it drifts with the other clock and
+// ignores that it was set.
 func (j shiftedJob) ahead() time.Duration {
 	now := j.by.Offset()
 	return now.Ahead - (now.Set - j.from.Set)
 }
 
-// drifts is how far two clocks may part, as a share: what systems correct at most.
+// drifts bounds the rate at which two clocks may drift apart: the greatest correction that
+// systems apply.
 const drifts = 0.001
 
-// within is how far a time of a load may be from ours, until the load has ended.
+// within bounds the error of a load's times until the load has ended.
 func (j shiftedJob) within(a *load.Assignment) time.Duration {
-	lasts := 5*a.Load.Warmup + a.Load.Duration + a.Load.Timeout // a warm-up can go on, and answers are awaited
+	lasts := 5*a.Load.Warmup + a.Load.Duration + a.Load.Timeout // a warm-up can be extended, and responses are awaited
 	if a.Load.Duration == 0 {
 		lasts += time.Hour
 	}
@@ -132,7 +135,7 @@ func (j shiftedJob) Run(ctx context.Context, begin time.Time) (*load.Result, err
 }
 
 // wrapped is a worker that adapts each assignment before another worker executes it, and
-// each error that comes back.
+// each error that this returns.
 type wrapped struct {
 	load.Worker
 	adapt func(*load.Assignment) (*load.Assignment, error)

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// renew gives a member of this session the credentials that a launch has for it: those
-// two files alone are written, where the store's package has them.
+// renew gives a member of this session the credentials of a launch. It writes only the two
+// certificate files of the store's package.
 func (s *Server) renew(ctx context.Context, now *session, of *host.Launch) error {
 	p, err := s.launcher.process(of)
 	if err != nil {

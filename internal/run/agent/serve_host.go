@@ -10,14 +10,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// most of what one request of a host asks for.
+// Bounds of a single request to a host.
 const (
 	mostPaths  = 1000
 	mostWrites = 100_000
 )
 
-// serveHost does what the stream's first message asks of the host, and what the
-// later ones ask of what came of it.
+// serveHost executes the stream's first request, and the later ones about its subject.
 func (s *Server) serveHost(ctx context.Context, now *session, st *stream) error {
 	r, err := receiveJSON[request](st)
 	if err != nil {
@@ -48,7 +47,7 @@ func (s *Server) serveHost(ctx context.Context, now *session, st *stream) error 
 	return nil
 }
 
-// answer does what has one answer.
+// answer executes a request that has a single reply.
 func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply, err error) {
 	paths := r.Paths
 	if r.Path != "" || r.Do == makeDir || r.Do == writeFile {
@@ -105,12 +104,12 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 	return a, fmt.Errorf("%q is nothing that a host can be asked for", r.Do)
 }
 
-// putFile writes a file that the agent may write.
+// putFile writes a file that the controller may write.
 func (s *Server) putFile(ctx context.Context, now *session, r *request) error {
 	if r.Path == string(s.folder) { // the temporary file would be next to the folder
 		return fmt.Errorf("the agent cannot write a file at %s: that is its own folder; name a file below it", s.folder)
 	}
-	if now.everClaimed(r.Path) { // a configuration or a class there would be carried out
+	if now.everClaimed(r.Path) { // a configuration or class file in it would be executed
 		return fmt.Errorf("%s is in a data folder, in which the agent alone writes members' files", text.Line(r.Path, longestPath))
 	}
 	if err := now.files.open(); err != nil {
@@ -119,8 +118,8 @@ func (s *Server) putFile(ctx context.Context, now *session, r *request) error {
 	return s.host.WriteFile(ctx, r.Path, r.Contents)
 }
 
-// serveProcess starts a process and passes signals on until it has ended. When the
-// stream ends before, the process lives on until the session ends.
+// serveProcess starts a process and forwards signals until it has ended. If the stream ends
+// first, the process lives until the session ends.
 func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *host.Command) error {
 	if c == nil {
 		return errors.New("nothing is asked to be started")
@@ -137,7 +136,7 @@ func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *
 		return err
 	}
 	if !now.hold(p) {
-		_ = p.Signal(context.Background(), host.Kill) // nobody is left to hear
+		_ = p.Signal(context.Background(), host.Kill) // the session ended without it
 		<-p.Exited()
 		return errors.New("the session has ended")
 	}
@@ -152,7 +151,7 @@ func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *
 				return
 			}
 			if err := s.tell(ctx, p, &r); err != nil {
-				_ = sendJSON(st, reply{Error: err.Error()}) // one that is gone needs no answer
+				_ = sendJSON(st, reply{Error: err.Error()}) // a controller that is gone needs no reply
 			} else {
 				_ = sendJSON(st, reply{})
 			}
@@ -167,7 +166,7 @@ func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *
 	return nil
 }
 
-// tell does with a process what is asked.
+// tell executes a request about a process.
 func (s *Server) tell(ctx context.Context, p host.Process, r *request) error {
 	if r.Do != signal || r.Signal > host.Resume {
 		return errors.New("a process can be sent SIGTERM, SIGKILL, SIGSTOP and SIGCONT, and nothing else")
@@ -185,11 +184,11 @@ func (s *Server) servePorts(ctx context.Context, st *stream, count int) error {
 	if err := sendJSON(st, reply{Address: lease.Address, Ports: lease.Ports}); err != nil {
 		return nil
 	}
-	_, _ = st.Receive() // nothing is to come: whatever ends it ends the lease
+	_, _ = st.Receive() // no message follows: the stream's end ends the lease
 	return nil
 }
 
-// serveClaim claims a folder. It stays when the stream ends without a release.
+// serveClaim claims a folder. It remains if the stream ends without a release.
 func (s *Server) serveClaim(ctx context.Context, now *session, st *stream, parent string) error {
 	if err := s.folder.check(parent); err != nil {
 		return err
@@ -230,7 +229,7 @@ func (s *Server) serveClaim(ctx context.Context, now *session, st *stream, paren
 	}
 }
 
-// serveLogs reads on in files as often as it is asked to.
+// serveLogs reads new lines of files for each request.
 func (s *Server) serveLogs(ctx context.Context, st *stream, paths []string) error {
 	if err := s.folder.checkAll(paths); err != nil {
 		return err
@@ -256,8 +255,7 @@ func (s *Server) serveLogs(ctx context.Context, st *stream, paths []string) erro
 	return nil
 }
 
-// serveCopy copies a log, in messages of which all but the last say that there is
-// more.
+// serveCopy copies a log in several messages. All but the last have More set.
 func (s *Server) serveCopy(ctx context.Context, st *stream, path string) error {
 	if err := s.folder.check(path); err != nil {
 		return err
@@ -269,7 +267,7 @@ func (s *Server) serveCopy(ctx context.Context, st *stream, path string) error {
 	return sendJSON(st, reply{Left: left})
 }
 
-// pieces sends what is written to it.
+// pieces sends each write as a message.
 type pieces struct{ to *stream }
 
 // Write implements io.Writer.

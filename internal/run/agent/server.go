@@ -25,29 +25,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Options say what an agent serves.
+// Options configure an agent.
 type Options struct {
-	Folder  string // all that it writes is below
+	Folder  string // contains all files that it writes
 	Address string // an IP address of the machine, for servers; empty: of the loopback interface
-	Version string // of this program; a controller's is the same
-	Self    string // our own binary, for servers that are built in
-	// Execs are binaries of servers that a run may name by these absolute paths. All
-	// others that it names are refused.
+	Version string // of this program; a controller's must be the same
+	Self    string // path of our binary, for embedded servers
+	// Execs are binaries of servers that a run may name by these absolute paths. All other
+	// paths are refused.
 	Execs  []string
 	Stores func(name string) (store.Store, error)
-	Worker load.Worker // nil: one of this process
-	// Reach has the agent open connections for its controller, wherever this machine
-	// can connect to.
+	Worker load.Worker // nil: a worker of this process
+	// Reach lets the agent open connections for its controller to any address that this
+	// machine can reach.
 	Reach bool
-	TLS   *tls.Config // of ServerTLS; nil for a Unix socket
-	// Heartbeat is how often a controller shows itself: when two are missing its
-	// load stops. Its servers are ended after Lease. Zero: 1 s and 10 s.
+	TLS   *tls.Config // from ServerTLS; nil for a Unix socket
+	// Heartbeat is the interval of a controller's heartbeats: after two missing ones its
+	// load stops. Its servers are ended after Lease. Zero values mean 1 s and 10 s.
 	Heartbeat, Lease time.Duration
-	// Once has the agent end when its first session is over, and the lease of a lost
-	// controller with it, or when none comes within AwaitController.
+	// Once ends the agent after its first session, including the lease of a lost controller,
+	// or if no controller comes within AwaitController.
 	Once  bool
 	Clock Clock                            // the zero value is the system's
-	Say   func(format string, args ...any) // what happens; nil for nobody
+	Say   func(format string, args ...any) // reports events; may be nil
 }
 
 // The defaults.
@@ -57,7 +57,8 @@ const (
 	AwaitController  = time.Minute
 )
 
-// stopWithin bounds how long clients may take to hear how their last streams ended.
+// stopWithin bounds how long clients may take to receive the last messages of their
+// streams.
 const stopWithin = 5 * time.Second
 
 // Server is an agent.
@@ -66,29 +67,30 @@ type Server struct {
 	host   host.Host
 	worker load.Worker
 	folder folder
-	files  *host.Folder // which is held open
-	// mostKept is how many bytes are kept of the data of a lost session, and of the logs
-	// of all.
+	files  *host.Folder // the folder, held open
+	// mostKept bounds the bytes of the data of a lost session, and of the logs of all
+	// sessions.
 	mostKept int64
 	launch   func(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error)
-	// launchable says why a cluster cannot be started here.
+	// launchable returns why a cluster cannot be started here, or nil.
 	launchable func(of *host.Launch) error
 	launcher   *launcher
 
 	mu      sync.Mutex
 	current *session
-	lost    *lostData      // of the last controller that was lost; nil for nothing
-	last    bool           // no other session begins
-	over    chan struct{}  // closed when the last one is over
+	lost    *lostData      // data of the controller that was lost last; may be nil
+	last    bool           // no further session may begin
+	over    chan struct{}  // closed when the last session is over
 	running sync.WaitGroup // sessions that are not over
 }
 
-// New returns an agent; its folder is made.
+// New returns an agent and makes its folder.
 func New(o Options) (*Server, error) {
 	o.Heartbeat, o.Lease = cmp.Or(o.Heartbeat, DefaultHeartbeat), cmp.Or(o.Lease, DefaultLease)
 	worker := o.Worker
 	if worker == nil {
-		// Its clock is the one that is compared with the controller's, set or not.
+		// The worker uses the clock that is compared with the controller's, even if it is
+		// set.
 		worker = &load.Local{Stores: o.Stores, Access: load.AccessCarried, Attended: true, Now: time.Now}
 	}
 	if o.Clock.Now == nil {
@@ -135,8 +137,8 @@ func New(o Options) (*Server, error) {
 	return s, s.tidy()
 }
 
-// Leave has Serve return when the present session, if there is one, is over, and the
-// lease of a lost controller with it. It can be called again.
+// Leave makes Serve return when the present session, if any, is over, including the lease
+// of a lost controller. It may be called more than once.
 func (s *Server) Leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,15 +148,15 @@ func (s *Server) Leave() {
 	}
 }
 
-// endLast says that the last session is over, if it is. The caller has mu.
+// endLast closes over if the last session is over. The caller holds mu.
 func (s *Server) endLast() {
 	if s.last && s.current == nil {
 		close(s.over)
 	}
 }
 
-// Serve serves until ctx ends, or what Leave says; nothing that was started is left
-// then.
+// Serve serves until ctx ends or Leave takes effect. Everything that sessions started has
+// then ended.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(mostBytes), grpc.MaxSendMsgSize(mostBytes), grpc.MaxConcurrentStreams(1024),
@@ -188,13 +190,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// awaitEnd stops serving when the last session is over, and its controller has heard
-// so.
+// awaitEnd stops serving when the last session is over and its controller has received the
+// end.
 func (s *Server) awaitEnd(g *grpc.Server, ended <-chan struct{}) {
 	if s.o.Once {
 		select {
 		case <-s.o.Clock.After(AwaitController):
-			s.Leave() // which does nothing if one came
+			s.Leave() // does nothing if a controller came
 		case <-s.over:
 		case <-ended:
 			return
@@ -210,7 +212,7 @@ func (s *Server) awaitEnd(g *grpc.Server, ended <-chan struct{}) {
 	g.GracefulStop()
 }
 
-// serveSession is one controller's presence.
+// serveSession serves one controller's session.
 func (s *Server) serveSession(ctx context.Context, st grpc.ServerStream) error {
 	in := &stream{ends: st, close: func() {}}
 	first, err := receiveJSON[hello](in)
@@ -248,7 +250,7 @@ func (s *Server) serveSession(ctx context.Context, st grpc.ServerStream) error {
 	return s.depart(ctx, now, err)
 }
 
-// enter begins a session, if there is none.
+// enter begins a session if there is none.
 func (s *Server) enter(ctx context.Context, controller string) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,8 +271,8 @@ func (s *Server) enter(ctx context.Context, controller string) (*session, error)
 	return s.current, nil
 }
 
-// depart ends a session: at once if its controller said so or the agent ends;
-// else its load at once, and its servers when the lease is over.
+// depart ends a session: at once if its controller asked for that or the agent ends.
+// Otherwise it ends the load at once, and the servers when the lease is over.
 func (s *Server) depart(ctx context.Context, now *session, why error) error {
 	now.leave(fmt.Errorf("the agent ended the session: %w", why))
 	finish := func() {
@@ -304,8 +306,8 @@ func (s *Server) depart(ctx context.Context, now *session, why error) error {
 	return status.Errorf(codes.Aborted, "the agent ended the session: %v", why)
 }
 
-// serveStream serves a stream of the present session until either ends, or close
-// is called.
+// serveStream serves a stream of the present session until the stream or the session ends,
+// or close is called.
 func (s *Server) serveStream(st grpc.ServerStream, serve func(context.Context, *session, *stream) error) error {
 	token := ""
 	if md, ok := metadata.FromIncomingContext(st.Context()); ok {
@@ -337,7 +339,7 @@ func (s *Server) serveStream(st grpc.ServerStream, serve func(context.Context, *
 	case err := <-closed:
 		return err
 	default:
-		return nil // which ends what serve waits for
+		return nil // this ends what serve waits for
 	}
 }
 
@@ -346,7 +348,7 @@ func (s *Server) serveWork(ctx context.Context, _ *session, st *stream) error {
 	return remote.Serve(ctx, st, s.worker)
 }
 
-// Listen listens at HOST:PORT or, with a mode of 0600, at unix:PATH.
+// Listen listens at HOST:PORT or, with mode 0600, at unix:PATH.
 func Listen(address string) (net.Listener, error) {
 	of, at := network(address)
 	if of == "unix" {
@@ -365,5 +367,5 @@ func Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// socketMode is our user's alone: who can open the socket has our rights.
+// socketMode permits only our user: a client of the socket has our rights.
 const socketMode = 0o600

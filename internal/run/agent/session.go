@@ -15,29 +15,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// missed is how many heartbeats in a row make one side lost for the other.
+// missed is how many consecutive missing heartbeats make one side lost to the other.
 const missed = 2
 
-// errBye is the end of a session that its controller asked for.
+// errBye reports that the controller ended the session.
 var errBye = errors.New("the controller ended the session")
 
-// session is the presence of one controller, and what it has on this machine.
+// session is the connection of one controller, and what it started on this machine.
 type session struct {
 	token      string
 	controller string
 	since      time.Time
-	ctx        context.Context // ends when the controller is gone: loads stop
+	ctx        context.Context // ends when the controller is gone; loads then stop
 	cancel     context.CancelCauseFunc
 	loads      sync.WaitGroup
 
 	mu        sync.Mutex
-	over      bool // nothing is started any more
+	over      bool // nothing can be started any more
 	processes []host.Process
 	disks     []*heldDisk
 	files     sessionFolder
-	data      map[string]host.Claim // folders that were not released, by their paths
-	ever      []folder              // all that were claimed, also those that were released
-	until     time.Time             // when what a lost controller left is ended; zero while it is there
+	data      map[string]host.Claim // claimed folders that were not released, by path
+	ever      []folder              // all folders ever claimed
+	until     time.Time             // when the processes of a lost controller are ended; zero while it is connected
 }
 
 func newSession(ctx context.Context, controller string, now time.Time) *session {
@@ -48,8 +48,8 @@ func newSession(ctx context.Context, controller string, now time.Time) *session 
 	return s
 }
 
-// begin counts a stream of the session in, which says loads.Done, if its token is
-// the session's and that is not over.
+// begin counts a stream of the session, for which loads.Done must be called. It returns
+// false if the token is not the session's or the session is over.
 func (s *session) begin(token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *session) leave(why error) {
 	s.cancel(why)
 }
 
-// busy says to another controller why it must wait.
+// busy returns why another controller must wait.
 func (s *session) busy() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,8 +77,8 @@ func (s *session) busy() error {
 	return fmt.Errorf("the agent works for another controller (%s), since %s: it takes one at a time", s.controller, s.since.UTC().Format(time.TimeOnly))
 }
 
-// hold notes a process, which ends with the session. It reports whether that is
-// not over already.
+// hold records a process, which ends with the session. It returns false if the session is
+// over.
 func (s *session) hold(p host.Process) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,8 +88,8 @@ func (s *session) hold(p host.Process) bool {
 	return !s.over
 }
 
-// holdDisk notes a disk, which is closed when the session's processes have ended. It
-// reports whether the session is not over already.
+// holdDisk records a disk, which is closed when the session's processes have ended. It
+// returns false if the session is over.
 func (s *session) holdDisk(d *heldDisk) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *session) released(path string) {
 	delete(s.data, path)
 }
 
-// folders returns the marks of the claimed folders, by their paths.
+// folders returns the environment entries of the claimed folders, by path.
 func (s *session) folders() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,8 +140,8 @@ func (s *session) folders() map[string]string {
 	return marks
 }
 
-// attend answers heartbeats until the controller says that it is done (errBye) or
-// is lost: its connection ended, or it missed two heartbeats while we ran.
+// attend answers heartbeats until the controller ends the session (errBye) or is lost: its
+// connection ended, or it missed two heartbeats while our process was running.
 func (s *session) attend(beats <-chan beat, ended <-chan error, answer func(beat) error, every time.Duration, c Clock) error {
 	quiet := newSilence(c, every)
 	for {
@@ -167,18 +167,18 @@ func (s *session) attend(beats <-chan beat, ended <-chan error, answer func(beat
 	}
 }
 
-// lost says that the controller is gone, and when the rest is ended.
+// lost records that the controller is lost, and when its processes are ended.
 func (s *session) lost(until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.until = until
 }
 
-// endWithin bounds the wait for processes that were killed.
+// endWithin bounds the wait for killed processes.
 const endWithin = 10 * time.Second
 
-// end ends all processes, and then their disks, and returns how many processes ran.
-// Their data and logs stay.
+// end ends all processes and then their disks, and returns how many processes were running.
+// Data and logs remain.
 func (s *session) end() (ran int) {
 	s.mu.Lock()
 	s.over = true
@@ -194,7 +194,7 @@ func (s *session) end() (ran int) {
 		case <-p.Exited():
 		default:
 			ran++
-			_ = p.Signal(context.Background(), host.Kill) // one that is gone has ended
+			_ = p.Signal(context.Background(), host.Kill) // fails only if the process has ended
 		}
 	}
 	limit := time.NewTimer(endWithin)

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// manual is a clock that a test moves on.
+// manual is a clock that a test advances.
 type manual struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -58,19 +58,19 @@ func (m *manual) advance(d time.Duration) {
 	}
 }
 
-// silent is the clock of a controller that stands still: it never shows itself.
+// silent returns the clock of a controller that is stopped: it sends no heartbeats.
 func silent() Clock {
 	return Clock{Now: time.Now, After: func(time.Duration) <-chan time.Time { return nil }}
 }
 
-// present is the session that the agent has; nil without one.
+// present returns the agent's session, or nil.
 func (s *Server) present() *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current
 }
 
-// endless is a worker whose calls end with their contexts.
+// endless is a worker whose calls end when their contexts do.
 type endless struct {
 	load.Worker
 	began, ended chan struct{}
@@ -83,8 +83,8 @@ func (w endless) Clock(ctx context.Context) (time.Time, error) {
 	return time.Time{}, ctx.Err()
 }
 
-// A controller that is gone, or stands still, loses its load at once and its
-// servers when the lease is over; another one has to wait for that. Data stays.
+// A controller that is gone or stopped loses its load at once and its servers when the
+// lease is over; until then another controller is refused. Data remains.
 func TestAControllerThatIsLost(t *testing.T) {
 	for name, lose := range map[string]func(r *Remote, m *manual){
 		"its connection ended": func(r *Remote, _ *manual) { _ = r.conn.Close() },
@@ -177,7 +177,7 @@ func (s *session) leaseEnd() time.Time {
 	return s.until
 }
 
-// A controller that says that it is done finds nothing left when that is answered.
+// When a controller has ended its session, nothing that it started remains.
 func TestAControllerThatEnds(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
@@ -198,8 +198,8 @@ func TestAControllerThatEnds(t *testing.T) {
 	}
 }
 
-// An agent that stands still is lost for the controller after two heartbeats
-// without an answer, and everything that waits for it ends with a sentence.
+// An agent that is stopped is lost to the controller after two heartbeats without a reply,
+// and everything that waits for it ends with an error.
 func TestAnAgentThatStandsStill(t *testing.T) {
 	stuck := make(chan struct{})
 	free := sync.OnceFunc(func() { close(stuck) })
@@ -211,7 +211,7 @@ func TestAnAgentThatStandsStill(t *testing.T) {
 		o.Clock = Clock{Now: func() time.Time {
 			select {
 			case <-still:
-				<-stuck // as a process that was stopped
+				<-stuck // like a stopped process
 			default:
 			}
 			return time.Now()
@@ -246,8 +246,7 @@ func TestAnAgentThatStandsStill(t *testing.T) {
 	free()
 }
 
-// An agent whose clock is set while it is in use: what it says is in our time
-// still.
+// Times from an agent are converted correctly even if its clock is set during the session.
 func TestAnAgentWhoseClockJumps(t *testing.T) {
 	var mu sync.Mutex
 	ahead := time.Hour
@@ -267,7 +266,7 @@ func TestAnAgentWhoseClockJumps(t *testing.T) {
 	m := &manual{now: epoch}
 	to.Clock = Clock{Now: time.Now, After: func(d time.Duration) <-chan time.Time {
 		if d < 10*time.Second {
-			return nil // however late an answer is: time passes here as often as it is asked
+			return nil // even if a reply is late: the clock advances at each reading
 		}
 		return m.after(d)
 	}}
@@ -310,7 +309,7 @@ func TestAnAgentWhoseClockJumps(t *testing.T) {
 	}
 }
 
-// What has no session, or another one's token, is not served.
+// Streams without the session's token are refused.
 func TestStreamsNeedTheSession(t *testing.T) {
 	s, to := served(t, nil)
 	r := dialled(t, to)

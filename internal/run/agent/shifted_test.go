@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// twoClocks are ours and another one, that an exchange takes no time to compare.
+// twoClocks simulates our clock and another one; an exchange takes no time.
 type twoClocks struct {
-	time    time.Time // ours
+	time    time.Time // by our clock
 	ahead   time.Duration
 	offsets Offsets
 }
@@ -32,12 +32,12 @@ func (c *twoClocks) ours(theirs, asked time.Time) time.Time {
 	return c.offsets.Ours(theirs, asked, c.time)
 }
 
-// counting is a worker there whose load counts on from when it was prepared: what
-// its clock is set to later is nothing to it.
+// counting is a worker whose load's clock continues from its preparation, whatever its
+// machine's clock is set to.
 type counting struct {
 	load.Worker
 	*twoClocks
-	prepare func() // happens meanwhile
+	prepare func() // called during Prepare
 	closed  int
 	mark    func(load.Mark)
 }
@@ -45,8 +45,8 @@ type counting struct {
 type countingJob struct {
 	load.Job
 	w      *counting
-	base   time.Time // by the clock there
-	since  time.Time // the same by ours
+	base   time.Time // by the worker's clock
+	since  time.Time // the same time by our clock
 	begins time.Duration
 }
 
@@ -68,11 +68,11 @@ func (j *countingJob) Run(_ context.Context, begin time.Time) (*load.Result, err
 	return &load.Result{Ending: load.Ending{Opened: opened}}, nil
 }
 
-// Whenever another clock is set, a load there begins when it is to, and says when that
-// was in our time; where it is not known which clock it counts by, it is not run.
+// Whenever the other clock is set, a load begins on time and reports its beginning by our
+// clock. If its clock is uncertain, the load is not run.
 func TestALoadWhoseClockIsSet(t *testing.T) {
 	for name, tt := range map[string]struct {
-		prepare, later func(c *twoClocks) // how the clock is set; the second between Prepare and Run
+		prepare, later func(c *twoClocks) // sets the clock during Prepare, and between Prepare and Run
 		fails          bool
 	}{
 		"never":              {},

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// A wait ends after two heartbeats; time in which we could not run is not counted, and
-// that we never run on time does not make it endless.
+// A wait ends after two heartbeats. Time in which our process could not run is not counted,
+// but the wait ends even if it never runs on time.
 func TestASilenceCountsTimeInWhichWeRan(t *testing.T) {
 	const tick = missed * time.Second / ticks
 	for name, c := range map[string]struct {
-		took []time.Duration // of the ticks, in turn; the last one is repeated
+		took []time.Duration // of the ticks, in turn; the last is repeated
 		want time.Duration
 	}{
 		"always on time":       {[]time.Duration{tick}, missed * time.Second},
@@ -40,8 +40,8 @@ func TestASilenceCountsTimeInWhichWeRan(t *testing.T) {
 	}
 }
 
-// An agent that was stopped finds that its wait is over, and the heartbeats that came
-// meanwhile: its controller is not lost, whichever it looks at first.
+// When an agent continues after it was stopped, its timer has expired and heartbeats have
+// arrived. Its controller is not lost, whichever it sees first.
 func TestAnAgentThatWasStoppedHearsItsController(t *testing.T) {
 	m := &manual{now: epoch}
 	beats, answered, ended := make(chan beat, 1), make(chan uint64), make(chan error)

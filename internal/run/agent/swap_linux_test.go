@@ -15,8 +15,8 @@ import (
 
 const secret = "not the agent's"
 
-// victim makes a folder of another owner, which looks as a member's does, and returns a
-// function that checks that it is as it was.
+// victim makes a folder of another owner that looks like a member's, and returns a function
+// that checks that it is unchanged.
 func victim(t *testing.T) (dir string, check func()) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "m1")
@@ -60,8 +60,8 @@ func member(t *testing.T, h host.Host, in string) (c host.Claim, dir string) {
 	return c, dir
 }
 
-// TestASwappedLinkLeadsNowhere checks that an agent reads, writes and removes nothing
-// outside its folder when the folder of a member that runs is replaced by a link.
+// An agent reads, writes and removes nothing outside its folder when the folder of a
+// running member is replaced by a link.
 func TestASwappedLinkLeadsNowhere(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
@@ -92,7 +92,7 @@ func TestASwappedLinkLeadsNowhere(t *testing.T) {
 	}
 	var read bytes.Buffer
 	for name, do := range uses(ctx, h, string(s.folder), log, &read) {
-		if name != "WriteFile" { // below a data folder it is refused for that alone
+		if name != "WriteFile" { // refused because the path is in a data folder, link or not
 			refused(name, do())
 		}
 	}
@@ -128,7 +128,7 @@ func TestASwappedLinkLeadsNowhere(t *testing.T) {
 	}
 }
 
-// TestLinksThatAreSwappedMeanwhile checks the same while requests are under way.
+// The same holds while requests are under way.
 func TestLinksThatAreSwappedMeanwhile(t *testing.T) {
 	s, to := served(t, nil)
 	h := dialled(t, to).Host()
@@ -147,7 +147,7 @@ func TestLinksThatAreSwappedMeanwhile(t *testing.T) {
 	go func() {
 		for {
 			for _, dir := range []string{m1, plain} {
-				for range 2 { // there and back
+				for range 2 { // exchange and exchange back
 					if err := unix.Renameat2(unix.AT_FDCWD, link, unix.AT_FDCWD, dir, unix.RENAME_EXCHANGE); err != nil {
 						swapped <- err
 						return

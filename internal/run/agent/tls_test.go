@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// Who is not of the same authority, or shows what it should not, is refused with a
-// sentence that says why.
+// A controller without a valid certificate of the same authority is refused with an error
+// that says why.
 func TestCertificatesThatAreRefused(t *testing.T) {
 	_, to := served(t, nil)
 	stranger := certificates(t, "127.0.0.1")
@@ -53,7 +53,7 @@ func TestCertificatesThatAreRefused(t *testing.T) {
 	}
 }
 
-// A controller without a certificate of its own gets nothing, whatever it sends.
+// A controller without a certificate gets nothing, whatever it sends.
 func TestNobodyWithoutACertificateIsServed(t *testing.T) {
 	_, to := served(t, nil)
 	pool, err := trusted(to.CACert)
@@ -72,7 +72,7 @@ func TestNobodyWithoutACertificateIsServed(t *testing.T) {
 	}
 }
 
-// refusing is a server that shows a certificate.
+// refusing starts a server that presents a certificate.
 func refusing(t *testing.T, pair string) (address string) {
 	t.Helper()
 	certificate, err := tls.LoadX509KeyPair(pair+".crt", pair+".key")
@@ -97,7 +97,7 @@ func refusing(t *testing.T, pair string) (address string) {
 	return l.Addr().String()
 }
 
-// What does not prove to be the agent gets nothing either.
+// A server that cannot prove that it is the agent gets nothing.
 func TestAgentsThatAreRefused(t *testing.T) {
 	c := certificates(t, "127.0.0.1")
 	dir := t.TempDir()
@@ -141,7 +141,7 @@ func TestAgentsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Only we can read the files, and none is overwritten.
+// Only our user can read the files, and none is overwritten.
 func TestMakeCertificates(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "certs")
 	hosts := []string{"10.0.0.1", "db2.example.org", "::1"}

@@ -18,18 +18,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// What the script says: a word and a value. It goes on when it gets a line.
+// Output of the script: a word and a value. The script waits for a line of input to
+// continue.
 const (
-	saysSystem = "quorumbench-system " // uname -s, uname -m, and the address that we reached
+	saysSystem = "quorumbench-system " // uname -s, uname -m, and the address at which we reached the machine
 	saysFolder = "quorumbench-folder "
 	saysSum    = "quorumbench-sum "
 )
 
-// script is what runs on the other machine: $1 is the Dir, $2 the binary's size. It
-// stands in single quotes of any shell and in one line, so it has neither quotes of
-// that kind nor backslashes. A signal or the connection's end never ends it before
-// the folder is removed: it waits for the agent, which ends itself. A folder of ours
-// for private folders is removed, too, if it was not there.
+// script runs on the other machine: $1 is Dir, $2 the size of the binary. It is in single
+// quotes on one line, so it contains no single quotes and no backslashes. Neither a signal
+// nor the end of the connection ends it before the folder is removed: it waits for the
+// agent, which ends itself. It also removes the folder for private folders if it made that.
 var script = strings.Join([]string{
 	`umask 077`,
 	`set -- "$1" "$2" $SSH_CONNECTION`,
@@ -53,16 +53,16 @@ var script = strings.Join([]string{
 	`"$d/quorumbench" agent --once --listen "unix:$d/agent.sock" --dir "${1:-$d/data}" --address "$5"`,
 }, "; ")
 
-// command runs the script, whatever the user's login shell is.
+// command returns a command that runs the script in any login shell.
 func command(dir string, size int64) string {
 	quoted := "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
 	return "exec sh -c '" + script + "' sh " + quoted + " " + strconv.FormatInt(size, 10)
 }
 
-// longestSocket is what Linux takes as a socket's path, in bytes.
+// longestSocket is the longest path of a Unix socket on Linux, in bytes.
 const longestSocket = 107
 
-// bring does its part of the script.
+// bring performs our side of the script.
 func (m *Machine) bring(ctx context.Context) error {
 	system, err := m.answer(ctx, saysSystem)
 	if err != nil {
@@ -101,7 +101,7 @@ func (m *Machine) bring(ctx context.Context) error {
 	return err
 }
 
-// goOn lets the script go on. A shell that has ended tells why elsewhere.
+// goOn lets the script continue. If its shell has ended, the reason is reported elsewhere.
 func (m *Machine) goOn() error {
 	if _, err := io.WriteString(m.in, "go\n"); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("the connection was lost: %w", err)
@@ -109,12 +109,12 @@ func (m *Machine) goOn() error {
 	return nil
 }
 
-// uname are the names of systems and processors that Go calls otherwise.
+// uname maps names of processors to Go's names.
 var uname = map[string]string{
 	"x86_64": "amd64", "aarch64": "arm64", "i386": "386", "i686": "386", "armv6l": "arm", "armv7l": "arm",
 }
 
-// fits refuses a machine that our binary is not for.
+// fits refuses a machine that cannot run our binary.
 func fits(system string) error {
 	words := strings.Fields(system)
 	if len(words) != 3 || net.ParseIP(words[2]) == nil {
@@ -138,7 +138,7 @@ func sizeOf(binary string) (int64, error) {
 	return info.Size(), nil
 }
 
-// copyBinary sends our binary, and returns the SHA-256 of what was sent.
+// copyBinary sends our binary and returns the SHA-256 of the sent bytes.
 func (m *Machine) copyBinary(ctx context.Context) (string, error) {
 	f, err := os.Open(m.target.Binary)
 	if err != nil {
@@ -173,13 +173,13 @@ func (m *Machine) copyBinary(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("it took nothing more of the copy of quorumbench for %v", m.target.Within)
 	default:
 	}
-	if err != nil && !errors.Is(err, io.EOF) { // a shell that has ended tells why elsewhere
+	if err != nil && !errors.Is(err, io.EOF) { // if the shell has ended, the reason is reported elsewhere
 		return "", fmt.Errorf("our own binary cannot be copied: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// moving says when something is read, and hears whether to go on.
+// moving calls moved before each read and stops at its error.
 type moving struct {
 	io.Reader
 	moved func() error
@@ -193,5 +193,5 @@ func (m *moving) Read(p []byte) (int, error) {
 	return m.Reader.Read(p)
 }
 
-// ours is the system that our binary is for.
+// ours is the system that our binary is built for.
 const ours = runtime.GOOS + "/" + runtime.GOARCH

@@ -17,23 +17,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// sshPort is where ssh servers listen.
+// sshPort is the default port of ssh servers.
 const sshPort = "22"
 
-// identities are the files of the keys that a machine's entry names.
+// identities holds the key files that a machine's entry names.
 type identities struct {
-	files []string // empty: ssh's usual ones
-	only  bool     // no other key of the ssh agent is shown
+	files []string // empty: ssh's default files
+	only  bool     // offer no other key of the ssh agent
 }
 
-// entry is what ssh's configuration says of a machine; the zero value is none.
+// entry is a machine's entry in ssh's configuration; the zero value has none.
 type entry struct {
 	file  string
-	of    string // the machine, as it was written
+	of    string // the machine as the user wrote it
 	parts *ssh_config.Config
 }
 
-// entryOf reads the file, which need not be there unless it was named.
+// entryOf reads the configuration file, which may be missing unless the user named it.
 func (a Access) entryOf(machine string) (e entry, err error) {
 	e = entry{file: a.Config, of: machine}
 	switch a.Config {
@@ -42,7 +42,7 @@ func (a Access) entryOf(machine string) (e entry, err error) {
 	case "":
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return entry{}, nil // and there is none
+			return entry{}, nil // then there is no file
 		}
 		e.file = filepath.Join(home, ".ssh", "config")
 	}
@@ -59,10 +59,10 @@ func (a Access) entryOf(machine string) (e entry, err error) {
 	return e, nil
 }
 
-// decode reads a file and those that it includes.
+// decode parses a configuration file and those that it includes.
 func decode(words []byte) (c *ssh_config.Config, err error) {
 	defer func() {
-		if r := recover(); r != nil { // the library panics on what it did not expect
+		if r := recover(); r != nil { // the library panics on some unexpected input
 			err = errors.New("it is not understood")
 		}
 	}()
@@ -73,12 +73,12 @@ func decode(words []byte) (c *ssh_config.Config, err error) {
 	return c, nil
 }
 
-// get is the first value of a key; empty without one.
+// get returns the first value of a key, or an empty string.
 func (e entry) get(key string) string {
 	if e.parts == nil {
 		return ""
 	}
-	value, _ := e.parts.Get(e.of, key) // of what was decoded there is no error
+	value, _ := e.parts.Get(e.of, key) // decoding has already reported errors
 	return value
 }
 
@@ -103,8 +103,8 @@ func (e entry) whole(key, value string, tokens map[byte]string) (string, error) 
 	return out.String(), nil
 }
 
-// configure has the target be what ssh's configuration says of it, as far as it does
-// not say that itself: an address, a user, a port, files of keys.
+// configure completes the target from ssh's configuration: address, user, port and key
+// files. Values in the target take precedence.
 func (t *Target) configure() (keys identities, err error) {
 	host, port, err := net.SplitHostPort(t.Address)
 	if err != nil {
@@ -133,14 +133,14 @@ func (t *Target) configure() (keys identities, err error) {
 	return e.identities(name, t.User)
 }
 
-// identities are the files of the entry's keys. Those of one that is not there are no
-// error, as for ssh.
+// identities returns the files of the entry's keys. As with ssh, a missing file is no
+// error.
 func (e entry) identities(name, user string) (keys identities, err error) {
 	if e.parts == nil {
 		return keys, nil
 	}
 	keys.only = strings.EqualFold(e.get("IdentitiesOnly"), "yes")
-	home, _ := os.UserHomeDir() // without one there are no files in it
+	home, _ := os.UserHomeDir() // without a home there are no files in it
 	all, _ := e.parts.GetAll(e.of, "IdentityFile")
 	for _, file := range all {
 		if strings.EqualFold(file, "none") {

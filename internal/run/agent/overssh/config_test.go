@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// configured is a target after a configuration file.
+// configured returns a target completed from a configuration file.
 func configured(t *testing.T, to Target, text string) (Target, identities, error) {
 	t.Helper()
 	to.Access.Config = file(t, "config", text)
@@ -19,7 +19,7 @@ func configured(t *testing.T, to Target, text string) (Target, identities, error
 	return to, keys, err
 }
 
-// A machine is what its entry says, but for what was written in the scenario.
+// A machine has the values of its entry, except those in the scenario.
 func TestEntriesOfSSHsConfiguration(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -71,7 +71,7 @@ Host !db1 *
 	}
 }
 
-// What cannot be done of a configuration is one sentence.
+// An unsupported or invalid configuration is refused with one sentence.
 func TestConfigurationsThatAreRefused(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	for text, want := range map[string]string{
@@ -112,7 +112,7 @@ func TestAnEntryReachesAServer(t *testing.T) {
 	refused(t, to, "there is no key to show it")
 }
 
-// No file, whatever is in it, makes more of it than a target and keys, or one sentence.
+// Any configuration file yields a target and keys, or one sentence.
 func FuzzConfiguration(f *testing.F) {
 	for _, text := range []string{"", "Host db1\n  HostName %h\n  Port 22\n", "Match host db1\nUser x\n", "Host \"\n", "Host = \x00\n", "IdentityFile %\n", "Host !\n Port=1"} {
 		f.Add(text)

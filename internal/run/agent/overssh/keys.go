@@ -20,17 +20,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// keys are what we show to a machine, and what it showed.
+// keys holds the keys that we offer to a machine, and the host key that it presented.
 type keys struct {
 	known   *known
-	shown   ssh.PublicKey // the machine's
-	socket  net.Conn      // to the ssh agent; nil for none
+	shown   ssh.PublicKey // the machine's host key
+	socket  net.Conn      // to the ssh agent; may be nil
 	signers []ssh.Signer
-	from    []string // where they are from
-	unused  []string // sentences about keys that are there, and are not shown
+	from    []string // where the signers are from
+	unused  []string // sentences about keys that exist and are not offered
 }
 
-// config is what a connection is made with.
+// config returns the settings of a connection.
 func (a Access) config(t *Target) (*ssh.ClientConfig, *keys, error) {
 	named, err := t.configure()
 	if err != nil {
@@ -67,7 +67,7 @@ func (a Access) config(t *Target) (*ssh.ClientConfig, *keys, error) {
 	}, k, nil
 }
 
-// ofAgent are the keys that the ssh agent holds.
+// ofAgent returns the keys that the ssh agent holds.
 func (k *keys) ofAgent(within time.Duration) []ssh.Signer {
 	at := os.Getenv("SSH_AUTH_SOCK")
 	if at == "" {
@@ -76,7 +76,7 @@ func (k *keys) ofAgent(within time.Duration) []ssh.Signer {
 	socket, err := net.DialTimeout("unix", at, within)
 	if err == nil {
 		k.socket = socket
-		err = socket.SetDeadline(time.Now().Add(2 * within)) // it signs within the handshake
+		err = socket.SetDeadline(time.Now().Add(2 * within)) // it signs during the handshake
 	}
 	var held []ssh.Signer
 	if err == nil {
@@ -88,7 +88,7 @@ func (k *keys) ofAgent(within time.Duration) []ssh.Signer {
 	return held
 }
 
-// only shows the key of a file, which the agent may hold.
+// only offers just the key of a file, which the agent may hold.
 func (k *keys) only(file string, held []ssh.Signer) error {
 	signer, err := signerOf(file, held)
 	switch {
@@ -101,17 +101,17 @@ func (k *keys) only(file string, held []ssh.Signer) error {
 	return nil
 }
 
-// usual are the files of ssh's keys.
+// usual holds the default names of ssh's key files.
 var usual = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
-// all shows those of the agent, and those of files that can be read.
+// all offers the agent's keys and those of readable files.
 func (k *keys) all(held []ssh.Signer, named identities) error {
 	if len(held) > 0 && !named.only {
 		k.signers, k.from = held, []string{"the ssh agent's " + text.Plural(uint64(len(held)), "key")}
 	}
 	files := named.files
 	if len(files) == 0 {
-		home, _ := os.UserHomeDir() // without one there are no files
+		home, _ := os.UserHomeDir() // without a home there are no files
 		for _, name := range usual {
 			files = append(files, filepath.Join(home, ".ssh", name))
 		}
@@ -136,7 +136,7 @@ func (k *keys) all(held []ssh.Signer, named identities) error {
 
 var errEncrypted = errors.New("it is encrypted")
 
-// signerOf is the key of a file, or the same one that the agent holds.
+// signerOf returns the key of a file, or the same key from the agent.
 func signerOf(file string, held []ssh.Signer) (ssh.Signer, error) {
 	text, err := files.Read(file, maxFile)
 	if err != nil {
@@ -152,9 +152,9 @@ func signerOf(file string, held []ssh.Signer) (ssh.Signer, error) {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "ssh: "))
 	case encrypted.PublicKey != nil:
 		public = encrypted.PublicKey
-	default: // older forms have it in a file of its own
+	default: // older formats store it in a separate file
 		if text, err := files.Read(file+".pub", maxFile); err == nil {
-			public, _, _, _, _ = ssh.ParseAuthorizedKey(text) // nil if it is none
+			public, _, _, _, _ = ssh.ParseAuthorizedKey(text) // nil if the file has no key
 		}
 	}
 	if i := slices.IndexFunc(held, func(s ssh.Signer) bool {
@@ -168,7 +168,7 @@ func signerOf(file string, held []ssh.Signer) (ssh.Signer, error) {
 	return signer, nil
 }
 
-// refused says what was wrong with a handshake.
+// refused explains why a handshake failed.
 func (k *keys) refused(t *Target, user string, err error) error {
 	if why := k.known.refused(t.Address, k.shown, err); why != nil {
 		return why
@@ -189,6 +189,6 @@ func (k *keys) notes() string {
 
 func (k *keys) close() {
 	if k.socket != nil {
-		_ = k.socket.Close() // it was asked all
+		_ = k.socket.Close() // it is not needed any more
 	}
 }

@@ -18,18 +18,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// maxFile is far above what a file of keys or known hosts has, in bytes.
+// maxFile is far more than a file of keys or known hosts needs, in bytes.
 const maxFile = 16 << 20
 
-// known are the machines whose keys we know.
+// known holds the known host keys.
 type known struct {
 	check    ssh.HostKeyCallback
-	files    []string // those that there are
-	to       string   // where one is added
-	accepted bool     // the machine showed a key that we know
+	files    []string // those that exist
+	to       string   // the file to which a new key is added
+	accepted bool     // the machine presented a known key
 }
 
-// knownHosts reads the file that was given, or those of ssh.
+// knownHosts reads the given file, or ssh's default files.
 func (a Access) knownHosts() (*known, error) {
 	paths := []string{a.KnownHosts}
 	if a.KnownHosts == "" {
@@ -60,8 +60,8 @@ func (a Access) knownHosts() (*known, error) {
 	return k, nil
 }
 
-// algorithms are those of host keys, the ones that we know the machine by first: a
-// machine has keys of several kinds, and shows the one that is asked for.
+// algorithms returns the host key algorithms, starting with those of the machine's known
+// keys: a machine has keys of several kinds, and presents the one that is requested first.
 func (k *known) algorithms(address string) ([]string, error) {
 	public, _, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -73,7 +73,7 @@ func (k *known) algorithms(address string) ([]string, error) {
 	}
 	var wrong *knownhosts.KeyError
 	if err := k.check(address, &net.TCPAddr{}, none); !errors.As(err, &wrong) {
-		return nil, err // which cannot be: nobody has that key
+		return nil, err // cannot happen: no machine has that key
 	}
 	kinds, authority := map[string]bool{}, false
 	for _, want := range wrong.Want {
@@ -99,18 +99,18 @@ func rank(first bool) int {
 	return 1
 }
 
-// certified reports whether an algorithm is one of certificates.
+// certified reports whether an algorithm uses certificates.
 func certified(algorithm string) bool { return strings.Contains(algorithm, "-cert-") }
 
-// isAuthority reports whether a line of known hosts has the key of who signs the
-// machine's.
+// isAuthority reports whether a line of known hosts contains the key of a certificate
+// authority.
 func isAuthority(k knownhosts.KnownKey) bool {
 	text, err := files.Read(k.Filename, maxFile)
 	lines := bytes.Split(text, []byte("\n"))
 	return err == nil && k.Line >= 1 && k.Line <= len(lines) && bytes.HasPrefix(bytes.TrimSpace(lines[k.Line-1]), []byte("@cert-authority"))
 }
 
-// refused says why a machine's key is not taken; nil if that was not the error.
+// refused explains why a machine's key was refused; nil if err has another cause.
 func (k *known) refused(address string, shown ssh.PublicKey, err error) error {
 	var wrong *knownhosts.KeyError
 	var revoked *knownhosts.RevokedError

@@ -17,27 +17,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Machine is one with an agent that we started. Members' data and logs are in the
-// target's Dir, where they stay; without one in the private folder, which is removed.
-// It is an agent.Way.
+// Machine is a machine on which we started an agent; it implements agent.Way. Members' data
+// and logs remain in the target's Dir. Without one, they are in the private folder, which
+// is removed.
 type Machine struct {
 	target  Target
 	client  *ssh.Client
 	session *ssh.Session
 	in      io.WriteCloser
-	lines   chan string   // of its standard output; closed at its end
-	said    tail          // on standard error
-	ended   chan struct{} // the session's shell has
-	exit    error         // how; written before ended is closed
-	folder  string        // the private one, once it is there
+	lines   chan string   // of its standard output; closed when that ends
+	said    tail          // the end of its standard error
+	ended   chan struct{} // closed when the session's shell has ended
+	exit    error         // the shell's result; written before ended is closed
+	folder  string        // the private folder, after it was made
 	closing sync.Once
 }
 
-// removing is how many times a step's bound the other machine may take to remove what
-// was brought, data too.
+// removing is how many times a step's bound the other machine may take to remove the copied
+// files and data.
 const removing = 3
 
-// listen takes the lines of standard output, until the shell has ended.
+// listen reads the lines of standard output until the shell has ended.
 func (m *Machine) listen(out io.Reader) {
 	defer close(m.lines)
 	in := bufio.NewScanner(out)
@@ -50,8 +50,8 @@ func (m *Machine) listen(out io.Reader) {
 	}
 }
 
-// answer is what follows a word that begins a line. Others, as of a shell's
-// profile, are passed over.
+// answer waits for a line that begins with word and returns its rest. It ignores other
+// lines, such as those of a shell's profile.
 func (m *Machine) answer(ctx context.Context, word string) (string, error) {
 	late := time.NewTimer(m.target.Within)
 	defer late.Stop()
@@ -72,7 +72,7 @@ func (m *Machine) answer(ctx context.Context, word string) (string, error) {
 	}
 }
 
-// early is why the shell ended before it should.
+// early returns why the shell ended too early.
 func (m *Machine) early(late <-chan time.Time) error {
 	select {
 	case <-m.ended:
@@ -100,15 +100,15 @@ func (m *Machine) Dial(ctx context.Context) (net.Conn, error) {
 
 func (m *Machine) socket() string { return m.folder + "/agent.sock" }
 
-// Close implements agent.Way: it waits until the agent has ended and what was
-// brought is removed. It can be called again.
+// Close implements agent.Way: it waits until the agent has ended and the copied files are
+// removed. It may be called more than once.
 func (m *Machine) Close() (err error) {
 	m.closing.Do(func() {
 		if m.in != nil {
-			_ = m.in.Close() // a connection that is lost is so in ended, too
+			_ = m.in.Close() // ended also reports a lost connection
 			err = m.removed()
 		}
-		_ = m.client.Close() // nothing is left to be said
+		_ = m.client.Close() // the session is over
 	})
 	return err
 }
@@ -130,13 +130,13 @@ func (m *Machine) removed() error {
 	}
 }
 
-// tail keeps the end of what is written.
+// tail is a Writer that keeps the end of its output.
 type tail struct {
 	mu  sync.Mutex
 	end []byte
 }
 
-// mostSaid is how much of it is kept, in bytes.
+// mostSaid bounds the kept output, in bytes.
 const mostSaid = 4096
 
 // Write implements io.Writer.
@@ -148,7 +148,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last is the last line.
+// last returns the last line.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,10 +1,10 @@
-// Package overssh starts an agent on another machine over ssh, and leads to it: our
-// own binary is copied there, works in a private folder at a Unix socket, and is
-// removed with all that it brought.
+// Package overssh starts an agent on another machine over ssh and connects to it. It copies
+// our binary to a private folder there, where the agent listens at a Unix socket, and
+// removes the folder with everything in it afterwards.
 //
-// One session carries it all. Its shell makes the folder, takes the binary from
-// standard input, starts the agent, and removes the folder when the agent has ended,
-// so that nothing needs us to be there. The session's standard input is the agent's
+// One ssh session does all of this. Its shell makes the folder, reads the binary from
+// standard input, starts the agent, and removes the folder when the agent has ended, so
+// that cleaning up does not depend on us. The session's standard input is the agent's
 // lifeline.
 package overssh
 
@@ -20,8 +20,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Reach connects to a machine, copies our binary and starts an agent. The error is
-// one sentence. Nothing is left there if it fails, or when ctx ends before.
+// Reach connects to a machine, copies our binary and starts an agent. The error is one
+// sentence. If it fails, or ctx ends first, nothing remains there.
 func Reach(ctx context.Context, t Target) (*Machine, error) {
 	t.Within = cmp.Or(t.Within, 20*time.Second)
 	m := &Machine{target: t, lines: make(chan string, 64), ended: make(chan struct{})}
@@ -35,8 +35,8 @@ func Reach(ctx context.Context, t Target) (*Machine, error) {
 	return m, nil
 }
 
-// connect opens the connection: the machine has shown a key that we know, and taken
-// one of ours.
+// connect opens a connection: the machine has presented a known host key and accepted one
+// of our keys.
 func (m *Machine) connect(ctx context.Context) error {
 	t := &m.target
 	config, keys, err := t.Access.config(t)
@@ -57,7 +57,7 @@ func (m *Machine) connect(ctx context.Context) error {
 		m.client = ssh.NewClient(conn, channels, requests)
 		return nil
 	}
-	_ = socket.Close() // the error that matters is why
+	_ = socket.Close() // err matters more
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -67,11 +67,11 @@ func (m *Machine) connect(ctx context.Context) error {
 	return keys.refused(t, config.User, err)
 }
 
-// begin has the agent started.
+// begin starts the agent.
 func (m *Machine) begin(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
-			_ = m.Close() // the error that matters is the first
+			_ = m.Close() // the first error matters more
 		}
 	}()
 	if err := m.start(); err != nil {
@@ -85,7 +85,7 @@ func (m *Machine) begin(ctx context.Context) (err error) {
 
 // start opens the session and runs the script in it.
 func (m *Machine) start() (err error) {
-	// A machine that stops answering is found by the deadline alone: ssh has none.
+	// Only this deadline detects a machine that stops responding: ssh has none.
 	late := time.AfterFunc(m.target.Within, func() { _ = m.client.Close() })
 	defer late.Stop()
 	size, err := sizeOf(m.target.Binary)
@@ -108,7 +108,7 @@ func (m *Machine) start() (err error) {
 		switch {
 		case !late.Stop():
 			return fmt.Errorf("it starts no shell within %v", m.target.Within)
-		case strings.HasPrefix(err.Error(), "ssh: command "): // and the whole script
+		case strings.HasPrefix(err.Error(), "ssh: command "): // followed by the whole script
 			return errors.New("it starts no shell: its ssh server refuses to run a command")
 		}
 		return fmt.Errorf("it starts no shell: %w", err)

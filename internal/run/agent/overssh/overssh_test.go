@@ -22,11 +22,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// stand is a program that says that it listens and is an agent no further: what an
-// agent does over ssh is tested where there is the whole program, in internal/cli.
+// stand is a program that only prints the agent's address. Complete agents over ssh are
+// tested with the whole program in internal/cli.
 const stand = "#!/bin/sh\necho \"$4\"\ncat >/dev/null\n"
 
-// reachable is how a server is reached, with a home of its own for ssh's files.
+// reachable returns a server's target, with a separate home for ssh's files.
 func reachable(t *testing.T, s *servers.SSHServer) Target {
 	t.Helper()
 	t.Setenv("SSH_AUTH_SOCK", "")
@@ -46,7 +46,7 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// reached reaches a machine and leaves it: nothing is left there.
+// reached reaches a machine and leaves it, and checks that nothing remains there.
 func reached(t *testing.T, s *servers.SSHServer, to Target) {
 	t.Helper()
 	m, err := Reach(t.Context(), to)
@@ -69,7 +69,7 @@ func gone(t *testing.T, s *servers.SSHServer) {
 	}
 }
 
-// refused does not reach a machine, and says so in one sentence.
+// refused checks that a machine cannot be reached and that the error is one sentence.
 func refused(t *testing.T, to Target, want ...string) {
 	t.Helper()
 	m, err := Reach(t.Context(), to)
@@ -87,7 +87,7 @@ func refused(t *testing.T, to Target, want ...string) {
 func TestHostKeys(t *testing.T) {
 	s := servers.StartSSH(t, "127.0.0.71")
 	to := reachable(t, s)
-	// The file has the key of the kind that is not asked for first.
+	// The file has the key of the kind that is not requested first.
 	reached(t, s, to)
 
 	to.Access.KnownHosts = filepath.Join(t.TempDir(), "none")
@@ -113,7 +113,7 @@ func TestHostKeys(t *testing.T) {
 	refused(t, to, "its host key has changed: ", old+" line 1", "ssh-keygen -f "+old+" -R '"+knownhosts.Normalize(s.Address)+"'")
 }
 
-// A machine whose key an authority signed is known by that.
+// A machine is recognized by a host certificate of a known authority.
 func TestAHostKeyThatWasSigned(t *testing.T) {
 	authority, err := ssh.NewSignerFromSigner(servers.NewSSHKey(t))
 	if err != nil {
@@ -146,7 +146,7 @@ func TestAHostKeyThatWasSigned(t *testing.T) {
 	refused(t, to, "127.0.0.72")
 }
 
-// Keys from files and from an ssh agent.
+// Keys come from files and from an ssh agent.
 func TestKeys(t *testing.T) {
 	s := servers.StartSSH(t, "127.0.0.73")
 	to := reachable(t, s)
@@ -175,7 +175,7 @@ func TestKeys(t *testing.T) {
 	to.Access.Identity = filepath.Join(home, "none")
 	refused(t, to, "cannot be used: ", "no such file")
 
-	// An agent has the key that the file holds encrypted, and one more.
+	// The agent has the key that is encrypted in the file, and another one.
 	serveKeys(t, servers.NewSSHKey(t), s.Key)
 	to.Access.Identity = encrypted
 	reached(t, s, to)
@@ -190,7 +190,7 @@ func TestKeys(t *testing.T) {
 	refused(t, to, "there is no key to show it", "does not answer")
 }
 
-// serveKeys is an ssh agent with these keys, at SSH_AUTH_SOCK.
+// serveKeys starts an ssh agent with these keys at SSH_AUTH_SOCK.
 func serveKeys(t *testing.T, keys ...crypto.Signer) {
 	t.Helper()
 	ring := sshagent.NewKeyring()
@@ -212,7 +212,7 @@ func serveKeys(t *testing.T, keys ...crypto.Signer) {
 				return
 			}
 			go func() {
-				_ = sshagent.ServeAgent(ring, c) // until it is closed
+				_ = sshagent.ServeAgent(ring, c) // until the socket is closed
 				_ = c.Close()
 			}()
 		}
@@ -220,7 +220,7 @@ func serveKeys(t *testing.T, keys ...crypto.Signer) {
 	t.Setenv("SSH_AUTH_SOCK", at)
 }
 
-// A copy that is not what was sent is not started.
+// A copy with a wrong checksum is not started.
 func TestACopyThatIsNotWhatWasSent(t *testing.T) {
 	for name, filter := range map[string]string{"changed": "sed -u s/a/b/", "cut": "head -c 30"} {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestACopyThatIsNotWhatWasSent(t *testing.T) {
 	}
 }
 
-// What a machine can do otherwise than one does.
+// Machines that behave unexpectedly are refused.
 func TestMachinesThatCannotBeUsed(t *testing.T) {
 	end := filepath.Join(t.TempDir(), "end")
 	says := func(system string) string { return `echo "quorumbench-system ` + system + `"; read go` }
@@ -261,13 +261,13 @@ func TestMachinesThatCannotBeUsed(t *testing.T) {
 				if err := syscall.Mkfifo(end, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				defer func() { // which the other side then reads
+				defer func() { // the other side reads the end
 					if f, err := os.OpenFile(end, os.O_WRONLY, 0); err == nil {
 						_ = f.Close()
 					}
 				}()
 				to.Binary = file(t, "large", strings.Repeat("x", 16<<20))
-				to.Within = 5 * time.Second // enough for what comes before
+				to.Within = 5 * time.Second // enough for the earlier steps
 			case "silence":
 				to.Within = 5 * time.Second
 			}
@@ -277,7 +277,7 @@ func TestMachinesThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A folder that cannot be made is what the machine says it is.
+// If the folder cannot be made, the machine's error is reported.
 func TestAFolderThatCannotBeMade(t *testing.T) {
 	s := servers.StartSSH(t, "127.0.0.76")
 	to := reachable(t, s)
@@ -310,7 +310,7 @@ func TestAServerThatLeadsNowhere(t *testing.T) {
 	}
 }
 
-// What listens and is no ssh server, and a port at which nothing listens.
+// Reach reports a program that is not an ssh server, and a closed port.
 func TestNoServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -338,7 +338,7 @@ func TestNoServer(t *testing.T) {
 	refused(t, to, "it cannot be reached over ssh: ", "refused")
 }
 
-// A copy that is interrupted is removed before Reach returns.
+// An interrupted copy is removed before Reach returns.
 func TestReachIsInterrupted(t *testing.T) {
 	s := servers.StartSSH(t, "127.0.0.78")
 	to := reachable(t, s)

@@ -6,33 +6,31 @@ import (
 	"time"
 )
 
-// NoConfig is Access.Config for no file, as ssh -F has it.
+// NoConfig as Access.Config means no configuration file, as with ssh -F none.
 const NoConfig = "none"
 
-// Access says by what we know other machines, and they us. The zero value is what
-// ssh has by itself; of its configuration it has what a machine's address, user, port
-// and keys are.
+// Access configures how we recognize other machines and log in to them. The zero value uses
+// ssh's defaults and, from its configuration, a machine's address, user, port and keys.
 type Access struct {
-	KnownHosts string // instead of ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts
-	Identity   string // the file of the only key that is shown; else those of the ssh agent at SSH_AUTH_SOCK, and of ~/.ssh
-	Config     string // instead of ~/.ssh/config; NoConfig for no file
+	KnownHosts string // replaces ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts
+	Identity   string // the file of the only key to offer; empty: those of the ssh agent at SSH_AUTH_SOCK and of ~/.ssh
+	Config     string // replaces ~/.ssh/config; NoConfig for no file
 }
 
-// Target is a machine to be reached.
+// Target is a machine to connect to.
 type Target struct {
-	Name    string // as errors call it
-	User    string // empty: as we are called here
-	Address string // HOST:PORT of its ssh server, or HOST: the port is then ssh's
+	Name    string // used in errors
+	User    string // empty: our user name here
+	Address string // HOST:PORT of its ssh server, or HOST for ssh's port
 	Dir     string // absolute; see Machine
-	Binary  string // the path of our own
+	Binary  string // the path of our binary
 	Access  Access
-	Within  time.Duration // a bound for each step, and for a copy that stands still; zero: 20 s
-	// Copying is called when our binary, of so many bytes, begins to be copied; nil for
-	// nobody.
+	Within  time.Duration // bounds each step, and a copy without progress; zero: 20 s
+	// Copying is called with the size of our binary when the copy begins; may be nil.
 	Copying func(bytes int64)
 }
 
-// login is the user that we are there.
+// login returns the user name on the machine.
 func (t *Target) login() (string, error) {
 	if t.User != "" {
 		return t.User, nil
