@@ -42,7 +42,7 @@ func (e Exchange) Offset() (o host.Clock, ok bool) {
 // kept is the number of exchanges from which an estimate is chosen.
 const kept = 16
 
-// Offsets estimates another clock. Of the last exchanges that agree with each other, it
+// Offsets estimates another clock. From the last exchanges that agree with each other, it
 // chooses the one whose bound, extended by its age, is the smallest. The zero value has no
 // estimate.
 type Offsets struct {

@@ -283,9 +283,9 @@ func (r *Remote) beat(ctx context.Context) {
 // Name returns the target's name.
 func (r *Remote) Name() string { return r.target.Name }
 
-// Offset returns how far the agent's clock is ahead of ours. It was last measured before
-// the session was used, with a heartbeat, or when the session was closed. Times from the
-// agent's host and worker are already converted to our clock.
+// Offset returns how far the agent's clock is ahead of this process's. It was last measured
+// before the session was used, with a heartbeat, or when the session was closed. Times from
+// the agent's host and worker are already converted to our clock.
 func (r *Remote) Offset() host.Clock {
 	r.mu.Lock()
 	defer r.mu.Unlock()

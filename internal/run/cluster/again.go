@@ -25,8 +25,8 @@ func (c *Cluster) AwaitEnd(ctx context.Context, name string) error {
 	return nil
 }
 
-// StartAgain implements Running. A member that was running while its cluster
-// stopped is not started again.
+// StartAgain implements Running. Once its cluster is being stopped, a member is no longer
+// started.
 func (c *Cluster) StartAgain(ctx context.Context, name string) error {
 	return c.startChanged(ctx, name, func(*member, int) error { return nil })
 }
@@ -56,7 +56,7 @@ func (c *Cluster) StartEmpty(ctx context.Context, name string) error {
 	})
 }
 
-// emptied empties a member's folder.
+// emptied empties a member's data folder.
 func (c *Cluster) emptied(ctx context.Context, m *member) error {
 	emptier, ok := m.place.host.(host.Emptier)
 	if !ok {
@@ -65,8 +65,7 @@ func (c *Cluster) emptied(ctx context.Context, m *member) error {
 	return emptier.Empty(ctx, m.launch.DataDir)
 }
 
-// startChanged starts the processes of a member that have ended, with what change
-// makes of its launch.
+// startChanged changes a member's launch and starts those of its processes that have ended.
 func (c *Cluster) startChanged(ctx context.Context, name string, change func(m *member, i int) error) error {
 	m, i, err := c.find(name)
 	if err != nil {
@@ -86,7 +85,7 @@ func (c *Cluster) startChanged(ctx context.Context, name string, change func(m *
 	return nil
 }
 
-// launchAgain asks the store anew what the i-th member's processes are.
+// launchAgain asks the store again for the i-th member's processes.
 func (c *Cluster) launchAgain(m *member, i int) error {
 	l, err := c.store.Launch(m.asked)
 	if err != nil {

@@ -11,59 +11,59 @@ import (
 
 var errNotOurs = errors.New("the cluster was not started here, and its processes are not known")
 
-// Attached is a cluster that ran already.
+// Attached is a cluster that quorumbench did not start.
 type Attached struct{ Via store.Access }
 
 // Access implements Running.
 func (a Attached) Access() store.Access { return a.Via }
 
-// Members implements Running: where they run is not known.
+// Members implements Running. The members' machines are unknown, so it returns none.
 func (Attached) Members() []Member { return nil }
 
 // Notes implements Running.
 func (Attached) Notes() []string { return nil }
 
-// Signal implements Running: it is not ours to signal.
+// Signal implements Running. It returns an error: the processes are unknown.
 func (Attached) Signal(_ context.Context, member string, s host.Signal) error {
 	return fmt.Errorf("member %s cannot be sent %s: %w", member, s, errNotOurs)
 }
 
-// AwaitEnd implements Running: its processes are not known.
+// AwaitEnd implements Running. It returns an error: the processes are unknown.
 func (Attached) AwaitEnd(_ context.Context, member string) error {
 	return fmt.Errorf("the end of member %s cannot be awaited: %w", member, errNotOurs)
 }
 
-// StartAgain implements Running: how it was started is not known.
+// StartAgain implements Running. It returns an error: how a member was started is unknown.
 func (Attached) StartAgain(_ context.Context, member string) error {
 	return fmt.Errorf("member %s cannot be started again: %w", member, errNotOurs)
 }
 
-// StartAs implements Running: how it was started is not known.
+// StartAs implements Running. It returns an error: how a member was started is unknown.
 func (a Attached) StartAs(ctx context.Context, member string, _ Server) error {
 	return a.StartAgain(ctx, member)
 }
 
-// StartEmpty implements Running: its data are not ours.
+// StartEmpty implements Running. It returns an error: the data belongs to the user.
 func (a Attached) StartEmpty(ctx context.Context, member string) error {
 	return a.StartAgain(ctx, member)
 }
 
-// Disk implements Running: what it was started with is not known.
+// Disk implements Running. It returns an error: the member's disk is unknown.
 func (Attached) Disk(member string) (host.Disk, error) {
 	return nil, fmt.Errorf("member %s has no disk that fails on request: %w", member, errNotOurs)
 }
 
-// NewCertificate implements Running: its files are not ours.
+// NewCertificate implements Running. It returns an error: the files belong to the user.
 func (Attached) NewCertificate(_ context.Context, member string) error {
 	return fmt.Errorf("the certificate of member %s cannot be replaced: %w", member, errNotOurs)
 }
 
-// Spare implements Running: nothing is started beside it.
+// Spare implements Running. It returns an error: no member can be added.
 func (Attached) Spare() (Spare, error) {
 	return nil, fmt.Errorf("no further member can join: %w", errNotOurs)
 }
 
-// Network implements Running: it is not ours.
+// Network implements Running. It returns an error: the network is unknown.
 func (Attached) Network() (host.Network, error) {
 	return nil, fmt.Errorf("the members' network does not fail on request: %w", errNotOurs)
 }

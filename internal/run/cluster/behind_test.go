@@ -19,10 +19,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// proxied is etcd behind a process that stands for a proxy and does nothing.
+// proxied is etcd behind an idle process that represents a proxy.
 type proxied struct {
 	*etcd.Store
-	front []string // its command
+	front []string // command of the proxy
 }
 
 func (s proxied) Launch(spec store.LaunchSpec) (store.Launch, error) {
@@ -114,7 +114,7 @@ func TestPlaygroundOfTwoProcesses(t *testing.T) {
 	if _, err := found.Status(t.Context(), st); err != nil {
 		t.Error(err)
 	}
-	if err := syscall.Kill(found.Members[0].Process.PID, syscall.SIGKILL); err != nil { // the proxy alone
+	if err := syscall.Kill(found.Members[0].Process.PID, syscall.SIGKILL); err != nil { // only the proxy
 		t.Fatal(err)
 	}
 	settle.Eventually(t, "the proxy to end", func() bool { return !found.Members[0].Running() })

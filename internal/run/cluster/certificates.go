@@ -16,21 +16,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Certificates are valid from before the run, because clocks differ and jump, until long
-// after it.
+// Certificates are valid from before the run until long after it, because clocks differ and
+// may be set.
 const (
 	validBefore = 24 * time.Hour
 	validAfter  = 365 * 24 * time.Hour
 )
 
-// shownWithin bounds the wait for a member to show a new certificate, and shownEvery is
-// the pause before it is looked at again.
+// shownWithin bounds the wait for a member to present a new certificate, which is checked
+// every shownEvery.
 const (
 	shownWithin = 10 * time.Second
 	shownEvery  = 50 * time.Millisecond
 )
 
-// makeCredentials makes certificates for members that are to speak TLS.
+// makeCredentials makes certificates for the members if they use TLS.
 func (c *Cluster) makeCredentials(places []kv.MemberPlace) (all map[string]kv.Credentials, err error) {
 	s, ok := c.spec.Settings.(store.LaunchSettings)
 	if !ok || !s.Secured() {
@@ -49,7 +49,7 @@ func (c *Cluster) makeCredentials(places []kv.MemberPlace) (all map[string]kv.Cr
 	return all, nil
 }
 
-// securedPeers reports whether members speak TLS with each other.
+// securedPeers reports whether members use TLS between each other.
 func (c *Cluster) securedPeers() bool {
 	s, ok := c.spec.Settings.(store.LaunchSettings)
 	return ok && s.SecuredPeers()
@@ -59,7 +59,7 @@ func (c *Cluster) securedPeers() bool {
 func (c *Cluster) issue(at kv.MemberPlace) (made kv.Credentials, err error) {
 	made.Authority = c.authority.PEM
 	addresses := []net.IP{net.ParseIP(at.Host)}
-	if addresses[0].IsLoopback() { // from which its connections come, and etcd looks at that of a peer
+	if addresses[0].IsLoopback() { // connections come from these addresses, and etcd checks a peer's
 		addresses = append(addresses, net.IPv4(127, 0, 0, 1), net.IPv6loopback)
 	}
 	made.Certificate, made.Key, err = c.authority.Issue(at.Name, &x509.Certificate{
@@ -68,7 +68,7 @@ func (c *Cluster) issue(at kv.MemberPlace) (made kv.Credentials, err error) {
 	return made, err
 }
 
-// trust has an access trust the members' certificates, where they have such.
+// trust makes an access trust the members' certificates, if they have any.
 func (c *Cluster) trust(a *store.Access) {
 	if c.authority == nil {
 		return
@@ -106,12 +106,12 @@ func (c *Cluster) NewCertificate(ctx context.Context, name string) error {
 	return c.shows(ctx, m, at, made)
 }
 
-// keep has the member be started with its new credentials from now on, and returns what
-// it is then started from.
+// keep makes the member start with its new credentials from now, and returns the launch
+// that it then starts from.
 func (c *Cluster) keep(m *member, name, certificate, key string, made kv.Credentials) host.Launch {
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
-	m.asked.Credentials[name] = made // of all members, which share it
+	m.asked.Credentials[name] = made // the map is shared by all members
 	m.launch.Files[certificate], m.launch.Files[key] = made.Certificate, made.Key
 	of := m.of
 	of.Process, of.Credentials = name, map[string]kv.Credentials{}
@@ -119,15 +119,15 @@ func (c *Cluster) keep(m *member, name, certificate, key string, made kv.Credent
 	return of
 }
 
-// replaceFiles replaces a member's credentials. Between the two the member has a
-// certificate that is not its key's, and refuses connections; as it is with any tool
-// that does so.
+// replaceFiles replaces a member's credentials. Between the two writes the key does not
+// match the certificate and the member refuses connections, as with any tool that replaces
+// them.
 func replaceFiles(ctx context.Context, h host.Host, certificate, key string, c kv.Credentials) error {
 	return errors.Join(h.WriteFile(ctx, key, c.Key), h.WriteFile(ctx, certificate, c.Certificate))
 }
 
-// shows waits until a member shows a certificate to who connects, other members among
-// them where they speak TLS with each other.
+// shows waits until a member presents a certificate to clients, and also to other members
+// if they use TLS between each other.
 func (c *Cluster) shows(ctx context.Context, m *member, at kv.MemberPlace, made kv.Credentials) error {
 	pair, err := tls.X509KeyPair(made.Certificate, made.Key)
 	if err != nil {
@@ -154,7 +154,7 @@ func (c *Cluster) shows(ctx context.Context, m *member, at kv.MemberPlace, made 
 	}
 }
 
-// showsAt returns an error unless a certificate is shown at all endpoints.
+// showsAt returns an error unless all endpoints present the certificate.
 func showsAt(ctx context.Context, a *store.Access, endpoints []string, want *x509.Certificate) error {
 	for _, endpoint := range endpoints {
 		shown, err := certificateOf(ctx, a, endpoint)
@@ -168,13 +168,13 @@ func showsAt(ctx context.Context, a *store.Access, endpoints []string, want *x50
 	return nil
 }
 
-// certificateOf is what a member shows.
+// certificateOf returns the certificate that an endpoint presents.
 func certificateOf(ctx context.Context, a *store.Access, endpoint string) (*x509.Certificate, error) {
 	conn, err := a.ConnectSecure(ctx, endpoint)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = conn.Close() }() // it was only looked at
+	defer func() { _ = conn.Close() }() // it was only used for the handshake
 	secure, ok := conn.(*tls.Conn)
 	if !ok || len(secure.ConnectionState().PeerCertificates) == 0 {
 		return nil, errors.New("it shows none")

@@ -1,6 +1,6 @@
-// Package cluster runs a store's members on hosts: it starts them, asks until
-// they are ready, reports who ended, and stops them. What to start is the store's
-// data; nothing here knows one store from another.
+// Package cluster runs a store's members on hosts: it starts them, waits until they are
+// ready, reports the processes that end, and stops them. The store's package provides the
+// commands as data; this package does not distinguish stores.
 package cluster
 
 import (
@@ -22,161 +22,161 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Spec says which cluster is wanted.
+// Spec describes a cluster to start.
 type Spec struct {
 	Name    string // unique to this cluster, such as run-1; empty is "quorumbench"
 	Members int    // at least 1
-	// Hosts are the machines that members are placed on in turn: with as many as
-	// there are members, each has its own.
+	// Hosts are the machines on which members are placed in turn. With as many hosts as
+	// members, each member has its own.
 	Hosts    []host.Host
-	Exec     string   // another server binary; empty for the store's default
-	Version  string   // of the installed server that Exec is; empty if it is none
-	Self     string   // our own binary; empty for the running one
-	Env      []string // KEY=VALUE that every process gets, in addition to its own
-	Settings any      // what the store's DecodeSettings returned; nil for defaults
-	// Disks has each member's data on a disk that fails on request, on hosts that can
-	// have such (host.Disker).
+	Exec     string   // a server binary; empty for the store's default
+	Version  string   // the version of the installed server Exec; empty if it is another binary
+	Self     string   // path of our binary; empty for the running one
+	Env      []string // KEY=VALUE for every process, in addition to its own
+	Settings any      // a result of the store's DecodeSettings; nil for defaults
+	// Disks puts each member's data onto a disk that fails on request, on hosts that support
+	// it (host.Disker).
 	Disks bool
-	// Network has each member in a network of its own, with links that fail on request.
-	// All are on the first of the hosts then, which can have such (host.Networker).
+	// Network gives each member a separate network, with links that fail on request. All
+	// members are then on the first host, which must support it (host.Networker).
 	Network bool
-	// Spare has a place kept for a further member, which joins when it is asked to.
+	// Spare keeps a place for one more member, which joins on request.
 	Spare bool
-	// Dir is the folder in which the cluster makes a data folder of its own, on
-	// each host.
+	// Dir is the folder on each host in which the cluster makes its data folder.
 	Dir string
-	// LogDir is the folder of the members' logs, on each host; empty is "logs"
-	// below Dir. Stop brings those of other machines to the one here.
+	// LogDir is the folder of the members' logs on each host; empty means "logs" below Dir.
+	// Stop copies the logs from other machines to this folder here.
 	LogDir string
-	// StopTimeout bounds how long Stop waits for members that were asked to
-	// end; 0 is 5 s.
+	// StopTimeout bounds how long Stop waits for members to end after it has asked them to;
+	// 0 means 5 s.
 	StopTimeout time.Duration
 }
 
-// Member is one member of a running cluster.
+// Member is a member of a running cluster.
 type Member struct {
-	ID      uint64 // as the store calls it; 0 if it does not say
+	ID      uint64 // the store's ID; 0 if it reports none
 	Host    host.Host
-	DataDir string    // where its files are, and where fdatasync is measured
-	Process           // the one that clients talk to; its name is the member's
-	Behind  []Process // its further processes, such as the server behind a proxy
-	// DiskServer is the process that serves a disk that fails on request; nil for a
-	// member on one of the machine's.
+	DataDir string    // contains its files; fdatasync is measured here
+	Process           // the process that clients connect to; its name is the member's
+	Behind  []Process // its other processes, such as the server behind a proxy
+	// DiskServer is the process that serves a disk that fails on request; nil without such a
+	// disk.
 	DiskServer *Process
-	// NetworkServer is the process that forwards the packets of all members, which the
-	// first has alone; nil where members have no networks of their own.
+	// NetworkServer is the process that forwards the packets of all members. Only the first
+	// member has it; nil without separate networks.
 	NetworkServer *Process
 }
 
-// Processes lists all of the member's processes, the one that clients talk to
-// first.
+// Processes lists all of the member's processes, starting with the one that clients connect
+// to.
 func (m *Member) Processes() []Process { return append([]Process{m.Process}, m.Behind...) }
 
-// Process is one of a member's processes.
+// Process describes a process of a member.
 type Process struct {
 	Name     string // such as m1, or m1-etcd
-	Endpoint string // HOST:PORT at which it serves
+	Endpoint string // HOST:PORT on which it serves
 	PID      int    // on the member's host
-	LogFile  string // there
+	LogFile  string // on the member's host
 }
 
-// Running is a cluster that serves: one that was started here, or one that ran
-// already, of whose machines nothing is known.
+// Running is a cluster that serves: either Start started it, or it ran before and its
+// machines are unknown.
 type Running interface {
-	// Access is how clients reach it.
+	// Access returns how clients connect to the cluster.
 	Access() store.Access
-	// Members lists the members whose hosts are known, those that ended among
-	// them: all of them or none.
+	// Members lists the members, including those that have ended, if their hosts are known.
+	// Otherwise it lists none.
 	Members() []Member
-	// Notes are sentences about how it was started.
+	// Notes returns sentences about how the cluster was started.
 	Notes() []string
-	// Signal sends a signal to all processes of the known member with that name.
+	// Signal sends a signal to all processes of the named member.
 	Signal(ctx context.Context, member string, s host.Signal) error
-	// AwaitEnd waits until all processes of the known member have ended.
+	// AwaitEnd waits until all processes of the member have ended.
 	AwaitEnd(ctx context.Context, member string) error
-	// StartAgain starts those processes of the known member that have ended, with
-	// the member's data, ports and logs. It does not wait until they are ready.
+	// StartAgain starts the member's processes that have ended, with the same data, ports
+	// and logs. It does not wait until they are ready.
 	StartAgain(ctx context.Context, member string) error
-	// StartAs is StartAgain from another server, from now on.
+	// StartAs works as StartAgain, with another server from now.
 	StartAs(ctx context.Context, member string, s Server) error
-	// StartEmpty is StartAgain of a member whose processes have ended without its
-	// data: it joins the others.
+	// StartEmpty removes the data of a member whose processes have all ended, and starts it
+	// as a member that joins the others.
 	StartEmpty(ctx context.Context, member string) error
-	// Disk is the one that the known member's data are on. It is an error for one
-	// whose disk does not fail on request.
+	// Disk returns the disk of the member's data. It returns an error if the disk does not
+	// fail on request.
 	Disk(member string) (host.Disk, error)
-	// NewCertificate has the known member, which speaks TLS, have another certificate, and
-	// returns when it shows that to who connects.
+	// NewCertificate gives a member that uses TLS a new certificate, and returns when the
+	// member presents it.
 	NewCertificate(ctx context.Context, member string) error
-	// Spare is the further member that can join. It is an error for a cluster that has
-	// no place for one.
+	// Spare returns the additional member that can join. It returns an error if the cluster
+	// was started without one.
 	Spare() (Spare, error)
-	// Network is what joins the members. It is an error for a cluster whose network does
+	// Network returns the network that joins the members. It returns an error if that does
 	// not fail on request.
 	Network() (host.Network, error)
 }
 
-// Server is what members are started from: the installed server of a Version, which
-// is Exec on this machine, or the binary Exec; neither for the store's own.
+// Server identifies the server that members are started from: the installed server of a
+// Version, which is Exec on this machine, or the binary Exec. If both are empty, it is the
+// store's default.
 type Server struct{ Version, Exec string }
 
-// Exit says that a member's process ended.
+// Exit reports that a member's process ended.
 type Exit struct {
 	Member  string // its name
-	Process string // the process's: the member's, or that of one behind it
+	Process string // the process's name
 	host.Exit
-	// Asked is true if Stop, or Signal with a signal that ends, was called before.
+	// Asked reports whether Stop, or Signal with a signal that ends the process, was called
+	// before.
 	Asked bool
 }
 
-// Cluster is a cluster that runs. Its methods may be called from several
-// goroutines.
+// Cluster is a running cluster. Its methods are safe for concurrent use.
 type Cluster struct {
 	spec    Spec
 	store   store.Store
 	places  []*place
 	launch  store.Launch
 	admin   store.Admin
-	network host.Network // nil for the machine's
+	network host.Network // nil: the machine's network
 	members []*member
 	spare   *spare // nil without a place for one
-	// authority signed the certificates of members that speak TLS; nil where they do not.
+	// authority signed the certificates of members that use TLS; nil if they do not.
 	authority *host.Authority
 	exits     chan Exit
 
 	stopping sync.Mutex // held by Stop
 	stopped  bool
 	logNotes []string
-	waiters  sync.WaitGroup // for exits
+	waiters  sync.WaitGroup // one for each process, until it has ended
 }
 
 var _ Running = (*Cluster)(nil)
 
-// place is what a cluster has on one of its hosts.
+// place holds what a cluster uses on one of its hosts.
 type place struct {
 	host  host.Host
-	in    host.Host // the same, or as members in a network of their own have it
-	root  string    // below which all paths are there; empty: anywhere
+	in    host.Host // the same host, or as seen from a member's network
+	root  string    // contains all paths there; empty: they may be anywhere
 	data  host.Claim
-	lease *host.Lease // of the ports of all members there
+	lease *host.Lease // of the ports of all members on the host
 }
 
-// member is what is known of one member.
+// member is a member of the cluster with its processes.
 type member struct {
 	place *place
-	disk  host.Disk // nil for one of the machine's
+	disk  host.Disk // nil without a disk that fails on request
 
-	mu        sync.Mutex // for what follows, which changes when it is started again
+	mu        sync.Mutex // guards the fields below, which change when the member is started again
 	about     Member
-	processes []running // the one that clients talk to is the last
+	processes []running // the process that clients connect to is the last
 
-	// What it is started from the next time; the cluster's stopping is held for it.
-	asked  store.LaunchSpec // of the store
+	// The launch for the member's next start; guarded by Cluster.stopping.
+	asked  store.LaunchSpec // the request to the store
 	launch store.Process
-	of     host.Launch // what of it each process is, but for its name
+	of     host.Launch // the launch of each of its processes, except for the process's name
 }
 
-// known is what is known of the member now.
+// known returns the present description of the member.
 func (m *member) known() Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -185,18 +185,18 @@ func (m *member) known() Member {
 	return out
 }
 
-// running lists its processes.
+// running lists the member's started processes.
 func (m *member) running() []running {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.processes)
 }
 
-// running is a process that was started.
+// running is a started process.
 type running struct {
 	name    string
-	logFile string       // empty if it will be removed
-	asked   *atomic.Bool // it was to end
+	logFile string       // empty if the log will be removed
+	asked   *atomic.Bool // its end was requested
 	host.Process
 }
 
@@ -210,7 +210,7 @@ func (p *running) ended() bool {
 	}
 }
 
-// processes lists all members' processes.
+// processes lists all members' started processes.
 func (c *Cluster) processes() []running {
 	var out []running
 	for _, m := range c.members {
@@ -219,7 +219,7 @@ func (c *Cluster) processes() []running {
 	return out
 }
 
-// Members lists the members in their order, those that ended among them.
+// Members lists the members in order, including those that have ended.
 func (c *Cluster) Members() []Member {
 	out := make([]Member, len(c.members))
 	for i, m := range c.members {
@@ -228,10 +228,10 @@ func (c *Cluster) Members() []Member {
 	return out
 }
 
-// Synced says whether the store syncs before it acknowledges.
+// Synced reports whether the store syncs before it acknowledges.
 func (c *Cluster) Synced() bool { return c.launch.Synced }
 
-// Notes are the store's sentences about how it was started.
+// Notes returns sentences about how the cluster was started.
 func (c *Cluster) Notes() []string {
 	notes := slices.Clone(c.launch.Notes)
 	if c.spec.Disks {
@@ -250,7 +250,7 @@ func (c *Cluster) Notes() []string {
 	return notes
 }
 
-// Access is how to reach the cluster.
+// Access returns how clients connect to the cluster.
 func (c *Cluster) Access() store.Access {
 	var a store.Access
 	for _, m := range c.Members() {
@@ -264,8 +264,8 @@ func (c *Cluster) Access() store.Access {
 	return a
 }
 
-// through leads to members from their own hosts, where those do that for us; nil
-// where none does.
+// through returns a dialer that connects to members from their own hosts, if the hosts
+// support that; otherwise nil.
 func (c *Cluster) through() store.Dial {
 	ways := map[string]store.Dial{}
 	for _, p := range c.places {
@@ -283,7 +283,7 @@ func (c *Cluster) through() store.Dial {
 	}
 }
 
-// setBehind notes the server behind a member, such as a proxy's.
+// setBehind records the server behind a member, such as a proxy's.
 func setBehind(a *store.Access, endpoint, behind string) {
 	if a.Behind == nil {
 		a.Behind = map[string]string{}
@@ -291,14 +291,13 @@ func setBehind(a *store.Access, endpoint, behind string) {
 	a.Behind[endpoint] = behind
 }
 
-// Admin is a connection for administration that lives until the cluster stops.
+// Admin returns an administration connection that lives until the cluster stops.
 func (c *Cluster) Admin() store.Admin { return c.admin }
 
-// Status asks every member. An ended one is listed with its error.
+// Status asks every member for its state. A member that has ended is listed with its error.
 func (c *Cluster) Status(ctx context.Context) (store.Status, error) { return c.admin.Status(ctx) }
 
-// Fsync measures fdatasync where the members keep their data: once for each
-// device of each host.
+// Fsync measures fdatasync in the members' data folders, once for each device of each host.
 func (c *Cluster) Fsync(ctx context.Context, writes int) ([]probe.FsyncResult, error) {
 	var all []probe.FsyncResult
 	for _, p := range c.places {
@@ -317,12 +316,12 @@ func (c *Cluster) Fsync(ctx context.Context, writes int) ([]probe.FsyncResult, e
 	return all, nil
 }
 
-// Exits carries one event for each process that ended. It is closed when the
-// cluster has stopped, and need not be read: what is beyond as many as the cluster
-// has processes is dropped.
+// Exits returns a channel with one event for each process that ended. It is closed when the
+// cluster has stopped. It need not be read: events are dropped when its buffer, which has
+// one place per process, is full.
 func (c *Cluster) Exits() <-chan Exit { return c.exits }
 
-// Whole reports whether no process has ended.
+// Whole reports whether all processes run.
 func (c *Cluster) Whole() bool {
 	return !slices.ContainsFunc(c.processes(), func(p running) bool { return p.ended() })
 }
@@ -336,7 +335,7 @@ func (c *Cluster) Signal(ctx context.Context, name string, s host.Signal) error 
 	return m.signal(ctx, s)
 }
 
-// find returns the member with a name, and its place in the launch.
+// find returns the member with a name and its index in the launch.
 func (c *Cluster) find(name string) (*member, int, error) {
 	names := make([]string, len(c.members))
 	for i, m := range c.members {
@@ -358,20 +357,20 @@ func (m *member) signal(ctx context.Context, s host.Signal) error {
 	return errors.Join(errs...)
 }
 
-// reportExit puts a process's exit into exits.
+// reportExit sends an event to exits when a process ends.
 func (c *Cluster) reportExit(m *member, p running) {
 	name := m.known().Name
 	c.waiters.Go(func() {
 		<-p.Exited()
 		select {
 		case c.exits <- Exit{Member: name, Process: p.name, Exit: p.Exit(), Asked: p.asked.Load()}:
-		default: // nobody reads
+		default: // the buffer is full
 		}
 	})
 }
 
-// logFile is where a process's log goes: with the others', because the data
-// folder is removed.
+// logFile returns the path of a process's log. It is not in the data folder, because that
+// is removed.
 func (s *Spec) logFile(p store.Process) string {
 	return filepath.Join(s.logDir(), filepath.Base(p.LogFile))
 }

@@ -25,11 +25,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// ownerEnv makes the test binary start a cluster in the folder it names, tell
-// about it, and wait to be killed.
+// ownerEnv makes the test binary start a cluster in the folder that it names, print a
+// description, and wait to be killed.
 const (
 	ownerEnv      = "QUORUMBENCH_CLUSTER_TEST_OWNER"
-	ownerHostsEnv = "QUORUMBENCH_CLUSTER_TEST_HOSTS" // not empty: on two hosts
+	ownerHostsEnv = "QUORUMBENCH_CLUSTER_TEST_HOSTS" // if not empty, on two hosts
 )
 
 func TestMain(m *testing.M) {
@@ -74,14 +74,14 @@ func own(dir string) {
 	select {}
 }
 
-// owned is what an owner says of its cluster.
+// owned is an owner's description of its cluster.
 type owned struct {
-	Member host.Identity // the last
+	Member host.Identity // the last member
 	Dirs   []string
 }
 
-// killedOwner starts an owner of a cluster whose data is below dir, does what is
-// given while it lives, and kills it. hosts is empty for one host.
+// killedOwner starts an owner of a cluster whose data is below dir, calls meanwhile, and
+// kills the owner. hosts is empty for one host.
 func killedOwner(t *testing.T, dir, hosts string, meanwhile ...func()) (member host.Identity, dirs []string) {
 	t.Helper()
 	owner := exec.Command(os.Args[0])
@@ -129,10 +129,10 @@ func start(t *testing.T, spec Spec) *Cluster {
 	return c
 }
 
-// patience bounds every wait: no test hangs for ever.
+// patience bounds every wait, so that no test hangs.
 const patience = 2 * time.Minute
 
-// exit waits for the next end of one of the cluster's processes.
+// exit waits until the next of the cluster's processes ends.
 func exit(t *testing.T, c *Cluster) Exit {
 	t.Helper()
 	select {
@@ -216,7 +216,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	if err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for e := range c.Exits() { // closed after the last
+	for e := range c.Exits() { // closed after the last event
 		if !e.Asked {
 			t.Errorf("exit %+v", e)
 		}
@@ -238,7 +238,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 
 func TestUnexpectedExitIsNotAsked(t *testing.T) {
 	c := start(t, Spec{Members: 1})
-	if err := syscall.Kill(c.Members()[0].PID, syscall.SIGKILL); err != nil { // behind the cluster's back
+	if err := syscall.Kill(c.Members()[0].PID, syscall.SIGKILL); err != nil { // without the cluster's knowledge
 		t.Fatal(err)
 	}
 	if e := exit(t, c); e.Asked || e.Member != "m1" || len(e.Tail) == 0 {
@@ -316,7 +316,7 @@ func claims(t *testing.T, dir string) []string {
 	return left
 }
 
-// takenPorts is a machine on which another program is faster once.
+// takenPorts is a machine on which another program takes the ports once.
 type takenPorts struct {
 	*host.Local
 	taken net.Listener

@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// onDisks starts a cluster of three on disks that fail on request.
+// onDisks starts a cluster of three members on disks that fail on request.
 func onDisks(t *testing.T, settings any) *Cluster {
 	t.Helper()
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
@@ -27,8 +27,8 @@ func onDisks(t *testing.T, settings any) *Cluster {
 	return start(t, Spec{Members: 3, Disks: true, Settings: settings})
 }
 
-// acknowledge writes keys from a number on until the context ends, and returns how
-// many the store acknowledged.
+// acknowledge writes numbered keys until the context ends, and returns the acknowledged
+// values.
 func acknowledge(ctx context.Context, t *testing.T, c *Cluster, enough chan<- struct{}) map[string]string {
 	t.Helper()
 	client := clientOf(t, c.Access().Endpoints...)
@@ -55,8 +55,8 @@ func clientOf(t *testing.T, endpoints ...string) *clientv3.Client {
 	return client
 }
 
-// powerLoss takes the power of all members in the middle of writing, and starts them
-// again. It returns what was acknowledged before, and how many files lost something.
+// powerLoss simulates a power loss of all members during writes, and starts them again. It
+// returns the values acknowledged before, and the number of files that lost data.
 func powerLoss(t *testing.T, c *Cluster) (acknowledged map[string]string, lost int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -99,7 +99,7 @@ func powerLoss(t *testing.T, c *Cluster) (acknowledged map[string]string, lost i
 	return acknowledged, lost
 }
 
-// A store that syncs before it acknowledges loses nothing of that.
+// A store that syncs before it acknowledges loses no acknowledged write.
 func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
 	c := onDisks(t, nil)
 	acknowledged, lost := powerLoss(t, c)
@@ -114,7 +114,7 @@ func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The write under way when the power went may have been done.
+		// The write in flight at the power loss may have been executed.
 		if len(got.Kvs) != 1 || string(got.Kvs[0].Value) != want && !later(string(got.Kvs[0].Value), want) {
 			t.Errorf("%s was acknowledged as %s, and is %v", key, want, got.Kvs)
 		}
@@ -128,7 +128,7 @@ func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
 // later reports whether a value was written after another one.
 func later(got, than string) bool { return len(got) > len(than) || len(got) == len(than) && got > than }
 
-// One that does not sync loses what it acknowledged, or does not even start.
+// A store that does not sync loses acknowledged writes, or does not even start.
 func TestPowerLossOfAllFindsThatNothingIsSynced(t *testing.T) {
 	c := onDisks(t, &etcd.Settings{UnsafeNoFsync: true})
 	acknowledged, _ := powerLoss(t, c)
@@ -153,7 +153,8 @@ func TestPowerLossOfAllFindsThatNothingIsSynced(t *testing.T) {
 	t.Logf("%d of %d keys lost what was acknowledged", missing, len(acknowledged))
 }
 
-// A disk with a fault is healed with its cluster, and a cluster leaves no mount.
+// A disk's fault does not prevent its cluster from stopping, and a stopped cluster leaves
+// no mount.
 func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
 	c := onDisks(t, nil)
 	status, err := c.Status(t.Context())
@@ -162,7 +163,7 @@ func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
 	}
 	follower := c.Members()[0]
 	if status.Leader().Endpoint == follower.Endpoint {
-		follower = c.Members()[1] // a leader that waits for its disk stays leader, and the cluster waits
+		follower = c.Members()[1] // a leader that waits for its disk remains leader, and the cluster waits
 	}
 	d, err := c.Disk(follower.Name)
 	if err != nil {
@@ -171,7 +172,7 @@ func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
 	if err := d.Set(t.Context(), disk.Faults{SyncDelay: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	client := clientOf(t, status.Leader().Endpoint) // the follower itself could not answer
+	client := clientOf(t, status.Leader().Endpoint) // the follower itself could not respond
 	settle.Eventually(t, "a put is done without the follower", func() bool {
 		_, err := client.Put(t.Context(), "k", "v")
 		return err == nil

@@ -12,21 +12,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// Stopped is what Down did.
+// Stopped reports what Down did.
 type Stopped struct {
-	Found bool     // false: there was no cluster, and nothing to do
+	Found bool     // false: there was no cluster and nothing to do
 	Store string   // its store
-	Ended []string // the members that ran and were stopped
-	Gone  []string // the members that did not run any more
+	Ended []string // the members that were running and have been stopped
+	Gone  []string // the members that were not running
 }
 
-// Down stops the playground of a folder and removes its data. Where there is
-// none, it does nothing and says so with Found. Members that do not end in 5 s,
-// or when ctx ends, are killed.
+// Down stops the playground in a folder and removes its data. If there is none, it does
+// nothing and Found is false. Members that do not end within 5 s, or before ctx ends, are
+// killed.
 //
-// A process is signalled if it proves to be a member's, and a folder removed if
-// it is the one that Up made. Where that cannot be said of all that the state
-// names, nothing is signalled and nothing removed.
+// Down signals a process only if it proves to be a member's, and removes a folder only if
+// Up made it. If it cannot prove that for everything the state names, it signals and
+// removes nothing.
 func Down(ctx context.Context, dir string) (Stopped, error) {
 	p, folder, err := load(dir)
 	if errors.Is(err, ErrNoPlayground) {
@@ -51,7 +51,7 @@ func Down(ctx context.Context, dir string) (Stopped, error) {
 	return s, p.remove(folder)
 }
 
-// stoppable says why nothing may be done about the cluster from here.
+// stoppable returns why the cluster must not be stopped from here, or nil.
 func (p *Playground) stoppable(folder *host.Folder) error {
 	if err := p.Elsewhere(); err != nil {
 		return fmt.Errorf("%w; nothing was stopped or removed: run `cluster down` there, or remove the folder yourself if that is no more", err)
@@ -62,9 +62,8 @@ func (p *Playground) stoppable(folder *host.Folder) error {
 	return p.removable(folder)
 }
 
-// removable says what is in the place of a member's folder if it is not the one
-// that was made. One that was not noted when up was killed was not used yet, and
-// is empty.
+// removable returns an error if an entry in a member's place is not the folder that Up
+// made. A folder whose ID was not yet recorded when Up was killed must be empty.
 func (p *Playground) removable(folder *host.Folder) error {
 	for i := range p.Members {
 		m := &p.Members[i]
@@ -80,11 +79,11 @@ func (p *Playground) removable(folder *host.Folder) error {
 	return nil
 }
 
-// seen is which of a cluster's processes run.
+// seen holds which of a cluster's processes are running.
 type seen struct {
 	processes []*host.Held
-	ended     []string // the members with one of them
-	gone      []string // the others
+	ended     []string // the members with a running process
+	gone      []string // the other members
 }
 
 func (s *seen) release() {
@@ -93,8 +92,8 @@ func (s *seen) release() {
 	}
 }
 
-// look finds the processes that prove to be the cluster's, and whose they are:
-// those that were noted, and those that were started when up was killed.
+// look finds the running processes that prove to be the cluster's, recorded or not, and
+// their members.
 func (p *Playground) look() *seen {
 	s := &seen{}
 	if p.Place.Reach() == host.SamePlace {
@@ -111,7 +110,7 @@ func (p *Playground) look() *seen {
 	return s
 }
 
-// member is the name of the member that a process belongs to.
+// member returns the name of the member that a process belongs to.
 func (p *Playground) member(h *host.Held) string {
 	for i := range p.Members {
 		if slices.Contains(p.Members[i].processes(), h.Identity) {
@@ -122,8 +121,8 @@ func (p *Playground) member(h *host.Held) string {
 	return name
 }
 
-// proven says which process that the state names runs and shows nothing of the
-// cluster.
+// proven returns an error if the state names a running process that does not prove to be
+// the cluster's.
 func (p *Playground) proven(found *seen) error {
 	for i := range p.Members {
 		m := &p.Members[i]
@@ -135,8 +134,8 @@ func (p *Playground) proven(found *seen) error {
 	return nil
 }
 
-// stop ends the members: first asked, then killed. What they started meanwhile
-// is ended with them.
+// stop asks the members to end and then kills them, together with the processes that they
+// start meanwhile.
 func (p *Playground) stop(ctx context.Context, found *seen) error {
 	if err := found.signal(host.Terminate, host.Resume); err != nil {
 		return err
@@ -159,8 +158,8 @@ func (p *Playground) stop(ctx context.Context, found *seen) error {
 	return fmt.Errorf("the cluster in %s starts processes faster than they are killed", p.Dir)
 }
 
-// killRounds bounds how often processes are looked for that others started
-// before they were killed.
+// killRounds bounds how often it looks for processes that others started before they were
+// killed.
 const killRounds = 5
 
 func (s *seen) signal(signals ...host.Signal) error {
@@ -174,9 +173,9 @@ func (s *seen) signal(signals ...host.Signal) error {
 	return nil
 }
 
-// awaitGone asks until none of the processes runs, and reports whether that is
-// so; they are nobody's children here, so there is nothing to wait for. What is
-// left without a quorum gets no longer than grace.
+// awaitGone polls until none of the processes runs, and reports whether they all ended. It
+// cannot wait for them, because they are not our children. Members left without a quorum
+// get no longer than grace.
 func (p *Playground) awaitGone(ctx context.Context, found *seen, limit, grace time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -208,8 +207,8 @@ func (p *Playground) awaitGone(ctx context.Context, found *seen, limit, grace ti
 	}
 }
 
-// remove removes what up made, the state last, and the folder itself if up made
-// it and nothing else is in it.
+// remove removes what Up made, the state last, and then the folder if Up made it and it is
+// empty.
 func (p *Playground) remove(folder *host.Folder) error {
 	if err := p.removable(folder); err != nil {
 		return err
@@ -217,20 +216,20 @@ func (p *Playground) remove(folder *host.Folder) error {
 	for i := range p.Members {
 		m := &p.Members[i]
 		remove := folder.RemoveAll
-		if m.Folder == (host.FileID{}) { // up was killed before it was used
+		if m.Folder == (host.FileID{}) { // Up was killed before it used the folder
 			remove = folder.Remove
 		}
 		if err := remove(m.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("the folder of member %s in %s cannot be removed: %w", m.Name, p.Dir, host.Cause(err))
 		}
 	}
-	_ = folder.Remove(stateFile + host.Unfinished) // of an up that was killed
+	_ = folder.Remove(stateFile + host.Unfinished) // left by an Up that was killed
 	if err := folder.Remove(stateFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the state of the cluster in %s cannot be removed: %w", p.Dir, host.Cause(err))
 	}
 	for i := range p.Made {
 		if p.Made[i].ID == p.Folder {
-			p.Made[i].Path = p.Dir // it may have been moved
+			p.Made[i].Path = p.Dir // the folder may have been moved
 		}
 	}
 	host.RemoveMade(p.Made)

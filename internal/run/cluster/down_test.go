@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// bystander is a process of ours that is no member; mark may be empty.
+// bystander starts a process of this user that is not a member; mark may be empty.
 func bystander(t *testing.T, dir, mark string) host.Process {
 	t.Helper()
 	c := host.Command{Path: "/bin/sleep", Args: []string{"1000"}, Dir: dir}
@@ -27,7 +27,7 @@ func bystander(t *testing.T, dir, mark string) host.Process {
 	return p
 }
 
-// refused holds Down to doing nothing but saying why, in one line.
+// refused checks that Down does nothing and returns a one-line reason.
 func refused(t *testing.T, dir string, says string) {
 	t.Helper()
 	s, err := Down(t.Context(), dir)
@@ -39,8 +39,8 @@ func refused(t *testing.T, dir string, says string) {
 	}
 }
 
-// A state file that was edited names folders that up does not make, and things
-// were put in the place of those that it made: nothing is removed.
+// If a state file was edited to name folders that Up does not make, or if the folders that
+// it made were replaced, Down removes nothing.
 func TestDownRemovesOnlyWhatUpMade(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, p *Playground) error{
 		"the folder itself": func(_ *testing.T, p *Playground) error { p.Members[0].Name = "./"; return nil },
@@ -97,7 +97,7 @@ func TestDownRemovesOnlyWhatUpMade(t *testing.T) {
 	}
 }
 
-// A state file names a process that runs, and that has nothing to do with it.
+// The state file names a running process that does not belong to the cluster.
 func TestDownEndsOnlyWhatProvesToBeAMember(t *testing.T) {
 	dir := t.TempDir()
 	p := asLeft(t, dir, 1)
@@ -113,8 +113,7 @@ func TestDownEndsOnlyWhatProvesToBeAMember(t *testing.T) {
 	}
 }
 
-// Up was killed after it had started a member and before it could write down its
-// number.
+// Up was killed after it had started a member and before it recorded the member's process.
 func TestDownEndsAMemberThatWasNotYetNoted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "play")
 	p := asLeft(t, dir, 3)
@@ -156,14 +155,14 @@ func TestDownWhereMembersCannotBeSeen(t *testing.T) {
 	refused(t, dir, "just being started")
 
 	p.Starter = nil
-	p.Place.Boot, p.Folder.Device, p.Members[0].Folder.Device = "before", 0, 0 // a boot numbers the devices anew
+	p.Place.Boot, p.Folder.Device, p.Members[0].Folder.Device = "before", 0, 0 // device numbers may change at a boot
 	rewrite(t, p)
 	if s, err := Down(t.Context(), dir); err != nil || strings.Join(s.Gone, ",") != "m1" {
 		t.Errorf("down after a boot: %+v, %v", s, err)
 	}
 }
 
-// The folder that the user had made stays; what up made goes.
+// A folder that existed before Up remains; everything that Up made is removed.
 func TestDownLeavesTheUsersFolder(t *testing.T) {
 	for name, made := range map[string]bool{"the user's": false, "ours": true} {
 		dir := filepath.Join(t.TempDir(), "play")
@@ -209,8 +208,8 @@ func TestFolderThatOthersCanWriteIsNotUsed(t *testing.T) {
 	}
 }
 
-// Whatever a state file says, nothing beside what up makes is removed, and
-// nobody is killed.
+// Whatever a state file contains, Down removes only what Up makes, and kills no other
+// process.
 func FuzzStateFile(f *testing.F) {
 	const mark = `"mark":"0123456789abcdef0123456789abcdef"`
 	for _, state := range []string{
@@ -230,7 +229,7 @@ func FuzzStateFile(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if known { // with what a fuzzer does not guess, so that it comes further
+		if known { // parts that a fuzzer cannot guess, so that it gets further
 			if edited, err := parse(state, dir); err == nil && edited.Mark != "" {
 				edited.Place, edited.Folder = p.Place, p.Folder
 				for i := range min(len(p.Members), len(edited.Members)) {

@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// How often members are asked. The short pause is for a load whose target is a
-// role, and for a while after an event such as a lost connection: an election that the load
-// feels is followed within it.
+// How often members are asked. The short pause is used for a load whose target is a role,
+// and for a while after an event such as a lost connection, so that the load follows an
+// election within that pause.
 const (
 	Often  = 100 * time.Millisecond
 	Seldom = time.Second
@@ -19,43 +19,43 @@ const (
 	alert = 15 * time.Second
 )
 
-// within bounds one question to one member. A mute member is asked once in this
-// time, and a healthy one that has much to do can answer in it.
+// within bounds one request to one member. It is long enough for a healthy member that is
+// busy.
 const within = time.Second
 
-// Config is what a Follower needs.
+// Config configures a Follower.
 type Config struct {
-	// Admin asks each member by itself.
+	// Admin asks each member separately.
 	Admin store.Admin
-	// Members is how many endpoints the Admin has.
+	// Members is the number of the Admin's endpoints.
 	Members int
 	// Every is Often or Seldom.
 	Every time.Duration
-	// Done counts what the load has completed; nil if nobody counts. While it
-	// rises, who leads serves, and members are asked Seldom: ten questions a
-	// second to each would be a part of the load's cost.
+	// Done returns the number of operations that the load has completed; it may be nil.
+	// While it rises, the leader serves, and members are asked only Seldom: ten requests
+	// per second to each of them would add to the load.
 	Done func() uint64
-	// Take takes each answer, in one goroutine at a time: member i's, to a
-	// question that was asked at one time and ended at another.
+	// Take receives each answer: that of member i to a request that was sent and answered at
+	// the given times. It is called from one goroutine at a time.
 	Take func(i int, asked, ended time.Time, m store.Member)
 }
 
-// Follower asks on a clock of its own.
+// Follower asks the members for their roles at intervals.
 type Follower struct {
 	cfg   Config
 	lines []*line
-	mu    sync.Mutex // held while Take runs
+	mu    sync.Mutex // held during Take
 }
 
-// line is what one goroutine asks.
+// line holds the requests of one goroutine.
 type line struct {
-	ask   func(ctx context.Context) []store.Member // from the first-th member on
+	ask   func(ctx context.Context) []store.Member // returns the state of the members with index first and higher
 	first int
 	poked chan struct{}
-	done  uint64 // of Config.Done when it was looked at last
+	done  uint64 // Config.Done at its last look
 }
 
-// needless reports whether a question that is due need not be asked.
+// needless reports whether a due request can be skipped.
 func (f *Follower) needless(l *line, asked, often time.Time) bool {
 	if f.cfg.Done == nil {
 		return false
@@ -66,7 +66,7 @@ func (f *Follower) needless(l *line, asked, often time.Time) bool {
 	return l.done > before && now.After(often) && now.Sub(asked) < Seldom
 }
 
-// NewFollower returns a Follower that Run starts.
+// NewFollower returns a Follower; Run starts it.
 func NewFollower(cfg Config) *Follower {
 	f := &Follower{cfg: cfg}
 	add := func(first int, ask func(context.Context) []store.Member) {
@@ -78,19 +78,19 @@ func NewFollower(cfg Config) *Follower {
 	return f
 }
 
-// Poke has the members asked now, and often for a while, after an event such as
-// the loss of a connection. It does not block.
+// Poke makes the Follower ask the members now, and often for a while. It is called after an
+// event such as a lost connection, and does not block.
 func (f *Follower) Poke() {
 	for _, l := range f.lines {
 		select {
 		case l.poked <- struct{}{}:
-		default: // it is known already
+		default: // already poked
 		}
 	}
 }
 
-// Run asks until ctx ends, and returns when every question has ended. Each of
-// its goroutines calls begin first, if that is not nil.
+// Run asks until ctx ends, and returns when every request has ended. Each of its goroutines
+// first calls begin, which may be nil.
 func (f *Follower) Run(ctx context.Context, begin func()) {
 	var running sync.WaitGroup
 	for _, l := range f.lines {
@@ -107,7 +107,7 @@ func (f *Follower) Run(ctx context.Context, begin func()) {
 func (f *Follower) follow(ctx context.Context, l *line) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var asked, often time.Time // when it was asked last; till when it is asked often
+	var asked, often time.Time // time of the last request; end of asking often
 	for {
 		select {
 		case <-ctx.Done():
@@ -115,7 +115,7 @@ func (f *Follower) follow(ctx context.Context, l *line) {
 		case <-l.poked:
 			now := measure.Now()
 			often = now.Add(alert)
-			timer.Reset(max(0, Often-now.Sub(asked))) // one question for a burst of pokes
+			timer.Reset(max(0, Often-now.Sub(asked))) // one request for a burst of pokes
 			continue
 		case <-timer.C:
 		}
@@ -133,14 +133,14 @@ func (f *Follower) follow(ctx context.Context, l *line) {
 	}
 }
 
-// round asks once.
+// round sends one request.
 func (f *Follower) round(ctx context.Context, l *line, asked time.Time) {
 	limited, cancel := context.WithTimeout(ctx, within)
 	members := l.ask(limited)
 	cancel()
 	ended := measure.Now()
 	if ctx.Err() != nil {
-		return // who has not answered was not given the time
+		return // the members were not given the full time
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

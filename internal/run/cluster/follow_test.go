@@ -1,5 +1,5 @@
-// The followers' tests run in the simulated time of testing/synctest: time.Sleep advances
-// that time, and waits for nothing.
+// The Follower's tests run in the simulated time of testing/synctest: time.Sleep advances
+// that time without waiting.
 
 package cluster
 
@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// world is a cluster whose first member can be mute.
+// world is a cluster whose first member can stop answering.
 type world struct {
 	leader atomic.Int64
 	mute   atomic.Bool
@@ -65,9 +65,8 @@ func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Foll
 	})
 }
 
-// A leader that is mute delays no other member's answer: the next leader is
-// known within the pause between two questions, and the mute one is lost after
-// its time.
+// A leader that does not answer delays no other member's answer: the next leader is known
+// within the pause between two requests, and the silent one is lost after LostAfter.
 func TestAMuteMemberDelaysNobody(t *testing.T) {
 	w := &world{}
 	run(t, w, Often, func(_ *Follower, led <-chan Change) {
@@ -111,8 +110,8 @@ func TestHowOftenMembersAreAsked(t *testing.T) {
 	})
 }
 
-// While the load gets its answers, members are asked seldom; when it gets none,
-// they are asked often at once.
+// While the load's operations complete, members are asked seldom; when none completes, they
+// are asked often at once.
 func TestMembersAreAskedSeldomWhileTheLoadIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
@@ -128,7 +127,7 @@ func TestMembersAreAskedSeldomWhileTheLoadIsServed(t *testing.T) {
 		if n := w.asked[1].Load(); n < 5 || n > 7 {
 			t.Errorf("asked %d times in 5 s in which the load was served", n)
 		}
-		time.Sleep(Often / 2) // so that no question is at the second's ends
+		time.Sleep(Often / 2) // so that no request is at the second's edges
 		before := w.asked[1].Load()
 		time.Sleep(time.Second)
 		if n := w.asked[1].Load() - before; n < 8 || n > 10 {

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// recorder is a machine that remembers what it was asked to do.
+// recorder is a machine that records the calls to it.
 type recorder struct {
 	*host.Local
 	started []host.Command
@@ -57,7 +57,7 @@ func twoMachines(t *testing.T) (a, b *recorder) {
 	return of("127.0.0.21"), of("127.0.0.22")
 }
 
-// onMachines starts three members on two machines, of which the second has one.
+// onMachines starts three members on two machines, with one member on the second.
 func onMachines(t *testing.T, a, b *recorder, spec Spec) *Cluster {
 	t.Helper()
 	spec.Members, spec.Hosts = 3, []host.Host{a, b}
@@ -73,7 +73,7 @@ func addressOf(t *testing.T, endpoint string) string {
 	return address
 }
 
-// Each member's address, ports, folder, processes and log are its host's.
+// Each member's address, ports, folder, processes and log are on its host.
 func TestMembersArePlacedOnHostsInTurn(t *testing.T) {
 	a, b := twoMachines(t)
 	c := onMachines(t, a, b, Spec{})
@@ -111,7 +111,7 @@ func TestMembersArePlacedOnHostsInTurn(t *testing.T) {
 	}
 }
 
-// A member is paused, killed and stopped on its own host and nobody else is.
+// A member is paused, killed and stopped on its own host, and no other process is.
 func TestMembersAreSignalledOnTheirHosts(t *testing.T) {
 	a, b := twoMachines(t)
 	c := onMachines(t, a, b, Spec{})
@@ -176,7 +176,7 @@ func TestKilledClusterLeavesNoDataOnAnyHost(t *testing.T) {
 	}
 }
 
-// What cannot be started on one host leaves nothing on the other.
+// If a start fails on one host, nothing remains on the other.
 func TestStartThatFailsOnOneHost(t *testing.T) {
 	a, _ := twoMachines(t)
 	dir := t.TempDir()
@@ -192,7 +192,7 @@ func TestStartThatFailsOnOneHost(t *testing.T) {
 	}
 }
 
-// noStore is not asked for anything.
+// noStore is a store that must not be called.
 type noStore struct{ store.Store }
 
 // A cluster on two hosts whose owner was killed leaves an orphan on each.
@@ -210,7 +210,7 @@ func TestOrphansOfAClusterOnTwoHosts(t *testing.T) {
 	}
 }
 
-// What ran already can be used and not acted on.
+// A cluster that ran before can be used but not controlled.
 func TestAttachedIsTakenAsItIs(t *testing.T) {
 	var c Running = Attached{Via: store.Access{Endpoints: []string{"a:1"}}}
 	if c.Access().Endpoints[0] != "a:1" || len(c.Members()) != 0 {

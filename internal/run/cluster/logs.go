@@ -12,19 +12,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// copyTimeout bounds the wait for a log of another machine.
+// copyTimeout bounds the copying of one log from another machine.
 const copyTimeout = time.Minute
 
-// LogNotes are sentences about logs of members on other machines of which something
-// is not in LogDir: known when the cluster has stopped.
+// LogNotes returns sentences about logs of members on other machines that are missing in
+// LogDir, or are incomplete. They are known when the cluster has stopped.
 func (c *Cluster) LogNotes() []string {
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
 	return c.logNotes
 }
 
-// collectLogs copies the logs of members on other machines to where those of
-// members here are.
+// collectLogs copies the logs of members on other machines to the logs of members on this
+// one.
 func (c *Cluster) collectLogs(ctx context.Context) {
 	for _, m := range c.everybody() {
 		if m.place.root == "" {
@@ -38,7 +38,7 @@ func (c *Cluster) collectLogs(ctx context.Context) {
 	}
 }
 
-// collectLog copies one of them, and returns a sentence about what is missing.
+// collectLog copies one log, and returns a sentence if something is missing.
 func (c *Cluster) collectLog(ctx context.Context, m *member, p running) string {
 	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout, fmt.Errorf("it took longer than %v", copyTimeout))
 	defer cancel()
@@ -52,7 +52,7 @@ func (c *Cluster) collectLog(ctx context.Context, m *member, p running) string {
 	return ""
 }
 
-// copyLog copies a log, or as much as can be had of it.
+// copyLog copies a log, or as much of it as is available.
 func copyLog(ctx context.Context, from host.Host, path, to string) (left int64, err error) {
 	if _, err := host.MakeFolders(filepath.Dir(to)); err != nil {
 		return 0, err
@@ -64,7 +64,7 @@ func copyLog(ctx context.Context, from host.Host, path, to string) (left int64, 
 	left, err = from.CopyLog(ctx, path, f)
 	if err = errors.Join(err, f.Close()); err != nil {
 		if info, looking := os.Stat(to); looking == nil && info.Size() == 0 {
-			_ = os.Remove(to) // nothing came, and nothing looks like a server without a word
+			_ = os.Remove(to) // an empty file would look like the log of a silent server
 		}
 	}
 	return left, err

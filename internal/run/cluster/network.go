@@ -7,8 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// giveNetwork makes a network of its own for each member, where the cluster is to have
-// such.
+// giveNetwork makes a separate network for each member, if the spec asks for it.
 func (c *Cluster) giveNetwork(ctx context.Context) (err error) {
 	if !c.spec.Network {
 		return nil

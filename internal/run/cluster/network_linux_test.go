@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// inNetworks starts a cluster of three, each member in a network of its own.
+// inNetworks starts a cluster of three members, each in a separate network.
 func inNetworks(t *testing.T) (*Cluster, host.Network) {
 	t.Helper()
 	if err := network.Possible(); err != nil {
@@ -27,12 +27,12 @@ func inNetworks(t *testing.T) (*Cluster, host.Network) {
 	return c, n
 }
 
-// leads is the name of the member that leads in a term after one, as those that answer
-// say; empty for none.
+// leads returns the member that leads in a later term than after, as reported by those that
+// respond; empty for none.
 func leads(ctx context.Context, c *Cluster, after uint64) (name string, term uint64) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	status, _ := c.Status(ctx) // of a member that does not answer it tells
+	status, _ := c.Status(ctx) // it lists the members that do not respond
 	for i, m := range status.Members {
 		if m.Err == nil && m.Role == kv.Leader && m.Term > after {
 			return c.Members()[i].Name, m.Term
@@ -41,8 +41,8 @@ func leads(ctx context.Context, c *Cluster, after uint64) (name string, term uin
 	return "", 0
 }
 
-// A leader that no other member reaches is replaced by one of them, and follows that one
-// when it is reached again.
+// An isolated leader is replaced by another member, and follows it when it is reachable
+// again.
 func TestIsolatedLeaderIsReplaced(t *testing.T) {
 	c, n := inNetworks(t)
 	var old string
@@ -107,14 +107,14 @@ func TestMemberStartsAgainInItsNetwork(t *testing.T) {
 	if err := c.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	for address := range addresses { // there is no way there any more
+	for address := range addresses { // there is no route there any more
 		if inside(t, address) {
 			t.Errorf("this machine still has a device for %s", address)
 		}
 	}
 }
 
-// inside reports whether a device of this machine is in a subnet with an address.
+// inside reports whether this machine has a device in the subnet of an address.
 func inside(t *testing.T, address string) bool {
 	t.Helper()
 	all, err := net.InterfaceAddrs()
@@ -129,9 +129,9 @@ func inside(t *testing.T, address string) bool {
 	return false
 }
 
-// A host that is reached otherwise has no such networks.
+// A host that is reached through an agent cannot have such networks.
 func TestNetworksElsewhereAreRefused(t *testing.T) {
-	type elsewhere struct{ host.Host } // and nothing else
+	type elsewhere struct{ host.Host } // and no optional interfaces
 	_, err := Start(t.Context(), nil, Spec{Members: 3, Network: true, Dir: t.TempDir(), Self: "self", Hosts: []host.Host{elsewhere{}}})
 	if err == nil || !strings.Contains(err.Error(), "networks of their own") {
 		t.Errorf("%v", err)

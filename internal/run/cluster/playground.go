@@ -12,50 +12,50 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Errors that a caller may want to distinguish.
+// Errors that callers distinguish.
 var (
 	ErrNoPlayground = errors.New("there is no cluster")
 	ErrNotOurs      = errors.New("the folder is not ours")
 	ErrAlreadyUp    = errors.New("the cluster is already there")
 )
 
-// Playground is a local cluster that lives on after the command that started
-// it, until Down.
+// Playground is a local cluster that outlives the command that started it, until Down.
 type Playground struct {
 	Schema  int       `json:"schema"`
-	Store   string    `json:"store"` // its name, for the registry
+	Store   string    `json:"store"` // its name in the registry
 	Dir     string    `json:"dir"`
 	Started time.Time `json:"started"`
-	// Place is where the members were started, and their numbers mean something.
+	// Place is where the members were started and their process numbers are valid.
 	Place host.Place `json:"place"`
-	// Folder is Dir itself: a copy of it is another, and its state is not its own.
+	// Folder identifies Dir. A copy of the folder has another ID, and its state is not
+	// valid.
 	Folder host.FileID `json:"folder"`
-	// Made are the folders that up made, Dir among them unless it was there.
+	// Made are the folders that Up made, including Dir unless it existed.
 	Made []host.Made `json:"made,omitempty"`
 	// Mark is in the environment of every process of the cluster.
 	Mark host.Mark `json:"mark"`
-	// Starter is the command that starts the cluster, until it is ready.
+	// Starter is the process that is starting the cluster; nil when the cluster is ready.
 	Starter *host.Identity     `json:"starter,omitempty"`
 	Members []PlaygroundMember `json:"members"`
 }
 
-// PlaygroundMember is one of its members. It is written down before it is
-// started, and its folder and processes as soon as they are there.
+// PlaygroundMember is a member of a playground. It is recorded before it is started; its
+// folder and processes are recorded as soon as they exist.
 type PlaygroundMember struct {
 	Name     string        `json:"name"`
 	Endpoint string        `json:"endpoint"` // HOST:PORT for clients
 	DataDir  string        `json:"data_dir"`
 	LogFile  string        `json:"log_file"`
-	Folder   host.FileID   `json:"folder"` // with its name in Dir; zero: not made yet
+	Folder   host.FileID   `json:"folder"` // named after the member in Dir; zero: not made yet
 	Process  host.Identity `json:"process"`
-	// Behind are its further processes, such as the server behind a proxy.
+	// Behind are its other processes, such as the server behind a proxy.
 	Behind []PlaygroundBacking `json:"behind,omitempty"`
 }
 
-// PlaygroundBacking is a further process of a member.
+// PlaygroundBacking is another process of a member.
 type PlaygroundBacking struct {
 	Name     string        `json:"name"`
-	Endpoint string        `json:"endpoint"` // HOST:PORT at which it serves
+	Endpoint string        `json:"endpoint"` // HOST:PORT on which it serves
 	Process  host.Identity `json:"process"`
 }
 
@@ -75,7 +75,7 @@ func (m *PlaygroundMember) processes() []host.Identity {
 	for _, b := range m.Behind {
 		out = append(out, b.Process)
 	}
-	if m.Process.PID != 0 { // 0: only what is behind was started before we were killed
+	if m.Process.PID != 0 { // 0: Up was killed after it had started only the member's other processes
 		out = append(out, m.Process)
 	}
 	return out
@@ -90,7 +90,7 @@ func (p *Playground) Endpoints() []string {
 	return out
 }
 
-// access is how to reach the cluster.
+// access returns how to connect to the cluster.
 func (p *Playground) access() store.Access {
 	a := store.Access{Endpoints: p.Endpoints()}
 	for _, m := range p.Members {
@@ -101,8 +101,7 @@ func (p *Playground) access() store.Access {
 	return a
 }
 
-// Elsewhere says why the members' processes cannot be seen from here; nil if
-// they can.
+// Elsewhere returns why the members' processes cannot be seen from here, or nil.
 func (p *Playground) Elsewhere() error {
 	switch p.Place.Reach() {
 	case host.OtherSpace:
@@ -115,8 +114,8 @@ func (p *Playground) Elsewhere() error {
 	return nil
 }
 
-// Status asks every member through the store's client. One that does not
-// answer is listed with its error; the error is for when none answers.
+// Status asks every member for its state with the store's client. A member that does not
+// respond is listed with its error. Status returns an error if none responds.
 func (p *Playground) Status(ctx context.Context, st store.Store) (store.Status, error) {
 	access := p.access()
 	access.DialTimeout = 2 * time.Second
@@ -131,8 +130,8 @@ func (p *Playground) Status(ctx context.Context, st store.Store) (store.Status, 
 	return status, err
 }
 
-// DefaultDir is where a store's playground lives unless a folder is named:
-// in the user's cache folder.
+// DefaultDir returns the default folder of a store's playground, in the user's cache
+// folder.
 func DefaultDir(storeName string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 func TestPlaygroundUpStatusDown(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "play")
 	local := host.NewLocal(nil, nil)
-	// Whatever an outer member process was told must not reach the members.
+	// The environment of an outer member process must not reach the members.
 	t.Setenv("QUORUMBENCH_PARENT", "stdin")
 	p, status, err := Up(t.Context(), local, etcd.New(), Spec{Members: 3, Dir: dir}, time.Unix(1, 0))
 	t.Cleanup(func() { _, _ = Down(t.Context(), dir) })
@@ -80,8 +80,8 @@ func runningOf(p *Playground) int {
 	return len(s.ended)
 }
 
-// asLeft writes the state of a playground as an up that was killed would leave
-// it: with folders for so many members, and no process noted.
+// asLeft writes the state that a killed Up would leave: folders for the given number of
+// members, and no recorded process.
 func asLeft(t *testing.T, dir string, members int) *Playground {
 	t.Helper()
 	p := &Playground{Schema: stateSchema, Store: etcd.Name, Dir: dir}
@@ -101,7 +101,7 @@ func asLeft(t *testing.T, dir string, members int) *Playground {
 	return p
 }
 
-// rewrite saves a state that was changed.
+// rewrite saves a changed state.
 func rewrite(t *testing.T, p *Playground) {
 	t.Helper()
 	b, err := p.encode()
@@ -119,7 +119,7 @@ func TestPlaygroundNeverKillsAReusedNumber(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	self.Start = "1" // another process had our number
+	self.Start = "1" // another process had our number before
 	p := asLeft(t, dir, 1)
 	p.Members[0].Process = self
 	rewrite(t, p)
@@ -173,7 +173,7 @@ func TestPlaygroundThatDoesNotStartLeavesNothing(t *testing.T) {
 }
 
 func TestPlaygroundWithoutStateIsCleared(t *testing.T) {
-	dir := t.TempDir() // up was killed after it made the file
+	dir := t.TempDir() // Up was killed after it had made the file
 	if err := os.WriteFile(filepath.Join(dir, stateFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -10,32 +10,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The pause between two questions grows from the first to the last.
+// The pause between two requests grows from the first to the last.
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 250 * time.Millisecond
 )
 
-// defaultStartTimeout is for a store that gives none.
+// defaultStartTimeout is used for a store that specifies none.
 const defaultStartTimeout = time.Minute
 
-// errSlow is the cause of a context that ended with the start's time.
+// errSlow is the cause of a context whose start timeout has expired.
 var errSlow = errors.New("the time to start is over")
 
-// awaitReady asks the members until all answer and agree on a leader.
+// awaitReady asks the members until all respond and agree on a leader.
 func (c *Cluster) awaitReady(ctx context.Context, name string) error {
 	status, err := poll(ctx, c.admin, c.launch.StartTimeout, c.processes())
 	if err != nil {
 		return fmt.Errorf("the %s cluster did not start: %w", name, err)
 	}
 	for i := range status.Members {
-		c.members[i].about.ID = status.Members[i].ID // nobody else has the cluster yet
+		c.members[i].about.ID = status.Members[i].ID // the cluster is not shared yet
 	}
 	return nil
 }
 
-// poll asks until the cluster is ready, one of its processes ends, which makes
-// the waiting vain, the time is over, or ctx ends.
+// poll asks for the status until the cluster is ready, one of its processes ends, the
+// timeout expires, or ctx ends.
 func poll(ctx context.Context, admin store.Admin, timeout time.Duration, processes []running) (store.Status, error) {
 	if timeout <= 0 {
 		timeout = defaultStartTimeout
@@ -79,8 +79,8 @@ func poll(ctx context.Context, admin store.Admin, timeout time.Duration, process
 	}
 }
 
-// Unready says what a status lacks of a cluster that can serve: every member
-// answers, and exactly one leads, at a term that all have seen.
+// Unready returns what a cluster with this status lacks to serve: every member must
+// respond, and exactly one must lead, in a term that all have seen.
 func Unready(s *store.Status) error {
 	leaders := 0
 	for i := range s.Members {

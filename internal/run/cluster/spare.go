@@ -12,19 +12,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Spare is a member beyond those that a cluster begins with. It is none of the
-// cluster's Members.
+// Spare is a member in addition to those that a cluster starts with. Members does not list
+// it.
 type Spare interface {
-	// Place is where it is.
+	// Place returns its addresses and folder.
 	Place() kv.MemberPlace
-	// Start starts it, empty, as one that joins the others, which must expect it. It
-	// does not wait until it is ready.
+	// Start starts the member without data, as one that joins the others, which must expect
+	// it. It does not wait until the member is ready.
 	Start(ctx context.Context) error
-	// End kills it, also one that does not run, and removes its data.
+	// End kills the member, if it runs, and removes its data.
 	End(ctx context.Context) error
 }
 
-// places is how many members there is a place for.
+// places returns the number of members including the spare one.
 func (s *Spec) places() int {
 	if s.Spare {
 		return s.Members + 1
@@ -32,7 +32,7 @@ func (s *Spec) places() int {
 	return s.Members
 }
 
-// keepPlace keeps the last of the places for the spare member, where there is to be one.
+// keepPlace keeps the last place for the spare member, if the spec asks for it.
 func (c *Cluster) keepPlace(asked store.LaunchSpec, of host.Launch, places []kv.MemberPlace) error {
 	if !c.spec.Spare {
 		return nil
@@ -50,7 +50,7 @@ func (c *Cluster) keepPlace(asked store.LaunchSpec, of host.Launch, places []kv.
 	return nil
 }
 
-// everybody are the members, and the spare one.
+// everybody returns the members and the spare member.
 func (c *Cluster) everybody() []*member {
 	if c.spare == nil {
 		return c.members
@@ -66,7 +66,7 @@ func (c *Cluster) Spare() (Spare, error) {
 	return c.spare, nil
 }
 
-// spare is the member for which a place is kept.
+// spare implements Spare.
 type spare struct {
 	c  *Cluster
 	m  *member
@@ -113,7 +113,7 @@ func (s *spare) End(ctx context.Context) error {
 			return fmt.Errorf("member %s does not end though it was killed", s.at.Name)
 		}
 	}
-	if err := s.m.place.host.MakeDir(ctx, s.m.launch.DataDir); err != nil { // it may have been killed before it did
+	if err := s.m.place.host.MakeDir(ctx, s.m.launch.DataDir); err != nil { // it may have been killed before it made the folder
 		return err
 	}
 	return s.c.emptied(ctx, s.m)

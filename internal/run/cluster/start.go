@@ -17,16 +17,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// portAttempts is how often a start is tried when another program took a port
-// between our look at it and the member's.
+// portAttempts bounds how often a start is tried if another program takes a port after it
+// was found free and before the member listens on it.
 const portAttempts = 4
 
-// defaultStopTimeout is that of Spec.
+// defaultStopTimeout is the default of Spec.StopTimeout.
 const defaultStopTimeout = 5 * time.Second
 
-// Start starts a cluster and returns when all members answer and agree on a
-// leader. When it fails, or ctx ends, nothing of the cluster is left but its
-// logs. Its members never outlive this process.
+// Start starts a cluster and returns when all members respond and agree on a leader. If it
+// fails, or ctx ends, only the logs remain. The members never outlive this process.
 func Start(ctx context.Context, st store.Store, spec Spec) (*Cluster, error) {
 	if err := spec.complete(); err != nil {
 		return nil, err
@@ -82,12 +81,12 @@ func (s *Spec) complete() error {
 	return nil
 }
 
-// startOnce is one attempt, on ports of its own.
+// startOnce makes one attempt, on new ports.
 func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err error) {
 	c := &Cluster{spec: spec, store: st, exits: make(chan Exit)}
 	defer func() {
 		if err != nil {
-			// The attempt's own error is the one to return.
+			// err matters more.
 			_ = c.stop(context.Background(), 0)
 		}
 	}()
@@ -113,7 +112,7 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 	if err := c.keepPlace(asked, of, places); err != nil {
 		return nil, err
 	}
-	c.exits = make(chan Exit, processes(&c.launch)) // room for all
+	c.exits = make(chan Exit, processes(&c.launch)) // room for all processes
 	for i, p := range c.launch.Processes {
 		if err := c.startMember(ctx, &member{place: c.placeOf(i), asked: asked, launch: p, of: of}); err != nil {
 			return nil, err
@@ -128,7 +127,7 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 	return c, nil
 }
 
-// processes is how many there are.
+// processes returns the number of a launch's processes.
 func processes(l *store.Launch) int {
 	n := 0
 	for _, p := range l.Processes {
@@ -137,8 +136,8 @@ func processes(l *store.Launch) int {
 	return n
 }
 
-// takePlaces takes a folder and ports on each host, and returns the members'
-// parts of them.
+// takePlaces takes a folder and ports on each host, and returns the members' shares of
+// them.
 func (c *Cluster) takePlaces(ctx context.Context) ([]kv.MemberPlace, error) {
 	if c.network != nil {
 		for i := range c.spec.places() {
@@ -159,7 +158,7 @@ func (c *Cluster) takePlaces(ctx context.Context) ([]kv.MemberPlace, error) {
 		if p.data, err = p.host.Claim(ctx, p.path(c.spec.Dir)); err != nil {
 			return nil, err
 		}
-		n := (c.spec.places() - k + len(c.places) - 1) / len(c.places) // members here
+		n := (c.spec.places() - k + len(c.places) - 1) / len(c.places) // members on this host
 		if p.lease, err = p.in.Ports(ctx, n*store.PortsPerMember); err != nil {
 			return nil, err
 		}
@@ -172,28 +171,27 @@ func (c *Cluster) takePlaces(ctx context.Context) ([]kv.MemberPlace, error) {
 	return members, nil
 }
 
-// placeOf is where the i-th member is.
+// placeOf returns the place of the i-th member.
 func (c *Cluster) placeOf(i int) *place { return c.places[i%len(c.places)] }
 
-// path is where on the host a path is that the spec gives for all hosts.
+// path returns the path on the host for a path in the spec.
 func (p *place) path(of string) string { return filepath.Join(p.root, of) }
 
-// memberPlace gives the i-th member a folder below dir and the first of the ports.
+// memberPlace gives the i-th member a folder below dir and the first ports.
 func memberPlace(i int, dir, address string, ports []int) kv.MemberPlace {
 	return kv.MemberPlace{
 		Name: memberName(i), Host: address, Ports: ports[:store.PortsPerMember:store.PortsPerMember], Dir: filepath.Join(dir, memberName(i)),
 	}
 }
 
-// launchSpec is what the store is asked to launch; unique is a word that no other
-// cluster has.
+// launchSpec returns the request to the store. unique makes the cluster's name unique.
 func launchSpec(spec Spec, unique string, members []kv.MemberPlace) store.LaunchSpec {
 	return store.LaunchSpec{
 		Cluster: spec.Name + "-" + unique, Members: members, Exec: spec.Exec, Self: spec.Self, Settings: spec.Settings,
 	}
 }
 
-// launchOf is what was asked of the store, for hosts that ask it themselves.
+// launchOf describes the request for hosts that build the commands themselves.
 func launchOf(st store.Store, spec Spec, asked store.LaunchSpec) (host.Launch, error) {
 	l := host.Launch{Store: st.Name(), Version: spec.Version, Cluster: asked.Cluster, Members: asked.Members, Credentials: asked.Credentials}
 	if l.Version == "" {
@@ -218,7 +216,7 @@ func (c *Cluster) startMember(ctx context.Context, m *member) error {
 	return c.startProcesses(ctx, m)
 }
 
-// about is what is known of a member before it is started.
+// about returns the description of a member before it is started.
 func (c *Cluster) about(m *member) Member {
 	at, p := m.place, m.launch
 	known := Member{Host: at.host, DataDir: p.DataDir, Process: c.process(at, p)}
@@ -228,13 +226,13 @@ func (c *Cluster) about(m *member) Member {
 	return known
 }
 
-// process is what is known of a process before it is started.
+// process returns the description of a process before it is started.
 func (c *Cluster) process(at *place, p store.Process) Process {
 	return Process{Name: p.Name, Endpoint: p.Endpoint, LogFile: at.path(c.spec.logFile(p))}
 }
 
-// startProcesses starts those of a member's processes that do not run, the one
-// that clients talk to last.
+// startProcesses starts those of a member's processes that do not run; the one that clients
+// connect to comes last.
 func (c *Cluster) startProcesses(ctx context.Context, m *member) error {
 	for i, b := range append(slices.Clone(m.launch.Behind), m.launch) {
 		now := m.running()
@@ -253,7 +251,7 @@ func (c *Cluster) startOne(ctx context.Context, m *member, i int, p store.Proces
 	p.LogFile = m.place.path(c.spec.logFile(p))
 	p.Env = append(p.Env[:len(p.Env):len(p.Env)], c.spec.Env...)
 	if m.place.root != "" {
-		p.Files = nil // such a host makes what it starts, with its files
+		p.Files = nil // such a host makes the files itself
 	}
 	of := m.of
 	of.Process = p.Name
@@ -267,7 +265,7 @@ func (c *Cluster) startOne(ctx context.Context, m *member, i int, p store.Proces
 	return m.place.data.Note(ctx, process.Identity())
 }
 
-// took keeps the i-th of the member's processes, the first time or again.
+// took records the i-th of the member's processes after a first or later start.
 func (m *member) took(i int, p running) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -283,9 +281,9 @@ func (m *member) took(i int, p running) {
 	}
 }
 
-// startProcess prepares a process's files and starts it. mark is a KEY=VALUE of
-// its environment by which it is recognized as working in its folder. One that is
-// no launch of a cluster's lives on after us.
+// startProcess writes a process's files and starts it. mark is a KEY=VALUE for its
+// environment that identifies it as working in its folder. Without a launch, the process
+// outlives ours.
 func startProcess(ctx context.Context, h host.Host, p store.Process, mark string, of *host.Launch) (host.Process, error) {
 	for _, dir := range []string{p.Dir, filepath.Dir(p.LogFile)} {
 		if err := h.MakeDir(ctx, dir); err != nil {
@@ -310,16 +308,16 @@ func startProcess(ctx context.Context, h host.Host, p store.Process, mark string
 		Detach:   of == nil,
 		Launch:   of,
 	}
-	if of == nil { // we may be somebody's child, and it must not think that it is ours
+	if of == nil { // our own parent's lifeline must not reach it
 		command.Env = append(command.Env, store.ParentEnv+"=")
 	}
 	return h.Start(ctx, command)
 }
 
-// startError says which member ended before the cluster was ready.
+// startError reports a member that ended before the cluster was ready.
 type startError struct {
 	member  string
-	logFile string // empty if it was removed
+	logFile string // empty if the log was removed
 	exit    host.Exit
 }
 
@@ -332,13 +330,13 @@ func (e *startError) Error() string {
 		e.member, e.exit, log, lastLines(e.exit.Tail))
 }
 
-// portInUse recognizes the system's words for EADDRINUSE, as every runtime
-// repeats them.
+// portInUse reports whether the log contains the system's text for EADDRINUSE, which every
+// runtime repeats.
 func (e *startError) portInUse() bool {
 	return strings.Contains(strings.ToLower(strings.Join(e.exit.Tail, "\n")), "address already in use")
 }
 
-// How much of the end of a log fits into a sentence.
+// Bounds of the end of a log in an error.
 const (
 	wordLines = 3
 	wordBytes = 400 // of a line
@@ -350,7 +348,7 @@ func lastLines(tail []string) string {
 	}
 	var out []string
 	for _, line := range tail[max(0, len(tail)-wordLines):] {
-		// Where in its code a server gave up is for its developers, in its log.
+		// The stack trace is only useful to the server's developers, and is in its log.
 		line, _, _ = strings.Cut(line, `,"stacktrace":`)
 		if len(line) > wordBytes {
 			line = strings.ToValidUTF8(line[:wordBytes], "") + "..."

@@ -13,15 +13,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// stateFile marks a folder as a playground's and holds its Playground.
+// stateFile is the name of the file that marks a folder as a playground's and holds its
+// Playground.
 const stateFile = "quorumbench-cluster.json"
 
 // stateSchema is the version of the state file.
 const stateSchema = 2
 
-// Load reads the playground of a folder. The error is ErrNoPlayground if the
-// folder is missing or empty, and ErrNotOurs if it holds something else, or what
-// it holds may have been written by another user.
+// Load reads the playground of a folder. It returns ErrNoPlayground if the folder is
+// missing or empty, and ErrNotOurs if it contains something else, or if another user may
+// have written the state.
 func Load(dir string) (*Playground, error) {
 	p, folder, err := load(dir)
 	if err == nil {
@@ -30,7 +31,7 @@ func Load(dir string) (*Playground, error) {
 	return p, err
 }
 
-// load also returns the folder, held open.
+// load also returns the open folder.
 func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
@@ -65,10 +66,9 @@ func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 	return p, folder, err
 }
 
-// parse reads a state file and refuses one that names anything that up does not
-// make.
+// parse decodes a state file, and refuses one that names anything that Up does not make.
 func parse(b []byte, dir string) (*Playground, error) {
-	if len(b) == 0 { // the process that made it was killed in that moment
+	if len(b) == 0 { // the process that made the file was killed before it wrote it
 		return &Playground{Dir: dir, Schema: stateSchema, Place: host.Here()}, nil
 	}
 	p := &Playground{}
@@ -89,14 +89,14 @@ func parse(b []byte, dir string) (*Playground, error) {
 			return nil, fmt.Errorf("%w: the state of the cluster in %s names the member %q where up makes %s", ErrNotOurs, dir, name, memberName(i))
 		}
 	}
-	p.Dir = dir // it may have been moved
+	p.Dir = dir // the folder may have been moved
 	return p, nil
 }
 
-// memberName is the name of the i-th member and of its folder.
+// memberName returns the name of the i-th member and of its folder.
 func memberName(i int) string { return "m" + strconv.Itoa(i+1) }
 
-// own says what is wrong if the state is not that of the folder that it is in.
+// own returns an error if the state belongs to another folder.
 func (p *Playground) own(folder *host.Folder) error {
 	if p.Mark == "" || p.same(p.Folder, folder.ID()) {
 		return nil
@@ -104,13 +104,13 @@ func (p *Playground) own(folder *host.Folder) error {
 	return fmt.Errorf("%w: %s is a copy of a cluster's folder, or was restored; the cluster's own is stopped with `cluster down` where it is, and the copy is yours to remove", ErrNotOurs, p.Dir)
 }
 
-// same compares what was noted of a file with what is there. A boot may number
-// the devices again.
+// same reports whether a recorded file is the present one. Device numbers may change at a
+// boot.
 func (p *Playground) same(noted, now host.FileID) bool {
 	return noted.Inode == now.Inode && (noted.Device == now.Device || p.Place.Reach() == host.Rebooted)
 }
 
-// absent says what a folder without a state file is.
+// absent returns the error for a folder without a state file.
 func absent(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -122,8 +122,8 @@ func absent(dir string) error {
 	return fmt.Errorf("%w: %s holds other files and no cluster of quorumbench; name an empty or a new folder", ErrNotOurs, dir)
 }
 
-// create makes the folder, if it is not there, and writes the first state, which
-// only one can: the file's existence is the lock of the folder.
+// create makes the folder, if it is missing, and writes the first state. Only one process
+// can create the file, so its existence locks the folder.
 func (p *Playground) create() (_ *host.Folder, err error) {
 	self, err := host.Identify(os.Getpid())
 	if err != nil {
@@ -171,7 +171,7 @@ func (p *Playground) encode() ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// save writes the state as it is now.
+// save writes the present state.
 func (p *Playground) save(folder *host.Folder) error {
 	b, err := p.encode()
 	if err == nil {

@@ -9,23 +9,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// killTimeout bounds the wait for a killed process: the system ends it at once
-// unless it hangs in a system call.
+// killTimeout bounds the wait for a killed process. The kernel ends it at once unless it
+// hangs in a system call.
 const killTimeout = 10 * time.Second
 
-// lonelyGrace is how long members that are left without a quorum may still
-// take: they have nobody to hand anything over to, and some wait for that.
+// lonelyGrace is how long members without a quorum may take to end: some wait for another
+// member to hand over to, and there is none.
 const lonelyGrace = 300 * time.Millisecond
 
-// quorum is the least number of members that can decide.
+// quorum returns the smallest number of members that can decide.
 func quorum(members int) int { return members/2 + 1 }
 
-// Stop asks the members to end, waits as long as the spec allows or until ctx
-// ends, kills those that are left, and removes the data folder. The logs stay. A
-// second Stop does nothing.
+// Stop asks the members to end and waits until they have, StopTimeout has passed, or ctx
+// ends. Then it kills the rest and removes the data folder. The logs remain. A second Stop
+// does nothing.
 func (c *Cluster) Stop(ctx context.Context) error { return c.stop(ctx, c.spec.StopTimeout) }
 
-// stop is Stop with that time to end; without any the members are killed at once.
+// stop implements Stop with the given grace period; if it is 0 the members are killed at
+// once.
 func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
@@ -34,7 +35,7 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 	}
 	c.stopped = true
 	var errs []error
-	// What must be done is done also when ctx has ended.
+	// The clean-up must happen even if ctx has ended.
 	must := context.WithoutCancel(ctx)
 	if grace > 0 {
 		errs = append(errs, c.signalAll(must, host.Terminate), c.signalAll(must, host.Resume))
@@ -78,7 +79,7 @@ func (c *Cluster) signalAll(ctx context.Context, s host.Signal) error {
 	return errors.Join(errs...)
 }
 
-// awaitOrderly waits until all members ended, the grace is over, or ctx ends.
+// awaitOrderly waits until all members have ended, the grace period is over, or ctx ends.
 func (c *Cluster) awaitOrderly(ctx context.Context, grace time.Duration) {
 	ended := make(chan struct{}, len(c.members))
 	for _, m := range c.members {
@@ -105,8 +106,8 @@ func (c *Cluster) awaitOrderly(ctx context.Context, grace time.Duration) {
 	}
 }
 
-// awaitExits waits until all members ended, and returns the name of one that
-// did not in time, or the empty string.
+// awaitExits waits until all members have ended, and returns the name of a process that has
+// not ended in time, or "".
 func (c *Cluster) awaitExits(limit time.Duration) string {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

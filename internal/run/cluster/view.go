@@ -10,68 +10,65 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// LostAfter is how long a member must have left every question unanswered to be
-// lost, unless nothing listens at its endpoint any more: a slow answer, or a
-// member that has much to do, is no loss.
+// LostAfter is how long a member must have left every request unanswered to count as lost,
+// unless its port is closed. A slow answer or a busy member does not count.
 const LostAfter = 2 * time.Second
 
-// LeaderSample says what changed.
+// LeaderSample is the kind of a change.
 type LeaderSample uint8
 
-// The changes.
+// The kinds of changes.
 const (
-	Led     LeaderSample = iota // another member leads, or the first that is known
+	Led     LeaderSample = iota // another member leads, or the first known one does
 	Lost                        // a member ended, or has not answered for LostAfter
-	Back                        // one that was lost answers
-	Renewed                     // one that did not answer in an election answers, and follows
+	Back                        // a lost member answers
+	Renewed                     // a member that did not answer in an election answers, and follows
 )
 
-// Change is what an answer, or that none came, changes.
+// Change is what an answer, or a missing one, changes.
 type Change struct {
 	What   LeaderSample
-	Member int // its number, from 0
-	// Term is that in which the member leads; where the members say none, the
-	// number of the period of leadership, from 1. Before is the one before it;
-	// 0 if no leader was known.
+	Member int // its index
+	// Term is the term in which the member leads. If the members report none, it counts the
+	// periods of leadership from 1. Before is the previous one; 0 if no leader was known.
 	Term, Before uint64
-	// At is when it was seen; of a member that is lost, when the first question
-	// was asked that it did not answer.
+	// At is when the change was seen. For a lost member it is when the first unanswered
+	// request was sent.
 	At time.Time
-	// Since is, for Led, when the question was asked whose answer named the
-	// leader before for the last time; zero if none was known.
+	// Since, for Led, is when the request was sent whose answer last named the previous
+	// leader; zero if none was known.
 	Since time.Time
-	Err   error // why it is lost
+	Err   error // why the member is lost
 }
 
-// View is what is known of a cluster's members from their answers. It is a pure
-// function of what it is given; it belongs to one goroutine, or to a lock.
+// View is the known state of a cluster's members, derived only from their answers. It is
+// not safe for concurrent use.
 type View struct {
 	seats  []seat
-	leader int    // -1: none is known
-	term   uint64 // the highest in which a leader is known; 0 where members say none
-	// number is the term, or where the members say none the number of the
-	// period of leadership.
+	leader int    // index; -1: unknown
+	term   uint64 // the highest term with a known leader; 0 if members report none
+	// number is the term, or the count of periods of leadership if members report no terms.
 	number uint64
-	// confirmed is when an answer named the leader for the last time.
+	// confirmed is when the last request was sent whose answer named the leader.
 	confirmed time.Time
 }
 
-// seat is one member.
+// seat is the state of one member.
 type seat struct {
-	last   store.Member // its last answer, with what earlier ones had beyond it
-	known  bool         // there was one
-	silent time.Time    // when the first question was asked that was not answered since; zero: it answers
+	last   store.Member // its last answer, completed by earlier ones
+	known  bool         // it has answered
+	silent time.Time    // when the first request since its last answer was sent; zero: it answers
 	lost   bool
-	out    bool  // another was elected while it did not answer, and it has not since
-	err    error // of the last question
+	out    bool  // another leader was elected while it did not answer, and it has not answered since
+	err    error // of the last request
 }
 
-// NewView returns a View of n members of which nothing is known.
+// NewView returns a View of n members with unknown states.
 func NewView(n int) *View { return &View{seats: make([]seat, n), leader: -1} }
 
-// Take takes member i's answer to a question that was asked and ended at the
-// given times, and returns what it changes. Answers of one member come in the
-// order of their questions.
+// Take records member i's answer to a request that was sent and answered at the given
+// times, and returns what it changes. The answers of one member must come in the order of
+// its requests.
 func (v *View) Take(i int, asked, ended time.Time, m store.Member) []Change {
 	if m.Err != nil {
 		return v.unanswered(i, asked, ended, m)
@@ -107,8 +104,8 @@ func (v *View) unanswered(i int, asked, ended time.Time, m store.Member) []Chang
 	return []Change{{What: Lost, Member: i, At: s.silent, Err: m.Err}}
 }
 
-// keep keeps an answer, and of earlier ones what it does not have: a member's
-// role alone is asked more often than all the rest.
+// keep records an answer, and keeps from earlier ones what it lacks: a member's role is
+// asked for more often than the rest.
 func (s *seat) keep(m store.Member) {
 	before := s.last
 	s.last = m
@@ -122,7 +119,7 @@ func (s *seat) keep(m store.Member) {
 	}
 }
 
-// led looks for a new leader in member i's last answer.
+// led checks whether member i's last answer names a new leader.
 func (v *View) led(i int, asked, ended time.Time) (Change, bool) {
 	m := &v.seats[i].last
 	leader := -1
@@ -151,10 +148,10 @@ func (v *View) led(i int, asked, ended time.Time) (Change, bool) {
 	return c, true
 }
 
-// succeeds reports whether a member that leads in a term is the next leader. A
-// term has one leader at most, so that what is said of an earlier one, as by a
-// member that stood still while another was elected, is of the past. Where no
-// terms are said, a leader is one until it says otherwise, or nothing.
+// succeeds reports whether a member that leads in a term is the next leader. A term has at
+// most one leader, so a statement about an earlier term is outdated, such as that of a
+// leader that was stopped while another was elected. Without terms, a leader remains one
+// until it reports another role or does not answer.
 func (v *View) succeeds(leader int, term uint64) bool {
 	switch {
 	case v.leader < 0:
@@ -166,7 +163,8 @@ func (v *View) succeeds(leader int, term uint64) bool {
 	return leader != v.leader && (now.last.Role != kv.Leader || !now.silent.IsZero())
 }
 
-// numbered is the member with an ID; -1 if it is none of those that are asked.
+// numbered returns the index of the member with an ID, or -1 if it is not among those
+// asked.
 func (v *View) numbered(id uint64) int {
 	for i := range v.seats {
 		if v.seats[i].known && v.seats[i].last.ID == id {
@@ -176,13 +174,13 @@ func (v *View) numbered(id uint64) int {
 	return -1
 }
 
-// Leader is the member that leads, and the number of its term; -1 if none is
+// Leader returns the index of the leader and its term; the index is -1 if no leader is
 // known.
 func (v *View) Leader() (i int, term uint64) { return v.leader, v.number }
 
-// Followers lists the members other than the leader, and with a vote, to which a load
-// on the followers goes. One that did not answer while the leader was elected is left out until
-// it answers, unless there is no other.
+// Followers lists the members that have a vote and do not lead, for a load whose target is
+// the followers. A member that did not answer while the leader was elected is left out
+// until it answers, unless there is no other.
 func (v *View) Followers() []int {
 	var in, all []int
 	for i := range v.seats {
@@ -200,8 +198,8 @@ func (v *View) Followers() []int {
 	return all
 }
 
-// Members lists the members as they said last that they are, and those that are
-// lost, or never answered, with why.
+// Members lists the members in their last reported states. Members that are lost, or have
+// never answered, have an error.
 func (v *View) Members() []store.Member {
 	out := make([]store.Member, len(v.seats))
 	for i := range v.seats {
@@ -213,8 +211,8 @@ func (v *View) Members() []store.Member {
 	return out
 }
 
-// Endpoints is where a target that is no kv.Any is now. voting leaves members without
-// a vote out of kv.All.
+// Endpoints returns the present endpoints of a target other than kv.Any. voting leaves
+// members without a vote out of kv.All.
 func (v *View) Endpoints(t kv.Target, voting bool) ([]string, error) {
 	var out []string
 	add := func(i int) { out = append(out, v.seats[i].last.Endpoint) }

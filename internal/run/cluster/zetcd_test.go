@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// A real cluster of proxies: each member is two processes, is paused and killed
-// as a whole, and the others go on.
+// In a cluster of real proxies, each member has two processes, which are paused and killed
+// together, while the others continue.
 func TestProxiesInFrontOfEtcd(t *testing.T) {
 	st := zetcd.New()
 	source, err := st.Server("")
@@ -51,7 +51,7 @@ func TestProxiesInFrontOfEtcd(t *testing.T) {
 	})
 	for i := range status.Members {
 		if name := status.Members[i].Name; name != lost {
-			if err := c.Signal(t.Context(), name, host.Pause); err != nil { // both processes; Stop must end them all the same
+			if err := c.Signal(t.Context(), name, host.Pause); err != nil { // both processes; Stop must end them nevertheless
 				t.Fatal(err)
 			}
 			break
