@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// served is a null server of a store.
+// served is a store with its null server.
 type served struct {
 	store.Store
 	endpoint string
@@ -35,8 +35,8 @@ func serve(t *testing.T, st store.Store, script string) served {
 	return served{st, endpoint}
 }
 
-// perf is a check of so many writes a second by so many clients, with other
-// parameters over it.
+// perf returns a check with the given rate of writes, clients and duration. Further
+// parameters override its defaults.
 func perf(s served, rate float64, clients int, duration string, more ...string) (*scenario.Scenario, error) {
 	c := scenario.NewCommand("check-perf")
 	all := append([]string{
@@ -70,7 +70,7 @@ func checked(ctx context.Context, t *testing.T, of served, s *scenario.Scenario,
 	return &run.Trials[0], err
 }
 
-// check is that with a result.
+// check runs a check that must have a result.
 func check(t *testing.T, of served, rate float64, clients int, duration string, more ...string) *record.Trial {
 	t.Helper()
 	s, err := perf(of, rate, clients, duration, more...)
@@ -84,7 +84,7 @@ func check(t *testing.T, of served, rate float64, clients int, duration string, 
 	return result
 }
 
-// empty reports whether nothing is left: another check would find it.
+// empty reports whether no keys are left: another check would find them.
 func empty(t *testing.T, of served) bool {
 	t.Helper()
 	s, err := perf(of, 10, 10, "100ms")
@@ -99,8 +99,8 @@ func empty(t *testing.T, of served) bool {
 	return err == nil
 }
 
-// One schedule makes exactly rate x seconds writes due, whatever the answers
-// take: the original stops at 1,784 of 8,000 a second with 2 ms.
+// One schedule makes exactly rate x seconds writes due, whatever the responses take. etcd's
+// own check stops at 1,784 of 8,000 per second with a latency of 2 ms.
 func TestOneScheduleForAllClients(t *testing.T) {
 	for _, name := range []string{"l", "xl"} {
 		l := scenario.PerfLoads[name]
@@ -119,7 +119,7 @@ func TestEveryStoreIsCheckedAndCleaned(t *testing.T) {
 	for _, st := range registry.All() {
 		t.Run(st.Name(), func(t *testing.T) {
 			c := serve(t, st, "delay=1ms")
-			// As many clients as writes: none waits for a connection at the end.
+			// With as many clients as writes, no write waits for a connection at the end.
 			result := check(t, c, 200, 200, "1s")
 			if result.Due != 200 || result.Errors > 0 || result.Cleanup.Err() != nil || !empty(t, c) {
 				t.Errorf("%d due, errors %v, clean-up %+v", result.Due, result.ErrorsByKind, result.Cleanup)
@@ -128,8 +128,8 @@ func TestEveryStoreIsCheckedAndCleaned(t *testing.T) {
 	}
 }
 
-// A stall of 0.9 s is at least that in the slowest write, because its time runs
-// from when it was due. What a check makes of it is tested in analyze.
+// A stall of 0.9 s is fully in the slowest write's time, which begins when the write was
+// due. The analysis of a check is tested in package analyze.
 func TestStallIsInTheSlowestWrite(t *testing.T) {
 	c := serve(t, etcd.New(), "delay=1ms; stall=900ms@500ms")
 	result := check(t, c, 500, 50, "2s")
@@ -146,8 +146,8 @@ func TestErrorsOfACheckAreCounted(t *testing.T) {
 	}
 }
 
-// Keys that are there stay, and the refusal does not say how to remove what may be
-// somebody else's.
+// Existing keys remain, and the error does not explain how to remove keys that may be
+// another user's.
 func TestPrefixMustBeEmpty(t *testing.T) {
 	for _, st := range registry.All() {
 		t.Run(st.Name(), func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestInterruptedCheckCleansUp(t *testing.T) {
 	}
 }
 
-// plain is etcd without the removal of prefixes.
+// plain is etcd without the deletion of prefixes.
 type plain struct{ *etcd.Store }
 
 func (p plain) Capabilities() kv.Capabilities {
@@ -209,13 +209,13 @@ func TestStoreWithoutPrefixesIsSwept(t *testing.T) {
 	c := serve(t, etcd.New(), "")
 	swept := served{plain{etcd.New()}, c.endpoint}
 	result := check(t, swept, 500, 20, "1s")
-	// What a busy machine did not send was not written, either.
+	// A write that a busy machine did not send was not executed.
 	if result.Due != 500 || result.Cleanup.Err() != nil || result.Cleanup.Deleted < int64(result.Operations) || !empty(t, c) {
 		t.Errorf("%d due, %d done, %+v", result.Due, result.Operations, result.Cleanup)
 	}
 }
 
-// What a store cannot do is refused when the scenario is validated.
+// An unsupported clean-up is refused when the scenario is validated.
 func TestWhatACleanupCannotDoIsRefused(t *testing.T) {
 	refused := 0
 	for _, st := range registry.All() {

@@ -21,15 +21,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// settable is a clock that is ahead of the system's, and can be set.
+// settable is a clock that is ahead of the system's and can be set.
 type settable struct{ ahead atomic.Int64 }
 
 func (s *settable) clock() agent.Clock {
 	return agent.Clock{After: time.After, Now: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }}
 }
 
-// onAgents runs a trial with a member on db and workers on gen1 and gen2, which have
-// the clocks, and calls at when the given second of the window is there.
+// onAgents runs a trial with a member on db and workers on gen1 and gen2, with the given
+// clocks, and calls at in the given second of the window.
 func onAgents(t *testing.T, clocks map[string]*settable, second int, at func()) *record.Run {
 	t.Helper()
 	targets := map[string]agent.Target{}
@@ -76,8 +76,8 @@ trials:
 	return run
 }
 
-// rightFigures holds a trial's figures to what they are on machines whose clocks are
-// right, and its rows to the time in which it ran.
+// rightFigures checks that a trial's figures are those of machines with correct clocks, and
+// that its rows are within the run.
 func rightFigures(t *testing.T, run *record.Run) {
 	t.Helper()
 	trial := &run.Trials[0]
@@ -126,7 +126,7 @@ func r32(trial *record.Trial) string {
 	return trial.Verdict.Reasons[i].Text
 }
 
-// Clocks that are wrong all the time are corrected, and nothing is to be said of them.
+// Constant clock errors are corrected and cause no note.
 func TestHostsWithOtherClocks(t *testing.T) {
 	ahead := map[string]*settable{"gen1": {}, "gen2": {}}
 	ahead["gen1"].ahead.Store(int64(time.Hour))
@@ -150,8 +150,8 @@ func TestHostsWithOtherClocks(t *testing.T) {
 	}
 }
 
-// A clock that is set by an hour while a load runs, of a worker's host and of the
-// member's: the figures are right, and the verdict names the hosts.
+// If the clocks of a worker's and the member's host are set by an hour during a load, the
+// figures are right and the verdict names the hosts.
 func TestClocksThatAreSetDuringALoad(t *testing.T) {
 	clocks := map[string]*settable{"db": {}, "gen1": {}}
 	run := onAgents(t, clocks, 0, func() {

@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// enter returns the cluster that the trial needs: the one that runs, if its
-// launch settings are the same and all its members live, or a new one.
+// enter returns the trial's cluster: the running one if it has the same launch settings and
+// all its members run, or else a new one.
 func (r *run) enter(ctx context.Context, spec *scenario.Trial) (trial.Cluster, error) {
 	if r.now != nil && r.now.key == spec.Cluster.Key && r.now.whole() {
 		return r.now.trial, nil
@@ -38,7 +38,7 @@ func (r *run) enter(ctx context.Context, spec *scenario.Trial) (trial.Cluster, e
 	return r.start(ctx, st, spec, id)
 }
 
-// leave stops the cluster that runs, if it is ours.
+// leave stops the running cluster if the run started it.
 func (r *run) leave(ctx context.Context) error {
 	now := r.now
 	r.now = nil
@@ -55,7 +55,7 @@ func (r *run) leave(ctx context.Context) error {
 	return err
 }
 
-// attach reaches a cluster that runs already.
+// attach connects to a cluster that already runs.
 func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Cluster, error) {
 	access, err := load.AccessOf(spec.Cluster.Attach)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Clu
 	return c, r.out.AddCluster(record.Cluster{ID: id, Store: st.Name()})
 }
 
-// start starts a cluster of our own.
+// start starts a new cluster.
 func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, id string) (trial.Cluster, error) {
 	name := fmt.Sprintf("%s cluster of %d", st.Name(), spec.Cluster.Members)
 	r.report(Progress{Stage: Starting, Name: name})
@@ -101,12 +101,12 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	if err := r.before.sameServer(spec, about.Version); err != nil {
 		return trial.Cluster{}, err
 	}
-	r.now.trial = trial.Cluster{ID: id, Store: st, Running: own, Durability: about.Durability} // Shared differs by trial
+	r.now.trial = trial.Cluster{ID: id, Store: st, Running: own, Durability: about.Durability} // Shared differs between trials
 	r.now.about = about
 	return r.now.trial, r.out.AddCluster(about)
 }
 
-// shared reports whether a member runs on a machine that the trial's load comes from.
+// shared reports whether a member runs on a machine that generates the trial's load.
 func (r *run) shared(own *cluster.Cluster, spec *scenario.Trial) bool {
 	generators := r.generators(spec)
 	return slices.ContainsFunc(own.Members(), func(m cluster.Member) bool {
@@ -114,7 +114,7 @@ func (r *run) shared(own *cluster.Cluster, spec *scenario.Trial) bool {
 	})
 }
 
-// describe is what the record says of a cluster that we started.
+// describe returns the record of a cluster that the run started.
 func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario.Trial, id string) (record.Cluster, error) {
 	status, err := own.Status(ctx)
 	if err != nil {
@@ -137,8 +137,8 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 	return about, err
 }
 
-// durability measures fdatasync in the members' data folders, once for each
-// device that they lie on, and returns the slowest.
+// durability measures fdatasync in the members' data folders, once for each device, and
+// returns the slowest.
 func durability(ctx context.Context, own *cluster.Cluster) (*record.Durability, error) {
 	all, err := own.Fsync(ctx, probe.FsyncWrites)
 	d := &record.Durability{Synced: own.Synced()}
@@ -146,8 +146,8 @@ func durability(ctx context.Context, own *cluster.Cluster) (*record.Durability, 
 	return d, err
 }
 
-// slowest takes the slowest of several measurements; a percentile that one of
-// them does not support is not known.
+// slowest records the slowest of several measurements. A percentile is unknown if one of
+// them does not support it.
 func slowest(d *record.Durability, all []probe.FsyncResult) {
 	p99, known := 0.0, len(all) > 0
 	for i, f := range all {
@@ -164,8 +164,8 @@ func slowest(d *record.Durability, all []probe.FsyncResult) {
 	}
 }
 
-// loopback says whether all endpoints are on this machine; nil if that cannot
-// be seen from their addresses.
+// loopback returns true if all endpoints are on this machine, and nil if their addresses do
+// not show that.
 func loopback(endpoints []string) *bool {
 	all := len(endpoints) > 0
 	for _, e := range endpoints {
@@ -184,8 +184,8 @@ func loopback(endpoints []string) *bool {
 	return &all
 }
 
-// dataDir is the folder below which clusters keep their data. It is noted, and
-// removed after the last cluster if we made it.
+// dataDir returns the folder below which clusters keep their data. It notes the folder,
+// which is removed after the last cluster if the run made it.
 func (r *run) dataDir() (string, error) {
 	dir := r.DataDir
 	if dir == "" {

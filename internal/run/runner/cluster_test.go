@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 )
 
-// The trial after a loss gets a whole cluster: also when the member did not
-// end, but stands still. A cluster that is not ours is taken as it is.
+// After a member was lost, even if it is only paused, the next trial gets a new cluster. A
+// cluster that ran before is used as it is.
 func TestAClusterThatLostAMemberIsNotWhole(t *testing.T) {
 	for _, test := range []struct {
 		now  running

@@ -9,9 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 )
 
-// Run conducts the scenario's trials and returns the run directory, also with
-// an error where there is one. When ctx ends, the run ends with what it has,
-// and the error is ctx's.
+// Run conducts the scenario's trials and returns the run directory, even with an error. If
+// ctx ends, the run ends with its results so far and ctx's error.
 func Run(ctx context.Context, o Options) (dir string, err error) {
 	if err := FindServers(&o); err != nil {
 		return "", err
@@ -44,8 +43,8 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	return r.out.Dir(), err
 }
 
-// interrupted is the error of a run whose ctx has ended, and of what became of it
-// that keys may be left in the store.
+// interrupted returns the error of a run whose ctx has ended, which includes keys that may
+// be left in the store.
 func interrupted(ctx context.Context, err error) error {
 	var left *trial.KeysLeftError
 	if errors.As(err, &left) {

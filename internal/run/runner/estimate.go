@@ -7,28 +7,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// The time that a trial and a cluster take in addition to warm-up and window, as long as
-// no trial has ended.
+// How long a trial and a cluster take in addition to warm-up and window, until a trial has
+// ended.
 const (
 	aroundTrial = 300 * time.Millisecond
 	toStart     = 3 * time.Second
 )
 
-// around is what the trials that ended took in addition to warm-up and window: before, to
-// start clusters, preload and connect; after, to drain, clean up and check.
+// around holds how long the ended trials took in addition to warm-up and window: before
+// these, to start clusters, preload and connect; after them, to drain, clean up and check.
 type around struct {
 	trials        int
-	before, after time.Duration // of all
+	before, after time.Duration // of all trials
 }
 
-// add takes a trial that began its turn, and then its load of a length, and has ended.
+// add adds a trial that has ended, with the beginnings of its turn and its load and the
+// load's length.
 func (a *around) add(turn, load, ended time.Time, length time.Duration) {
 	a.trials++
 	a.before += max(load.Sub(turn), 0)
 	a.after += max(ended.Sub(load)-length, 0)
 }
 
-// mean returns what a trial took before its load and after it.
+// mean returns the average time before a trial's load and after it.
 func (a *around) mean() (before, after time.Duration) {
 	if a.trials == 0 {
 		return 0, aroundTrial
@@ -37,22 +38,22 @@ func (a *around) mean() (before, after time.Duration) {
 	return a.before / n, a.after / n
 }
 
-// paceFrom is how much of a window must have been seen to know its rate.
+// paceFrom is how much of a window must have passed before its rate is known.
 const paceFrom = 500 * time.Millisecond
 
-// pace knows how fast trials that a total bounds went.
+// pace knows the rates of trials that are bounded by a total.
 type pace struct {
-	byName map[string]float64 // operations a second of trials that ended
-	last   float64            // of the last that did
-	opened time.Time          // of the window that runs; zero: not yet
-	count  uint64             // operations ended in it
-	at     time.Time          // when that was so
+	byName map[string]float64 // operations per second of ended trials
+	last   float64            // of the last ended trial
+	opened time.Time          // when the running trial's window opened; zero: not yet
+	count  uint64             // operations ended in the window
+	at     time.Time          // time of count
 }
 
-// begin forgets the trial before.
+// begin forgets the previous trial.
 func (p *pace) begin() { p.opened, p.count = time.Time{}, 0 }
 
-// now takes how many operations have ended since the window opened.
+// now records how many operations have ended since the window opened.
 func (p *pace) now(count uint64, at time.Time) {
 	p.count, p.at = count, at
 	if p.opened.IsZero() && count > 0 {
@@ -60,7 +61,7 @@ func (p *pace) now(count uint64, at time.Time) {
 	}
 }
 
-// rate is that of the trial that runs; 0 if it is not known yet.
+// rate returns the running trial's rate, or 0 if it is unknown.
 func (p *pace) rate() float64 {
 	if took := p.at.Sub(p.opened); !p.opened.IsZero() && took >= paceFrom {
 		return float64(p.count) / took.Seconds()
@@ -78,22 +79,21 @@ func (p *pace) ended(t *scenario.Trial, result *record.Trial) {
 	}
 }
 
-// estimate is what is needed to say how long a run still takes.
+// estimate holds what is needed to estimate how long a run still takes.
 type estimate struct {
-	trials   []scenario.Trial // in their order
-	ended    int              // of those
-	at       int              // begun
-	running  time.Duration    // how long the one that runs has; 0: none does
-	starting bool             // the first cluster is still to start
+	trials   []scenario.Trial // in order
+	ended    int              // number of ended trials
+	at       int              // number of trials begun
+	running  time.Duration    // since the running trial's load began; 0: none is running
+	starting bool             // the first cluster has not been started yet
 	pace     *pace
 	around   around
 }
 
-// times estimates how far the trial that runs is, how long it still takes, and
-// the whole run: the trials not begun by what they ask for, or by the rate of
-// their earlier repeat, or else of what ran last, and what surrounds their loads by the
-// trials that ended. Stopping the last cluster takes no time worth mentioning. What is
-// not known is 0.
+// times estimates how much of the running trial is over, and how long it and the whole run
+// still take. A trial that has not begun takes the time that it requests, or that follows
+// from the rate of its earlier repeat or of the last trial. The time around loads is that
+// of the ended trials. Stopping the last cluster counts as nothing. An unknown result is 0.
 func (e *estimate) times() (share float64, trial, run time.Duration) {
 	known := true
 	for i := range e.trials {
@@ -122,7 +122,7 @@ func (e *estimate) times() (share float64, trial, run time.Duration) {
 	return share, trial, run
 }
 
-// now returns how far the load that runs is, and how long it still takes.
+// now returns how much of the running load is over, and how long it still takes.
 func (e *estimate) now(t *scenario.Trial) (share float64, left time.Duration, ok bool) {
 	if d, known := t.Load.EstimatedDuration(); known && t.Load.Total == 0 {
 		left = d - min(e.running, d)
@@ -138,7 +138,7 @@ func (e *estimate) now(t *scenario.Trial) (share float64, left time.Duration, ok
 	return min(done/total, 1), seconds(rest), true
 }
 
-// takes returns how long a trial takes that has not begun.
+// takes returns how long a trial that has not begun takes.
 func (e *estimate) takes(t *scenario.Trial) (time.Duration, bool) {
 	d, known := e.load(t)
 	if !known {
@@ -167,7 +167,7 @@ func (e *estimate) load(t *scenario.Trial) (time.Duration, bool) {
 	return d + seconds(float64(t.Load.Total)/rate), true
 }
 
-// seconds is a time that no estimate makes overflow.
+// seconds converts seconds to a Duration without overflow.
 func seconds(s float64) time.Duration {
 	return time.Duration(min(s, float64(1<<62)/1e9) * 1e9)
 }

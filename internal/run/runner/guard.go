@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// guard returns the guard of a cluster that ran before: one for all trials of the run
-// that are on it.
+// guard returns the guard of a running cluster, which all of the run's trials on the
+// cluster share.
 func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *guard.Guard {
 	if g := r.guards[spec.Cluster.Key]; g != nil {
 		return g
@@ -25,7 +25,7 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 		say = func(string) {}
 	}
 	if access.Dial == nil {
-		access.Dial = store.Remembering() // so that keys are removed when names no longer resolve
+		access.Dial = store.Remembering() // so that keys can be removed when names no longer resolve
 	}
 	g := guard.New(guard.Options{
 		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flagsOf(st, spec.Cluster.Attach), Say: say, Now: measure.Now, Known: scenario.OwnPrefixes(load.Applications()),
@@ -38,7 +38,7 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 	return g
 }
 
-// flagsOf are the flags by which a command reaches the cluster, without what is secret.
+// flagsOf returns the flags with which a command connects to the cluster, without secrets.
 func flagsOf(st store.Store, a *scenario.Attach) string {
 	flags := []string{"--store", st.Name(), "--endpoints", strings.Join(a.Endpoints, ",")}
 	for _, of := range [][2]string{{"--cacert", a.CACert}, {"--cert", a.Cert}, {"--key", a.CertKey}} {
@@ -53,7 +53,7 @@ func flagsOf(st store.Store, a *scenario.Attach) string {
 	return strings.Join(flags, " ")
 }
 
-// release removes what the run wrote to clusters that ran before.
+// release removes everything that the run wrote to running clusters.
 func (r *run) release(ctx context.Context) (failed error) {
 	for _, g := range r.guards {
 		if !g.Holds() {

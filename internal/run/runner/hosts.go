@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// reach makes a host usable. Nothing else knows the ways to one.
+// reach connects to a host. All other code is independent of how a host is reached.
 func (r *run) reach(ctx context.Context, h *scenario.Host) (*reached, error) {
 	if h.Via != scenario.ViaLocal {
 		a, err := r.Agent(ctx, h)
@@ -32,19 +32,19 @@ func (r *run) reach(ctx context.Context, h *scenario.Host) (*reached, error) {
 	}, nil
 }
 
-// atOnce is how many hosts are reached at the same time: each takes some round trips
-// and a handshake.
+// atOnce bounds how many hosts are connected to at the same time: each takes some round
+// trips and a handshake.
 const atOnce = 16
 
-// reachHosts reaches those of the scenario, which members are then on. After an
-// error those that were reached are there to be left.
+// reachHosts connects to the scenario's hosts, on which members are then placed. After an
+// error, the caller must leave the hosts that were reached.
 func (r *run) reachHosts(ctx context.Context) error {
 	all := make([]*reached, len(r.Scenario.Hosts))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for i := range all {
 		group.Go(func() error {
-			if ctx.Err() != nil { // another one's error is the first
+			if ctx.Err() != nil { // another host's error came first
 				return context.Cause(ctx)
 			}
 			h, err := r.reach(ctx, &r.Scenario.Hosts[i])
@@ -67,10 +67,10 @@ func (r *run) reachHosts(ctx context.Context) error {
 	return err
 }
 
-// mostLeaving is how many hosts' errors are told when they are left.
+// mostLeaving bounds how many hosts' errors are reported when the run leaves them.
 const mostLeaving = 3
 
-// leaveHosts ends what was begun with them, and adds what failed to an error.
+// leaveHosts ends the sessions with the hosts, and adds their errors to err.
 func (r *run) leaveHosts(err error) error {
 	errs := make([]error, len(r.reached))
 	var leaving sync.WaitGroup
@@ -84,7 +84,7 @@ func (r *run) leaveHosts(err error) error {
 	for _, failed := range errs {
 		told := also(err, failed)
 		if failed == nil || err != nil && told.Error() == err.Error() {
-			continue // it is said
+			continue // err already contains it
 		}
 		if more++; more <= mostLeaving {
 			err = told
@@ -96,7 +96,7 @@ func (r *run) leaveHosts(err error) error {
 	return err
 }
 
-// generators are the hosts that a trial's load comes from.
+// generators returns the hosts that generate a trial's load.
 func (r *run) generators(spec *scenario.Trial) []host.Host {
 	all := []host.Host{}
 	for _, h := range r.named(r.Scenario.WorkersOn(spec)) {
@@ -108,10 +108,10 @@ func (r *run) generators(spec *scenario.Trial) []host.Host {
 	return all
 }
 
-// generator is the first of them, whose machine the conditions name.
+// generator returns the first of these hosts, whose machine the conditions name.
 func (r *run) generator(spec *scenario.Trial) host.Host { return r.generators(spec)[0] }
 
-// sources are the hosts that a trial uses, where some have clocks of their own.
+// sources returns the hosts that a trial uses, if some have other clocks.
 func (r *run) sources(spec *scenario.Trial) (all []trial.Source) {
 	apart := false
 	first := func(names []string, n int) []string { return names[:min(len(names), n)] } // they are placed in turn
@@ -131,7 +131,7 @@ func (r *run) sources(spec *scenario.Trial) (all []trial.Source) {
 	return all
 }
 
-// named are the reached hosts of the given names.
+// named returns the reached hosts with the given names.
 func (r *run) named(names []string) []*reached {
 	out := make([]*reached, len(names))
 	for i, name := range names {
@@ -140,7 +140,7 @@ func (r *run) named(names []string) []*reached {
 	return out
 }
 
-// membersOn are the hosts of a trial's members.
+// membersOn returns the hosts of a trial's members.
 func (r *run) membersOn(spec *scenario.Trial) (hosts []host.Host) {
 	for _, h := range r.named(r.Scenario.MembersOn(spec)) {
 		hosts = append(hosts, h.host)
@@ -151,8 +151,8 @@ func (r *run) membersOn(spec *scenario.Trial) (hosts []host.Host) {
 	return hosts
 }
 
-// worker generates the trial's load: one, or several together, on the hosts that
-// they are placed on in turn, or here.
+// worker returns the generator of the trial's load: one worker, or several together, placed
+// on hosts in turn or in this process.
 func (r *run) worker(spec *scenario.Trial) load.Worker {
 	n, on := max(int(spec.Load.Workers), 1), r.named(r.Scenario.WorkersOn(spec))
 	switch {
@@ -162,7 +162,7 @@ func (r *run) worker(spec *scenario.Trial) load.Worker {
 		return load.Locals(n, r.Lookup)
 	}
 	all, beside := make(load.Workers, n), map[*reached]int{}
-	process := func(i int) *reached { // hosts that are reached locally are in ours
+	process := func(i int) *reached { // local hosts are in our process
 		if h := on[i%len(on)]; h.Via != scenario.ViaLocal {
 			return h
 		}
@@ -178,7 +178,7 @@ func (r *run) worker(spec *scenario.Trial) load.Worker {
 	return all
 }
 
-// hostName is what the scenario calls a host; empty for none of its.
+// hostName returns the scenario's name of a host, or "" if it is none of the scenario's.
 func (r *run) hostName(of host.Host) string {
 	for _, h := range r.reached {
 		if h.host == of {
@@ -188,7 +188,7 @@ func (r *run) hostName(of host.Host) string {
 	return ""
 }
 
-// recordedHosts is what the record says of them: of their clocks at the end.
+// recordedHosts returns the hosts for the record; ended adds their clocks.
 func (r *run) recordedHosts(ended bool) (all []record.Host) {
 	for _, h := range r.reached {
 		one := record.Host{Name: h.Name, Address: h.Address, Via: h.Via.String(), Machine: r.about[h.host].Machine.Name}
@@ -200,7 +200,7 @@ func (r *run) recordedHosts(ended bool) (all []record.Host) {
 	return all
 }
 
-// hosts are those of the members.
+// hosts returns the hosts of the members.
 func (r *run) hosts() []host.Host {
 	if len(r.Hosts) > 0 {
 		return r.Hosts
@@ -208,8 +208,8 @@ func (r *run) hosts() []host.Host {
 	return []host.Host{r.host}
 }
 
-// describeHosts asks every host what it is, and returns the machines: the
-// generator's first, and each once.
+// describeHosts asks every host for its description, and returns the machines, each once
+// and the generator's first.
 func (r *run) describeHosts(ctx context.Context) ([]measure.Machine, error) {
 	r.about = map[host.Host]host.Description{}
 	var places []host.Place

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// elsewhere is a host that takes itself for another machine.
+// elsewhere is a host that claims to be another machine.
 type elsewhere struct{ *host.Local }
 
 func (h elsewhere) Describe(ctx context.Context) (host.Description, error) {
@@ -37,8 +37,8 @@ func (h elsewhere) Describe(ctx context.Context) (host.Description, error) {
 	return d, err
 }
 
-// A run whose members are on two hosts, one of them another machine, has the
-// figures, logs and machines of both.
+// A run with members on two hosts, one of which is another machine, records the figures,
+// logs and machines of both.
 func TestRunOnTwoHosts(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems have one loopback address, and do not say what processes use")

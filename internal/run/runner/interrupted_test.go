@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 )
 
-// A run that was interrupted ends with that, and with the keys that may be left.
+// An interrupted run ends with that error, and with one about keys that may be left.
 func TestInterruptedRunNamesWhatIsLeft(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -13,64 +13,63 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Next names the next trial of a run whose trials follow from each other: it gets the
-// result of the one before, which lies in this run's directory, nil at first.
+// Next returns the next trial of a run in which each trial depends on the results before.
+// It receives the last trial's result, with its place in the run directory, or nil at
+// first.
 type Next func(before *record.Trial) (Named, error)
 
-// Named is what is to be next.
+// Named is the answer of Next.
 type Named struct {
-	Trial *scenario.Trial // nil when there are to be no more
+	Trial *scenario.Trial // nil: the run ends
 	// Fresh says that the trial begins something new: a cluster that we started is
 	// started again, without what trials before left in it, and the keys are made again.
 	Fresh bool
-	Found record.Searches // so far; it is recorded
+	Found record.Searches // so far; recorded
 	// Unprepared is told that the trial did not begin, because what it needs could not be
 	// put into the store, and says whether the run goes on without it. Nil: it does not.
 	Unprepared func(why error) bool
 }
 
-// Options is what a run needs to know.
+// Options configure a run.
 type Options struct {
 	Scenario *scenario.Scenario
-	// Out is the run directory, which must be empty or absent; when it is
-	// empty, a new folder below Root is made.
+	// Out is the run directory, which must be empty or absent. If Out is empty, a new folder
+	// below Root is made.
 	Out, Root string
-	// Resume is a run to take up again, in its own directory; nil to begin one. Its
-	// scenario, seed and versions must be those recorded.
+	// Resume is a run to continue in its own directory; nil to begin a new one. Its
+	// scenario, seed and versions must be the recorded ones.
 	Resume *record.Resumption
-	// Asked is recorded: what the command line changed in the scenario.
+	// Asked is recorded: the command line's changes to the scenario.
 	Asked record.Asked
-	// Calibration is recorded: what this machine is known to tell apart; nil if nothing.
+	// Calibration is recorded: the differences that this machine can measure; may be nil.
 	Calibration *record.Calibration
-	// DataDir is the folder below which members keep their data; empty for a
-	// folder in the run directory. The data is removed at the end.
+	// DataDir is the folder below which members keep their data; empty means a folder in the
+	// run directory. The data is removed at the end.
 	DataDir string
-	// Hosts are the machines that members are placed on in turn; empty for the
-	// one that we run on.
+	// Hosts are the machines on which members are placed in turn; empty means this one.
 	Hosts []host.Host
-	// Agent begins a session with a host's agent. It may be nil if the scenario has
-	// no host that is reached via one.
+	// Agent begins a session with a host's agent. It may be nil if the scenario reaches no
+	// host through an agent.
 	Agent func(context.Context, *scenario.Host) (*agent.Remote, error)
-	// Lookup finds a store by its name.
+	// Lookup returns a store by name.
 	Lookup func(name string) (store.Store, error)
-	// Self is the path of our own binary, for stores embedded in it.
+	// Self is the path of our binary, for embedded stores.
 	Self string
 	Tool record.Tool
-	// Enough is asked after each round of a scenario that is repeated Until its
-	// figures are precise, with all trials that have ended: why they are enough,
-	// and nothing while they are not.
+	// Enough is called after each round of a scenario that is repeated Until its figures are
+	// precise. It receives all ended trials and returns why they suffice, or "" if they do
+	// not.
 	Enough func([]*record.Trial) record.Ending
-	// Script is what the only trial sends instead of its load; nil sends that. What came
-	// of it is then asked of Replayed.
+	// Script replaces the load of the only trial; it may be nil. Replayed then returns its
+	// results.
 	Script   app.Script
 	Replayed func() *record.Replay
-	// Next names the trials one after the other, in place of the scenario's; nil for
-	// those.
+	// Next, unless it is nil, provides the trials instead of the scenario.
 	Next Next
-	// CheckAnswers checks the answers of trials that ask for it.
+	// CheckAnswers checks the responses of trials that ask for it.
 	CheckAnswers trial.CheckAnswers
-	// Say receives sentences about changes to clusters that ran before the run, and about
-	// data of killed runs that is removed. It may be nil.
+	// Say receives sentences about changes to running clusters and about removed data of
+	// killed runs. It may be nil.
 	Say func(string)
 	// Progress gets how the run goes, about four times a second and at each
 	// change of stage, from one goroutine at a time. Nil for nobody.
@@ -78,7 +77,7 @@ type Options struct {
 	// Second gets every second of a trial that is recorded, which it only
 	// reads: its histograms are used again. One goroutine calls it. Nil for nobody.
 	Second func(*scenario.Trial, *measure.Second)
-	// Unrecorded takes what a trial measured that could not be recorded, as on a full disk.
-	// Nil for nobody.
+	// Unrecorded receives a trial's result that could not be recorded, for example because
+	// the disk was full. It may be nil.
 	Unrecorded func(record.Trial)
 }

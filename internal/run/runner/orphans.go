@@ -12,20 +12,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// A run that is killed leaves its members' data behind, wherever --out and
-// --data-dir had put it. So each run notes its data folder in the user's cache
-// folder, and the next run, of whatever scenario and place, looks there. What
-// such a note names counts only if it is ours, as the note is.
+// A killed run leaves its members' data in the place that --out and --data-dir chose.
+// Therefore each run notes its data folder in the user's cache folder, and the next run, of
+// any scenario and place, looks there. A noted folder counts only if no other user can
+// write it or the note.
 
 // note names a folder below which clusters may keep data.
 type note struct {
 	Dir  string      `json:"dir"`
-	Made []host.Made `json:"made,omitempty"` // what we made of it, and so may remove
+	Made []host.Made `json:"made,omitempty"` // folders that the run made and may remove
 }
 
-// noteAge is how old a note is at least before it is dropped while its folder,
-// which we did not make, is still there: a run that has just written it may be
-// about to put data into the folder.
+// noteAge is the minimum age of a note before it is dropped while its folder, which the run
+// did not make, still exists. The run that has just written a newer note may be about to
+// put data into the folder.
 const noteAge = time.Hour
 
 func notesDir() (string, error) {
@@ -36,7 +36,7 @@ func notesDir() (string, error) {
 	return filepath.Join(cache, "quorumbench", "data-folders"), nil
 }
 
-// openNotes opens the folder of the notes, if it is there and ours alone.
+// openNotes opens the folder of the notes if it exists and no other user can write it.
 func openNotes() *host.Folder {
 	dir, err := notesDir()
 	if err != nil {
@@ -53,8 +53,8 @@ func openNotes() *host.Folder {
 	return notes
 }
 
-// noteData notes that clusters may keep data below dir, of which made is ours. A
-// machine without a cache folder has no notes.
+// noteData notes that clusters may keep data below dir; made are the folders that the run
+// made. A machine without a cache folder has no notes.
 func noteData(dir string, made []host.Made) {
 	path, err := notesDir()
 	if err != nil {
@@ -71,7 +71,7 @@ func noteData(dir string, made []host.Made) {
 	sum := sha256.Sum256([]byte(dir))
 	name := hex.EncodeToString(sum[:8])
 	n := note{Dir: dir, Made: made}
-	if before, ok := readNote(notes, name); ok { // of a run that is there at the same time
+	if before, ok := readNote(notes, name); ok { // of a concurrent run
 		for _, m := range before.Made {
 			if m.There() && !slices.Contains(n.Made, m) {
 				n.Made = append(n.Made, m)
@@ -88,7 +88,7 @@ func readNote(notes *host.Folder, name string) (n note, ok bool) {
 	return n, err == nil && json.Unmarshal(b, &n) == nil && filepath.IsAbs(n.Dir)
 }
 
-// cleanOrphans removes the data of runs whose process is gone, and says so.
+// cleanOrphans removes and reports the data of runs whose process has ended.
 func cleanOrphans(now time.Time, say func(string)) {
 	notes := openNotes()
 	if notes == nil {
@@ -110,8 +110,8 @@ func cleanOrphans(now time.Time, say func(string)) {
 	}
 }
 
-// clean removes what is left in the folder, and the folder as far as we made it.
-// It reports whether the folder is gone.
+// clean removes the orphans in the folder, and then the folders that the run made. It
+// reports whether the folder is gone.
 func (n note) clean(say func(string)) bool {
 	removed, err := host.CleanOrphans(n.Dir, host.OrphanDepth)
 	for _, orphan := range removed {

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// What is left is estimated of the trials that have not ended, and nothing once the
-// run stops, also when it was interrupted.
+// The remaining time is estimated from the trials that have not ended. It is 0 once the run
+// stops, even if it was interrupted.
 func TestLeft(t *testing.T) {
 	one := scenario.Trial{Load: scenario.Load{Duration: 10 * time.Second}}
 	r := run{plan: []scenario.Trial{one, one}}
@@ -26,7 +26,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// Trials that a total bounds are estimated from the rate so far.
+// Trials bounded by a total are estimated from the rate so far.
 func TestLeftOfTotals(t *testing.T) {
 	total := scenario.Trial{Name: "a", Load: scenario.Load{Total: 10_000}}
 	other := scenario.Trial{Name: "b", Load: scenario.Load{Total: 20_000, Warmup: time.Second}}
@@ -58,8 +58,8 @@ func TestLeftOfTotals(t *testing.T) {
 	}
 }
 
-// What surrounds the loads of trials (a start, a preload, a check) is in what is left once a
-// trial has shown how long it takes, and until then the time is a least one.
+// Once a trial has ended, the estimate includes the time around loads (a start, a preload,
+// a check). Until then it is a lower bound.
 func TestLeftHasWhatSurroundsLoads(t *testing.T) {
 	one := scenario.Trial{Name: "put", Load: scenario.Load{Warmup: time.Second, Duration: 4 * time.Second}}
 	var said Progress
@@ -77,7 +77,7 @@ func TestLeftHasWhatSurroundsLoads(t *testing.T) {
 	if want := 2 * (7 + 5 + 3) * time.Second; said.AtLeast || said.Left != want {
 		t.Errorf("after a trial that took 15 s it tells %v, at least: %v", said.Left, said.AtLeast)
 	}
-	// Of the trial that runs its load is left, and what comes after it.
+	// For the running trial, its load and the time after it are left.
 	e := estimate{trials: r.plan, ended: 1, at: 2, running: 2 * time.Second, pace: &r.pace, around: r.around}
 	if _, trial, all := e.times(); trial != 3*time.Second || all != (3+3+15)*time.Second {
 		t.Errorf("while it runs it tells %v and %v", trial, all)

@@ -7,13 +7,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// rates knows the throughput of the trials that have run.
+// rates holds the throughput of the trials that have run.
 type rates map[string][]float64 // trial name -> by repeat, in the order run
 
 func (r rates) add(t *record.Trial) { r[t.Name] = append(r[t.Name], t.PerSecond) }
 
-// settle gives a trial whose rate is a share of another's its number: of the
-// same repeat where that has run, or else of the last that has.
+// settle computes the rate of a trial that is given as a share of another's throughput: in
+// the same repeat if that has run, or else in the last one.
 func (r rates) settle(t *scenario.Trial) error {
 	rate := &t.Load.Rate
 	if rate.Of == "" {

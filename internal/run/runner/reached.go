@@ -12,20 +12,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// newHost is the machine that we run on. Where to look for free ports first is
-// drawn without the run's seed: two runs at once must not look in one place.
+// newHost returns the machine of this process. It draws where to look for free ports
+// without the run's seed, so that two concurrent runs do not look in the same place.
 func newHost() *host.Local { return host.NewLocal(measure.Now, rand.IntN).Beside(measure.Ahead) }
 
-// reached is a host of the scenario.
+// reached is a connected host of the scenario.
 type reached struct {
 	scenario.Host
 	host   host.Host
-	worker func() load.Worker   // makes one there
+	worker func() load.Worker   // makes a worker on the host
 	leave  func() error         // may be nil
-	before *record.ClockReading // of its clock, when it was reached
+	before *record.ClockReading // of its clock, when the host was reached
 }
 
-// clock is its clock now; nil where that is ours.
+// clock returns the present estimate of the host's clock, or nil if the host uses ours.
 func (h *reached) clock() *host.Clock {
 	of, ok := h.host.(host.Clocked)
 	if !ok {
@@ -34,7 +34,7 @@ func (h *reached) clock() *host.Clock {
 	return new(of.Clock())
 }
 
-// recordedClock is its clock from when it was reached until now.
+// recordedClock returns the host's clock from the beginning until now.
 func (h *reached) recordedClock() *record.Clock {
 	now := h.clock()
 	if now == nil || h.before == nil {
@@ -45,13 +45,13 @@ func (h *reached) recordedClock() *record.Clock {
 	return c
 }
 
-// reading is a clock at the time at which it was measured.
+// reading returns the estimate at the time of its measurement.
 func reading(c *host.Clock) record.ClockReading {
 	return record.ClockReading{At: c.At.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.Bound)}
 }
 
-// also adds to an error those of another one that it does not say already: a lost
-// agent fails all that is asked of it.
+// also adds the errors in more to err, except those that err already contains: a lost agent
+// fails every request to it.
 func also(err, more error) error {
 	if joined, ok := more.(interface{ Unwrap() []error }); ok {
 		for _, one := range joined.Unwrap() {

@@ -14,16 +14,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// resumed is what a run that is taken up again has of what was before.
+// resumed holds the earlier part of a continued run.
 type resumed struct {
 	*record.Resumption
 	versions map[string]string // of servers, by their clusters' keys
-	total    time.Duration     // for which it had been under way
-	spent    time.Duration     // of that, until the last of the trials that were taken
+	total    time.Duration     // how long the earlier part took
+	spent    time.Duration     // the part of total up to the last trial that was taken
 }
 
-// takeUp refuses to go on with another scenario than the one recorded, or with
-// another version of this program: one report is of one of each.
+// takeUp refuses to continue a run with a scenario or version of quorumbench other than the
+// recorded one, because a report covers one of each.
 func takeUp(o *Options) (*resumed, error) {
 	was, s := o.Resume.Run, o.Scenario
 	if was.Capacity != nil || was.CapacityOver != nil {
@@ -63,8 +63,8 @@ func takeUp(o *Options) (*resumed, error) {
 	return r, nil
 }
 
-// planned are a scenario's trials, in their order: all, or so many at least of one that
-// is repeated until it is precise.
+// planned returns a scenario's trials in order: all, or at least the given number of a
+// scenario that is repeated until it is precise.
 func planned(s *scenario.Scenario, least int) (all []scenario.Trial) {
 	if s.Until == nil {
 		return s.Trials
@@ -86,7 +86,7 @@ func rule(u *record.Until) string {
 	return fmt.Sprint(u.Precision, u.AtMostNS, u.Metrics)
 }
 
-// differentHosts says how the hosts of a scenario are not those of the record.
+// differentHosts describes how the scenario's hosts differ from the recorded ones.
 func differentHosts(was []record.Host, is []scenario.Host) string {
 	if len(was) > 0 && len(is) == 0 {
 		return "it ran on hosts that its scenario does not name, as with --on kubernetes, and those are gone"
@@ -97,8 +97,8 @@ func differentHosts(was []record.Host, is []scenario.Host) string {
 	return ""
 }
 
-// sameMachines refuses to go on with another machine: the trials of one report are
-// compared with each other.
+// sameMachines refuses to continue on another machine, because a report compares its trials
+// with each other.
 func (r *resumed) sameMachines(is []measure.Machine) error {
 	was := r.Run.Machines
 	if len(was) != len(is) {
@@ -113,7 +113,7 @@ func (r *resumed) sameMachines(is []measure.Machine) error {
 	return nil
 }
 
-// take returns the result of a trial that had ended before.
+// take returns the result of a trial that ended in the earlier part.
 func (r *resumed) take(n int) (*record.Trial, bool) {
 	if r == nil || n >= len(r.Kept) {
 		return nil, false
@@ -122,8 +122,8 @@ func (r *resumed) take(n int) (*record.Trial, bool) {
 	return &r.Kept[n], true
 }
 
-// sameServer refuses to go on with another version of a server than the trials had
-// that are kept.
+// sameServer refuses to continue with another server version than that of the earlier
+// trials.
 func (r *resumed) sameServer(spec *scenario.Trial, version string) error {
 	if r == nil {
 		return nil
@@ -135,7 +135,7 @@ func (r *resumed) sameServer(spec *scenario.Trial, version string) error {
 	return nil
 }
 
-// notYet is how much of the time before is still to be told, while trials are taken.
+// notYet returns the time of the earlier part after the last trial that was taken.
 func (r *resumed) notYet() time.Duration {
 	if r == nil {
 		return 0
@@ -143,7 +143,7 @@ func (r *resumed) notYet() time.Duration {
 	return r.total - r.spent
 }
 
-// before is for how long the run had been under way.
+// before returns how long the earlier part took.
 func (r *resumed) before() time.Duration {
 	if r == nil {
 		return 0

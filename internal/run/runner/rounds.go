@@ -9,19 +9,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// rounds repeats trials until it is enough, or the time is over. Each trial runs
-// once a round.
+// rounds repeats the trials until the figures are precise enough or the time is over. Each
+// round runs every trial once.
 type rounds struct {
-	most   time.Duration // that all may take, from began on
+	most   time.Duration // bounds the time of all rounds since began
 	began  time.Time
 	now    func() time.Time
-	play   func(ctx context.Context, round int) error // from 1
+	play   func(ctx context.Context, round int) error // runs a round, numbered from 1
 	enough func() record.Ending                       // empty: not yet
 }
 
-// conduct plays rounds, and returns why it ended. The first is always begun; the
-// scenario has room for it. Another is begun if as long as the longest before it
-// it ends in time; it is not cut off if it then takes longer.
+// conduct runs rounds, and returns why it ended. The first round always begins, because the
+// scenario allows time for it. A further round begins if it would end in time when it takes
+// as long as the longest so far; it is not cut off if it takes longer.
 func (r *rounds) conduct(ctx context.Context) (record.Ending, error) {
 	var longest time.Duration
 	for round := 1; round <= scenario.MaxRepeats; round++ {
@@ -56,9 +56,9 @@ func (r *run) untilPrecise(ctx context.Context) error {
 			if ended = append(ended, results...); err != nil {
 				return err
 			}
-			// Repeats on one cluster share its state and the size that its data
-			// has grown to, and are not independent: each round starts its own. One
-			// that ran already is taken as it is.
+			// Repeats on the same cluster share its state and the size of its data, so they
+			// are not independent: each round starts new clusters. A cluster that ran before
+			// is used as it is.
 			if r.now != nil && r.now.own == nil {
 				return nil
 			}

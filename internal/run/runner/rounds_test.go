@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// script is rounds on a clock that a round moves.
+// script runs rounds on a clock that each round advances.
 type script struct {
 	rounds
 	clock  time.Time
@@ -40,8 +40,8 @@ func scripted(most time.Duration, take func(round int) time.Duration, enough fun
 
 func never(int) record.Ending { return "" }
 
-// No round is begun that would not end in time if it took as long as the longest
-// before it; else another is.
+// A round begins exactly if it would end in time when it takes as long as the longest so
+// far.
 func TestTimeIsKept(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 500 {
@@ -64,7 +64,7 @@ func TestTimeIsKept(t *testing.T) {
 			t.Fatalf("it took %v of %v", took, most)
 		}
 	}
-	// Rounds that last the same end within the time, to the last that fits.
+	// Rounds of equal length use the time up to the last one that fits.
 	s := scripted(30*time.Minute, func(int) time.Duration { return 7 * time.Minute }, never)
 	if _, err := s.conduct(t.Context()); err != nil || s.played != 4 {
 		t.Errorf("%d rounds of 7 minutes in 30, %v", s.played, err)
@@ -97,14 +97,14 @@ func TestRoundsEnd(t *testing.T) {
 	}
 }
 
-// fake is a side whose repeats vary by so much, a share of them invalid and then
+// side describes simulated repeats: their spread, and the share of invalid ones, which are
 // far off.
 type side struct {
 	name, baselineOf string
 	spread, invalid  float64
 }
 
-// repeat makes up one of its trials.
+// repeat returns a simulated trial.
 func (s side) repeat(r *rand.Rand, number, n int) *record.Trial {
 	t := &record.Trial{State: record.Complete}
 	t.Name, t.Number, t.Repeat, t.BaselineOf = s.name, number, n, s.baselineOf
@@ -116,7 +116,7 @@ func (s side) repeat(r *rand.Rand, number, n int) *record.Trial {
 	return t
 }
 
-// repeated plays rounds of a minute until the analysis says that they are enough.
+// repeated runs rounds of a minute until the analysis finds them sufficient.
 func repeated(t *testing.T, seed uint64, until *record.Until, sides ...side) (record.Ending, *compare.Repeating) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -135,8 +135,8 @@ func repeated(t *testing.T, seed uint64, until *record.Until, sides ...side) (re
 	return why, compare.Repeat(until, ended)
 }
 
-// Sides that vary more take more repeats, and the ratio takes more than each side
-// alone. Suspect repeats count for nothing, whatever they measured.
+// Sides with a greater spread need more repeats, and the ratio needs more than each side.
+// Suspect repeats do not count, whatever they measured.
 func TestRepeatingStopsWhenPrecise(t *testing.T) {
 	until := &record.Until{Precision: 0.02, Metrics: []string{"ops"}}
 	mean := func(sides ...side) float64 {
@@ -168,7 +168,7 @@ func TestRepeatingStopsWhenPrecise(t *testing.T) {
 	}
 }
 
-// What cannot become precise is not waited for.
+// The rounds end if a figure cannot become precise.
 func TestRepeatingGivesUp(t *testing.T) {
 	until := &record.Until{Precision: 0.02, Metrics: []string{"ops"}}
 	all := side{name: "a", spread: 0.01, invalid: 1}
@@ -180,7 +180,7 @@ func TestRepeatingGivesUp(t *testing.T) {
 	}
 }
 
-// attached is a scenario of two trials on a null server, repeated until precise.
+// attached returns a scenario of two trials on a null server, repeated until precise.
 func attached(t *testing.T, of served) *scenario.Scenario {
 	t.Helper()
 	file := `
@@ -198,7 +198,7 @@ trials:
 	return s
 }
 
-// A run asks after each round, records the rule, and takes the trials in turn.
+// A run calls Enough after each round, records the rule, and runs the trials in turn.
 func TestRunUntilPrecise(t *testing.T) {
 	of := serve(t, etcd.New(), "")
 	asked := 0
@@ -238,7 +238,7 @@ func TestRunUntilPrecise(t *testing.T) {
 	}
 }
 
-// Interrupted in its second round, a run is readable and says how far it came.
+// A run that was interrupted in its second round is readable and says how far it got.
 func TestInterruptedRepeatingIsReadable(t *testing.T) {
 	of := serve(t, etcd.New(), "")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,5 +1,5 @@
-// Package runner conducts a whole run: the order of trials, which of them share
-// a cluster, rates taken from an earlier trial's throughput.
+// Package runner conducts a run: it orders the trials, lets trials share a cluster, and
+// derives rates from the throughput of earlier trials.
 package runner
 
 import (
@@ -13,39 +13,39 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// run is a run under way.
+// run is a run in progress.
 type run struct {
 	Options
-	host       host.Host // the generator's
+	host       host.Host // of the generator
 	about      map[host.Host]host.Description
 	reached    []*reached // the scenario's hosts
 	out        *record.Writer
-	before     *resumed // nil: the run begins
+	before     *resumed // nil unless the run is continued
 	rates      rates
 	began      time.Time
-	plan       []scenario.Trial // all, or those of the rounds that have begun
+	plan       []scenario.Trial // all trials, or those of the rounds that have begun
 	at         int              // trials begun
-	ended      int              // trials ended, or not to be run any more
+	ended      int              // trials that ended or will not run any more
 	now        *running
 	trialBegan time.Time
 	pace       pace
 	around     around
-	started    int                     // clusters
-	made       []host.Made             // folders for their data
-	guards     map[string]*guard.Guard // of clusters that ran before, by their keys
+	started    int                     // number of clusters started
+	made       []host.Made             // folders made for their data
+	guards     map[string]*guard.Guard // of running clusters, by their keys
 }
 
-// running is the cluster that the trials use now. One runs at a time, so that
-// none takes from another.
+// running is the cluster that the trials use now. Only one runs at a time, so that clusters
+// do not compete for resources.
 type running struct {
 	key   string
-	name  string           // for people
-	own   *cluster.Cluster // nil: attached
+	name  string           // for display
+	own   *cluster.Cluster // nil: the cluster ran before
 	trial trial.Cluster
-	lost  bool           // a member did not answer after the last trial, or a fault changed it or was not healed
-	about record.Cluster // of our own, as it is recorded; without an ID before that
+	lost  bool           // a member did not respond after the last trial, or an injected fault changed it or was not healed
+	about record.Cluster // the recorded description of our own cluster; it has an ID once it is recorded
 }
 
-// whole reports whether no member has ended or stands still. A cluster that is
-// not ours is taken as it is.
+// whole reports whether no member has ended or is paused. A cluster that ran before is used
+// as it is.
 func (n *running) whole() bool { return n.own == nil || !n.lost && n.own.Whole() }

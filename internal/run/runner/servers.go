@@ -19,10 +19,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// Server is the path of the server that a cluster is to be started from, if it
-// says one: a binary of the user's (Exec), or the installed server of a
-// Version. Empty is the store's own choice. The error says which server is not
-// there.
+// Server returns the path of the server to start a cluster from: the user's binary (Exec),
+// or the installed server of a Version. It returns "" for the store's default, and an error
+// that names a missing server.
 func Server(st store.Store, c *scenario.Cluster) (string, error) {
 	if c.Exec != "" {
 		if _, err := os.Stat(c.Exec); err != nil {
@@ -33,10 +32,9 @@ func Server(st store.Store, c *scenario.Cluster) (string, error) {
 	return install.Version(st, c.Version)
 }
 
-// FindServers looks for all that the clusters' servers need on this machine before
-// the first is started, so that a long run does not end in its middle for want of
-// one: their files, and the programs that run them, such as Java. The error says
-// which is missing. Nothing is started.
+// FindServers checks that this machine has everything the clusters' servers need, such as
+// their files and Java, so that a long run does not fail halfway. The error names the
+// missing server. Nothing is started.
 func FindServers(o *Options) error {
 	self := o.Self
 	if self == "" { // a dry run starts nothing
@@ -61,11 +59,11 @@ func FindServers(o *Options) error {
 	return findUpgrades(o, self)
 }
 
-// server is what the members of a trial's cluster are started from in a rolling
-// upgrade.
+// server returns the server that the members of a trial's cluster are started from in a
+// rolling upgrade.
 func (o *Options) server(t *scenario.Trial, to string) (s cluster.Server, err error) {
 	if s.Version, s.Exec = fault.ServerOf(to); o.elsewhere(t) {
-		return s, nil // each host has its own
+		return s, nil // each host has its own server
 	}
 	st, err := o.Lookup(t.Cluster.Store)
 	if err != nil {
@@ -79,7 +77,7 @@ func (o *Options) server(t *scenario.Trial, to string) (s cluster.Server, err er
 	return s, err
 }
 
-// findUpgrades looks for the servers of rolling upgrades.
+// findUpgrades checks the servers of rolling upgrades.
 func findUpgrades(o *Options, self string) error {
 	for i := range o.Scenario.Trials {
 		t := &o.Scenario.Trials[i]
@@ -114,8 +112,7 @@ func (o *Options) elsewhere(t *scenario.Trial) bool {
 	})
 }
 
-// eachCluster calls what is to be done for each cluster that is started, with the
-// first trial on it.
+// eachCluster calls do for each cluster that the run starts, with the first trial on it.
 func eachCluster(o *Options, do func(*scenario.Trial, store.Store) error) error {
 	seen := map[string]bool{}
 	for i := range o.Scenario.Trials {
@@ -135,8 +132,8 @@ func eachCluster(o *Options, do func(*scenario.Trial, store.Store) error) error 
 	return nil
 }
 
-// findServersThere asks the hosts that make what they start themselves whether they
-// can: each has its own servers. The error names the host.
+// findServersThere asks the hosts that build their commands themselves whether they can
+// start the servers, because each has its own. The error names the host.
 func (r *run) findServersThere(ctx context.Context) error {
 	err := eachCluster(&r.Options, func(t *scenario.Trial, _ store.Store) error {
 		c := &t.Cluster
@@ -188,8 +185,8 @@ func (r *run) launchable(ctx context.Context, t *scenario.Trial, s cluster.Serve
 	return nil
 }
 
-// networkable says why a cluster's members cannot have the networks on a host that they
-// are to have; nil if they can.
+// networkable returns why a cluster's members cannot have separate networks on a host, or
+// nil.
 func networkable(ctx context.Context, c *scenario.Cluster, h host.Host) error {
 	if !c.Network {
 		return nil
@@ -201,10 +198,10 @@ func networkable(ctx context.Context, c *scenario.Cluster, h host.Host) error {
 	return n.Networkable(ctx)
 }
 
-// startable asks the store what it would start for a cluster, at places that
-// are made up, and looks whether that can be run.
+// startable asks the store for the commands of a cluster with placeholder addresses, and
+// checks that their programs exist.
 func startable(st store.Store, c *scenario.Cluster, server, self string) error {
-	if server != "" { // as the cluster's start takes it
+	if server != "" { // as the cluster's start does
 		var err error
 		if server, err = filepath.Abs(server); err != nil {
 			return err
@@ -225,10 +222,10 @@ func startable(st store.Store, c *scenario.Cluster, server, self string) error {
 	return nil
 }
 
-// nowhere is a cluster that is not started.
+// nowhere is the name of a cluster that is not started.
 const nowhere = "quorumbench-nowhere"
 
-// anywhere are places that are made up, for a cluster's members.
+// anywhere returns placeholder addresses for a cluster's members.
 func anywhere(c *scenario.Cluster) (members []kv.MemberPlace) {
 	for i := range max(c.Members, 1) {
 		place := kv.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: "127.0.0.1"}

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Stage is what a run is doing.
+// Stage is the present activity of a run.
 type Stage string
 
 // The stages.
@@ -18,47 +18,48 @@ const (
 	Connecting Stage = "connecting"
 	WarmingUp  Stage = "warming up"
 	Measuring  Stage = "measuring"
-	Draining   Stage = "draining" // what is in flight is awaited
+	Draining   Stage = "draining" // waits for operations in flight
 	CleaningUp Stage = "cleaning up"
-	// The answers of a load are checked: each member is read whole, then all is judged.
+	// The responses of a load are checked: all keys are read at each member, and then the
+	// history is verified.
 	ReadingBack Stage = "reading the members"
 	Checking    Stage = "checking the answers"
 	Stopping    Stage = "stopping" // a cluster
 	TrialDone   Stage = "done"     // Result is set
 )
 
-// Progress is how a run goes.
+// Progress describes the progress of a run.
 type Progress struct {
 	Stage  Stage
-	Trial  int    // from 1, in the order in which they run; 0 before the first
-	Trials int    // repeats included; 0 where precision ends the repeating
+	Trial  int    // from 1, in the order of running; 0 before the first
+	Trials int    // including repeats; 0 if precision decides the number
 	Name   string // of the trial, with its repeat, or of the cluster that starts or stops
-	// Successes in the last second, and the response time at p99 in the last
-	// second of which every operation has ended, in nanoseconds (0 when that
-	// second does not support it, or is long past).
+	// PerSecond counts the successes of the last second. P99 is the response time at p99, in
+	// nanoseconds, of the last second whose operations have all ended; 0 if that second does
+	// not support it or is too old.
 	PerSecond float64
 	P99       float64
-	Errors    uint64 // of the trial so far, warm-up included
+	Errors    uint64 // of the trial so far, including its warm-up
 	InFlight  int64
-	// Done is how many succeeded since the window opened, and InWindow how long
-	// it has been, or was, open.
+	// Done counts the successes since the window opened. InWindow is how long it has been,
+	// or was, open.
 	Done     uint64
 	InWindow time.Duration
-	// Share is how much of the trial's warm-up and window is over, from 0 to 1,
-	// and TrialLeft how long they still take; 0 when that is not known.
+	// Share is how much of the trial's warm-up and window is over, from 0 to 1, and
+	// TrialLeft how long they still take; 0 if unknown.
 	Share     float64
 	TrialLeft time.Duration
-	// Elapsed and Left are of the whole run; Left is 0 when it is not known.
-	// Where totals bound trials it is an estimate from the rates so far. What surrounds
-	// loads (starts, preloads, drains, clean-ups, checks) is in it as it took in the trials
-	// that ended; until one has, AtLeast says that it is not in it.
+	// Elapsed and Left are those of the whole run; Left is 0 if unknown. For trials bounded
+	// by totals it is an estimate from the rates so far. It includes the time around loads
+	// (starts, preloads, drains, clean-ups, checks) as in the ended trials. AtLeast reports
+	// that no trial has ended and Left lacks that time.
 	Elapsed, Left time.Duration
 	AtLeast       bool
-	// Result is the trial that has just ended, with TrialDone.
+	// Result is the trial that has just ended; set with TrialDone.
 	Result *record.Trial
 }
 
-// title names a trial, with its repeat where there are several.
+// title returns a trial's name, with its repeat if there are several.
 func title(t *scenario.Trial) string {
 	switch {
 	case t.Repeats > 1:

@@ -18,9 +18,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/agents"
 )
 
-// Four workers on three members, each on an address of its own: they sent exactly
-// what was asked for, which is what the members saw, and the merged histogram is
-// the union of theirs bin by bin.
+// Four workers on three members, each on a separate address: they sent exactly the
+// requested operations, the members received exactly these, and the merged histogram is the
+// sum of the workers' bin by bin.
 func TestWorkersAndMembersCountAlike(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems have one loopback address")
