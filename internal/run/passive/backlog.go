@@ -5,33 +5,35 @@ import (
 	"unsafe"
 )
 
-// Bounds of what waits in memory to be decoded, in bytes with pieceCost for each piece.
+// Bounds of the memory for pieces that wait to be decoded: their bytes, plus pieceCost for
+// each piece.
 const (
-	waitingOfOne = 16 << 20 // of one connection
-	waitingOfAll = 64 << 20
+	waitingOfOne = 16 << 20 // of a single connection
+	waitingOfAll = 64 << 20 // of all connections
 )
 
-// pieceCost is the memory of a piece besides its bytes, so that very many small pieces are
-// bounded, too. The queue that holds them may have twice the room that it needs.
+// pieceCost is the memory of a piece in addition to its bytes, which bounds the number of
+// small pieces. The factor is 2 because the queue's slice may have twice the capacity that
+// it needs.
 const pieceCost = 2 * int(unsafe.Sizeof(piece{}))
 
-// backlog holds a connection's bytes that are forwarded and not decoded yet. Pieces have
-// numbers, taken before they are written: a reply's number is higher than that of its
-// request, so that the decoder sees them in an order that is possible.
+// backlog holds a connection's bytes that were forwarded and are not decoded yet. A piece
+// gets its number before it is written, so a reply has a higher number than its request,
+// and decoding in the order of numbers never sees a reply first.
 type backlog struct {
 	relay      *Relay
 	queue      *queue
-	next       atomic.Uint64 // the number given last
-	waiting    atomic.Int64  // bytes that wait to be decoded
-	unrecorded atomic.Bool   // nothing more is decoded
+	next       atomic.Uint64 // the latest number given
+	waiting    atomic.Int64  // bytes waiting to be decoded
+	unrecorded atomic.Bool   // decoding has stopped
 
 	// The fields below belong to the queue's goroutine.
 	conn  *Conn
-	want  uint64           // the number that is decoded next
-	early map[uint64]piece // pieces that came before those with lower numbers; nil until one does
+	want  uint64           // the number to decode next
+	early map[uint64]piece // pieces that arrived before lower numbers; nil until there is one
 }
 
-// piece is what one read returned, or what happened to its connection.
+// piece holds the bytes of one read, or an event of its connection.
 type piece struct {
 	of     *backlog
 	bytes  []byte
@@ -45,7 +47,7 @@ type pieceKind uint8
 const (
 	pieceOfServer pieceKind = iota
 	pieceOfClient
-	recordingEnds  // the connection goes on and is not decoded any more
+	recordingEnds  // the connection continues and is not decoded any more
 	connectionEnds // nothing more is forwarded
 )
 
@@ -54,8 +56,8 @@ func (r *Relay) newBacklog(conn uint32, q *queue) *backlog {
 	return &backlog{relay: r, queue: q, conn: r.cfg.Tap.Begin(conn), want: 1}
 }
 
-// add gives a piece to the queue and reports whether it keeps the piece's bytes. Once there
-// is no memory for a piece, the connection is not recorded any more.
+// add adds a piece to the queue, and reports whether the queue keeps the piece's bytes.
+// When there is no memory for a piece, the connection is no longer recorded.
 func (b *backlog) add(p piece) bool {
 	p.of = b
 	if b.unrecorded.Load() {
@@ -71,12 +73,12 @@ func (b *backlog) add(p piece) bool {
 	return false
 }
 
-// end says that nothing more is forwarded.
+// end adds the event that nothing more is forwarded.
 func (b *backlog) end(at int64) { b.queue.add(piece{of: b, at: at, kind: connectionEnds}) }
 
 func (p *piece) size() int64 { return int64(len(p.bytes) + pieceCost) }
 
-// reserve counts memory, and reports whether that much more may be held.
+// reserve reserves memory, and reports whether the bounds permit it.
 func (b *backlog) reserve(size int64) bool {
 	if b.waiting.Add(size) <= waitingOfOne {
 		if b.relay.waiting.Add(size) <= waitingOfAll {
@@ -88,7 +90,7 @@ func (b *backlog) reserve(size int64) bool {
 	return false
 }
 
-// take decodes a piece and the early ones that follow it.
+// take decodes a piece, and the early pieces that follow it.
 func (b *backlog) take(p piece) {
 	switch {
 	case p.kind == recordingEnds:

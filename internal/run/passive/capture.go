@@ -13,30 +13,31 @@ import (
 	"time"
 )
 
-// CaptureConfig is what a capture needs to know.
+// CaptureConfig configures a capture.
 type CaptureConfig struct {
-	Hosts []netip.Addr // at which the member is reached; none: at any
+	Hosts []netip.Addr // the member's addresses; none: any address
 	Tap   TapConfig
-	Began time.Time // when the recording's clock stood at 0
-	// GiveWay has all threads of the process run only where a processor has nothing else
-	// to do, until what waits to be read is a quarter of the room for it.
+	Began time.Time // the zero of the recording's clock
+	// GiveWay makes all threads of the process run only on idle processors, until a quarter
+	// of the buffer is waiting to be read.
 	GiveWay bool
 }
 
 const (
 	room = 64 << 20 // bytes of packets that may wait to be read
-	// lingers is how long is waited at the end for what the system still gathers.
+	// lingers is how long the capture waits at the end for packets that the kernel is still
+	// collecting.
 	lingers = 4 * gathers
 )
 
-// Packets are those of a port: what passes from the moment on in which they are opened.
+// Packets collects a port's packets from the moment of opening.
 type Packets struct {
 	port uint16
 	ring *ring
 }
 
-// Open begins to gather the packets of a member's port, at whatever address. It needs the
-// right to read packets.
+// Open starts to collect the packets of a member's port at any address. It needs the right
+// to read packets.
 func Open(port uint16) (*Packets, error) { return openRoom(port, room) }
 
 func openRoom(port uint16, room int) (*Packets, error) {
@@ -47,38 +48,39 @@ func openRoom(port uint16, room int) (*Packets, error) {
 	return &Packets{port: port, ring: r}, nil
 }
 
-// Close ends it, where no Capture serves it; Serve does when it returns.
+// Close stops collecting. Do not call it if a Capture serves the packets: Serve closes them
+// when it returns.
 func (p *Packets) Close() { p.ring.close() }
 
-// Capture hears packets.
+// Capture decodes captured packets.
 type Capture struct {
 	cfg   CaptureConfig
 	ring  *ring
 	table *table
 	prio  priority
-	ends  atomic.Int64 // when the last packet is wanted, by the recording's clock; 0: not known
-	drops uint64       // packets that are not said to be missing yet
-	said  int64        // when that was said last
+	ends  atomic.Int64 // the time of the last wanted packet, by the recording's clock; 0: unknown
+	drops uint64       // lost packets that are not reported yet
+	said  int64        // when lost packets were last reported
 }
 
 // NewCapture returns a capture.
 func NewCapture(cfg CaptureConfig) *Capture { return &Capture{cfg: cfg} }
 
-// Heard is what a capture has heard of.
+// Heard summarizes what a capture observed.
 type Heard struct {
 	Connections uint32
-	WereOpen    uint32 // of which were open before it began, and are not recorded
-	// Elsewhere are some addresses at which the port is used and which are none of the
+	WereOpen    uint32 // of these, the connections that were open before the capture began and are not recorded
+	// Elsewhere holds some addresses at which the port is used and which are not the
 	// member's.
 	Elsewhere []netip.Addr
 }
 
-// Heard is what the capture has heard of, when Serve has returned.
+// Heard returns the capture's summary. Call it after Serve has returned.
 func (c *Capture) Heard() Heard {
 	return Heard{c.table.number, c.table.open, slices.SortedFunc(maps.Keys(c.table.elsewhere), netip.Addr.Compare)}
 }
 
-// Serve hears until ctx ends, and returns when all that passed until then is understood.
+// Serve captures until ctx ends, and returns when all packets up to then are decoded.
 func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 	c.ring = p.ring
 	c.table = newTable(&c.cfg.Tap, p.port, func(a netip.Addr) bool { return len(c.cfg.Hosts) == 0 || slices.Contains(c.cfg.Hosts, a) })
@@ -112,8 +114,8 @@ func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 	}
 }
 
-// read takes all that is there, and reports whether more may be wanted: when ctx has ended,
-// packets may come as fast as they are read.
+// read reads all waiting packets, and reports whether more may be wanted. After ctx has
+// ended, packets may arrive as fast as they are read, so it stops at the first later one.
 func (c *Capture) read() bool {
 	for c.ring.ready() {
 		ends := c.ends.Load()
@@ -123,7 +125,7 @@ func (c *Capture) read() bool {
 		ahead, now := c.ahead(), c.now()
 		over := false
 		c.ring.read(func(b []byte, length int, at int64) {
-			// The system's clock may have been set back since the packet passed.
+			// The system's clock may have been set back since the packet arrived.
 			at = min(at+ahead, now)
 			if ends != 0 && at > ends {
 				over = true
@@ -141,7 +143,7 @@ func (c *Capture) read() bool {
 	return true
 }
 
-// missed says, once in a second and at the end, how many packets are missing.
+// missed reports the number of lost packets, at most once per second and at the end.
 func (c *Capture) missed(end bool) {
 	if c.drops += c.ring.drops(); c.drops == 0 {
 		return
@@ -153,12 +155,12 @@ func (c *Capture) missed(end bool) {
 	}
 }
 
-// now is the time of the recording's clock, in nanoseconds.
+// now returns the time of the recording's clock in nanoseconds.
 func (c *Capture) now() int64 { return int64(time.Since(c.cfg.Began)) }
 
-// ahead is how far the recording's clock is ahead of the system's, which packets have and
-// which may be set at any time. Who is interrupted between the readings of the two, of which
-// that of the system's is the first, has them too far apart.
+// ahead returns how far the recording's clock is ahead of the system's clock, which
+// timestamps the packets and may be set at any time. An interruption between the readings
+// of the two clocks can only increase the difference, so ahead takes the smallest of three.
 func (c *Capture) ahead() int64 {
 	least := int64(math.MaxInt64)
 	for range 3 {

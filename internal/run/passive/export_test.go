@@ -5,10 +5,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// MostPieces is how many pieces of one connection may wait, however small they are.
+// MostPieces returns how many pieces of one connection may wait, however small they are.
 func MostPieces() int { return waitingOfOne / pieceCost }
 
-// mute is a store.Tapped, a store.Tap and a Sink that tell nothing.
+// mute is a store.Tapped, a store.Tap and a Sink that ignore everything.
 type mute struct{}
 
 func (mute) Tap(store.TapConfig) store.Tap  { return mute{} }

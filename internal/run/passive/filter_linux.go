@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// line is an instruction of a filter that has names for where it goes on.
+// line is a filter instruction with labels instead of jump distances.
 type line struct {
 	label string
 	bpf.Instruction
-	yes, no string // of a JumpIf; "": the next
+	yes, no string // targets of a JumpIf; "": the next line
 }
 
-// wholePacket is how much of a packet is captured.
+// wholePacket is the number of bytes to capture of an accepted packet: all.
 const wholePacket = 1 << 30
 
-// filter accepts segments of TCP from and to a port, from the network header on, unless
-// they only acknowledge. On a loopback interface a packet passes twice, and is accepted
-// when it arrives.
+// filter returns a filter that accepts TCP segments from and to a port, starting with the
+// network header, except pure acknowledgements. A loopback interface delivers each packet
+// twice; the filter accepts it when it arrives.
 func filter(port uint16) ([]unix.SockFilter, error) {
 	equal := func(value uint32) bpf.JumpIf { return bpf.JumpIf{Cond: bpf.JumpEqual, Val: value} }
 	set := func(bits uint32) bpf.JumpIf { return bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: bits} }
@@ -37,7 +37,7 @@ func filter(port uint16) ([]unix.SockFilter, error) {
 		{label: "ipv4", Instruction: bpf.LoadAbsolute{Off: 9, Size: 1}},
 		{Instruction: equal(protocolTCP), no: "no"},
 		{Instruction: bpf.LoadAbsolute{Off: 6, Size: 2}},
-		{Instruction: set(0x1fff), yes: "no"}, // a fragment that is not the first
+		{Instruction: set(0x1fff), yes: "no"}, // a fragment other than the first
 		{Instruction: bpf.LoadMemShift{Off: 0}},
 		{Instruction: bpf.Jump{}, yes: "tcp"},
 
@@ -47,9 +47,9 @@ func filter(port uint16) ([]unix.SockFilter, error) {
 		{Instruction: equal(protocolHopByHop), no: "no"},
 		{Instruction: bpf.LoadConstant{Dst: bpf.RegX, Val: lengthIPv6 + lengthJumbo}},
 		{Instruction: bpf.LoadAbsolute{Off: lengthIPv6, Size: 2}},
-		{Instruction: equal(protocolTCP << 8), no: "no"}, // the next header, and no more than a jumbogram's
+		{Instruction: equal(protocolTCP << 8), no: "no"}, // the next header, and the length of an option header that contains only a jumbogram's option
 
-		// X is where TCP's header begins.
+		// X is the offset of the TCP header.
 		{label: "tcp", Instruction: bpf.LoadIndirect{Off: 0, Size: 2}},
 		{Instruction: equal(uint32(port)), yes: "port"},
 		{Instruction: bpf.LoadIndirect{Off: 2, Size: 2}},
@@ -60,7 +60,7 @@ func filter(port uint16) ([]unix.SockFilter, error) {
 		{Instruction: bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf0}},
 		{Instruction: bpf.ALUOpConstant{Op: bpf.ALUOpShiftRight, Val: 2}},
 		{Instruction: bpf.ALUOpX{Op: bpf.ALUOpAdd}},
-		{Instruction: bpf.TAX{}}, // where its data begins
+		{Instruction: bpf.TAX{}}, // X is the offset of the payload
 		{Instruction: bpf.LoadExtension{Num: bpf.ExtLen}},
 		{Instruction: bpf.JumpIfX{Cond: bpf.JumpGreaterThan}, no: "no"},
 		{label: "yes", Instruction: bpf.RetConstant{Val: wholePacket}},
@@ -68,7 +68,7 @@ func filter(port uint16) ([]unix.SockFilter, error) {
 	})
 }
 
-// assemble gives the lines' jumps their distances.
+// assemble replaces the jumps' labels by distances.
 func assemble(lines []line) ([]unix.SockFilter, error) {
 	at := map[string]int{}
 	for i, l := range lines {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestFloodOfRequestsCostsNoCalls: requests for connections that nobody goes on with take
-// bounded memory, are no gaps, and leave what real connections say whole: of one that was
-// open before the flood, of one that begins within it, and of one after it.
+// Connection requests that no client confirms take bounded memory, cause no gaps, and leave
+// the calls of real connections complete: of one that was open before the flood, one that
+// begins during it, and one after it.
 func TestFloodOfRequestsCostsNoCalls(t *testing.T) {
 	a, table := listening()
 	table.most = 1000
@@ -25,7 +25,7 @@ func TestFloodOfRequestsCostsNoCalls(t *testing.T) {
 		at += 10_000
 		k := newTalk(fmt.Sprintf("10.1.%d.%d:%d", i>>8&255, i&255, 1000+i>>16), uint32(i)*7919, uint32(i)*104729)
 		packets := k.opens()
-		if n := 1 + i%2; i != flood/2 { // the member answers some
+		if n := 1 + i%2; i != flood/2 { // the member answers some of them
 			table.hear(at, packets[:n]...)
 			continue
 		}

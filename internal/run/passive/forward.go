@@ -8,14 +8,15 @@ import (
 	"sync"
 )
 
-// Each direction of a connection reads into chunks of chunkSize bytes, from which pieces are
-// cut until less than leastRoom is left for a read.
+// Each direction of a connection reads into chunks of chunkSize bytes. Pieces are cut from
+// a chunk until less than leastRoom is left for a read.
 const (
 	chunkSize = 16 << 10
 	leastRoom = 4 << 10
 )
 
-// forward passes a connection's bytes on in both directions until both have ended or ctx ends.
+// forward forwards a connection's bytes in both directions until both have ended or ctx
+// ends.
 func (b *backlog) forward(ctx context.Context, client, server net.Conn) {
 	stop := context.AfterFunc(ctx, func() { _, _ = client.Close(), server.Close() })
 	defer stop()
@@ -25,8 +26,8 @@ func (b *backlog) forward(ctx context.Context, client, server net.Conn) {
 	both.Wait()
 }
 
-// forwardFrom passes one direction on until it ends. Bytes are written before the backlog
-// gets them, so that decoding delays nothing.
+// forwardFrom forwards one direction until it ends. It writes bytes before it passes them
+// to the backlog, so that decoding causes no delay.
 func (b *backlog) forwardFrom(from, to net.Conn, side pieceKind) {
 	var chunk []byte
 	for {
@@ -49,7 +50,7 @@ func (b *backlog) forwardFrom(from, to net.Conn, side pieceKind) {
 		}
 		half, ok := to.(interface{ CloseWrite() error })
 		if !errors.Is(err, io.EOF) || !ok || half.CloseWrite() != nil {
-			_, _ = to.Close(), from.Close() // ends the other direction, too
+			_, _ = to.Close(), from.Close() // this also ends the other direction
 		}
 		return
 	}

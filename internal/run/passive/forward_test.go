@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// begun returns a connection through a relay to a member that sends back what it reads.
+// begun returns a connection through a relay to a member that echoes its input.
 func begun(t *testing.T) net.Conn {
 	t.Helper()
 	listen := func() net.Listener {
@@ -61,7 +61,7 @@ func ping(t *testing.T, c net.Conn, b []byte) {
 	}
 }
 
-// TestPassingOnDoesNotAllocate: many calls share the memory that their bytes wait in.
+// Many calls share the memory in which their bytes wait.
 func TestPassingOnDoesNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	c := begun(t)

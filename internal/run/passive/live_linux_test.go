@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// opened gathers the packets of a listener's port.
+// opened collects the packets of a listener's port.
 func opened(t *testing.T, l net.Listener, room int) *Packets {
 	t.Helper()
 	p, err := openRoom(uint16(l.Addr().(*net.TCPAddr).Port), room)
@@ -26,7 +26,7 @@ func opened(t *testing.T, l net.Listener, room int) *Packets {
 	return p
 }
 
-// served hears packets until what it returns is called.
+// served captures packets until stop is called.
 func served(t *testing.T, p *Packets, cfg CaptureConfig) (a *all, stop func() *Capture) {
 	t.Helper()
 	a = newAll()
@@ -46,7 +46,7 @@ func served(t *testing.T, p *Packets, cfg CaptureConfig) (a *all, stop func() *C
 	return a, stop
 }
 
-// echo answers each connection with what it says, until it says no more.
+// echo starts a server that echoes each connection's input until the input ends.
 func echo(t *testing.T, address string) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
@@ -69,7 +69,7 @@ func echo(t *testing.T, address string) net.Listener {
 	return l
 }
 
-// said speaks to a listener, and returns when the answer has come.
+// said sends text to an echo server and waits for the echo.
 func said(t *testing.T, c net.Conn, text []byte) {
 	t.Helper()
 	go func() { _, _ = c.Write(text) }()
@@ -89,8 +89,8 @@ func dial(t *testing.T, l net.Listener) net.Conn {
 	return c
 }
 
-// TestWhatPassesIsHeard: every byte of many connections at once is heard, both ways, over
-// IPv4 and IPv6, in order.
+// Every byte of many concurrent connections is captured in order, in both directions, over
+// IPv4 and IPv6.
 func TestWhatPassesIsHeard(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
 		t.Run(address, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestWhatPassesIsHeard(t *testing.T) {
 	}
 }
 
-// TestWhatWasOpenBeforeIsSaid: a connection whose beginning is not known is not understood.
+// A connection whose beginning was not captured is not decoded.
 func TestWhatWasOpenBeforeIsSaid(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	before := dial(t, l)
@@ -145,15 +145,14 @@ func TestWhatWasOpenBeforeIsSaid(t *testing.T) {
 	}
 }
 
-// TestPacketsThatThereIsNoRoomFor are said to be missing, and so is the rest of their
-// connections.
+// Lost packets are reported, and the rest of their connections is not decoded.
 func TestPacketsThatThereIsNoRoomFor(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	p := opened(t, l, 2*blockSize)
 	c := dial(t, l)
 	said(t, c, bytes.Repeat([]byte("x"), 4<<20))
 	a, stop := served(t, p, CaptureConfig{})
-	for known := false; !known; { // there is room again when the first were read
+	for known := false; !known; { // there is space again when the first packets have been read
 		said(t, c, []byte("more"))
 		select {
 		case <-a.lost:
@@ -174,7 +173,7 @@ func TestPacketsThatThereIsNoRoomFor(t *testing.T) {
 	}
 }
 
-// TestPacketsThatComeForEver do not keep a capture from its end.
+// An endless stream of packets does not prevent a capture from ending.
 func TestPacketsThatComeForEver(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	a, stop := served(t, opened(t, l, 8*blockSize), CaptureConfig{})
@@ -200,7 +199,7 @@ func TestPacketsThatComeForEver(t *testing.T) {
 	stop() // it returns
 }
 
-// TestAnAddressThatNobodyUses: what the port is used for elsewhere is known.
+// The capture reports other addresses at which the port is used.
 func TestAnAddressThatNobodyUses(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	_, stop := served(t, opened(t, l, room), CaptureConfig{Hosts: []netip.Addr{netip.MustParseAddr("10.1.2.3")}})
@@ -210,7 +209,7 @@ func TestAnAddressThatNobodyUses(t *testing.T) {
 	}
 }
 
-// TestGivingWay: threads give way, and are then as they were.
+// Threads give way and return to their original scheduling.
 func TestGivingWay(t *testing.T) {
 	if !MayGiveWay() {
 		t.Skip("threads that give way may not return here")

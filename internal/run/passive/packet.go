@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// The flags of a segment (RFC 9293, section 3.1).
+// TCP flags (RFC 9293, section 3.1).
 const (
 	flagFIN = 1 << iota
 	flagSYN
@@ -16,8 +16,8 @@ const (
 
 const (
 	protocolTCP = 6
-	// protocolHopByHop is IPv6's header of options, of which only that of a jumbogram is
-	// read (RFC 2675): the system joins packets to such ones.
+	// protocolHopByHop is IPv6's header of hop-by-hop options. Only a jumbogram's option is
+	// supported (RFC 2675), because the kernel merges packets into jumbograms.
 	protocolHopByHop = 0
 
 	leastIPv4   = 20 // bytes of a header without options
@@ -26,18 +26,18 @@ const (
 	leastTCP    = 20
 )
 
-// segment is what a packet says. Its payload is the packet's memory.
+// segment is a parsed packet. Its payload refers to the packet's memory.
 type segment struct {
 	from, to netip.AddrPort
 	seq, ack uint32
 	flags    uint8
 	payload  []byte
-	cut      bool // the payload is longer than what was captured of it
+	cut      bool // the payload was captured only in part
 }
 
-// parse reads a packet from its network header on (RFC 791, RFC 8200, RFC 9293), of which
-// length bytes passed and b were captured. It reports false where that is no whole segment
-// of TCP: one of several fragments is not, nor one behind extension headers.
+// parse parses a packet that starts with the network header (RFC 791, RFC 8200, RFC 9293).
+// length is the packet's length, of which b was captured. It returns false unless the
+// packet is a whole TCP segment; it does not support fragments and extension headers.
 func parse(b []byte, length int, s *segment) bool {
 	if len(b) == 0 {
 		return false
@@ -47,7 +47,7 @@ func parse(b []byte, length int, s *segment) bool {
 	switch b[0] >> 4 {
 	case 4:
 		if len(b) < leastIPv4 || b[9] != protocolTCP || binary.BigEndian.Uint16(b[6:])&0x3fff != 0 {
-			return false // the last is the offset of a fragment, and that more follow
+			return false // the last condition is a fragment's offset or its flag for more fragments
 		}
 		header, total = int(b[0]&0xf)*4, int(binary.BigEndian.Uint16(b[2:]))
 		from, to = netip.AddrFrom4([4]byte(b[12:16])), netip.AddrFrom4([4]byte(b[16:20]))
@@ -71,10 +71,10 @@ func parse(b []byte, length int, s *segment) bool {
 		return false
 	}
 	if total == 0 {
-		total = length // the system has joined so many packets that the field is too small
+		total = length // the kernel has merged more packets than the field can express
 	}
 	if len(b) > total {
-		b = b[:total] // what is behind it only fills a frame
+		b = b[:total] // the rest is padding of the frame
 	}
 	if len(b) < header+leastTCP {
 		return false

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// packetOf is what parse reads.
+// packetOf encodes a segment as a packet.
 func packetOf(s *segment) []byte {
 	t := make([]byte, leastTCP, leastTCP+len(s.payload))
 	binary.BigEndian.PutUint16(t, s.from.Port())
@@ -83,7 +83,7 @@ func TestPackets(t *testing.T) {
 	}
 }
 
-// FuzzPackets: whatever passes, it is read or not.
+// Any input is parsed or refused.
 func FuzzPackets(f *testing.F) {
 	f.Add(packetOf(&segment{from: netip.MustParseAddrPort("10.0.0.1:40000"), to: netip.MustParseAddrPort("10.0.0.2:2379"), flags: flagACK, payload: []byte("hello")}), 0)
 	f.Add(packetOf(&segment{from: netip.MustParseAddrPort("[fe80::1]:40000"), to: netip.MustParseAddrPort("[fe80::2]:2379"), flags: flagSYN}), 100)

@@ -21,7 +21,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// listened is a store.Tapped and a relay.Sink that keeps what it hears.
+// listened is a store.Tapped and a Sink that keeps what it receives.
 type listened struct {
 	feed func(h *heard, ofClient bool, b []byte) error // may be nil
 
@@ -30,12 +30,12 @@ type listened struct {
 	gaps  []call.Gap
 }
 
-// heard is one connection's.
+// heard holds what was decoded of one connection.
 type heard struct {
 	of    *listened
-	said  [2][]byte // by the member, by the client
+	said  [2][]byte // by the member and by the client
 	at    int64
-	back  bool // the clock went backwards
+	back  bool // a time decreased
 	fed   int
 	ended int
 }
@@ -73,7 +73,7 @@ func (h *heard) Feed(ofClient bool, at int64, b []byte) error {
 func (h *heard) Open() int { return 0 }
 func (h *heard) End(int64) { h.ended++ }
 
-// tight gives connections to which little can be written at once.
+// tight accepts connections with small buffers.
 type tight struct{ net.Listener }
 
 func (l tight) Accept() (net.Conn, error) {
@@ -84,7 +84,7 @@ func (l tight) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// forward runs a relay before a member; all keeps what the relay decodes.
+// forward runs a relay in front of a member; all keeps what the relay decodes.
 func forward(t *testing.T, to string, all *listened) (addr string, stop func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -107,7 +107,7 @@ func forward(t *testing.T, to string, all *listened) (addr string, stop func()) 
 	return l.Addr().String(), stop
 }
 
-// member serves each connection, until the test ends.
+// member starts a server that calls serve for each connection until the test ends.
 func member(t *testing.T, serve func(c *net.TCPConn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -145,23 +145,23 @@ func dial(t *testing.T, addr string) *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// random is so many bytes, the same for the same seed.
+// random returns n bytes that depend only on the seed.
 func random(seed uint64, n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)}).Read(b)
 	return b
 }
 
-// TestBytesPassAsTheyWere sends much both ways at once over several connections whose
-// ends take little at a time, so that the relay cannot write all that it has: what
-// comes is what was sent, half-closed connections go on the other way, and what is
-// heard is that, too.
+// Several connections, whose ends have small buffers, carry much data in both directions at
+// once, so that the relay cannot write everything immediately. The data arrives unchanged,
+// half-closed connections continue in the other direction, and the decoded bytes are the
+// same.
 func TestBytesPassAsTheyWere(t *testing.T) {
 	const conns, size = 4, 2 << 20
 	narrow := func(c *net.TCPConn) { _, _ = c.SetReadBuffer(64<<10), c.SetWriteBuffer(64<<10) }
 	to := member(t, func(c *net.TCPConn) {
 		narrow(c)
-		asked, err := io.ReadAll(c) // until the client has said all
+		asked, err := io.ReadAll(c) // until the client has sent everything
 		if err != nil {
 			t.Error(err)
 		}
@@ -207,15 +207,15 @@ func TestBytesPassAsTheyWere(t *testing.T) {
 	}
 }
 
-// TestAnswersAreHeardAfterWhatTheyAnswer: calls go to and fro on many connections at
-// once, and each answer is heard when all of its question was.
+// Calls alternate on many connections at once, and each reply is decoded after its whole
+// request.
 func TestAnswersAreHeardAfterWhatTheyAnswer(t *testing.T) {
 	const conns, calls = 20, 200
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
 	l := &listened{}
 	early := false
 	l.feed = func(h *heard, ofClient bool, b []byte) error {
-		h.said[0] = append(h.said[0], b...) // in the order in which it is heard
+		h.said[0] = append(h.said[0], b...) // in the order of decoding
 		if ofClient {
 			h.at++
 		} else if h.at--; h.at != 0 {
@@ -257,11 +257,11 @@ func TestAnswersAreHeardAfterWhatTheyAnswer(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotUnderstoodInTimePasses: a tap that stands still holds up no bytes. What
-// waits for it is bounded, and that a connection is not recorded from then on is told
-// once; another one that has said little is still heard.
+// A blocked tap delays no bytes. The memory of the backlog is bounded. The end of a
+// connection's recording is reported once, and another connection with little data is still
+// decoded.
 func TestWhatIsNotUnderstoodInTimePasses(t *testing.T) {
-	const size = 48 << 20 // more than one connection may have waiting
+	const size = 48 << 20 // more than one connection's backlog may hold
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(io.Discard, c); _, _ = c.Write([]byte("all")) })
 	goOn := make(chan struct{})
 	most := 0
@@ -271,7 +271,7 @@ func TestWhatIsNotUnderstoodInTimePasses(t *testing.T) {
 		most = max(most, len(h.said[1]))
 		return nil
 	}}
-	began := time.Now() // a little before the relay's clock
+	began := time.Now() // shortly before the relay's clock starts
 	addr, stop := forward(t, to, l)
 	say := func(b []byte) {
 		c := dial(t, addr)
@@ -308,15 +308,14 @@ func TestWhatIsNotUnderstoodInTimePasses(t *testing.T) {
 	}
 }
 
-// TestManySmallPiecesAreBounded: pieces of one byte each take more memory than their
-// bytes, and that is what is bounded.
+// Pieces of one byte take more memory than their bytes; the bound covers that as well.
 func TestManySmallPiecesAreBounded(t *testing.T) {
 	if got := passive.MostPieces(); got > 16<<20/64 {
 		t.Errorf("%d pieces of one connection may wait", got)
 	}
 }
 
-// TestAfterAnErrorBytesPass: what a tap does not understand it is not asked again.
+// A tap that returned an error is not called again.
 func TestAfterAnErrorBytesPass(t *testing.T) {
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
 	l := &listened{feed: func(*heard, bool, []byte) error { return errors.New("it is nothing that I know") }}
@@ -337,8 +336,8 @@ func TestAfterAnErrorBytesPass(t *testing.T) {
 	}
 }
 
-// TestTheEndOfTheRelayEndsConnections: those that are in the middle of something end
-// with it, and so do those whose other side is slow; all that passed is heard.
+// When the relay ends, so do connections in the middle of a transfer or with a slow peer.
+// All forwarded bytes are decoded.
 func TestTheEndOfTheRelayEndsConnections(t *testing.T) {
 	came := make(chan struct{}, 3)
 	to := member(t, func(c *net.TCPConn) {
@@ -377,18 +376,18 @@ func TestTheEndOfTheRelayEndsConnections(t *testing.T) {
 
 type hidesLength struct{ io.Reader }
 
-// slowly is a context that has ended before it calls those whom it is to call, as any has
-// for a moment: it calls each when those that were called before have had time to have
-// others withdraw.
+// slowly is a context that calls its AfterFunc functions with a delay after it has ended,
+// as can happen with any context: it calls each only after the functions called before had
+// time to withdraw others.
 type slowly struct {
 	context.Context
 	done chan struct{}
 
-	withdrawn chan struct{} // somebody has, since it ended
+	withdrawn chan struct{} // a function was withdrawn after the end
 
 	mu    sync.Mutex
 	ended bool
-	calls []func() // in the order in which they came; nil: it was withdrawn
+	calls []func() // in order of registration; nil: withdrawn
 }
 
 func (s *slowly) Done() <-chan struct{} { return s.done }
@@ -402,7 +401,7 @@ func (s *slowly) Err() error {
 	return nil
 }
 
-// AfterFunc is what package context asks of a context of another's making.
+// AfterFunc is the method that package context calls on a foreign context.
 func (s *slowly) AfterFunc(f func()) (stop func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -434,14 +433,14 @@ func (s *slowly) end() {
 			f()
 			select {
 			case <-s.withdrawn:
-			case <-time.After(50 * time.Millisecond): // nobody is about to
+			case <-time.After(50 * time.Millisecond): // no function is being withdrawn
 			}
 		}
 	}
 }
 
-// TestTheEndReachesConnectionsHoweverLate: the listener may be closed, and Serve know that
-// it is over, before those that pass connections on are told.
+// The listener may be closed, and Serve may notice the end, before the forwarding
+// goroutines do.
 func TestTheEndReachesConnectionsHoweverLate(t *testing.T) {
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -475,7 +474,7 @@ func TestTheEndReachesConnectionsHoweverLate(t *testing.T) {
 	}
 }
 
-// TestAResetEndsBothSides: where one side resets, the other is told that it is over.
+// If one side resets a connection, the relay closes the other side.
 func TestAResetEndsBothSides(t *testing.T) {
 	ended := make(chan struct{})
 	to := member(t, func(c *net.TCPConn) {
@@ -502,7 +501,7 @@ func TestAResetEndsBothSides(t *testing.T) {
 	}
 }
 
-// TestConnectionsComeAndGo: their places are used again.
+// Connections' slots are reused.
 func TestConnectionsComeAndGo(t *testing.T) {
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
 	l := &listened{}

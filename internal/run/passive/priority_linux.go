@@ -7,26 +7,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// priority is that of the process's threads.
+// priority manages the scheduling of the process's threads.
 type priority struct {
-	before *unix.SchedAttr // what it was; nil: they do not give way
-	never  bool            // they may not
+	before *unix.SchedAttr // the original attributes; nil: threads are not giving way
+	never  bool            // they are not allowed to
 }
 
-// MayGiveWay reports whether threads that give way may become as they were again
-// (sched(7)); where they may not, they do not give way.
+// MayGiveWay reports whether threads that give way are permitted to return to normal
+// scheduling (sched(7)). If not, they never give way.
 func MayGiveWay() bool {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NICE, &limit) == nil && limit.Cur >= 20 {
-		return true // nice 0 is 20 here
+		return true // RLIMIT_NICE 20 permits nice 0
 	}
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	return unix.Capget(&head, &data[0]) == nil && data[0].Effective&(1<<unix.CAP_SYS_NICE) != 0
 }
 
-// giveWay has all threads of the process run only where a processor has nothing else to do
-// (SCHED_IDLE), or as before. Threads of another class than the normal one stay as they are.
+// giveWay makes all threads of the process run only on idle processors (SCHED_IDLE), or
+// restores their attributes. It does nothing if the scheduling policy is not the normal
+// one.
 func (p *priority) giveWay(way bool) {
 	switch {
 	case p.never || way == (p.before != nil):
@@ -43,8 +44,8 @@ func (p *priority) giveWay(way bool) {
 	}
 }
 
-// setAll sets the attributes of all threads. One that is started meanwhile has those of who
-// starts it, and so all are looked at again until none has come.
+// setAll sets the attributes of all threads. A new thread inherits its creator's
+// attributes, so it lists the threads again until there is no new one.
 func setAll(attr *unix.SchedAttr) {
 	done := map[int]bool{}
 	for more := true; more; {
@@ -55,7 +56,7 @@ func setAll(attr *unix.SchedAttr) {
 			if err != nil || done[id] {
 				continue
 			}
-			_ = unix.SchedSetAttr(id, attr, 0) // it may have ended
+			_ = unix.SchedSetAttr(id, attr, 0) // the thread may have ended
 			done[id], more = true, true
 		}
 	}

@@ -6,19 +6,19 @@ import (
 )
 
 const (
-	// queueGathers is how long a queue lets pieces gather, so that hundreds share one wake-up:
-	// it costs more than to decode what one call says.
+	// queueGathers is how long a queue collects pieces, so that hundreds share one wake-up,
+	// which costs more than decoding one call.
 	queueGathers = 5 * time.Millisecond
-	// enough is the number of pieces that wake a queue earlier.
+	// enough is the number of pieces that wake a queue before that time.
 	enough = 4096
 )
 
-// queue decodes pieces in a goroutine of its own.
+// queue decodes pieces in a separate goroutine.
 type queue struct {
 	mu     sync.Mutex
-	pieces []piece // since it last looked
-	sleeps bool    // nothing was there when it last looked, and it waits to be woken
-	closed bool    // nothing more is added
+	pieces []piece // added since the last look
+	sleeps bool    // the last look found nothing, and the goroutine waits to be woken
+	closed bool    // nothing more will be added
 
 	woken chan struct{}
 	done  chan struct{}
@@ -42,7 +42,7 @@ func (q *queue) add(p piece) {
 func (q *queue) wake() {
 	select {
 	case q.woken <- struct{}{}:
-	default: // it is waking already
+	default: // already waking up
 	}
 }
 
@@ -75,7 +75,7 @@ func (q *queue) run() {
 		for i := range pieces {
 			p := &pieces[i]
 			p.of.take(*p)
-			*p = piece{} // lets go of its bytes
+			*p = piece{} // releases its bytes
 		}
 		if cap(pieces) > 4*enough {
 			pieces = nil

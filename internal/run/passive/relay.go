@@ -16,15 +16,15 @@ import (
 
 // RelayConfig configures a relay.
 type RelayConfig struct {
-	To string // the member's HOST:PORT
+	To string // HOST:PORT of the member
 	// Listen, if not nil, serves clients over TLS, and Dial, if not nil, connects to the
 	// member over TLS.
 	Listen, Dial *tls.Config
-	ALPN         []string // what the store's protocol negotiates over TLS
+	ALPN         []string // protocols of the store for negotiation over TLS
 	Tap          TapConfig
 	// Now is the recording's clock, in nanoseconds since it began.
 	Now func() int64
-	// Say takes a sentence about a connection that could not be forwarded.
+	// Say receives a sentence about a connection that could not be forwarded.
 	Say func(string)
 }
 
@@ -33,8 +33,8 @@ const dialTimeout = 5 * time.Second
 // Relay forwards connections to a member and decodes copies of their bytes.
 type Relay struct {
 	cfg     RelayConfig
-	queues  []*queue     // connections are divided among them
-	waiting atomic.Int64 // bytes that wait to be decoded
+	queues  []*queue     // each decodes a part of the connections
+	waiting atomic.Int64 // bytes waiting to be decoded
 	conns   atomic.Uint32
 	wg      sync.WaitGroup
 }
@@ -45,8 +45,8 @@ func NewRelay(cfg RelayConfig) *Relay { return &Relay{cfg: cfg} }
 // Connections returns the number of connections so far.
 func (r *Relay) Connections() uint32 { return r.conns.Load() }
 
-// Serve forwards the connections that l accepts until ctx ends. Then it closes them and
-// returns when all bytes that passed are decoded.
+// Serve forwards the connections that l accepts until ctx ends. Then it closes them, and
+// returns when all forwarded bytes are decoded.
 func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
@@ -61,12 +61,12 @@ func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 		switch {
 		case ctx.Err() != nil:
 			if err == nil {
-				_ = c.Close() // it came too late
+				_ = c.Close() // it arrived too late
 			}
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("the relay's listener was closed: %w", err)
-		case err != nil: // too many open files, for example, which may pass
+		case err != nil: // for example, too many open files, which may be temporary
 			r.cfg.Say(fmt.Sprintf("a connection could not be accepted: %v", err))
 			select {
 			case <-ctx.Done():
@@ -78,7 +78,7 @@ func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// wait returns when all connections have ended and their bytes are decoded.
+// wait waits until all connections have ended and their bytes are decoded.
 func (r *Relay) wait() {
 	r.wg.Wait()
 	for _, q := range r.queues {
@@ -104,8 +104,8 @@ func (r *Relay) relay(ctx context.Context, client net.Conn) {
 	b.end(r.cfg.Now())
 }
 
-// connect does the client's TLS handshake and connects to the member, which is asked for the
-// protocol that the client negotiated.
+// connect performs the client's TLS handshake and connects to the member, with the protocol
+// that the client negotiated.
 func (r *Relay) connect(ctx context.Context, client net.Conn) (net.Conn, net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -136,7 +136,7 @@ func (r *Relay) connect(ctx context.Context, client net.Conn) (net.Conn, net.Con
 	}
 	secure := tls.Client(server, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = server.Close() // the error that matters is that one
+		_ = server.Close() // err matters more
 		return client, nil, fmt.Errorf("the member at %s could not be spoken to over TLS: %w", r.cfg.To, err)
 	}
 	return client, secure, nil

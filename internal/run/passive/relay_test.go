@@ -21,10 +21,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// recorder is a relay at work, and its recording.
+// recorder is a running relay with its recording.
 type recorder struct {
 	addr, path string
-	stop       func() // and wait
+	stop       func() // stops the relay and waits for it
 }
 
 func start(t *testing.T, to string, redactor *call.Redactor, secure *tls.Config) *recorder {
@@ -80,8 +80,7 @@ func (r *recorder) read(t *testing.T) (calls []*call.Call, gaps []*call.Gap) {
 	return calls, gaps
 }
 
-// TestWhatEtcdsClientSaysIsRecorded has etcd's own client speak to a real etcd
-// through the relay.
+// etcd's client uses a real etcd through the relay, and its calls are recorded.
 func TestWhatEtcdsClientSaysIsRecorded(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	for name, redactor := range map[string]*call.Redactor{"hashed": call.NewRedactor(), "plain": {}} {
@@ -112,7 +111,8 @@ func TestWhatEtcdsClientSaysIsRecorded(t *testing.T) {
 	}
 }
 
-// speak does one of each, and returns the revision at which the first key was written.
+// speak makes one call of each kind, and returns the revision at which the first key was
+// written.
 func speak(t *testing.T, c *clientv3.Client, prefix string) (wrote int64) {
 	t.Helper()
 	ctx := t.Context()
@@ -125,7 +125,7 @@ func speak(t *testing.T, c *clientv3.Client, prefix string) (wrote int64) {
 	watching, end := context.WithCancel(ctx)
 	defer end()
 	events := c.Watch(watching, prefix, clientv3.WithPrefix(), clientv3.WithCreatedNotify())
-	<-events                                                        // it is there
+	<-events                                                        // the watch exists
 	put, err := c.Put(ctx, prefix+"a", strings.Repeat("v", 70_000)) // several frames
 	check(err)
 	<-events
@@ -133,7 +133,7 @@ func speak(t *testing.T, c *clientv3.Client, prefix string) (wrote int64) {
 	check(err)
 	_, err = c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(10))
 	check(err)
-	for range 2 { // the second time the guard does not hold
+	for range 2 { // the second time the guard is false
 		_, err = c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(prefix+"a"), "=", put.Header.Revision)).
 			Then(clientv3.OpPut(prefix+"a", "w")).Else(clientv3.OpGet(prefix + "a")).Commit()
 		check(err)
@@ -154,7 +154,7 @@ func speak(t *testing.T, c *clientv3.Client, prefix string) (wrote int64) {
 	return put.Header.Revision
 }
 
-// holds says what of speak is not in a recording.
+// holds checks that a recording contains the calls of speak.
 func holds(t *testing.T, calls []*call.Call, redactor *call.Redactor, prefix string, wrote int64) {
 	t.Helper()
 	of := map[string][]*call.Call{}
@@ -213,7 +213,7 @@ func holds(t *testing.T, calls []*call.Call, redactor *call.Redactor, prefix str
 	}
 }
 
-// TestTLSEndsAtTheRelay: clients speak TLS with the relay, and it speaks plainly.
+// Clients use TLS with the relay, which uses plain TCP with the member.
 func TestTLSEndsAtTheRelay(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	server, client := certs.Configs(t)
@@ -234,8 +234,8 @@ func TestTLSEndsAtTheRelay(t *testing.T) {
 	}
 }
 
-// TestForeignBytesArePassedOn: what is no HTTP/2 reaches the other side as it was, and
-// the recording says that it was not understood.
+// Bytes that are not HTTP/2 are forwarded unchanged, and the recording reports that they
+// were not decoded.
 func TestForeignBytesArePassedOn(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

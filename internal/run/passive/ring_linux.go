@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// blockSize is the ring's unit. The largest packet that a loopback interface has, of
-	// 64 KiB, fits into one.
+	// blockSize is the size of a block of the ring. A block can hold the largest packet of a
+	// loopback interface, which has 64 KiB.
 	blockSize = 128 << 10
-	// gathers is how long the system lets packets gather in a block: a wake-up costs more
-	// than it takes to read what one says.
+	// gathers is how long the kernel collects packets in a block: a wake-up costs more than
+	// reading a packet.
 	gathers = 50 * time.Millisecond
 )
 
-// ring is memory that the system shares with us, in which it puts copies of packets
-// (TPACKET_V3 in the kernel's documentation of packet_mmap).
+// ring is memory shared with the kernel, which writes copies of packets into it (TPACKET_V3
+// in the kernel's documentation of packet_mmap).
 type ring struct {
 	f   *os.File
 	raw syscall.RawConn
 	mem []byte
-	at  int // the block that is read next
+	at  int // the block to read next
 }
 
-// openRing begins to capture segments of a port.
+// openRing starts to capture the segments of a port.
 func openRing(port uint16, size int) (*ring, error) {
-	// Of no protocol, so that nothing comes before the filter is there. SOCK_DGRAM leaves
-	// the header of the link out.
+	// The protocol is 0, so that no packet arrives before the filter is set. SOCK_DGRAM
+	// omits the link-layer header.
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if errors.Is(err, unix.EPERM) {
 		return nil, errors.New("packets cannot be captured without the right to read them: run it as root, or give the program the capability CAP_NET_RAW")
@@ -47,7 +47,7 @@ func openRing(port uint16, size int) (*ring, error) {
 		if r.mem != nil {
 			_ = unix.Munmap(r.mem)
 		}
-		_ = unix.Close(fd) // the error that matters is that one
+		_ = unix.Close(fd) // err matters more
 		return nil, fmt.Errorf("packets cannot be captured: %w", err)
 	}
 	r.f = os.NewFile(uintptr(fd), "packets")
@@ -71,7 +71,7 @@ func (r *ring) open(fd int, port uint16, blocks int) error {
 	}
 	if err := unix.SetsockoptTpacketReq3(fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &unix.TpacketReq3{
 		Block_size: blockSize, Block_nr: uint32(blocks),
-		Frame_size: blockSize, Frame_nr: uint32(blocks), // packets are as long as they are
+		Frame_size: blockSize, Frame_nr: uint32(blocks), // packets have variable lengths
 		Retire_blk_tov: uint32(gathers.Milliseconds()),
 	}); err != nil {
 		return err
@@ -90,7 +90,8 @@ func (r *ring) close() {
 
 func (r *ring) blocks() int { return len(r.mem) / blockSize }
 
-// block is a block's description; the status in it says whose it is.
+// block returns a block's header, whose status says whether the block belongs to the kernel
+// or to us.
 func (r *ring) block(i int) *unix.TpacketHdrV1 {
 	const header = unsafe.Offsetof(unix.TpacketBlockDesc{}.Hdr)
 	return (*unix.TpacketHdrV1)(unsafe.Pointer(&r.mem[i*blockSize+int(header)]))
@@ -100,22 +101,22 @@ func (r *ring) ours(i int) bool {
 	return atomic.LoadUint32(&r.block(i).Block_status)&unix.TP_STATUS_USER != 0
 }
 
-// ready reports whether there is a block to be read.
+// ready reports whether there is a block to read.
 func (r *ring) ready() bool { return r.ours(r.at) }
 
-// behind reports whether a quarter of the ring waits to be read.
+// behind reports whether at least a quarter of the ring is waiting to be read.
 func (r *ring) behind() bool { return r.ours((r.at + r.blocks()/4) % r.blocks()) }
 
-// wait waits for a block. After what until says it returns os.ErrDeadlineExceeded.
+// wait waits for a block. It returns os.ErrDeadlineExceeded after the time set by until.
 func (r *ring) wait() error {
 	return r.raw.Read(func(uintptr) bool { return r.ready() })
 }
 
 func (r *ring) until(at time.Time) { _ = r.f.SetReadDeadline(at) }
 
-// read gives the packets of the next block, from their network headers on, how long they
-// were, and when they passed, in nanoseconds of the system's clock. Then the block is the
-// system's again.
+// read calls packet for each packet of the next block, with its bytes starting at the
+// network header, its length, and its time in nanoseconds of the system's clock. Then it
+// returns the block to the kernel.
 func (r *ring) read(packet func(b []byte, length int, at int64)) {
 	head := r.block(r.at)
 	mem := r.mem[r.at*blockSize : (r.at+1)*blockSize]
@@ -130,7 +131,7 @@ func (r *ring) read(packet func(b []byte, length int, at int64)) {
 	r.at = (r.at + 1) % r.blocks()
 }
 
-// drops is for how many packets there was no room since it was asked last.
+// drops returns the number of packets that were lost for lack of space since the last call.
 func (r *ring) drops() uint64 {
 	var n uint64
 	_ = r.raw.Control(func(fd uintptr) {

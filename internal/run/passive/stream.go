@@ -2,36 +2,39 @@ package passive
 
 import "slices"
 
-// stream is one direction of a connection: its bytes in the order of their numbers.
+// stream is one direction of a connection. It puts the bytes into the order of their
+// sequence numbers.
+//
+// Invariant: held is sorted by seq, and every piece in it begins after next.
 type stream struct {
-	known bool   // where it began
-	next  uint32 // the number of the byte that comes next
-	last  bool   // its end has been seen, and has the number fin
+	known bool   // the first sequence number is known
+	next  uint32 // the sequence number of the next byte
+	last  bool   // a FIN with the number fin was seen
 	fin   uint32
-	over  bool // all up to there has come
+	over  bool // all bytes up to the FIN have arrived
 	held  []early
-	bytes int   // of held, with what they take
-	since int64 // since when there is a hole before what is held
+	bytes int   // memory of held
+	since int64 // when the hole before held appeared
 }
 
-// early is what came before what is before it.
+// early is a piece that arrived before the bytes preceding it.
 type early struct {
 	seq uint32
 	b   []byte
 }
 
-// earlyCost is what a piece takes beside its bytes, so that very many small ones are
-// bounded, too.
+// earlyCost is the memory of a piece in addition to its bytes, which bounds the number of
+// small pieces.
 const earlyCost = 64
 
-// behind is how far a number lies behind what comes next; less than 0: before it. Numbers
-// begin anew at 2^32 (RFC 9293, section 3.4).
+// behind returns how far a sequence number is after the next byte; a negative result is
+// before it. Sequence numbers wrap around at 2^32 (RFC 9293, section 3.4).
 func (s *stream) behind(seq uint32) int { return int(int32(seq - s.next)) }
 
-// begin is the stream's first number.
+// begin sets the stream's first sequence number.
 func (s *stream) begin(seq uint32) { s.known, s.next = true, seq }
 
-// take takes a segment's bytes from a number on, and gives to feed what comes next, once.
+// take takes a segment's bytes and calls feed once for each byte, in order.
 func (s *stream) take(seq uint32, b []byte, at int64, feed func([]byte)) {
 	if s.behind(seq) > 0 {
 		s.hold(seq, b, at)
@@ -51,7 +54,8 @@ func (s *stream) take(seq uint32, b []byte, at int64, feed func([]byte)) {
 	}
 }
 
-// hold keeps what is behind a hole, in order; of two that begin alike, the longer.
+// hold keeps bytes after a hole, in order. If two pieces begin with the same number, it
+// keeps the longer one.
 func (s *stream) hold(seq uint32, b []byte, at int64) {
 	if len(s.held) == 0 {
 		s.since = at
@@ -69,7 +73,7 @@ func (s *stream) hold(seq uint32, b []byte, at int64) {
 	}
 }
 
-// now gives on what of a segment was not there before.
+// now feeds the part of a segment that is new.
 func (s *stream) now(seq uint32, b []byte, feed func([]byte)) {
 	if known := -s.behind(seq); known < len(b) {
 		s.next += uint32(len(b) - known)
@@ -78,7 +82,7 @@ func (s *stream) now(seq uint32, b []byte, feed func([]byte)) {
 	s.close()
 }
 
-// finish is the stream's end, which has a number, too.
+// finish records the FIN, which has a sequence number as well.
 func (s *stream) finish(seq uint32) {
 	s.last, s.fin = true, seq
 	s.close()
@@ -91,5 +95,5 @@ func (s *stream) close() {
 	}
 }
 
-// whole reports whether nothing is missing of what has been seen.
+// whole reports whether nothing is missing in what was seen.
 func (s *stream) whole() bool { return len(s.held) == 0 && (s.over || !s.last) }

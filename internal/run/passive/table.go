@@ -11,32 +11,33 @@ import (
 
 const (
 	second = int64(1e9)
-	// kept is how long a connection that has ended is remembered, behind its last packet,
-	// so that packets of it that come late are not another's.
+	// kept is how long an ended connection is remembered after its last packet, so that its
+	// late packets are not taken for another connection's.
 	kept = 60 * second
-	// unanswered is how long a connection may be asked for.
+	// unanswered is how long a connection request may remain unanswered.
 	unanswered = 120 * second
-	// idle is how long a connection of which nothing is understood, or on which nothing was
-	// said, is remembered.
+	// idle is how long a connection is remembered that is not decoded, or on which no data
+	// was sent.
 	idle = 3600 * second
-	// most is how many connections may be remembered so long; of more than that, those of
-	// crowded.
+	// most is the number of connections that may be remembered for that long. If there are
+	// more, the limit is crowded.
 	most    = 1 << 20
 	crowded = 10 * second
 	sweeps  = 10 * second
-	// mostAsked is how many connections may be asked for that no client has confirmed. Of
-	// more than that, which a flood of requests leaves, the oldest are forgotten.
+	// mostAsked bounds the connection requests that no client has confirmed. If there are
+	// more, as in a flood of requests, the oldest are forgotten.
 	mostAsked = 1 << 16
-	// holeFor is how long a hole may be there: what is sent again comes sooner.
+	// holeFor is how long a hole may last: a retransmission arrives sooner.
 	holeFor = 10 * second
-	// twinsWithin is how soon one packet is heard again under another address.
+	// twinsWithin is the greatest time between two copies of a packet with different
+	// addresses.
 	twinsWithin = 3 * second
-	// Bounds of what waits behind holes, in bytes.
+	// Bounds of the bytes that wait after holes.
 	heldOfStream = 4 << 20
 	heldOfAll    = 64 << 20
 )
 
-// Sentences of what is missing.
+// Reasons for gaps.
 const (
 	wasOpen  = "the connection was open before the capture began, and is not recorded; its client has to connect again"
 	lostOpen = "the beginning of the connection was not captured, and it is not recorded"
@@ -46,32 +47,32 @@ const (
 	noEnd    = "the end of the connection was not captured: its client's address is another connection's now"
 )
 
-// ends are the two ends of a connection.
+// ends holds the addresses of a connection.
 type ends struct{ client, server netip.AddrPort }
 
-// state is what of a connection is understood.
+// state says how much of a connection is decoded.
 type state uint8
 
 const (
-	open       state = iota // all, as far as something was said
+	open       state = iota // everything, once data was sent
 	unrecorded              // nothing
 	closed
 )
 
-// conn is a connection, from the packet on in which its client asks for it.
+// conn is a connection, starting with its client's SYN.
 type conn struct {
 	number  uint32
-	tap     *Conn // from its first byte on; nil before, and when it has ended
+	tap     *Conn // set from the first byte until the end
 	state   state
-	asked   uint32 // the numbers with which its client asked for it, and the member
-	agreed  uint32 // agreed, where the member's stream is known
+	asked   uint32 // the initial sequence number of the client
+	agreed  uint32 // that of the member, if its stream is known
 	streams [2]stream
-	// confirmed says that the client has gone on after it asked.
+	// confirmed reports whether the client has sent anything after its SYN.
 	confirmed bool
-	since     int64 // when it was asked for
-	at        int64 // when a packet of it was last heard
-	// twin is the connection that this is a copy of, under another address, if the member
-	// agreed to both with one number.
+	since     int64 // when the SYN arrived
+	at        int64 // when its last packet arrived
+	// twin is the connection of which this may be a copy under other addresses. It is one if
+	// the member answered both with the same sequence number.
 	twin *conn
 }
 
@@ -81,27 +82,27 @@ const (
 	ofServer
 )
 
-// table understands packets. It belongs to one goroutine.
+// table decodes packets. Only one goroutine may use it.
 type table struct {
 	tap       TapConfig
-	at        func(netip.AddrPort) bool // the member is reached there
+	at        func(netip.AddrPort) bool // whether an address is the member's
 	port      uint16
 	conns     map[ends]*conn
-	asks      map[uint32]*conn // by the numbers with which they were asked for, of late
+	asks      map[uint32]*conn // recent connections by their initial sequence number
 	elsewhere map[netip.Addr]bool
-	last      int64 // when the last packet was heard
+	last      int64 // when the last packet arrived
 	swept     int64
-	held      int    // bytes that wait behind holes
+	held      int    // bytes that wait after holes
 	number    uint32 // connections so far
-	open      uint32 // of which were open before
-	dropped   bool   // packets were, so that a beginning may be missing
+	open      uint32 // of these, the ones that were open before the capture
+	dropped   bool   // packets were lost, so the beginning of a connection may be missing
 	most      int
-	// asked are the connections that were asked for last, a ring whose oldest is at oldest.
+	// asked is a ring of the latest connection requests; oldest is the index of the oldest.
 	asked  []asking
 	oldest int
 }
 
-// asking is a connection that was asked for, by its ends.
+// asking is a connection request and its addresses.
 type asking struct {
 	ends ends
 	conn *conn
@@ -114,13 +115,14 @@ func newTable(cfg *TapConfig, port uint16, at func(netip.Addr) bool) *table {
 	}
 }
 
-// packet takes a packet from its network header on, of which length bytes passed, and when.
+// packet handles a packet that starts with the network header. length is its full length,
+// and at its time.
 func (t *table) packet(b []byte, length int, at int64) {
 	var s segment
 	if !parse(b, length, &s) {
 		return
 	}
-	// Clocks of processors differ by little, and the recording's never goes back.
+	// The processors' clocks differ slightly, and the recording's times must not decrease.
 	t.last = max(t.last, at)
 	t.segment(&s)
 	if passed := t.last - t.swept; passed >= sweeps || passed >= second && len(t.conns) > 2*t.most {
@@ -156,8 +158,8 @@ func (t *table) segment(s *segment) {
 	}
 }
 
-// of is the connection of a segment, and whose it is. One that carries bytes of none that
-// is known is of one whose beginning was not heard.
+// of returns a segment's connection and its sender's side. A segment with data that belongs
+// to no known connection starts a connection whose beginning was not captured.
 func (t *table) of(s *segment) (side int, c *conn) {
 	sent, answered := ends{s.from, s.to}, ends{s.to, s.from}
 	if c = t.conns[sent]; c != nil {
@@ -180,7 +182,7 @@ func (t *table) of(s *segment) (side int, c *conn) {
 	return 0, nil
 }
 
-// other notes that the port is used at an address that is not the member's.
+// other records that the port is used at an address that is not the member's.
 func (t *table) other(s *segment) {
 	at := s.to
 	if at.Port() != t.port {
@@ -202,18 +204,18 @@ func (t *table) unknown() *conn {
 	return &conn{number: t.number, state: unrecorded, at: t.last}
 }
 
-// ask takes the segment with which a client asks for a connection.
+// ask handles a SYN, with which a client requests a connection.
 func (t *table) ask(s *segment) {
 	key := ends{s.from, s.to}
 	if before := t.conns[key]; before != nil {
 		if before.state != closed && before.asked == s.seq {
-			return // it was sent again
+			return // a retransmission
 		}
 		t.end(before, noEnd)
 	}
 	c := &conn{asked: s.seq, since: t.last, at: t.last}
 	if twin := t.asks[s.seq]; twin != nil && t.last-twin.since <= twinsWithin && len(s.payload) == 0 {
-		c.twin = twin // a packet keeps its number where addresses are translated
+		c.twin = twin // address translation keeps a packet's sequence number
 	} else {
 		t.asks[s.seq] = c
 		t.count(c)
@@ -221,12 +223,12 @@ func (t *table) ask(s *segment) {
 	c.streams[ofClient].begin(s.seq + 1)
 	t.conns[key] = c
 	t.remember(asking{key, c})
-	t.bytes(c, ofClient, s.seq+1, s.payload) // with TCP Fast Open
+	t.bytes(c, ofClient, s.seq+1, s.payload) // data in the SYN (TCP Fast Open)
 }
 
-// remember adds a connection that was asked for. So that a flood of requests costs no other
-// connection its calls, it forgets the oldest in its place that no client has confirmed, and
-// that has said nothing.
+// remember adds a connection request to the ring. So that a flood of requests costs no
+// other connection its calls, the replaced request's connection is forgotten if no client
+// has confirmed it and it has sent no data.
 func (t *table) remember(a asking) {
 	if len(t.asked) < mostAsked {
 		t.asked = append(t.asked, a)
@@ -248,7 +250,8 @@ func (t *table) count(c *conn) {
 	c.number = t.number
 }
 
-// isCopy decides whether a connection is a copy of its twin, when both have been agreed to.
+// isCopy decides whether a connection is a copy of its twin, after the member has answered
+// both.
 func (t *table) isCopy(c *conn) bool {
 	twin := c.twin
 	c.twin = nil
@@ -259,28 +262,28 @@ func (t *table) isCopy(c *conn) bool {
 	return false
 }
 
-// reset takes a segment that ends a connection at once, if it is not of long ago.
+// reset handles a RST. It ends the connection unless the segment is old.
 func (t *table) reset(c *conn, side int, s *segment) {
 	own, other := &c.streams[side], &c.streams[1-side]
 	behind := own.behind(s.seq)
 	switch {
 	case !own.known:
 		t.end(c, "")
-	case behind < -1, behind == -1 && !own.over: // of long ago; the end has a number, too
+	case behind < -1, behind == -1 && !own.over: // an old segment; a FIN has a sequence number as well
 	case behind > 0, s.flags&flagACK != 0 && other.known && other.behind(s.ack) > 0:
-		t.lose(c, notHeard) // and it may go on: a receiver may refuse this (RFC 5961, section 3)
+		t.lose(c, notHeard) // the connection may continue: the receiver may ignore the RST (RFC 5961, section 3)
 	default:
 		t.end(c, "")
 	}
 }
 
-// goesOn takes any other segment.
+// goesOn handles every other segment.
 func (t *table) goesOn(c *conn, side int, s *segment) {
 	own, other := &c.streams[side], &c.streams[1-side]
 	seq := s.seq
 	if s.flags&flagSYN != 0 {
 		seq++
-		// Who has forgotten that he agreed agrees with another number.
+		// A server that has lost its state answers with another sequence number.
 		if side == ofServer && (!own.known || own.next == c.agreed+1 && !own.last && len(own.held) == 0) {
 			c.agreed = s.seq
 			own.begin(seq)
@@ -292,7 +295,7 @@ func (t *table) goesOn(c *conn, side int, s *segment) {
 	}
 	switch {
 	case s.flags&flagACK != 0 && (!other.known || other.behind(s.ack) > 0):
-		t.lose(c, notHeard) // the other end has said it
+		t.lose(c, notHeard) // the other end acknowledges bytes that were not captured
 		return
 	case !own.known:
 		t.lose(c, notHeard)
@@ -316,7 +319,7 @@ func (t *table) goesOn(c *conn, side int, s *segment) {
 	}
 }
 
-// bytes takes the bytes of a segment.
+// bytes handles the payload of a segment.
 func (t *table) bytes(c *conn, side int, seq uint32, b []byte) {
 	if len(b) == 0 {
 		return
@@ -331,7 +334,7 @@ func (t *table) bytes(c *conn, side int, seq uint32, b []byte) {
 		case first && isTLS(b):
 			why = secured
 		case !t.feed(c, side, b):
-			why = notHeard // which is not said where the tap has said why
+			why = notHeard // not reported if the tap has reported the reason
 		}
 		first = false
 	})
@@ -350,11 +353,10 @@ func (t *table) feed(c *conn, side int, b []byte) bool {
 	return c.tap.Feed(side == ofClient, t.last, b)
 }
 
-// isTLS reports whether a client begins with a record of TLS (RFC 8446, section 5.1).
+// isTLS reports whether a client begins with a TLS record (RFC 8446, section 5.1).
 func isTLS(b []byte) bool { return len(b) >= 2 && b[0] == 22 && b[1] == 3 }
 
-// lose ends what is understood of a connection that goes on. What is missing is missing
-// since the first hole.
+// lose stops decoding a connection that continues. The gap begins at the first hole.
 func (t *table) lose(c *conn, why string) {
 	if c.twin != nil && t.isCopy(c) {
 		t.over(c, unrecorded)
@@ -373,7 +375,7 @@ func (t *table) lose(c *conn, why string) {
 	t.over(c, unrecorded)
 }
 
-// end ends a connection; why is what of it is missing beside what is seen to be.
+// end ends a connection. why is a reason for a gap in addition to the holes.
 func (t *table) end(c *conn, why string) {
 	switch {
 	case c.state != open:
@@ -394,7 +396,7 @@ func (t *table) over(c *conn, to state) {
 	c.state, c.at = to, t.last
 }
 
-// sweep forgets what is long over.
+// sweep forgets connections that have been over for long enough.
 func (t *table) sweep() {
 	t.swept = t.last
 	long := idle
@@ -408,7 +410,7 @@ func (t *table) sweep() {
 			limit = kept
 		case c.state == unrecorded:
 		case c.tap != nil:
-			continue // it is open
+			continue // the connection is open
 		case !c.streams[ofServer].known:
 			limit = min(unanswered, long)
 		}
@@ -438,7 +440,7 @@ func (t *table) finish(at int64) {
 	}
 }
 
-// drop says that there was no room for so many packets behind those that were heard.
+// drop reports lost packets after the last one that arrived.
 func (t *table) drop(n uint64) {
 	t.dropped = true
 	t.tap.Sink.Gap(call.Gap{At: t.last, Why: fmt.Sprintf("%s came faster than they could be read: what connections said from then on may be missing, and whole connections", text.Plural(n, "packet"))})

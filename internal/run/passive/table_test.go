@@ -14,10 +14,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// heard is what was understood of one connection.
+// heard holds what was decoded of one connection.
 type heard struct {
-	said  [2][]byte // by the client, by the member
-	order []int     // of whom each piece was
+	said  [2][]byte // by the client and by the member
+	order []int     // the side of each piece
 	at    []int64
 	ended int
 }
@@ -37,11 +37,11 @@ func (h *heard) Feed(client bool, at int64, b []byte) error {
 func (h *heard) End(int64) { h.ended++ }
 func (*heard) Open() int   { return 0 }
 
-// all are the connections that were heard, and what is missing.
+// all holds the decoded connections and the gaps.
 type all struct {
 	conns     map[uint32]*heard
 	gaps      []call.Gap
-	fed, lost chan struct{} // closed when a connection begins, and when one is lost
+	fed, lost chan struct{} // closed when a connection begins and when one is lost
 }
 
 func newAll() *all {
@@ -100,7 +100,7 @@ func newTalk(client string, from, answer uint32) *talk {
 	return &talk{client: party{netip.MustParseAddrPort(client), from}, server: party{netip.AddrPortFrom(member, memberPort), answer}}
 }
 
-// says is a segment of one side, which acknowledges all that the other said.
+// says returns a segment of one side that acknowledges everything from the other side.
 func (k *talk) says(side int, flags uint8, payload string) *segment {
 	own, other := &k.client, &k.server
 	if side == ofServer {
@@ -118,12 +118,12 @@ func (k *talk) says(side int, flags uint8, payload string) *segment {
 	return s
 }
 
-// opens are the packets that open it.
+// opens returns the packets that open the connection.
 func (k *talk) opens() []*segment {
 	return []*segment{k.says(ofClient, flagSYN, ""), k.says(ofServer, flagSYN, ""), k.says(ofClient, 0, "")}
 }
 
-// closes are those that close it.
+// closes returns the packets that close the connection.
 func (k *talk) closes() []*segment {
 	return []*segment{k.says(ofClient, flagFIN, ""), k.says(ofServer, flagFIN, ""), k.says(ofClient, 0, "")}
 }
@@ -135,14 +135,13 @@ func (t *table) hear(at int64, segments ...*segment) {
 	}
 }
 
-// TestConnectionsAreHeardInOrder: whatever packets a connection's bytes came in, however
-// often and in whatever order, both sides are heard as they spoke, and an answer behind
-// what it answers.
+// However a connection's bytes are split, repeated and reordered, both sides are decoded in
+// order, and a reply after its request.
 func TestConnectionsAreHeardInOrder(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		a, table := listening()
-		k := newTalk("10.0.0.1:40000", rng.Uint32(), ^uint32(0)-rng.Uint32N(2000)) // numbers begin anew
+		k := newTalk("10.0.0.1:40000", rng.Uint32(), ^uint32(0)-rng.Uint32N(2000)) // sequence numbers wrap around
 		table.hear(1, k.opens()...)
 		var said [2][]byte
 		at, turns := int64(1), 1+rng.IntN(20)
@@ -155,7 +154,7 @@ func TestConnectionsAreHeardInOrder(t *testing.T) {
 					said[side] = append(said[side], payload...)
 					packets = append(packets, k.says(side, 0, payload))
 				}
-				// Some come again, some with what is before them.
+				// Some arrive again, some together with preceding bytes.
 				for i := range packets {
 					switch p := packets[i]; rng.IntN(4) {
 					case 0:
@@ -170,7 +169,7 @@ func TestConnectionsAreHeardInOrder(t *testing.T) {
 				}
 				rng.Shuffle(len(packets), func(i, j int) { packets[i], packets[j] = packets[j], packets[i] })
 				for _, p := range packets {
-					at += rng.Int64N(10) - 3 // clocks differ by little
+					at += rng.Int64N(10) - 3 // clocks differ slightly
 					table.hear(at, p)
 				}
 				want = append(want, side)
@@ -192,12 +191,12 @@ func TestConnectionsAreHeardInOrder(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissingIsSaid leaves packets out.
+// Missing packets cause gaps.
 func TestWhatIsMissingIsSaid(t *testing.T) {
 	k := func() *talk { return newTalk("10.0.0.1:40000", 100, 200) }
 	for name, c := range map[string]struct {
 		packets      func(k *talk) []*segment
-		client, said string // what is understood
+		client, said string // the decoded bytes
 		why          string
 		ended        int
 	}{
@@ -349,7 +348,7 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// TestAPortIsUsedAgain: a client's port is another connection's when that is asked for.
+// A client's port belongs to another connection after a new SYN.
 func TestAPortIsUsedAgain(t *testing.T) {
 	a, table := listening()
 	first := newTalk("10.0.0.1:40000", 100, 200)
@@ -365,8 +364,7 @@ func TestAPortIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestTooMuchIsNotKept: of a connection whose bytes wait for one that does not come there
-// is a bound on what is kept.
+// The memory for bytes that wait after a hole is bounded.
 func TestTooMuchIsNotKept(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
@@ -380,13 +378,13 @@ func TestTooMuchIsNotKept(t *testing.T) {
 	}
 }
 
-// TestWhatIsOverIsForgotten: memory is that of connections that there are.
+// Ended connections are forgotten, so memory is that of the existing ones.
 func TestWhatIsOverIsForgotten(t *testing.T) {
 	_, table := listening()
 	for i := range 1000 {
 		k := newTalk(fmt.Sprintf("10.0.%d.%d:40000", i/250, i%250), 100, 200)
 		table.hear(int64(i)*second, append(k.opens(), k.closes()...)...)
-		if i%10 == 0 { // asked for, and never answered
+		if i%10 == 0 { // requested and never answered
 			table.hear(int64(i)*second, newTalk(fmt.Sprintf("10.1.%d.%d:40000", i/250, i%250), 100, 200).opens()[0])
 		}
 	}
@@ -395,8 +393,7 @@ func TestWhatIsOverIsForgotten(t *testing.T) {
 	}
 }
 
-// TestTranslatedAddressesAreOneConnection: packets that are heard before and behind a
-// translation of their addresses are heard once.
+// Packets captured before and after a translation of their addresses are decoded once.
 func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 	a, table := listening()
 	for i := range uint32(20) {
@@ -416,7 +413,8 @@ func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 				table.hear(1, &translated, p)
 			}
 		}
-		// Another with the same number at another time, and one that only begins alike.
+		// Another connection with the same number at another time, and one that only begins
+		// in the same way.
 		other := newTalk(fmt.Sprintf("172.18.0.%d:40000", i+2), 100*i, 9000*i+1)
 		table.hear(1, append(other.opens(), other.says(ofClient, 0, "another"))...)
 	}
@@ -435,8 +433,8 @@ func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 	}
 }
 
-// TestAHoleIsMissingSinceItIsThere: a watcher's client says nothing, and of its member's
-// bytes some were not captured.
+// A gap begins when the hole appears: a watcher's client sends nothing, and some of its
+// member's bytes were not captured.
 func TestAHoleIsMissingSinceItIsThere(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
@@ -450,7 +448,7 @@ func TestAHoleIsMissingSinceItIsThere(t *testing.T) {
 	}
 }
 
-// TestTimesAreThoseOfPackets, also where others were dropped before they are read.
+// Times are those of the packets, even if earlier ones were lost.
 func TestTimesAreThoseOfPackets(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
@@ -461,7 +459,7 @@ func TestTimesAreThoseOfPackets(t *testing.T) {
 	if h := a.conns[1]; !slices.Equal(h.at, []int64{2 * second, 3 * second}) || a.gaps[0].At != second || !strings.HasPrefix(a.gaps[0].Why, "1 packet came faster") {
 		t.Errorf("heard at %v, missing is %v", h.at, a.gaps)
 	}
-	// What cannot be known to have been open before is not said to have been.
+	// If packets were lost, a connection is not reported as open before the capture.
 	late := newTalk("10.0.0.1:40001", 100, 200)
 	late.opens()
 	table.hear(4*second, late.says(ofClient, 0, "three"))
@@ -470,8 +468,7 @@ func TestTimesAreThoseOfPackets(t *testing.T) {
 	}
 }
 
-// TestRepeatsOfWhatIsOver: packets that come again for long are of the connection that has
-// ended.
+// Late repetitions belong to the ended connection.
 func TestRepeatsOfWhatIsOver(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
@@ -486,8 +483,8 @@ func TestRepeatsOfWhatIsOver(t *testing.T) {
 	}
 }
 
-// TestManyWhoSayNothing: memory is bounded where connections are asked for, and agreed to,
-// of which nothing more is heard.
+// Memory is bounded even if many connections are requested and answered without further
+// packets.
 func TestManyWhoSayNothing(t *testing.T) {
 	a, table := listening()
 	table.most = 1000
@@ -506,8 +503,8 @@ func TestManyWhoSayNothing(t *testing.T) {
 	}
 }
 
-// FuzzTable: whatever packets of a connection come, in whatever order and how often, what
-// is heard of each side is the beginning of what it said, and once.
+// Whatever packets of a connection arrive, in any order and number, the decoded bytes of
+// each side are the beginning of its data, once.
 func FuzzTable(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
 	f.Add([]byte{0, 1, 2, 5, 4, 3, 3, 7, 6, 20, 30, 8})
@@ -548,7 +545,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// BenchmarkTable is what a packet costs beside what it takes to understand its bytes.
+// BenchmarkTable measures the cost of a packet apart from decoding its bytes.
 func BenchmarkTable(b *testing.B) {
 	_, table := listening()
 	table.tap.Tapped = silent{}
@@ -558,7 +555,7 @@ func BenchmarkTable(b *testing.B) {
 	seq, ack := k.client.next-300, k.server.next-100
 	b.ReportAllocs()
 	for b.Loop() {
-		// What was said before is said again with the next numbers.
+		// The same data is sent again with the next sequence numbers.
 		put := func(p []byte, seq, ack uint32) {
 			p[24], p[25], p[26], p[27] = byte(seq>>24), byte(seq>>16), byte(seq>>8), byte(seq)
 			p[28], p[29], p[30], p[31] = byte(ack>>24), byte(ack>>16), byte(ack>>8), byte(ack)

@@ -1,6 +1,6 @@
-// Package passive decodes what passes between clients and a member of a store. A relay
-// forwards the connections, or a packet capture copies their packets; both put the bytes of a
-// connection in order and pass them to the store's passive decoder (store.Tap).
+// Package passive decodes the traffic between clients and a member of a store. A relay
+// forwards the connections, or a packet capture copies their packets. Both put the bytes of
+// a connection in order and pass them to the store's passive decoder (store.Tap).
 package passive
 
 import (
@@ -10,20 +10,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Sink takes what was understood; recording.Writer is one.
+// Sink receives the decoded calls and the gaps; recording.Writer implements it.
 type Sink interface {
 	Call(*call.Call)
 	Gap(call.Gap)
 }
 
-// TapConfig is what is understood, and who takes it.
+// TapConfig configures the decoding.
 type TapConfig struct {
 	Tapped   store.Tapped
 	Redactor *call.Redactor
 	Sink     Sink
 }
 
-// Conn is one connection. It belongs to one goroutine.
+// Conn decodes one connection. Only one goroutine may use it.
 type Conn struct {
 	number uint32
 	tap    store.Tap
@@ -31,7 +31,7 @@ type Conn struct {
 	ended  bool
 }
 
-// Begin begins to understand a connection, by its number in the recording.
+// Begin starts to decode a connection; number is its number in the recording.
 func (c *TapConfig) Begin(number uint32) *Conn {
 	return &Conn{
 		number: number, sink: c.Sink,
@@ -39,8 +39,8 @@ func (c *TapConfig) Begin(number uint32) *Conn {
 	}
 }
 
-// Feed takes what one side sent, and when that had come, in nanoseconds since the
-// recording began. It reports whether the connection is understood.
+// Feed decodes bytes of one side, which arrived at the given time in nanoseconds since the
+// recording began. It reports whether the connection is still decoded.
 func (c *Conn) Feed(ofClient bool, at int64, b []byte) bool {
 	if c.ended {
 		return false
@@ -51,15 +51,15 @@ func (c *Conn) Feed(ofClient bool, at int64, b []byte) bool {
 	return !c.ended
 }
 
-// Missing says what is missing from a time on, unless what is understood has ended.
+// Missing reports a gap that begins at the given time, unless decoding has ended.
 func (c *Conn) Missing(at int64, why string) {
 	if !c.ended {
 		c.sink.Gap(call.Gap{At: at, Conn: c.number, Why: why})
 	}
 }
 
-// End ends what is understood, once, with what is missing from a time on, if anything is:
-// that time is long past where much waited to be understood.
+// End ends decoding, once. If why is not empty, it reports a gap that begins at the given
+// time, which can be far in the past if there was a backlog.
 func (c *Conn) End(at int64, why string) {
 	if c.ended {
 		return

@@ -25,7 +25,7 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	err = r.conduct(ctx)
 	r.ended = len(r.plan)
 	err = also(err, r.release(context.WithoutCancel(ctx)))
-	// Members are stopped in their own time, also after Ctrl-C.
+	// Members get their full time to stop, even after Ctrl-C.
 	err = r.leaveHosts(also(err, r.leave(context.WithoutCancel(ctx))))
 	if len(r.reached) > 0 {
 		_ = r.out.SetHosts(r.recordedHosts(true)) // an error stays in the writer

@@ -21,12 +21,12 @@ type Next func(before *record.Trial) (Named, error)
 // Named is the answer of Next.
 type Named struct {
 	Trial *scenario.Trial // nil: the run ends
-	// Fresh says that the trial begins something new: a cluster that we started is
-	// started again, without what trials before left in it, and the keys are made again.
+	// Fresh restarts a cluster that the run started, without data from earlier trials, and
+	// makes the keys again.
 	Fresh bool
 	Found record.Searches // so far; recorded
-	// Unprepared is told that the trial did not begin, because what it needs could not be
-	// put into the store, and says whether the run goes on without it. Nil: it does not.
+	// Unprepared is called if the trial did not begin because its preload failed, and
+	// returns whether the run continues without it. If it is nil, the run ends.
 	Unprepared func(why error) bool
 }
 
@@ -71,11 +71,11 @@ type Options struct {
 	// Say receives sentences about changes to running clusters and about removed data of
 	// killed runs. It may be nil.
 	Say func(string)
-	// Progress gets how the run goes, about four times a second and at each
-	// change of stage, from one goroutine at a time. Nil for nobody.
+	// Progress receives the run's progress about four times per second and at each change
+	// of stage, from one goroutine at a time. It may be nil.
 	Progress func(Progress)
-	// Second gets every second of a trial that is recorded, which it only
-	// reads: its histograms are used again. One goroutine calls it. Nil for nobody.
+	// Second receives every recorded second of a trial from one goroutine. It must not
+	// modify the second, whose histograms are reused. It may be nil.
 	Second func(*scenario.Trial, *measure.Second)
 	// Unrecorded receives a trial's result that could not be recorded, for example because
 	// the disk was full. It may be nil.
