@@ -10,21 +10,20 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// CPUGroups are the folders of the control groups whose limits hold for this
-// process. To find them takes a reading of all mounts, which on a node of many
-// containers is long: it is done once, and not where time is measured.
+// CPUGroups holds the folders of the control groups whose limits apply to this process.
+// Finding them requires reading all mounts, which takes long on a node with many
+// containers, so it is done once and not while time is measured.
 type CPUGroups []string
 
-// OurCPUGroups finds our group and those above it that we can see; none where
-// there are none to ask.
+// OurCPUGroups returns our control group and the visible groups above it, or none.
 func OurCPUGroups() CPUGroups { return cpuGroups("/") }
 
-// cpuGroups are those of this process, below another root for tests.
+// cpuGroups returns the groups of this process below another root, for tests.
 func cpuGroups(root string) CPUGroups { return groupsOf(root, "self").cpu }
 
-// Throttled is how long CPU limits have held the groups back, in nanoseconds; ok
-// is false where none says. A limit on a group above ours counts in that group's
-// own file, so all are added.
+// Throttled returns how long CPU limits have held back the groups, in nanoseconds; ok is
+// false if that is unknown. A limit on a group above ours is counted in that group's file,
+// so all are added.
 func (g CPUGroups) Throttled() (ns int64, ok bool) {
 	for _, dir := range g {
 		if b, err := os.ReadFile(filepath.Join(dir, "cpu.stat")); err == nil {
@@ -35,14 +34,14 @@ func (g CPUGroups) Throttled() (ns int64, ok bool) {
 	return ns, ok
 }
 
-// heldBack is what one cpu.stat counts: version 1 nanoseconds in throttled_time,
-// version 2 microseconds in throttled_usec.
+// heldBack parses a cpu.stat: version 1 counts nanoseconds in throttled_time, version 2
+// microseconds in throttled_usec.
 func heldBack(stat []byte) (ns int64) {
 	return max(valueOf(stat, "throttled_time"), 0) + 1000*max(valueOf(stat, "throttled_usec"), 0)
 }
 
-// cpuLimit is how many processors our control groups let us use, the tightest
-// quota of them; ok is false where there is none.
+// cpuLimit returns how many processors our control groups permit, by the smallest quota; ok
+// is false without a quota.
 func cpuLimit(root string) (least float64, ok bool) {
 	for _, dir := range cpuGroups(root) {
 		if limit, has := quota(dir); has && (!ok || limit < least) {
@@ -52,8 +51,8 @@ func cpuLimit(root string) (least float64, ok bool) {
 	return least, ok
 }
 
-// quota is a group's own: version 2 has "QUOTA PERIOD" in cpu.max, version 1 a
-// file for each, all in microseconds; "max" and -1 are no limit.
+// quota returns a group's quota. Version 2 has "QUOTA PERIOD" in cpu.max, version 1 a file
+// for each, all in microseconds; "max" and -1 mean no limit.
 func quota(dir string) (processors float64, ok bool) {
 	b, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
 	if err != nil {
@@ -73,14 +72,14 @@ func quota(dir string) (processors float64, ok bool) {
 	return of / in, true
 }
 
-// groups are a process's control groups.
+// groups holds a process's control groups.
 type groups struct {
-	cpu CPUGroups // its own and those above it, for each hierarchy that may limit CPU time
-	own string    // of version 2; empty without any
+	cpu CPUGroups // its group and those above it, in each hierarchy that can limit CPU time
+	own string    // its group of version 2; empty if none
 }
 
-// groupsOf finds the groups of a process, by its number or self (cgroups(7)), below
-// another root for tests. What it finds holds until the process is moved.
+// groupsOf returns the groups of a process, given by its number or "self" (cgroups(7)),
+// below another root for tests. The result is valid until the process is moved.
 func groupsOf(root, process string) (out groups) {
 	dir := filepath.Join(root, "proc", process)
 	fs, err := procfs.NewFS(filepath.Join(root, "proc"))
@@ -125,7 +124,7 @@ func groupsOf(root, process string) (out groups) {
 	return out
 }
 
-// use reads what the groups waited for.
+// use reads how long the groups were held back or waited.
 func (g *groups) use(f *kernelFile) GroupUsage {
 	out := unknownGroup
 	for _, dir := range g.cpu {
@@ -139,11 +138,11 @@ func (g *groups) use(f *kernelFile) GroupUsage {
 	return out
 }
 
-// upwards lists the folders from a group to the mount.
+// upwards lists the folders of a group and of those above it, up to the mount.
 func upwards(mount, top, group string) []string {
 	relative, err := filepath.Rel(top, group)
 	if err != nil || relative == ".." || strings.HasPrefix(relative, "../") {
-		relative = "." // our group is outside of what is mounted
+		relative = "." // our group is outside the mount
 	}
 	out := []string{filepath.Join(mount, relative)}
 	for relative != "." {

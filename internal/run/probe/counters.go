@@ -1,14 +1,14 @@
 package probe
 
-// SystemCPU is the machine's processor time since its boot, in seconds of one
-// core, by what it was spent on (proc_stat(5)).
+// SystemCPU is the machine's processor time since its boot, in seconds of one core, by kind
+// (proc_stat(5)).
 type SystemCPU struct {
 	User, Nice, System, Idle, IOWait, IRQ, SoftIRQ float64
-	// Steal is what the hypervisor gave to others while we wanted it.
+	// Steal is the CPU time that the hypervisor withheld.
 	Steal float64
 }
 
-// Sub returns what was spent since b.
+// Sub returns the time since b.
 func (a SystemCPU) Sub(b SystemCPU) SystemCPU {
 	return SystemCPU{
 		User:    a.User - b.User,
@@ -22,71 +22,71 @@ func (a SystemCPU) Sub(b SystemCPU) SystemCPU {
 	}
 }
 
-// Total is all time, idle and stolen included.
+// Total returns all time, including idle and stolen time.
 func (a SystemCPU) Total() float64 {
 	return a.User + a.Nice + a.System + a.Idle + a.IOWait + a.IRQ + a.SoftIRQ + a.Steal
 }
 
-// Programs is what programs used: all but idle time, interrupts and what the
-// host took.
+// Programs returns the time used by programs: everything except idle time, interrupts and
+// stolen time.
 func (a SystemCPU) Programs() float64 { return a.User + a.Nice + a.System }
 
-// Busy is the time in which the machine did something.
+// Busy returns the time in which the machine was not idle.
 func (a SystemCPU) Busy() float64 { return a.Total() - a.Idle - a.IOWait - a.Steal }
 
-// Sched is what the scheduler did with a thread (sched-stats in the kernel's
+// Sched holds the scheduler's counters of a thread (sched-stats in the kernel's
 // documentation).
 type Sched struct {
 	CPU      int64 // on a processor, in nanoseconds
-	RunDelay int64 // ready and waiting for one, in nanoseconds
-	Slices   int64 // turns on one
+	RunDelay int64 // ready and waiting for a processor, in nanoseconds
+	Slices   int64 // number of turns on a processor
 }
 
-// Sub returns what was done since b.
+// Sub returns the difference since b.
 func (a Sched) Sub(b Sched) Sched {
 	return Sched{CPU: a.CPU - b.CPU, RunDelay: a.RunDelay - b.RunDelay, Slices: a.Slices - b.Slices}
 }
 
-// ProcessUsage is what a process used since its start, and what it holds now. A
-// number below 0 is not known.
+// ProcessUsage is the usage of a process since its start and at present. A negative number
+// is unknown.
 type ProcessUsage struct {
 	PID int
-	// OK is false for a process that is gone; the rest is then zero.
+	// OK is false for a process that has ended; the other fields are then zero.
 	OK bool
-	// Started is when it began, in seconds since the boot: a process of the same
-	// number that began at another time is another one.
+	// Started is the process's start in seconds after the boot. It distinguishes processes
+	// with the same number.
 	Started                    float64
 	UserSeconds, SystemSeconds float64 // CPU time
 	RSS                        int64   // bytes
 	Threads                    int
 	FDs                        int   // open file descriptors
-	FDLimit                    int64 // how many it may have
-	MinorFaults, MajorFaults   int64 // pages that were not mapped; of these, read from a disk
-	// Context switches of all threads that run; those of ended threads are
-	// forgotten by the system. Not known where to ask each time costs too much.
+	FDLimit                    int64 // limit of open file descriptors
+	MinorFaults, MajorFaults   int64 // page faults without and with reading a disk
+	// Context switches of all running threads; the kernel forgets those of ended threads.
+	// Unknown in samples in which reading them would cost too much.
 	Voluntary, Involuntary int64
-	// ReadBytes and WriteBytes are what reached the disk.
+	// ReadBytes and WriteBytes count the bytes read from and written to disks.
 	ReadBytes, WriteBytes int64
 	// SendQueue and ReceiveQueue are the bytes in the buffers of its TCP connections:
-	// sent and not acknowledged or not sent yet, and arrived and not read yet.
+	// unacknowledged or unsent, and received but not read.
 	SendQueue, ReceiveQueue int64
-	// What those carried since sampling began, without what was in the last second of one
-	// that was closed: bytes, and segments that they sent again.
+	// Bytes and retransmitted segments of its TCP connections since sampling began, except
+	// those of a closed connection's last second.
 	ReceivedBytes, SentBytes, Retransmitted int64
-	// Group is what limits held back of its control group.
+	// Group is how long its control group was held back or waited.
 	Group GroupUsage
 }
 
-// GroupUsage is what a control group and those above it waited for, in seconds; below
-// 0 is not known.
+// GroupUsage is how long a control group and those above it were held back or waited, in
+// seconds; negative: unknown.
 type GroupUsage struct {
 	Throttled float64 // by limits on processor time
-	Pressure          // of the group itself, where that is one of version 2
+	Pressure          // of the group itself, if it is one of version 2
 }
 
-// Pressure is for how long tasks stood still for want of something, in seconds
-// since the boot or since their control group was made; below 0 is not known. Some
-// is while any did, Full while all did that had something to do (PSI in the
+// Pressure is how long tasks were stalled for lack of a resource, in seconds since the boot
+// or since their control group was made; negative: unknown. Some is the time in which at
+// least one task was stalled, Full the time in which all active tasks were (PSI in the
 // kernel's documentation).
 type Pressure struct {
 	CPUSome, IOSome, IOFull, MemorySome, MemoryFull float64
@@ -97,52 +97,53 @@ var (
 	unknownGroup    = GroupUsage{-1, unknownPressure}
 )
 
-// MachineUsage is what the whole machine did since its boot. A number below 0 is
-// not known.
+// MachineUsage is the usage of the whole machine since its boot. A negative number is
+// unknown.
 type MachineUsage struct {
-	Load1 float64 // the load average of a minute
+	Load1 float64 // load average of one minute
 	CPU   SystemCPU
-	Cores []float64 // processor time in use of each that is online, in seconds
+	Cores []float64 // busy processor time of each online core, in seconds
 	Pressure
 	Disks []DiskUsage
-	// The network without the loopback interface, and that alone, which counts
-	// each packet as received and as sent.
+	// Network interfaces except the loopback interface, and separately the loopback
+	// interface, which counts each packet as both received and sent.
 	ReceivedBytes, ReceivedPackets int64
 	SentBytes, SentPackets         int64
 	LoopbackBytes, LoopbackPackets int64 // sent
-	// TCP, the loopback interface included: segments with data or without, those
-	// sent again, and connections dropped because the program that listens did not
-	// take those before; then the connections there are, and the bytes in their buffers.
+	// TCP, including the loopback interface: all segments, retransmitted ones, and
+	// connections dropped because the listening program did not accept earlier ones; then
+	// the present connections and the bytes in their buffers.
 	SentSegments, RetransmittedSegments, ListenDrops int64
 	TCPSockets, TCPBytes                             int64
-	// Programs are the processes that used most since the sample before, if that
-	// was a few seconds ago at most, by their name and process group.
+	// Programs are the processes that used most since the previous sample, by name and
+	// process group. It is nil if there was no recent sample.
 	Programs []ProgramUsage
 }
 
-// DiskUsage is what a whole disk did since the boot: not of partitions, loop and
-// memory devices, and those made of others. A sector is 512 bytes.
+// DiskUsage is the usage of a whole disk since the boot. Partitions, loop and memory
+// devices, and devices made of others are not included. A sector has 512 bytes.
 type DiskUsage struct {
 	Name                        string
-	Reads, Writes, Flushes      int64 // completed; flushes are not known before Linux 5.5
+	Reads, Writes, Flushes      int64 // completed; Linux before 5.5 does not count flushes
 	ReadSectors, WrittenSectors int64
-	ReadSeconds, WriteSeconds   float64 // that those took, from being asked for, all together
+	ReadSeconds, WriteSeconds   float64 // sum of the requests' times since they were issued
 	FlushSeconds                float64
 	InFlight                    int64   // now
-	BusySeconds, QueueSeconds   float64 // with anything in flight, and that times how many
+	BusySeconds, QueueSeconds   float64 // with anything in flight; and the same times the number in flight
 }
 
-// ProgramUsage is what processes of one name and process group used between two
-// samples.
+// ProgramUsage is the usage of the processes with the same name and process group between
+// two samples.
 type ProgramUsage struct {
 	Name       string
 	Group      int     // process group
-	Processors float64 // in use on average; 1 is one of them
-	Seconds    float64 // over which that is the average
+	Processors float64 // average number of processors in use
+	Seconds    float64 // length of the time between the samples
 }
 
-// Add adds what another disk did. What is not known of one is not known of both;
-// the name stays, and so does Busy, which is of one disk alone.
+// Add adds another disk's usage. A number that is unknown for one disk is unknown in the
+// sum. Name keeps its value, and Busy becomes unknown, because it is defined only for a
+// single disk.
 func (d *DiskUsage) Add(o *DiskUsage) {
 	for _, c := range []struct {
 		to *int64
@@ -155,7 +156,7 @@ func (d *DiskUsage) Add(o *DiskUsage) {
 	d.BusySeconds = -1
 }
 
-// sumKnown is -1 if one of them is not known.
+// sumKnown returns -1 if a or b is unknown.
 func sumKnown[T int64 | float64](a, b T) T {
 	if a < 0 || b < 0 {
 		return -1

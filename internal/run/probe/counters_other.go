@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxRSS is in bytes; macOS counts bytes, the BSDs kilobytes.
+// maxRSS returns the peak of resident memory in bytes; macOS counts bytes, the BSDs
+// kilobytes.
 func maxRSS(r *unix.Rusage) int64 {
 	if runtime.GOOS == "darwin" {
 		return int64(r.Maxrss)
@@ -17,38 +18,38 @@ func maxRSS(r *unix.Rusage) int64 {
 	return int64(r.Maxrss) * 1024
 }
 
-// hardware is not known here.
+// hardware returns nothing on this system.
 func hardware() (cpu string, memory uint64) { return "", 0 }
 
-// System is not known here.
+// System returns false on this system.
 func System() (c SystemCPU, ok bool) { return c, false }
 
-// CPUGroups are none here.
+// CPUGroups is empty on this system.
 type CPUGroups struct{}
 
-// OurCPUGroups finds none.
+// OurCPUGroups returns no groups.
 func OurCPUGroups() (g CPUGroups) { return g }
 
-// Throttled is not known here.
+// Throttled returns false on this system.
 func (CPUGroups) Throttled() (ns int64, ok bool) { return 0, false }
 
-// cpuLimit is not known here.
+// cpuLimit returns false on this system.
 func cpuLimit(string) (processors float64, ok bool) { return 0, false }
 
-// ThreadSched is not known here.
+// ThreadSched returns false on this system.
 func ThreadSched(int) (s Sched, ok bool) { return s, false }
 
-// Sampler reads nothing here.
+// Sampler does not exist on this system.
 type Sampler struct{}
 
-// NewSampler returns nothing here, which its ok says.
+// NewSampler returns false on this system.
 func NewSampler() (s *Sampler, ok bool) { return nil, false }
 
 // ThreadCPU is not known here.
 func ThreadCPU() time.Duration { return 0 }
 
-// Processes is not known here.
+// Processes returns nothing on this system.
 func (*Sampler) Processes(time.Time, []int) []ProcessUsage { return nil }
 
-// Machine is not known here.
+// Machine returns false on this system.
 func (*Sampler) Machine(time.Time, []int) (row MachineUsage, ok bool) { return row, false }

@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// FolderBytes is what the files below a folder take on their disk, with what is
-// set aside for them and without what they leave out; -1 if it cannot be read. A file
-// that is removed meanwhile, as logs are, counts as gone.
+// FolderBytes returns the disk space of the files below a folder, including preallocated
+// space and without holes; -1 if it cannot be read. A file that is removed meanwhile, as
+// logs are, is not counted.
 func FolderBytes(dir *os.Root) (bytes int64) {
 	seen := false
 	_ = fs.WalkDir(dir.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
@@ -21,7 +21,7 @@ func FolderBytes(dir *os.Root) (bytes int64) {
 		}
 		seen = true
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-			bytes += 512 * stat.Blocks // POSIX counts in these, whatever the file system's are
+			bytes += 512 * stat.Blocks // POSIX uses this unit for every file system
 		}
 		return nil
 	})

@@ -1,6 +1,6 @@
-// Package probe reads the counters of the disk, the machine, its processes and our own
-// threads. It has no goroutine and no clock for counters: the caller asks when it wants
-// them, and subtracts one reading from the next.
+// Package probe reads the counters of disks, the machine, its processes and our threads. It
+// runs no goroutines and samples nothing by itself: the caller reads counters when it needs
+// them, and subtracts successive readings.
 package probe
 
 import (
@@ -18,39 +18,39 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// FsyncResult is how fast, and whether at all, a folder makes writes durable.
+// FsyncResult reports how fast, and whether, a folder makes writes durable.
 type FsyncResult struct {
-	// P50 and P99 are of one write and its sync. One that the sample does not
-	// support (measure.MinBeyond) is not known.
+	// P50 and P99 are of one write and its sync. A percentile is unknown if the sample does
+	// not support it (measure.MinBeyond).
 	P50, P99   measure.Figure
-	Count      int    // writes made
-	FileSystem string // such as ext4; "unknown" with its number where it has no name here
-	// Durable is false where nothing outlives a power cut, such as tmpfs.
+	Count      int    // number of writes
+	FileSystem string // such as ext4; "unknown" with the number of an unlisted one
+	// Durable is false on a file system such as tmpfs that does not survive a power loss.
 	Durable bool
 }
 
-// fsyncRecord is the size in bytes of one write: about what a write-ahead log
-// gets for a batch of small entries.
+// fsyncRecord is the size of one write in bytes: roughly that of a batch of small entries
+// in a write-ahead log.
 const fsyncRecord = 2300
 
-// FsyncWrites is how many writes give a p99: ten of them lie beyond it.
+// FsyncWrites is the number of writes that supports a p99: ten are beyond it.
 const FsyncWrites = 1000
 
-// fsyncBounds says when a measurement has enough: after most writes, or after
-// soft if least were made by then; after hard whatever was.
+// fsyncBounds ends a measurement: after most writes, after soft if there are at least least
+// writes, and after hard in any case.
 type fsyncBounds struct {
 	most, least int
 	soft, hard  time.Duration
 }
 
-// boundsOf bounds a measurement of at most n writes. A disk that makes fewer
-// than 100 in 3 s is given longer: below that not even a p90 is known.
+// boundsOf returns the bounds of a measurement of at most n writes. A disk with fewer than
+// 100 writes in 3 s is given more time, because fewer do not even support a p90.
 func boundsOf(n int) fsyncBounds {
 	return fsyncBounds{most: n, least: 100, soft: 3 * time.Second, hard: 10 * time.Second}
 }
 
-// more reports whether another write is to be made after so many, of which
-// there is one at least.
+// more reports whether to make another write after the given number, of which there is at
+// least one.
 func (b fsyncBounds) more(made int, elapsed time.Duration) bool {
 	switch {
 	case made == 0:
@@ -61,8 +61,8 @@ func (b fsyncBounds) more(made int, elapsed time.Duration) bool {
 	return made < b.least || elapsed < b.soft
 }
 
-// Fsync measures up to n synced writes in a folder. It stops early after 3 s. Its error
-// is ctx's when that ends.
+// Fsync measures up to n synced writes in a folder. It ends early after 3 s. It returns
+// ctx's error if ctx ends.
 func Fsync(ctx context.Context, dir *os.Root, n int) (result FsyncResult, err error) {
 	if n < 1 {
 		return result, fmt.Errorf("fdatasync cannot be measured with %d writes", n)
@@ -83,11 +83,11 @@ func Fsync(ctx context.Context, dir *os.Root, n int) (result FsyncResult, err er
 	return result, ctx.Err()
 }
 
-// syncedWrites writes records one after the other at the end of a preallocated
-// new file in dir, each followed by fdatasync, as a write-ahead log does, while more
-// says so: at most so many. took gets the time of each sync, and of its write and
-// the sync. The records are random, so that no file system or disk can leave them
-// out or make them small. The file is removed.
+// syncedWrites appends records to a new preallocated file in dir, each followed by
+// fdatasync as in a write-ahead log, while more returns true, but at most the given number.
+// took receives the time of each sync, and of the write and its sync. The records are
+// random, so that no file system or disk can deduplicate or compress them. The file is
+// removed afterwards.
 func syncedWrites(dir *os.Root, record, most int, took func(sync, whole time.Duration), more func(elapsed time.Duration) bool) (fs string, durable bool, err error) {
 	const name = "quorumbench-fsync"
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -106,7 +106,7 @@ func syncedWrites(dir *os.Root, record, most int, took func(sync, whole time.Dur
 	}
 	random := make([]byte, record)
 	for begin := time.Now(); more(time.Since(begin)); {
-		_, _ = rand.Read(random) // never fails, and is in nobody's time
+		_, _ = rand.Read(random) // never fails, and is not timed
 		before := time.Now()
 		if _, err := f.Write(random); err != nil {
 			return fs, durable, fsyncError(dir, err)
@@ -121,8 +121,8 @@ func syncedWrites(dir *os.Root, record, most int, took func(sync, whole time.Dur
 	return fs, durable, nil
 }
 
-// nearestRank is the smallest value with at least p percent at or below it; not
-// known where fewer than measure.MinBeyond lie beyond that.
+// nearestRank returns the smallest value with at least p percent of the values at or below
+// it. It is unknown if fewer than measure.MinBeyond values are beyond it.
 func nearestRank(sorted []int64, p int) measure.Figure {
 	rank := (p*len(sorted) + 99) / 100
 	if !measure.Supports(float64(p), uint64(len(sorted))) {
@@ -139,8 +139,8 @@ func fsyncError(dir *os.Root, err error) error {
 	return fmt.Errorf("fdatasync cannot be measured in %s: %w", dir.Name(), err)
 }
 
-// Device is the number of the device that a folder lies on: what is measured in
-// one folder holds for all that have the same.
+// Device returns the number of a folder's device. A measurement in one folder holds for all
+// folders on the same device.
 func Device(dir string) (uint64, error) {
 	var s unix.Stat_t
 	if err := unix.Stat(dir, &s); err != nil {

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileSystems names the magic numbers of statfs(2), and says which of them
-// forget everything.
+// fileSystems maps magic numbers of statfs(2) to names, and marks the file systems in
+// memory.
 var fileSystems = map[int64]struct {
 	name     string
 	volatile bool
 }{
-	unix.EXT4_SUPER_MAGIC:      {"ext4", false}, // ext2 and ext3 too
+	unix.EXT4_SUPER_MAGIC:      {"ext4", false}, // also ext2 and ext3
 	unix.XFS_SUPER_MAGIC:       {"xfs", false},
 	unix.BTRFS_SUPER_MAGIC:     {"btrfs", false},
 	unix.F2FS_SUPER_MAGIC:      {"f2fs", false},
@@ -34,8 +34,8 @@ var fileSystems = map[int64]struct {
 	unix.HUGETLBFS_MAGIC:       {"hugetlbfs", true},
 }
 
-// fileSystem names the file system that f lies on. One without a name here is
-// believed to be durable.
+// fileSystem returns the name of the file system of f. An unlisted one is assumed to be
+// durable.
 func fileSystem(f *os.File) (name string, durable bool) {
 	var s unix.Statfs_t
 	if err := unix.Fstatfs(int(f.Fd()), &s); err != nil {
@@ -48,8 +48,8 @@ func fileSystem(f *os.File) (name string, durable bool) {
 	return fmt.Sprintf("unknown (%#x)", magic), true
 }
 
-// preallocate spares the measured writes the growing of the file, where the
-// file system can.
+// preallocate allocates the file's space, if the file system can, so that the measured
+// writes do not extend the file.
 func preallocate(f *os.File, size int64) {
 	_ = unix.Fallocate(int(f.Fd()), 0, 0, size)
 }

@@ -4,10 +4,10 @@ package probe
 
 import "os"
 
-// fileSystem is not known here, and believed to be durable.
+// fileSystem returns "unknown", which is assumed to be durable.
 func fileSystem(*os.File) (name string, durable bool) { return "unknown", true }
 
 func preallocate(*os.File, int64) {}
 
-// fdatasync is the system's fsync, which on macOS asks the drive too.
+// fdatasync calls fsync, which on macOS also flushes the drive's cache.
 func fdatasync(f *os.File) error { return f.Sync() }

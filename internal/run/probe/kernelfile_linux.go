@@ -6,16 +6,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernelFile reads small files of the kernel into one buffer, which it uses again:
-// each read replaces the last. To sample ten processes takes some hundred files a
-// second, which package procfs, with its allocations, takes three times as long for.
+// kernelFile reads small files of the kernel into one buffer: each read overwrites the
+// previous one. Sampling ten processes reads about a hundred files per second, for which
+// package procfs, with its allocations, needs three times as long.
 type kernelFile struct{ buf []byte }
 
-// mostKernelFile bounds what is read of a file: above any that we ask for, such as
+// mostKernelFile bounds the bytes read of a file. No file that we read is longer, such as
 // /proc/stat of a thousand processors.
 const mostKernelFile = 1 << 20
 
-// read returns the file's bytes; ok is false if it cannot be read.
+// read returns the file's contents; ok is false if it cannot be read.
 func (f *kernelFile) read(path string) (b []byte, ok bool) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -44,14 +44,14 @@ func (f *kernelFile) read(path string) (b []byte, ok bool) {
 	return f.buf[:length], true
 }
 
-// line cuts the first line off.
+// line removes and returns the first line.
 func line(b *[]byte) []byte {
 	first, rest, _ := bytes.Cut(*b, []byte{'\n'})
 	*b = rest
 	return first
 }
 
-// word cuts the first word off, which blanks end; empty if there is none.
+// word removes and returns the first word, or an empty one if there is none.
 func word(b *[]byte) []byte {
 	s := bytes.TrimLeft(*b, " \t\n")
 	end := bytes.IndexAny(s, " \t\n")
@@ -62,8 +62,8 @@ func word(b *[]byte) []byte {
 	return s[:end]
 }
 
-// number is a count of the kernel's in decimal digits; -1 for anything else, and
-// for more than an int64 holds.
+// number parses a decimal number of the kernel. It returns -1 for anything else, and for a
+// number that exceeds an int64.
 func number(digits []byte) (n int64) {
 	if len(digits) == 0 || len(digits) > 18 {
 		return -1
@@ -77,15 +77,15 @@ func number(digits []byte) (n int64) {
 	return n
 }
 
-// numbers reads the next words into all; those that are not there are -1.
+// numbers parses the next words into all; a missing one is -1.
 func numbers(b []byte, all []int64) {
 	for i := range all {
 		all[i] = number(word(&b))
 	}
 }
 
-// valueOf is the number that stands behind a word which begins a line; -1 if none
-// does.
+// valueOf returns the number after a word at the beginning of a line, or -1 if there is no
+// such line.
 func valueOf(b []byte, name string) int64 {
 	for len(b) > 0 {
 		l := line(&b)
@@ -96,7 +96,8 @@ func valueOf(b []byte, name string) int64 {
 	return -1
 }
 
-// per is a count in a unit of which one second has so many; unknown stays so.
+// per converts a count of units to seconds, given the number of units per second; unknown
+// remains unknown.
 func per(second float64, n int64) float64 {
 	if n < 0 {
 		return -1

@@ -9,34 +9,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// LogWrites is a measurement of a disk as a write-ahead log uses it: records
-// written one after the other, each made durable before the next.
+// LogWrites measures a disk as a write-ahead log uses it: it writes records one after the
+// other, each made durable before the next.
 type LogWrites struct {
 	Dir      string
-	Record   int           // bytes of one write
-	Records  int           // at most so many
-	Duration time.Duration // at most so long
-	// Progress gets now and then how far it is; nil for nobody.
+	Record   int           // size of a write in bytes
+	Records  int           // greatest number of records
+	Duration time.Duration // greatest duration
+	// Progress is called at intervals; may be nil.
 	Progress func(records int, elapsed time.Duration)
 }
 
-// LogResult is what a disk did.
+// LogResult is the result of LogWrites.
 type LogResult struct {
 	Records int
 	Seconds float64 // from the first write to the last sync
-	// Sync is fdatasync alone, Whole the write and its fdatasync, in
+	// Sync is the time of fdatasync, Whole that of the write and its fdatasync, in
 	// nanoseconds.
 	Sync, Whole measure.Summary
 	FileSystem  string
-	Durable     bool // false where nothing outlives a power cut, such as tmpfs
-	// Interrupted says that ctx ended before the bounds were reached.
+	Durable     bool // false on a file system such as tmpfs that does not survive a power loss
+	// Interrupted reports that ctx ended before a bound was reached.
 	Interrupted bool
 }
 
-// progressEvery is how often LogWrites.Progress is called.
+// progressEvery is the interval of LogWrites.Progress.
 const progressEvery = 250 * time.Millisecond
 
-// Run measures until the bounds are reached or ctx ends. Its error is a sentence.
+// Run measures until a bound is reached or ctx ends. Its error is one sentence.
 func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
 	root, err := os.OpenRoot(w.Dir)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Machine describes the machine that we run on.
+// Machine describes this machine.
 func Machine() measure.Machine {
 	m := measure.Machine{System: runtime.GOOS, Architecture: runtime.GOARCH, CPUs: runtime.NumCPU()}
 	var err error

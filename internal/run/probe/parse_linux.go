@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// userHZ is the unit of the times in /proc: the kernel keeps it at 100 a second for
-// user space on every architecture that Go runs on.
+// userHZ is the unit of times in /proc, in ticks per second: the kernel uses 100 for user
+// space on every architecture that Go supports.
 const userHZ = 100
 
-// statLine is a process's line in /proc/PID/stat (proc_pid_stat(5)).
+// statLine is a parsed /proc/PID/stat (proc_pid_stat(5)).
 type statLine struct {
 	name                       []byte
 	state                      byte
@@ -21,9 +21,9 @@ type statLine struct {
 	threads, started, rssPages int64
 }
 
-// parseStat reads it; the name is a part of b.
+// parseStat parses the line; the name refers to b.
 func parseStat(b []byte) (s statLine, ok bool) {
-	// The name is in parentheses and may hold anything, these included.
+	// The name is in parentheses and may contain any character, including parentheses.
 	from, to := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	if from < 0 || to < from {
 		return s, false
@@ -58,8 +58,8 @@ func parseStat(b []byte) (s statLine, ok bool) {
 	return s, s.user >= 0 && s.system >= 0 && s.started >= 0 && s.rssPages >= 0
 }
 
-// parseCPU reads the processors of /proc/stat: their sum and, appended to cores,
-// how long each was in use.
+// parseCPU parses the processors of /proc/stat: their sum and, appended to cores, the busy
+// time of each.
 func parseCPU(b []byte, cores []float64) (sum SystemCPU, busy []float64, ok bool) {
 	for len(b) > 0 {
 		l := line(&b)
@@ -69,7 +69,7 @@ func parseCPU(b []byte, cores []float64) (sum SystemCPU, busy []float64, ok bool
 		}
 		var n [8]int64
 		numbers(l, n[:])
-		at := func(i int) float64 { return max(per(userHZ, n[i]), 0) } // older kernels have fewer
+		at := func(i int) float64 { return max(per(userHZ, n[i]), 0) } // older kernels have fewer columns
 		c := SystemCPU{User: at(0), Nice: at(1), System: at(2), Idle: at(3), IOWait: at(4), IRQ: at(5), SoftIRQ: at(6), Steal: at(7)}
 		if len(name) == len("cpu") {
 			sum, ok = c, n[3] >= 0
@@ -80,10 +80,10 @@ func parseCPU(b []byte, cores []float64) (sum SystemCPU, busy []float64, ok bool
 	return sum, cores, ok
 }
 
-// mostCores is how many processors are told apart.
+// mostCores bounds the number of processors that are listed separately.
 const mostCores = 1024
 
-// parseDisk reads a line of /proc/diskstats (iostats in the kernel's documentation).
+// parseDisk parses a line of /proc/diskstats (iostats in the kernel's documentation).
 func parseDisk(l []byte) (d DiskUsage, ok bool) {
 	word(&l)
 	word(&l)
@@ -98,8 +98,8 @@ func parseDisk(l []byte) (d DiskUsage, ok bool) {
 	return d, n[10] >= 0
 }
 
-// parsePressure reads a file of /proc/pressure or of a control group: the total
-// times in which some waited, and all, in seconds.
+// parsePressure parses a file of /proc/pressure or of a control group: the total times of
+// "some" and "full" in seconds.
 func parsePressure(b []byte) (some, full float64) {
 	some, full = -1, -1
 	for len(b) > 0 {
@@ -119,7 +119,7 @@ func parsePressure(b []byte) (some, full float64) {
 	return some, full
 }
 
-// parseNetDev adds the interfaces of /proc/net/dev.
+// parseNetDev adds the interfaces of /proc/net/dev to m.
 func parseNetDev(b []byte, m *MachineUsage) {
 	line(&b)
 	line(&b)
@@ -142,8 +142,9 @@ func parseNetDev(b []byte, m *MachineUsage) {
 	}
 }
 
-// inTable are numbers of /proc/net/snmp or netstat, which has two lines for each
-// protocol: the names, and the numbers in their order. -1 is one that is not there.
+// inTable returns numbers of /proc/net/snmp or netstat, which has two lines for each
+// protocol: one with names, and one with the numbers in the same order. A missing number is
+// -1.
 func inTable(b []byte, protocol string, names ...string) []int64 {
 	found := make([]int64, len(names))
 	for i := range found {
@@ -168,8 +169,8 @@ func inTable(b []byte, protocol string, names ...string) []int64 {
 	return found
 }
 
-// parseSockets reads the TCP line of /proc/net/sockstat: the sockets in use, and
-// the pages that all buffers take.
+// parseSockets parses the TCP line of /proc/net/sockstat: the sockets in use, and the pages
+// of all buffers.
 func parseSockets(b []byte) (inUse, pages int64) {
 	inUse, pages = -1, -1
 	for len(b) > 0 {
@@ -190,7 +191,7 @@ func parseSockets(b []byte) (inUse, pages int64) {
 	return inUse, pages
 }
 
-// parseLoad reads /proc/loadavg's average of a minute; -1 if it is not there.
+// parseLoad parses the one-minute average of /proc/loadavg; -1 if it is missing.
 func parseLoad(b []byte) float64 {
 	load, err := strconv.ParseFloat(string(word(&b)), 64)
 	if err != nil || !(load >= 0 && load < 1e9) {
@@ -199,7 +200,8 @@ func parseLoad(b []byte) float64 {
 	return load
 }
 
-// parseFDLimit reads the soft limit of /proc/PID/limits; -1 without one.
+// parseFDLimit parses the soft limit of open files in /proc/PID/limits; -1 if there is
+// none.
 func parseFDLimit(b []byte) int64 {
 	_, rest, ok := bytes.Cut(b, []byte("Max open files"))
 	if !ok {
@@ -208,7 +210,7 @@ func parseFDLimit(b []byte) int64 {
 	return number(word(&rest))
 }
 
-// pressure reads the three files of a pattern in which %s is the resource.
+// pressure reads the pressure files of a path pattern in which %s is the resource.
 func (f *kernelFile) pressure(pattern string) Pressure {
 	p := unknownPressure
 	of := func(resource string) (some, full float64) {

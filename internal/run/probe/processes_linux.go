@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sampler reads what processes and the machine use. It keeps what does not change,
-// and when it read what is costly. Several goroutines may use it.
+// Sampler reads the usage of processes and the machine. It caches properties that do not
+// change, and limits the cost of expensive readings. It is safe for concurrent use.
 type Sampler struct {
-	root string // another than "/" for tests
+	root string // other than "/" only in tests
 	cpu  func() time.Duration
-	own  int // our process, which is no foreign program
+	own  int // our process, which is not a foreign program
 
 	mu       sync.Mutex
 	file     kernelFile
@@ -28,14 +28,14 @@ type Sampler struct {
 	sockets  sockets
 }
 
-// known is what does not change while a process lives.
+// known holds properties that do not change while a process lives.
 type known struct {
 	started int64 // ticks
 	fdLimit int64
 	groups  groups
 }
 
-// NewSampler returns a sampler; ok is false where the system has no /proc.
+// NewSampler returns a sampler; ok is false on a system without /proc.
 func NewSampler() (s *Sampler, ok bool) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		return nil, false
@@ -50,8 +50,8 @@ func newSampler(root string) *Sampler {
 	}
 }
 
-// ThreadCPU is the processor time that the calling thread has used, user and
-// system; its goroutine is locked to it.
+// ThreadCPU returns the processor time that the calling thread has used, user and system.
+// The goroutine must be locked to the thread.
 func ThreadCPU() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
@@ -60,27 +60,27 @@ func ThreadCPU() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// What the costly parts of sampling may take of a processor, on average.
+// Bounds of the average share of a processor for the expensive parts of sampling.
 const (
 	threadsShare  = 0.003
 	programsShare = 0.003
 	socketsShare  = 0.002
 )
 
-// thrift says when a costly part of sampling is due again, so that on average it
-// takes no more than a share of a processor.
+// thrift decides when an expensive part of sampling is due again, so that on average it
+// takes at most a share of a processor.
 type thrift struct {
 	share float64
 	next  time.Time
 }
 
-// leastBetween is below a sample's second, so that one that comes a little early
-// is whole.
+// leastBetween is less than the interval of samples, so that a sample that is slightly
+// early includes the part.
 const leastBetween = 500 * time.Millisecond
 
-// spend does the part if it is due.
+// spend calls part if it is due.
 func (t *thrift) spend(at time.Time, cpu func() time.Duration, part func()) (done bool) {
-	if at.Before(t.next) && t.next.Sub(at) < time.Hour { // else the clock was set back
+	if at.Before(t.next) && t.next.Sub(at) < time.Hour { // otherwise the clock was set back
 		return false
 	}
 	before := cpu()
@@ -90,12 +90,12 @@ func (t *thrift) spend(at time.Time, cpu func() time.Duration, part func()) (don
 	return true
 }
 
-// Processes reads what each process used until now, in their order.
+// Processes returns the usage of each process, in order.
 func (s *Sampler) Processes(now time.Time, pids []int) []ProcessUsage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rows := make([]ProcessUsage, len(pids))
-	used := map[string]GroupUsage{} // processes of one group share it
+	used := map[string]GroupUsage{} // shared by processes of the same group
 	for i, pid := range pids {
 		rows[i] = s.process(pid, used)
 	}
@@ -110,7 +110,7 @@ func (s *Sampler) Processes(now time.Time, pids []int) []ProcessUsage {
 	return rows
 }
 
-// path is that of a process's file.
+// path returns the path of a process's file.
 func (s *Sampler) path(pid int, name string) string {
 	return s.root + "proc/" + strconv.Itoa(pid) + "/" + name
 }
@@ -148,8 +148,8 @@ func (s *Sampler) process(pid int, used map[string]GroupUsage) ProcessUsage {
 	return row
 }
 
-// openFiles is how many files a process has open; -1 if we may not know. From
-// Linux 6.2 on it is the size of the folder that lists them.
+// openFiles returns the number of a process's open files, or -1 if we may not read it.
+// Since Linux 6.2 it is the size of the folder that lists them.
 func (s *Sampler) openFiles(pid int) int {
 	path := s.path(pid, "fd")
 	var stat unix.Stat_t
@@ -163,7 +163,7 @@ func (s *Sampler) openFiles(pid int) int {
 	return len(names)
 }
 
-// listed lists a folder, in no order.
+// listed returns a folder's entries, unsorted.
 func listed(path string) (names []string, ok bool) {
 	dir, err := os.Open(path)
 	if err != nil {
@@ -174,8 +174,8 @@ func listed(path string) (names []string, ok bool) {
 	return names, err == nil
 }
 
-// switches counts the context switches of all threads: a process's own status has
-// those of its first thread only.
+// switches counts the context switches of all threads; the status of a process has only
+// those of its first thread.
 func (s *Sampler) switches(pid int) (voluntary, involuntary int64) {
 	threads, ok := listed(s.path(pid, "task"))
 	if !ok {
@@ -190,8 +190,8 @@ func (s *Sampler) switches(pid int) (voluntary, involuntary int64) {
 	return voluntary, involuntary
 }
 
-// Machine reads what the machine used until now; ok is false if the system does not
-// say. The processes with the given numbers are no foreign programs.
+// Machine returns the usage of the machine; ok is false if it is unknown. The processes
+// with the given numbers are not foreign programs.
 func (s *Sampler) Machine(now time.Time, pids []int) (row MachineUsage, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +222,7 @@ func (s *Sampler) Machine(now time.Time, pids []int) (row MachineUsage, ok bool)
 	return row, true
 }
 
-// disks are those of /proc/diskstats that are whole and were ever used.
+// disks returns the entries of /proc/diskstats that are whole disks and have been used.
 func (s *Sampler) disks(b []byte) (all []DiskUsage) {
 	for len(b) > 0 {
 		d, ok := parseDisk(line(&b))
@@ -241,8 +241,8 @@ func (s *Sampler) disks(b []byte) (all []DiskUsage) {
 	return all
 }
 
-// wholeDisk distinguishes disks from partitions, which /sys/block does not list, from
-// memory, and from what is made of other devices and would count twice.
+// wholeDisk reports whether a device is a disk. It excludes partitions, which /sys/block
+// does not list, memory devices, and devices made of others, which would count twice.
 func wholeDisk(block, name string) bool {
 	for _, prefix := range []string{"loop", "ram", "zram", "dm-", "md"} {
 		if strings.HasPrefix(name, prefix) {

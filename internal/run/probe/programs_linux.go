@@ -6,37 +6,38 @@ import (
 	"time"
 )
 
-// programs compares the processor time of all processes with what it was.
+// programs compares the processor time of all processes with the previous reading.
 type programs struct {
 	thrift
-	at   time.Time // when they were read last
+	at   time.Time // time of the previous reading
 	seen map[int]program
 }
 
-// program is a process as it was seen last.
+// program is a process in the previous reading.
 type program struct {
 	started, ticks int64
 }
 
 const (
-	// mostPrograms is how many of them a sample has.
+	// mostPrograms bounds the number of programs in a sample.
 	mostPrograms = 32
-	// longestApart is how far apart two readings may be that are to be a second
-	// apart: what was used between them is told of the time of the second one.
+	// longestApart bounds the time between two readings that are compared, in addition to
+	// the pause that their cost requires: the usage between them is attributed to the later
+	// one.
 	longestApart = 2500 * time.Millisecond
-	// leastProcessors is what a program uses at least that is worth a line.
+	// leastProcessors is the smallest usage of a program that is listed.
 	leastProcessors = 0.02
 )
 
-// programKey is what programs are told apart by.
+// programKey identifies a program.
 type programKey struct {
 	name  string
 	group int64
 }
 
-// read is what processes used since the reading before, but those with the given
-// numbers, which are ours; nil where there was none just before. A process that began
-// since then used all that it has used.
+// read returns the usage of processes since the previous reading, except those with the
+// given numbers, which are ours. It is nil if there was no recent reading. A process that
+// began since then counts with its whole usage.
 func (p *programs) read(s *Sampler, now time.Time, ours []int) (all []ProgramUsage) {
 	wait := p.next.Sub(p.at)
 	p.spend(now, s.cpu, func() {
@@ -59,7 +60,7 @@ func (p *programs) read(s *Sampler, now time.Time, ours []int) (all []ProgramUsa
 	return all[:min(len(all), mostPrograms)]
 }
 
-// since is what was used since the last time, in ticks.
+// since returns the usage since the previous reading, in ticks.
 func (p *programs) since(s *Sampler, ours []int) map[programKey]int64 {
 	names, _ := listed(s.root + "proc")
 	used := map[programKey]int64{}

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// files are what a kernel says of process 7, which has two threads, and of the
-// machine.
+// files returns a root with the kernel's files about process 7, which has two threads, and
+// about the machine.
 func files(t *testing.T, more map[string]string) string {
 	t.Helper()
 	all := map[string]string{
@@ -47,8 +47,8 @@ var someTime = time.Unix(1_763_818_441, 0)
 
 const psi = "some avg10=0.06 avg60=0.21 avg300=0.99 total=8537362\nfull avg10=0.00 avg60=0.13 avg300=0.96 total=1250000\n"
 
-// What version 1 and 2 of control groups, and a kernel that knows no pressure, say
-// of a process.
+// Processes are read with control groups of versions 1 and 2, and from a kernel without
+// pressure.
 func TestSamplerReadsProcesses(t *testing.T) {
 	want := ProcessUsage{
 		PID: 7, OK: true, Started: 999, UserSeconds: 2.5, SystemSeconds: 1.25, RSS: 256 * int64(os.Getpagesize()),
@@ -80,7 +80,7 @@ func TestSamplerReadsProcesses(t *testing.T) {
 		rows := s.Processes(someTime, []int{7, 8})
 		want.Group = c.group
 		got := rows[0]
-		got.SendQueue, got.ReceiveQueue, got.ReceivedBytes, got.SentBytes, got.Retransmitted = 0, 0, 0, 0, 0 // those are the live system's
+		got.SendQueue, got.ReceiveQueue, got.ReceivedBytes, got.SentBytes, got.Retransmitted = 0, 0, 0, 0, 0 // read from the live system
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
@@ -105,7 +105,7 @@ func TestSamplerReadsMachines(t *testing.T) {
 	if diff := cmp.Diff(want, m, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); diff != "" || !ok {
 		t.Errorf("%v:\n%s", ok, diff)
 	}
-	// A kernel that says nothing but how its processors were used.
+	// A kernel that reports only its processors' usage.
 	m, ok = newSampler(write(t, map[string]string{"proc/stat": "cpu 1 2 3 4\n"})+"/").Machine(someTime, nil)
 	if !ok || m.Load1 != -1 || m.Pressure != unknownPressure || m.Disks != nil || m.SentSegments != -1 || m.ListenDrops != -1 || m.TCPBytes != -1 {
 		t.Errorf("%+v, %v", m, ok)
@@ -127,8 +127,7 @@ func TestDisksAreAdded(t *testing.T) {
 	}
 }
 
-// A number that another process has since is another process, of which what does
-// not change is read again.
+// A reused process number is another process, whose cached properties are read again.
 func TestSamplerSeesReplacedProcesses(t *testing.T) {
 	root := files(t, nil)
 	s := newSampler(root)
@@ -152,12 +151,12 @@ func TestSamplerSeesReplacedProcesses(t *testing.T) {
 	}
 }
 
-// Programs are told by what they used between two samples, those of one name and
-// group together, and not after a gap.
+// Programs are listed with their usage between two samples, combined by name and group, and
+// not after a gap.
 func TestProgramsUseWhatTheyDid(t *testing.T) {
 	root := files(t, nil)
 	s := newSampler(root)
-	s.programs.share = 1e9 // however long it takes
+	s.programs.share = 1e9 // at any cost
 	process := func(pid int, name string, group, ticks, started int) {
 		dir := fmt.Sprintf("%sproc/%d", root, pid)
 		_ = os.MkdirAll(dir, 0o755)
@@ -176,13 +175,13 @@ func TestProgramsUseWhatTheyDid(t *testing.T) {
 		t.Errorf("of the first sample: %v", got)
 	}
 	process(20, "cc1", 20, 550, 1)
-	process(30, "cc1", 20, 25, 900) // began since
+	process(30, "cc1", 20, 25, 900) // began since the previous sample
 	process(31, "cc1", 31, 10, 900)
 	process(21, "idle", 21, 501, 1)
 	if got, want := read(1), []ProgramUsage{{"cc1", 20, 0.75, 1}, {"cc1", 31, 0.1, 1}}; !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
-	process(20, "new", 20, 30, 1000) // has the number of one that ended
+	process(20, "new", 20, 30, 1000) // reuses the number of an ended process
 	if got, want := read(2), []ProgramUsage{{"new", 20, 0.3, 1}}; !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
@@ -192,7 +191,7 @@ func TestProgramsUseWhatTheyDid(t *testing.T) {
 	}
 }
 
-// A costly part is done as often as its share of a processor allows.
+// An expensive part runs as often as its share of a processor permits.
 func TestThrift(t *testing.T) {
 	used := time.Duration(0)
 	of := func(cost time.Duration, at ...float64) (done []bool) {
@@ -213,7 +212,7 @@ func TestThrift(t *testing.T) {
 	}
 }
 
-// The live system is read as its own files say.
+// The live system can be read.
 func TestSamplerReadsThisMachine(t *testing.T) {
 	s, ok := NewSampler()
 	if !ok {
@@ -233,7 +232,7 @@ func TestSamplerReadsThisMachine(t *testing.T) {
 	}
 }
 
-// What a connection of ours holds unread is seen at both of its ends.
+// Unread bytes of a connection are counted at both of its ends.
 func TestSocketsQueue(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -289,7 +288,7 @@ func FuzzSocketList(f *testing.F) {
 	})
 }
 
-// FuzzKernelFiles reads anything as any of the files.
+// FuzzKernelFiles parses any input as each of the files.
 func FuzzKernelFiles(f *testing.F) {
 	f.Add([]byte("7 (a) b (c) S 1 7 7 0 -1 4194560 1200 0 34 0 250 125 0 0 20 0 2 0 99900 1000000 256 1\n"))
 	f.Add([]byte("cpu  1 2\ncpu0 99999999999999999999 -1\ncpux\n"))
@@ -316,9 +315,9 @@ func FuzzKernelFiles(f *testing.F) {
 	})
 }
 
-// BenchmarkSampling is one second's sampling of ten processes and the machine: its
-// time on a processor is to be below 10 ms, 1 % of one. cpu-ns/op is that of all
-// threads, collection of garbage included.
+// BenchmarkSampling samples ten processes and the machine, as every second. It should take
+// less than 10 ms of processor time, 1 % of a processor. cpu-ns/op is the time of all
+// threads, including garbage collection.
 func BenchmarkSampling(b *testing.B) {
 	s, ok := NewSampler()
 	if !ok {
@@ -359,10 +358,10 @@ func BenchmarkSampling(b *testing.B) {
 	b.ReportMetric((Self().CPUSeconds-used)*1e9/float64(b.N), "cpu-ns/op")
 }
 
-// idleThreads is how many threads each of its processes has that wait.
+// idleThreads is the number of waiting threads in each of the benchmark's processes.
 const idleThreads = 20
 
-// TestBeIdle is one of the benchmark's processes: twenty threads that wait.
+// TestBeIdle runs as a process of the benchmark, with twenty waiting threads.
 func TestBeIdle(t *testing.T) {
 	if os.Getenv("QUORUMBENCH_BE_IDLE") == "" {
 		t.Skip("this is a process of BenchmarkSampling's")
@@ -376,8 +375,7 @@ func TestBeIdle(t *testing.T) {
 	_, _ = unix.Read(0, make([]byte, 1))
 }
 
-// A real process that a limit holds back is seen to be: its group's own counter
-// rises.
+// When a limit holds back a real process, its group's counter rises.
 func TestSamplerSeesALimit(t *testing.T) {
 	ours := groupsOf("/", "self")
 	if len(ours.cpu) == 0 {
@@ -422,7 +420,7 @@ func TestSamplerSeesALimit(t *testing.T) {
 	}
 }
 
-// TestBeBusy is the process that is held back.
+// TestBeBusy runs as the process that is held back.
 func TestBeBusy(t *testing.T) {
 	if os.Getenv("QUORUMBENCH_BE_BUSY") == "" {
 		t.Skip("this is a process of TestSamplerSeesALimit's")

@@ -4,13 +4,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SelfUsage is what this process used since its start.
+// SelfUsage is the usage of this process since its start.
 type SelfUsage struct {
 	CPUSeconds float64
-	MaxRSS     int64 // the most memory that was resident at once, in bytes; since GiveBackPages, on Linux
+	MaxRSS     int64 // peak of resident memory in bytes; on Linux since GiveBackPages
 }
 
-// SelfCPU is the processor time of Self alone, which takes a hundredth of the time.
+// SelfCPU returns Self's processor time, which takes a hundredth of the time of Self.
 func SelfCPU() (seconds float64) {
 	var r unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
@@ -21,7 +21,7 @@ func SelfCPU() (seconds float64) {
 
 func spent(r *unix.Rusage) (seconds float64) { return float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9 }
 
-// Self reads what this process used; zero where the system does not say.
+// Self returns the usage of this process; zero if it is unknown.
 func Self() SelfUsage {
 	var r unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {

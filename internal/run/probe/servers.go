@@ -7,25 +7,24 @@ import (
 	"slices"
 )
 
-// Server is what is known of a server's address, seen from this machine.
+// Server describes a server's address as seen from this machine.
 type Server struct {
-	Here bool // the address is one of this machine's
-	// PID is the process that listens there; 0 where the system does not say. Program is
-	// what it is called.
+	Here bool // the address is this machine's
+	// PID is the process that listens there; 0 if it is unknown. Program is its name.
 	PID     int
 	Program string
 }
 
-// Forwards reports whether the process is known to pass on to another one what it
-// receives: its processor time is not the server's.
+// Forwards reports whether the process is known to forward its input to another process, so
+// that its processor time is not the server's.
 func (l *Server) Forwards() bool {
 	return slices.Contains([]string{
 		"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "pasta", "conmon", "kubectl", "ssh", "sshd", "socat", "haproxy", "nginx", "envoy", "traefik",
 	}, l.Program)
 }
 
-// FindServers finds out which of the endpoints, each a host and a port, are on this
-// machine, and which process listens there. One that has no address is not.
+// FindServers determines which of the endpoints, each HOST:PORT, are on this machine, and
+// which process listens there. An endpoint that cannot be resolved is not on this machine.
 func FindServers(ctx context.Context, endpoints []string) []Server {
 	all, wanted := make([]Server, len(endpoints)), make([]netip.AddrPort, len(endpoints))
 	own := ownAddresses()

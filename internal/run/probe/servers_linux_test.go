@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A server that listens here is found by its socket, by any name of this machine and
-// whether it listens at all addresses or at one.
+// A listening server is found by its socket, through any name of this machine, whether it
+// listens on all addresses or on one.
 func TestFindServers(t *testing.T) {
 	listen := func(network, at string) (port string) {
 		l, err := net.Listen(network, at)

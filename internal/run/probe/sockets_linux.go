@@ -10,27 +10,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sockets finds the TCP connections of processes, of which the system lists all
-// (sock_diag(7)) by the numbers that /proc/PID/fd has of them.
+// sockets finds the TCP connections of processes: the kernel lists all connections
+// (sock_diag(7)), and /proc/PID/fd has their numbers.
 type sockets struct {
 	thrift
-	owner map[uint32]int     // process by socket; 0: none that was asked for
-	seen  map[uint32]carried // by socket, as it was last
-	sum   map[int]carried    // by process, since we look
+	owner map[uint32]int     // process by socket; 0: none of the sampled ones
+	seen  map[uint32]carried // by socket, in the previous reading
+	sum   map[int]carried    // by process, since sampling began
 }
 
-// carried is what connections carried.
-type carried struct{ received, sent, again int64 } // bytes, bytes acknowledged, and segments sent again
+// carried counts the traffic of connections.
+type carried struct{ received, sent, again int64 } // bytes received, bytes acknowledged, and retransmitted segments
 
-// socket is one of them.
+// socket is a TCP connection.
 type socket struct {
 	number        uint32
 	send, receive int64 // bytes queued
 	carried
 }
 
-// add adds to the rows what their connections hold. Where it is not due, or the
-// system does not say, they stay unknown.
+// add adds the connections of each process to its row. They stay unknown if reading is not
+// due or the kernel does not list them.
 func (k *sockets) add(s *Sampler, now time.Time, rows []ProcessUsage) {
 	k.spend(now, s.cpu, func() {
 		all, ok := tcpSockets()
@@ -69,7 +69,7 @@ func (k *sockets) add(s *Sampler, now time.Time, rows []ProcessUsage) {
 	})
 }
 
-// resolve finds out whose sockets are those that were not seen before.
+// resolve finds the processes of sockets that are new.
 func (k *sockets) resolve(s *Sampler, all []socket, rows []ProcessUsage) {
 	owner, known := make(map[uint32]int, len(all)), true
 	for _, one := range all {
@@ -101,8 +101,8 @@ func (k *sockets) resolve(s *Sampler, all []socket, rows []ProcessUsage) {
 	}
 }
 
-// The layout of struct inet_diag_req_v2, inet_diag_msg and the attribute with
-// struct tcp_info (linux/inet_diag.h).
+// Layout of struct inet_diag_req_v2, inet_diag_msg and the attribute with struct tcp_info
+// (linux/inet_diag.h).
 const (
 	diagRequest  = 56
 	diagMessage  = 72
@@ -113,15 +113,15 @@ const (
 	tcpListening = 10
 )
 
-// tcpSockets lists the TCP connections of our network namespace, those without a
-// process left out.
+// tcpSockets lists the TCP connections of our network namespace, except those without a
+// process.
 func tcpSockets() (all []socket, ok bool) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return nil, false
 	}
 	defer func() { _ = unix.Close(fd) }()
-	// The kernel answers at once; that it does not is no reason to wait for long.
+	// The kernel answers at once; the timeout is only a precaution.
 	if unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1}) != nil {
 		return nil, false
 	}
@@ -152,8 +152,8 @@ func tcpSockets() (all []socket, ok bool) {
 	return all, true
 }
 
-// parseSocketList reads a packet of the answer, appended to all. done is true with
-// its last; ok is false for what is no such answer.
+// parseSocketList parses a packet of the answer and appends its connections to all. done
+// reports the last packet; ok is false if b is not such an answer.
 func parseSocketList(b []byte, all []socket) (_ []socket, done, ok bool) {
 	for len(b) >= unix.SizeofNlMsghdr {
 		length, kind := int(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint16(b[4:])
@@ -177,8 +177,8 @@ func parseSocketList(b []byte, all []socket) (_ []socket, done, ok bool) {
 	return all, false, true
 }
 
-// carriedBy is what a connection carried, from its attributes. Older kernels do not
-// count bytes.
+// carriedBy parses a connection's traffic from its attributes. Older kernels do not count
+// bytes.
 func carriedBy(b []byte) (c carried) {
 	for len(b) >= 4 {
 		length, kind := int(binary.NativeEndian.Uint16(b)), binary.NativeEndian.Uint16(b[2:])
