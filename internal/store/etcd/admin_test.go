@@ -226,7 +226,7 @@ func TestMemberWithABadConfiguration(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "etcd.json")
 	for contents, want := range map[string]string{
 		"":                             "cannot use the etcd configuration",
-		"[1, 2":                        "cannot be used",
+		"[1, 2":                        "cannot use the etcd configuration",
 		`{"election-timeout": 999999}`: "election-timeout",
 	} {
 		if contents != "" {

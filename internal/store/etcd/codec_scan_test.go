@@ -129,7 +129,7 @@ func TestPagesOnEndingConnection(t *testing.T) {
 	call := s.call("/etcdserverpb.KV/Range", &pb.RangeRequest{})
 	s.must(s.framer.WriteGoAway(call.id, http2.ErrCodeNo, nil))
 	s.answer(call.id, pageOf(0, 10, true))
-	if e := s.event(7); e.Outcome != kv.ConnectionLost || !strings.Contains(string(e.Text), "pages left") {
+	if e := s.event(7); e.Outcome != kv.ConnectionLost || !strings.Contains(string(e.Text), "pages are still missing") {
 		t.Fatalf("%+v (%s)", e, e.Text)
 	}
 
