@@ -51,15 +51,16 @@ type capacityFlags struct {
 func (a *commandLine) capacityCommand() *cobra.Command {
 	f := &capacityFlags{until: 10 * time.Minute, warmUp: search.MostWarmUp, width: capacity.DefaultWidth, from: search.FirstRate, most: scenario.MaxRate, root: "runs", format: "text", seed: scenario.DefaultSeed}
 	c := &cobra.Command{
-		Use:   "capacity [FILE.yaml]",
+		Use:   "capacity [FILE.yaml|NAME]",
 		Short: "Search for the highest rate at which an objective holds",
 		Long: `Search for the highest rate at which an objective holds, and report it as an interval.
 The search runs short open-loop trials, one after the other on one cluster, until the
 interval is 2% wide or the time is over.
 
-The load is the trial of the scenario file, or the trial that --trial names; its rate
-and times are ignored. Without a file, the load is puts of 256 bytes. With --endpoints
-the search uses a running cluster; without it, the search starts one.
+The load is the trial of the scenario file or of the ready scenario NAME, or the trial
+that --trial names; its rate and times are ignored. Without a file, the load is puts of
+256 bytes. With --endpoints the search uses a running cluster; without it, the search
+starts one.
 
 ` + overSentence + `.
 If the search starts its clusters, each value of the first form has its own cluster, and
@@ -69,10 +70,10 @@ with its objects created before the load.
 The exit code is 0 if there is an interval, 1 if the objective holds nowhere, and 6 if
 the capacity is not known because the trials showed too little of the store.`,
 		Example: `  quorumbench capacity --objective 'p99<20ms, errors<0.1%' --endpoints 10.0.0.1:2379,10.0.0.2:2379
-  quorumbench capacity scenarios/my-load.yaml --objective 'p99.9<100ms' --until 5m --format json
+  quorumbench capacity my-load.yaml --objective 'p99.9<100ms' --until 5m --format json
   quorumbench capacity --objective 'p99<20ms' --over value-size=128,1KiB,16KiB --until 15m
-  quorumbench capacity scenarios/kubernetes.yaml --objective 'p99<1s' --over nodes`,
-		Args: command.Takes(0, 1, "one scenario file"),
+  quorumbench capacity kubernetes --objective 'p99<1s' --over nodes`,
+		Args: command.Takes(0, 1, "one scenario file or name"),
 	}
 	r := command.NewFlags(c.Flags())
 	command.Value(r, "objective", &f.objective, "METRIC<LIMIT,...", size.ParseObjective, func(o size.Objective) string { return o.Text },

@@ -37,11 +37,19 @@ func (a *commandLine) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	version := false
+	command.NewFlags(root.Flags()).Toggle("version", &version, "print the program's version")
+	root.RunE = func(c *cobra.Command, _ []string) error {
+		if version {
+			a.printVersion()
+			return nil
+		}
+		return c.Help()
 	}
 	root.SetFlagErrorFunc(command.FlagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.runCommand(), a.reportCommand(), a.compareCommand(), a.verifyCommand(), a.uploadCommand(), bench.Command(a.App), a.checkCommand(), a.capacityCommand(), a.cleanupCommand(), a.clusterCommand(),
+	root.AddCommand(a.runCommand(), a.initCommand(), a.reportCommand(), a.compareCommand(), a.verifyCommand(), a.uploadCommand(), bench.Command(a.App), a.checkCommand(), a.capacityCommand(), a.cleanupCommand(), a.clusterCommand(),
 		a.nullServerCommand(), a.trafficCommand(), a.agentCommand(), a.storesCommand(), a.versionCommand(), a.memberCommand(), diskCommand(), networkCommand())
 	root.SetHelpCommand(helpCommand())
 	return root

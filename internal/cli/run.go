@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +21,7 @@ import (
 
 // runFlags are the flags of `run`.
 type runFlags struct {
-	dryRun  bool
+	look    lookFlags
 	dataDir string
 	out     string
 	root    string
@@ -46,16 +45,21 @@ type runFlags struct {
 func (a *commandLine) runCommand() *cobra.Command {
 	f := &runFlags{root: "runs", format: "text", seed: scenario.DefaultSeed, scale: 1}
 	c := &cobra.Command{
-		Use:   "run [FILE.yaml]",
+		Use:   "run [FILE.yaml|NAME]",
 		Short: "Start clusters, measure them and print a table",
 		Long: `Start the clusters of a scenario file, measure them and print a table.
 
-Without a file the built-in quick scenario runs: a cluster of three etcd members
-on this machine, in under a minute. FILE - is standard input.`,
-		Args: command.Takes(0, 1, "one scenario file"),
+NAME is a ready scenario of --list. Without a file or name the ready scenario quick
+runs: a cluster of three etcd members on this machine, in under a minute. FILE - is
+standard input. "quorumbench init" writes a first scenario file.`,
+		Example: `  quorumbench run
+  quorumbench run six-stores
+  quorumbench run --print kubernetes > mine.yaml
+  quorumbench run --validate mine.yaml --set nodes=500`,
+		Args: command.Takes(0, 1, "one scenario file or name"),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Toggle("dry-run", &f.dryRun, "print the trials in their order, and run nothing")
+	f.look.register(r)
 	r.Text("data-dir", &f.dataDir, "DIR", "folder for the members' data; default: in the run directory")
 	r.Text("out", &f.out, "DIR", "run directory; it must be empty or absent")
 	r.Text("runs-dir", &f.root, "DIR", "folder for new run directories, unless --out names one")
@@ -91,10 +95,16 @@ func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error
 	switch {
 	case f.out != "" && f.given("runs-dir"):
 		return command.Usage("--out names the run directory and --runs-dir a folder to make it in; give one of them")
-	case f.dryRun && f.format == "json":
-		return command.Usage("--dry-run prints text only; drop --format json")
 	case f.root == "":
 		return command.Usage("--runs-dir is empty; name a folder")
+	}
+	switch err := f.look.check(args, f.format); {
+	case err != nil:
+		return err
+	case f.look.list:
+		return a.listScenarios()
+	case f.look.print:
+		return a.printScenario(args)
 	}
 	if err := f.pods.check(f.given); err != nil {
 		return err
@@ -129,8 +139,8 @@ func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error
 	if f.pods.on != "" {
 		f.pods.o.Say, o.Agent = a.say, f.agents.inPods(&f.pods)
 	}
-	if f.dryRun {
-		return a.dryRun(o)
+	if f.look.dryRun || f.look.validate {
+		return a.dryRun(o, f.look.dryRun)
 	}
 	err = a.Conduct(ctx, o, command.Rendering{Format: f.format, Strict: f.strict, Upload: f.upload,
 		Then: func(run *record.Run, dir string) error { return a.reportFiles(run, dir, f.format == "json") }})
@@ -217,30 +227,19 @@ func storeVersion(given, exec string) (name, version string, err error) {
 
 // dryRun refuses what the run would refuse, and prints its plan. A server that
 // is not there yet is only warned of: the plan is worth seeing without.
-func (a *commandLine) dryRun(o runner.Options) error {
+func (a *commandLine) dryRun(o runner.Options, plan bool) error {
 	if err := a.Gate.Begin(o.Scenario); err != nil {
 		return err
 	}
 	if err := runner.FindServers(&o); err != nil {
 		a.Warn(err.Error())
 	}
-	a.printDryRun(o.Scenario)
-	return nil
-}
-
-// load reads the scenario: the built-in one, standard input or a file.
-func (a *commandLine) load(args []string, o scenario.Options) (*scenario.Scenario, error) {
-	switch {
-	case len(args) == 0:
-		return scenario.Parse("quick.yaml", scenario.Quick(), a.Catalog, o)
-	case args[0] == "-":
-		text, err := io.ReadAll(a.Stdin)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the scenario from standard input: %w", err)
-		}
-		return scenario.Parse("standard-input", text, a.Catalog, o)
+	if plan {
+		a.printDryRun(o.Scenario)
+	} else {
+		a.Printf("%s is valid: %s\n", o.Scenario.Name, extent(o.Scenario))
 	}
-	return scenario.ParseFile(args[0], a.Catalog, o)
+	return nil
 }
 
 // printDryRun prints what a dry run shows.
@@ -248,20 +247,26 @@ func (a *commandLine) printDryRun(s *scenario.Scenario) {
 	for _, line := range s.Lines() {
 		a.Printf("%s\n", line)
 	}
-	took, known := s.EstimatedDuration()
-	aRound := ""
 	if s.Until != nil {
-		aRound = " a round"
 		a.Printf("\nrepeated %s, in this order and backwards in turn\n", s.Until.Text())
 	}
-	a.Printf("\n%s with seed %d", text.Plural(uint64(len(s.Trials)), "trial"), s.Seed)
-	const around = "plus the time to start clusters, preload, drain and check"
-	switch {
-	case known:
-		a.Printf(": %s of warm-up and measurement%s, %s\n", took.Round(time.Second), aRound, around)
-	case took > 0:
-		a.Printf(": more than %s of warm-up and measurement%s, %s\n", took.Round(time.Second), aRound, around)
-	default:
-		a.Printf("\n")
+	a.Printf("\n%s\n", extent(s))
+}
+
+// extent returns the number of trials of a scenario, its seed, and the time that it takes as
+// far as this is known.
+func extent(s *scenario.Scenario) string {
+	is := fmt.Sprintf("%s with seed %d", text.Plural(uint64(len(s.Trials)), "trial"), s.Seed)
+	took, known := s.EstimatedDuration()
+	if took == 0 && !known {
+		return is
 	}
+	about, aRound := "", ""
+	if !known {
+		about = "more than "
+	}
+	if s.Until != nil {
+		aRound = " a round"
+	}
+	return fmt.Sprintf("%s: %s%s of warm-up and measurement%s, plus the time to start clusters, preload, drain and check", is, about, took.Round(time.Second), aRound)
 }

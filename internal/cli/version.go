@@ -12,13 +12,17 @@ func (a *commandLine) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the program's version", Args: command.Takes(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
-			t := command.Tool()
-			a.Printf("quorumbench %s", t.Version)
-			if t.Revision != "" {
-				a.Printf(" (%s)", t.Revision)
-			}
-			a.Printf("\n%s %s/%s\n", t.Go, runtime.GOOS, runtime.GOARCH)
+			a.printVersion()
 			return nil
 		},
 	}
+}
+
+func (a *commandLine) printVersion() {
+	t := command.Tool()
+	a.Printf("quorumbench %s", t.Version)
+	if t.Revision != "" {
+		a.Printf(" (%s)", t.Revision)
+	}
+	a.Printf("\n%s %s/%s\n", t.Go, runtime.GOOS, runtime.GOARCH)
 }

@@ -240,13 +240,6 @@ func FindCheckLoad(name string, of map[string]CheckLoad) (short string, l CheckL
 	return short, l, err
 }
 
-//go:embed quick.yaml
-var quick string
-
-// Quick returns the built-in scenario's file, which Parse reads. With the start
-// of its cluster and the preload it takes some 50 seconds.
-func Quick() []byte { return []byte(quick) }
-
 //go:embed calibrate.yaml
 var calibration string
 

@@ -10,7 +10,7 @@ import (
 // FuzzParse looks for a file that makes Parse panic, take a plan that breaks
 // the rules of plans, or refuse one without a sentence.
 func FuzzParse(f *testing.F) {
-	f.Add(Quick())
+	f.Add(quick())
 	for _, name := range []string{"etcd-read-write-mix", "etcd-open-loop-steps"} {
 		data, err := os.ReadFile("../../scenarios/" + name + ".yaml")
 		if err != nil {

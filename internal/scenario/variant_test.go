@@ -238,18 +238,18 @@ func TestScaleRefused(t *testing.T) {
 		if f == 0 {
 			continue
 		}
-		if _, err := Parse("f.yaml", Quick(), shelf{}, Options{Scale: f}); err == nil {
+		if _, err := Parse("f.yaml", quick(), shelf{}, Options{Scale: f}); err == nil {
 			t.Errorf("%v is taken", f)
 		}
 	}
-	_, err := Parse("f.yaml", Quick(), shelf{}, Options{Scale: 1e9})
+	_, err := Parse("f.yaml", quick(), shelf{}, Options{Scale: 1e9})
 	if err == nil || !strings.Contains(err.Error(), "clients is 1000000000000 and can be at most 1000000") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestOverrides(t *testing.T) {
-	s, err := Parse("f.yaml", Quick(), shelf{}, Options{Exec: "/opt/etcd"})
+	s, err := Parse("f.yaml", quick(), shelf{}, Options{Exec: "/opt/etcd"})
 	if err != nil || s.Trials[0].Cluster.Exec != "/opt/etcd" {
 		t.Errorf("%v", err)
 	}
@@ -272,7 +272,7 @@ func TestOverrides(t *testing.T) {
 		"f.yaml: --exec names one server, and the trials are of several stores (etcd, slow); say":       {Options{Exec: "/x"}, "trials: [{store: etcd, operation: put, baseline: {store: slow}}]"},
 		"f.yaml:1:11: --exec is for clusters that are started, and this trial's runs already":           {Options{Exec: "/x"}, "trials: [{endpoints: 'a:1', store: etcd, operation: put}]"},
 		"there is no store \"redis\"": {Options{Store: "redis"}, "defaults: {store: etcd}\ntrials: [{operation: put}]"},
-		"--exec and --version both":   {Options{Exec: "/x", Version: "1"}, string(Quick())},
+		"--exec and --version both":   {Options{Exec: "/x", Version: "1"}, string(quick())},
 	} {
 		_, err := Parse("f.yaml", []byte(c.file), shelf{}, c.o)
 		if err == nil || !strings.Contains(err.Error(), want) {

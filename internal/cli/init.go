@@ -1,0 +1,59 @@
+package cli
+
+import (
+	_ "embed" // of the first scenario
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+)
+
+//go:embed first.yaml
+var firstScenario string
+
+// firstFile is the file that `init` writes if no other is named.
+const firstFile = "scenario.yaml"
+
+func (a *commandLine) initCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "init [FILE.yaml]", Short: "Write a first scenario file with comments", Args: command.Takes(0, 1, "one file name"),
+		Long: `Write a first scenario file, in which comments explain every key, to ` + firstFile + `
+or FILE.yaml. An existing file is never overwritten.`,
+		Example: `  quorumbench init
+  quorumbench init mine.yaml`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			file := firstFile
+			if len(args) > 0 {
+				file = args[0]
+			}
+			return a.writeFirst(file)
+		},
+	}
+}
+
+// writeFirst writes the first scenario to a file that does not exist yet.
+func (a *commandLine) writeFirst(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) // #nosec G302 G304 -- the user's own file, without secrets
+	var cause *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return command.Usage("%s exists and is not overwritten; name another file: quorumbench init FILE.yaml", path)
+	case errors.As(err, &cause):
+		return command.Usage("cannot write %s: %w; name a file in an existing folder that you can write to", path, cause.Err)
+	case err != nil:
+		return err
+	}
+	if _, err = f.WriteString(firstScenario); err != nil {
+		_ = f.Close() // the first error is returned
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	a.Printf("Wrote %s.\nTry: quorumbench run --validate %[1]s; quorumbench run %[1]s\n", path)
+	return nil
+}

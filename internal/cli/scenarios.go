@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
+	"github.com/quorumbench/quorumbench/scenarios"
+)
+
+// defaultScenario is the ready scenario that runs if no other is named.
+const defaultScenario = "quick"
+
+// lookFlags are the flags of `run` that show or check scenarios, and run nothing.
+type lookFlags struct{ list, print, validate, dryRun bool }
+
+func (f *lookFlags) register(r command.Flags) {
+	r.Toggle("list", &f.list, "list the ready scenarios, and run nothing")
+	r.Toggle("print", &f.print, "print the file of a ready scenario, and run nothing")
+	r.Toggle("validate", &f.validate, "check the scenario, and run nothing")
+	r.Toggle("dry-run", &f.dryRun, "check the scenario, print the trials in their order, and run nothing")
+}
+
+// check refuses flags that contradict each other.
+func (f *lookFlags) check(args []string, format string) error {
+	var given []string
+	for _, of := range []struct {
+		flag string
+		on   bool
+	}{{"--list", f.list}, {"--print", f.print}, {"--validate", f.validate}, {"--dry-run", f.dryRun}} {
+		if of.on {
+			given = append(given, of.flag)
+		}
+	}
+	switch {
+	case len(given) == 0:
+		return nil
+	case len(given) > 1:
+		return command.Usage("%s and %s ask for different outputs; give one of them", given[0], given[1])
+	case format == "json":
+		return command.Usage("%s prints text only; drop --format json", given[0])
+	case f.list && len(args) > 0:
+		return command.Usage("--list lists all ready scenarios and takes no argument; drop %q, or print that scenario with --print", args[0])
+	}
+	return nil
+}
+
+// listScenarios prints the name and the description of each ready scenario.
+func (a *commandLine) listScenarios() error {
+	rows := [][]string{{"scenario", "description"}}
+	for _, name := range scenarios.Names() {
+		s, err := a.load([]string{name}, scenario.Options{})
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []string{name, s.Description})
+	}
+	if err := text.Table(a.Stdout, rows); err != nil {
+		return err
+	}
+	a.Printf("\nTry: quorumbench run NAME; quorumbench run --print NAME shows the file.\n")
+	return nil
+}
+
+// printScenario prints the file of a ready scenario as it is.
+func (a *commandLine) printScenario(args []string) error {
+	name := defaultScenario
+	if len(args) > 0 {
+		name = args[0]
+	}
+	file, found := scenarios.Read(name)
+	if !found {
+		return command.Usage("there is no ready scenario %q%s", name, nearestScenario(name))
+	}
+	_, err := a.Stdout.Write(file)
+	return err
+}
+
+// load reads the scenario: standard input, a ready scenario or a file. A file with the name
+// of a ready scenario is written with its folder, as in ./quick.
+func (a *commandLine) load(args []string, o scenario.Options) (*scenario.Scenario, error) {
+	name := defaultScenario
+	if len(args) > 0 {
+		name = args[0]
+	}
+	if name == "-" {
+		text, err := io.ReadAll(a.Stdin)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the scenario from standard input: %w", err)
+		}
+		return scenario.Parse("standard-input", text, a.Catalog, o)
+	}
+	if file, found := scenarios.Read(name); found {
+		return scenario.Parse(name+".yaml", file, a.Catalog, o)
+	}
+	s, err := scenario.ParseFile(name, a.Catalog, o)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w%s", err, nearestScenario(name))
+	}
+	return s, err
+}
+
+// nearestScenario returns the end of a sentence about a missing file or scenario: the ready
+// scenario that its name may mean, or where the names are.
+func nearestScenario(name string) string {
+	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	if _, found := scenarios.Read(base); !found {
+		base = scenario.Nearest(base, scenarios.Names())
+	}
+	if base == "" {
+		return "; quorumbench run --list lists the ready scenarios"
+	}
+	return fmt.Sprintf("; did you mean the ready scenario %s?", base)
+}
