@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// A password comes from the environment only where that is asked for.
+// A password is read from the environment only if the user requests it.
 func TestPasswordFromTheEnvironment(t *testing.T) {
 	t.Setenv("CONSUL_HTTP_TOKEN", "secret")
 	for user, want := range map[string]string{"a:env:CONSUL_HTTP_TOKEN": "secret", "a:b": "b", "a:CONSUL_HTTP_TOKEN": "CONSUL_HTTP_TOKEN"} {

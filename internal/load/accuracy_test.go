@@ -20,18 +20,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// The null server is the ground truth: what it does with each operation is
-// known, and so is what must be measured.
+// The null server is the ground truth: its script determines what it does with each operation, and so what the
+// load must measure.
 
-// serve starts a null server that follows a script and returns its endpoint.
+// serve starts a null server with a script and returns its endpoint.
 func serve(t testing.TB, script string, o store.NullOptions) string {
 	t.Helper()
 	o.Script = script
 	return storetest.ServeNull(t, etcd.New(), 1, o)[0]
 }
 
-// patience bounds what no test measures: operations that are to be answered,
-// however slow the machine.
+// patience is the timeout of operations that should get a reply, however slow the machine is. No test measures
+// it.
 const patience = 2 * time.Minute
 
 func base(kind kv.Kind, level kv.Consistency) scenario.Load {
@@ -47,8 +47,8 @@ func open(l scenario.Load, rate float64, d time.Duration) scenario.Load {
 	return l
 }
 
-// run runs a load and checks what holds for all: due = completed + errors, and
-// every operation due has one time.
+// run runs a load and checks the invariants of every load: due = completed + errors, and every operation due has
+// exactly one time.
 func run(t testing.TB, p task) *load.Result {
 	t.Helper()
 	res, err := load.Run(context.Background(), p.worker(), &p.Assignment, p.Reports)
@@ -80,8 +80,8 @@ func near(t settle.Reporter, what string, got, want, tolerance float64) {
 	}
 }
 
-// atLeast holds a time to what the server makes it take. A busy machine adds to
-// it without limit, and nothing takes away from it but a histogram's thousandth.
+// atLeast checks that a time is not shorter than the server made it. A busy machine can lengthen the time without
+// limit; only the resolution of a histogram, 0.1 %, can shorten it.
 func atLeast(t settle.Reporter, what string, got, least float64) {
 	t.Helper()
 	if got < 0.998*least {
@@ -89,9 +89,9 @@ func atLeast(t settle.Reporter, what string, got, least float64) {
 	}
 }
 
-// littlesLaw holds a closed loop to it: throughput x mean response time is how
-// many clients there are. Operations that cross an edge of the window count on
-// one side of it: the law is exact but for their share.
+// littlesLaw checks that throughput × mean response time equals the number of clients of a closed loop. An
+// operation that crosses an edge of the window counts on one side only, so the law is exact except for their
+// share.
 func littlesLaw(t *testing.T, r *load.Result, clients float64) {
 	t.Helper()
 	m := r.Measured
@@ -102,22 +102,22 @@ func littlesLaw(t *testing.T, r *load.Result, clients float64) {
 	near(t, "throughput x mean response time", lawOf(r), clients, 0.002+crossing/m.Seconds)
 }
 
-// lawOf is throughput x mean response time.
+// lawOf returns throughput × mean response time.
 func lawOf(r *load.Result) float64 {
 	m := r.Measured
 	return float64(m.Done) / m.Seconds * m.Whole().Response.Mean() / 1e9
 }
 
-// eachLoops runs a test with 1, 2 and 4 event loops, which must not matter.
+// eachLoops runs a test with 1, 2 and 4 event loops. Their number must not matter.
 func eachLoops(t *testing.T, test func(t *testing.T, loops int)) {
 	for _, loops := range []int{1, 2, 4} {
 		t.Run(fmt.Sprintf("%d loops", loops), func(t *testing.T) { test(t, loops) })
 	}
 }
 
-// etcd's benchmark reports p99 = 3.2 ms for this. 1,000 of 10,000 operations
-// fall into the stall, and those due at its beginning wait for 1 s. It is exact
-// in the simulated test of the engine; no machine can make it less here.
+// etcd's benchmark reports p99 = 3.2 ms for this. In fact 1,000 of 10,000 operations fall into the stall, and those
+// due at its beginning wait for 1 s. The engine's simulated test is exact; on any real machine the times are at
+// least that long.
 func TestCoordinatedOmission(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
@@ -160,9 +160,8 @@ func TestClosedLoopMeanTimesThroughputIsClients(t *testing.T) {
 
 func sized(l scenario.Load, value int) scenario.Load { l.ValueSize = value; return l }
 
-// What it is to the nanosecond is the engine's simulated test. Here the clock is
-// the machine's, which may stop for a while: the timeout is longer than that,
-// and nothing is given up before it.
+// The engine's simulated test is exact to the nanosecond. Here the clock is the machine's, which may pause: the
+// timeout is longer than such a pause, and no operation may be given up before it.
 func TestNeverAnsweredIsTimedAndCounted(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
@@ -174,7 +173,7 @@ func TestNeverAnsweredIsTimedAndCounted(t *testing.T) {
 		}
 		for _, c := range m.Cells {
 			if h := c.Failed[measure.ErrorIndex(kv.TimedOut)]; h != nil {
-				// A histogram's value is within a thousandth of what was recorded.
+				// A histogram's value is within 0.1 % of the recorded one.
 				if least := float64(h.Min()); least < 0.999*float64(l.Timeout) {
 					t.Errorf("one was given up after %v ns", least)
 				}
@@ -240,7 +239,7 @@ func TestWrongAnswersAreFound(t *testing.T) {
 			l := base(kv.Get, kv.Local)
 			l.Total = 10_000
 			p := taskFor(serve(t, what, store.NullOptions{Memory: true}), l)
-			// The preload reads and writes too, and wrong answers are written anew.
+			// The preload reads and writes, too, and rewrites values that are wrong.
 			if _, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil {
 				t.Fatal(err)
 			}
@@ -284,9 +283,8 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 		if m.Due != 15_000 || m.Succeeded() != 15_000 || m.Lateness == nil || m.Lateness.TotalCount() != 15_000 {
 			t.Errorf("due %d, succeeded %d; each has a lateness", m.Due, m.Succeeded())
 		}
-		// What was due in the window and done after it can only be what was due in
-		// the slowest one's time before its end; what was done in it and due before
-		// was carried in.
+		// Operations that were due in the window and done after it were due at most one longest response
+		// time before its end. Those done in the window and due before it were carried in.
 		slowest := float64(m.Whole().Response.Max()) / 1e9 * 1.001
 		after, before := uint64(5000*slowest)+1, m.CarriedIn
 		if m.Done+after < 15_000 || m.Done > 15_000+before || m.Seconds != 3 {
@@ -295,7 +293,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 	})
 }
 
-// Several loops share a load: nothing is lost or counted twice between them.
+// Several loops share a load without losing an operation or counting one twice.
 func TestSeveralLoops(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "delay=1ms", store.NullOptions{Memory: true})
@@ -311,9 +309,8 @@ func TestSeveralLoops(t *testing.T) {
 	}
 }
 
-// A total belongs to all loops: none ends early and lets its clients idle, also
-// where the loops have unequal connections. With two loops, 40 of these 50
-// clients were at work.
+// All loops share a total: none runs out of numbers early and lets its clients idle, even if the loops have different
+// numbers of connections. Without sharing, only 40 of these 50 clients would be busy with two loops.
 func TestLoopsShareATotal(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
@@ -330,9 +327,9 @@ func TestLoopsShareATotal(t *testing.T) {
 	})
 }
 
-// holdsAllocations holds n operations to a number of allocations each. What a
-// second costs, and a window's beginning, is theirs too: on a machine so busy
-// that there are few of them, the measurement is made again.
+// holdsAllocations checks the number of allocations per operation. The operations also bear the allocations of a
+// second and of a window's beginning. On a machine so busy that there are few operations, the measurement is
+// repeated.
 func holdsAllocations(t settle.Reporter, mallocs, n uint64, limit float64) {
 	t.Helper()
 	if perOp := float64(mallocs) / float64(n); perOp > limit {
@@ -340,8 +337,7 @@ func holdsAllocations(t settle.Reporter, mallocs, n uint64, limit float64) {
 	}
 }
 
-// In the steady state an operation allocates nothing; what a second costs is
-// spread over the operations in it.
+// In the steady state an operation allocates nothing; the allocations of a second are spread over its operations.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	endpoint := serve(t, "", store.NullOptions{})
@@ -387,8 +383,8 @@ func countAllocations(p *task) func() uint64 {
 	return func() uint64 { return after.Mallocs - before.Mallocs }
 }
 
-// A compare-and-set knows the version that the preload read, or that the one
-// before it made, and a conflict is an answer: where no two meet there is none.
+// A compare-and-set knows the version from the preload or from the write before it. A conflict is a response, not an
+// error. Without concurrent writes to a key there is no conflict.
 func TestCompareAndSet(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
@@ -407,7 +403,7 @@ func TestCompareAndSet(t *testing.T) {
 			t.Errorf("%s: outcomes %v, want 3000 ok", what, m.Outcomes)
 		}
 	}
-	// Everybody sets the same key: some must lose, and none is an error.
+	// All clients write the same key: some get a conflict, and there is no error.
 	l := base(kv.CAS, kv.None)
 	l.Total, l.Distribution.Name, l.Clients, l.KeySpace = 3000, "sequential", 10, 1
 	p := taskFor(endpoint, l)

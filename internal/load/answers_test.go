@@ -25,7 +25,7 @@ func readerOf(t *testing.T, size int, limit int64) *source {
 	return s
 }
 
-// What a read returned, at each level, with what is known of it.
+// Check judges the value of a read at each consistency level.
 func TestReadsAreJudged(t *testing.T) {
 	const number = 7
 	key := []byte("p/0007")
@@ -69,8 +69,8 @@ func TestReadsAreJudged(t *testing.T) {
 	}
 }
 
-// A value too short to carry a checksum is wrong where a linearizable read must
-// return one that carries it: after a preload, and if the load's own do.
+// A value too short for a checksum is wrong if a linearizable read should return one with a checksum: after a preload
+// of a load whose own values have one.
 func TestShortValues(t *testing.T) {
 	const first = 98
 	for _, c := range []struct {
@@ -93,7 +93,7 @@ func TestShortValues(t *testing.T) {
 			}
 			pairs := pairsOf(first, 2, size)
 			for i := range pairs {
-				pairs[i].Value = append([]byte{}, pairs[i].Value...) // an empty one is not none
+				pairs[i].Value = append([]byte{}, pairs[i].Value...) // an empty value, not nil
 			}
 			get := store.Event{Key: pairs[0].Key, Value: pairs[0].Value, Count: 1}
 			list := found(s, 3, pairs, 2)
@@ -106,7 +106,7 @@ func TestShortValues(t *testing.T) {
 	}
 }
 
-// found gives a range's answer to the source, as a codec does.
+// found passes a range's reply to the source, as a codec does.
 func found(s *source, tag uint32, pairs []store.Pair, count int64) store.Event {
 	ev := store.Event{Tag: tag, Count: count}
 	values := s.answers.listings.Begin(tag)
@@ -122,7 +122,7 @@ func found(s *source, tag uint32, pairs []store.Pair, count int64) store.Event {
 	return ev
 }
 
-// pairsOf is n keys from the given number on, with values of the given size.
+// pairsOf returns n keys beginning with number first, with values of the given size.
 func pairsOf(first, n, size int) (pairs []store.Pair) {
 	v := keys.NewValues(size, 5)
 	for i := range n {
@@ -133,7 +133,7 @@ func pairsOf(first, n, size int) (pairs []store.Pair) {
 }
 
 func TestRangesAreJudged(t *testing.T) {
-	const first = 90 // so that ten keys are left
+	const first = 90 // ten keys are left
 	for name, c := range map[string]struct {
 		limit, count int64
 		change       func(p []store.Pair) []store.Pair
@@ -177,8 +177,7 @@ func TestRangesAreJudged(t *testing.T) {
 	}
 }
 
-// Of long answers one in many is looked at from end to end; of the others their
-// keys and count, and the first value.
+// One of many long replies is checked completely; of the others only the keys, their number, and the first value.
 func TestLongRangesAreSampled(t *testing.T) {
 	settle.Unraced(t)
 	s := readerOf(t, 64, 0)
@@ -193,7 +192,7 @@ func TestLongRangesAreSampled(t *testing.T) {
 			t.Fatalf("answer %d: %v (%s)", i, got, ev.Text)
 		}
 	}
-	if looked != 8 { // one, then 95 that are passed over
+	if looked != 8 { // one, then 95 are skipped
 		t.Errorf("%d answers of 699 were looked at", looked)
 	}
 	if s.answers.listings.skip == 0 {
@@ -241,8 +240,8 @@ func TestJudgingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A write's answer is of its key, a delete that found nothing is a miss, and a
-// transaction has as many writes as it was given.
+// A write's reply must be for its key, a delete that found nothing is a miss, and a transaction must have as many
+// writes as requested.
 func TestWritesAreJudged(t *testing.T) {
 	const number = 7
 	own, other := []byte("p/0007"), []byte("p/0008")

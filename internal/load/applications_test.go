@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Each application says with which of its parameters its load grows, and it does, or why
-// none is searched.
+// Each application either names the parameter with which its load grows, and the load grows with it,
+// or gives the reason why capacity search does not support it.
 func TestWhatScales(t *testing.T) {
 	for _, a := range Applications() {
 		d := a.Definition()
@@ -39,8 +39,8 @@ func TestWhatScales(t *testing.T) {
 	}
 }
 
-// Applications that have a parameter of one key have it of one unit, each within bounds
-// of its own, and every application is right as it is when nothing is given.
+// Parameters with the same key have the same unit in all applications, their defaults are within
+// their bounds, and every application accepts its defaults.
 func TestApplicationsFitTogether(t *testing.T) {
 	units := map[string]application.Unit{}
 	for _, a := range Applications() {

@@ -21,8 +21,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// What the calls of an application were is recorded on every kind of worker, and so is the
-// reading of its keys behind it: of those that are there before, and of those that it made.
+// Every kind of worker records an application's calls, and reads all its keys afterwards: the initial
+// ones and those that the application created.
 func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.Piped(local()), "agent": agents.Worker(t, nil)} {
@@ -77,8 +77,8 @@ func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 	}
 }
 
-// The keys of a catalog are no keys of the store: each kind of worker reads them as their
-// script says.
+// The keys of a service catalog are not ordinary keys: each kind of worker reads them as their script
+// defines.
 func TestKeysAreReadAsTheirScriptSays(t *testing.T) {
 	t.Parallel()
 	local := func() load.Worker {
@@ -123,8 +123,8 @@ func TestKeysAreReadAsTheirScriptSays(t *testing.T) {
 	}
 }
 
-// elections has some candidates of three offices, on every kind of worker, stand on a
-// ZooKeeper whose nodes outlive their sessions. The operations are those of the load.
+// elections runs candidates for three offices, with every kind of worker, on a ZooKeeper whose nodes
+// outlive their sessions. It passes the recorded operations to then.
 func elections(t *testing.T, which election.Application, then func(t *testing.T, w load.Worker, a *load.Assignment, ops []history.Op)) {
 	local := func() load.Worker {
 		return &load.Local{Stores: func(string) (store.Store, error) { return zookeeper.New(), nil }}
@@ -154,12 +154,12 @@ func elections(t *testing.T, which election.Application, then func(t *testing.T,
 	}
 }
 
-// Numbered nodes, whose numbers are the store's, are recorded on every kind of worker, and
-// looked for after the load: those that have outlived their sessions are found.
+// Every kind of worker records sequential nodes, whose numbers the store assigns, and lists them after
+// the load. It finds nodes that have outlived their sessions.
 func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
 	t.Parallel()
 	elections(t, election.Application{Queue: true}, func(t *testing.T, w load.Worker, a *load.Assignment, ops []history.Op) {
-		back, ended := &told{t: t}, map[uint64]uint64{} // nodes, and whose they are
+		back, ended := &told{t: t}, map[uint64]uint64{} // nodes, and their sessions
 		for i := range ops {
 			if o := &ops[i]; o.Kind == kv.Ephemeral {
 				ended[o.Key] = o.Written
@@ -180,13 +180,13 @@ func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
 	})
 }
 
-// A node that an earlier load left is read after the next as one that may be gone by then, by
-// every kind of worker: its session may end between the reads of two members.
+// Every kind of worker reads a node that an earlier load left as one that may be gone, because its
+// session may end between the reads of two members.
 func TestWhatAnEarlierLoadLeftIsReadOnEveryWorker(t *testing.T) {
 	t.Parallel()
 	elections(t, election.Application{}, func(t *testing.T, w load.Worker, a *load.Assignment, _ []history.Op) {
 		var err error
-		a.Preloaded = nil // it is another load
+		a.Preloaded = nil // now it is another load
 		if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,5 @@ func (w *Local) Portable() {
 	}
 }
 
-// Bounded has a job of Workers keep so many bytes of seconds for a worker that is
-// behind.
+// Bounded limits the bytes of seconds that a job of Workers keeps while it waits for a slow worker.
 func Bounded(j Job, most int) { j.(*jobs).all.most = most }

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// Threads give way beside loops of this process, and beside no others.
+// GiveWay lowers the priority of a thread only if this process has loops.
 func TestGiveWay(t *testing.T) {
 	type elsewhere struct{ load.Worker }
 	for name, c := range map[string]struct {
@@ -27,14 +27,14 @@ func TestGiveWay(t *testing.T) {
 		"none":                        {load.Workers{}, 0},
 	} {
 		done := make(chan int)
-		go func() { // whose thread ends with it, or is as it was
+		go func() { // the thread exits with it, or has its old priority
 			runtime.LockOSThread()
 			nicer := func() int {
 				n, err := unix.Getpriority(unix.PRIO_PROCESS, unix.Gettid())
 				if err != nil {
 					t.Error(err)
 				}
-				return 20 - n // as the system call has it
+				return 20 - n // the system call returns 20 - niceness
 			}
 			before := nicer()
 			load.GiveWay(c.beside)
@@ -46,8 +46,8 @@ func TestGiveWay(t *testing.T) {
 	}
 }
 
-// A load has a Go processor for each of its loops and one more; an agent's has those of
-// the threads that give way as well, which may wait long for their turn.
+// A load gets one of Go's processors per loop plus one. In an agent it also gets one for each thread of
+// low priority, which may wait long for a CPU.
 func TestGoProcessorsOfALoad(t *testing.T) {
 	had := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(had) })

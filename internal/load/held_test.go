@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// listOf is a list as Consul sends it, in chunks of no announced length.
+// listOf returns a list as Consul sends it: in chunks without an announced length.
 func listOf(keys, size int) (answer []byte) {
 	value := base64.StdEncoding.EncodeToString(make([]byte, size))
 	var body bytes.Buffer
@@ -29,8 +29,8 @@ func listOf(keys, size int) (answer []byte) {
 	return append(answer, "0\r\n\r\n"...)
 }
 
-// What a load keeps of its answers is enough when all of them come at once, a
-// piece of each in turn, by the longest way to say them.
+// The buffer for a load's replies is large enough even if all replies arrive at the same time, piece by
+// piece, in the most verbose encoding.
 func TestAllAnswersOfALoadAreKept(t *testing.T) {
 	settle.Unraced(t)
 	for _, c := range []struct {

@@ -12,8 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// told is what workers' loops recorded, each with the time at which its clock
-// stood at 0.
+// told collects the recorders of a worker's loops, each with the time at which the loop's clock was 0.
 type told struct {
 	mu  sync.Mutex
 	ops []history.Op
@@ -34,8 +33,8 @@ func (h *told) history(zero time.Time, within time.Duration) *history.Recorder {
 	}}
 }
 
-// Every operation that a load sends is recorded once, on every kind of worker:
-// with the value that it wrote, the revision that it was done at, and who did it.
+// Every kind of worker records every operation that a load sends exactly once, with the value written, the
+// revision and the member.
 func TestWorkersRecordEveryOperation(t *testing.T) {
 	t.Parallel()
 	const total = 4000
@@ -79,8 +78,8 @@ func TestWorkersRecordEveryOperation(t *testing.T) {
 	})
 }
 
-// A range is recorded key by key, those that are not there too, as far as its answer
-// covers them: however it is asked for, and also of one key.
+// A range is recorded key by key, including keys that do not exist, as far as its reply covers them. This
+// holds for every form of range and for a range over one key.
 func TestRangesAreRecordedKeyByKey(t *testing.T) {
 	t.Parallel()
 	const keys = 30
@@ -94,8 +93,8 @@ func TestRangesAreRecordedKeyByKey(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind         kv.Kind
 		edit         func(*scenario.Load)
-		first, last  uint64 // covered; last 0: as the operation's own key and the limit have it
-		unseen, none bool   // values; keys
+		first, last  uint64 // covered keys; last 0: from the operation's key to the limit
+		unseen, none bool   // the reply has no values; no keys
 	}{
 		"plain":           {kind: kv.Range},
 		"limited":         {kind: kv.Range, edit: func(l *scenario.Load) { l.RangeLimit = 7 }},
@@ -152,8 +151,8 @@ func TestRangesAreRecordedKeyByKey(t *testing.T) {
 	}
 }
 
-// All that watchers are told is recorded: that they were created, every event in its
-// order with what was there before, and how far they have been told.
+// All events of watchers are recorded: their creation, every watch event in order with the previous value,
+// and their progress.
 func TestWhatWatchersAreToldIsRecorded(t *testing.T) {
 	t.Parallel()
 	p := watched(serve(t, "", store.NullOptions{Memory: true}))
@@ -191,8 +190,8 @@ func TestWhatWatchersAreToldIsRecorded(t *testing.T) {
 	}
 }
 
-// Every key is read back once, on every kind of worker, and counted wherever it is
-// there, also where its value is of another load.
+// Every kind of worker reads every key back once, and counts the keys that exist, even if another load
+// wrote their values.
 func TestWorkersReadEveryKeyBack(t *testing.T) {
 	t.Parallel()
 	const keys = 300

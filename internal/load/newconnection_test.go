@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
-// Every protocol can open a connection, and a session, for each operation:
-// nothing is lost, nothing is wrong, and all clients are at work all the time.
+// Every protocol can use a new connection, and session, for each operation: no operation is lost, no reply
+// is wrong, and all clients are always busy.
 func TestEveryProtocolConnectsForEachOperation(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms"}, func(t *testing.T, plan func(scenario.Load) task) {
@@ -28,14 +28,14 @@ func TestEveryProtocolConnectsForEachOperation(t *testing.T) {
 			}
 		}
 		l := open(base(kv.Get, kv.Local), 400, time.Second)
-		l.Connections, l.Clients, l.NewConnection = 400, 400, true // a place for each
+		l.Connections, l.Clients, l.NewConnection = 400, 400, true // one place for each operation in flight
 		if m := run(t, plan(l)).Measured; m.Due != 400 || m.Outcomes[kv.OK] != 400 {
 			t.Errorf("open loop: due %d, outcomes %v %v", m.Due, m.Outcomes, m.ErrorTexts)
 		}
 	})
 }
 
-// Both pollers can, plain, over TLS, and to a name instead of an address.
+// Both pollers can, without and with TLS, and to a host name instead of an address.
 func TestPollersConnectForEachOperation(t *testing.T) {
 	t.Parallel()
 	server, client := certs.Configs(t)
@@ -68,8 +68,8 @@ func TestPollersConnectForEachOperation(t *testing.T) {
 	}
 }
 
-// Where nothing listens each operation ends at its timeout, as a definite error
-// that says why.
+// If nothing listens at the endpoint, each operation ends at its timeout with a definite error that has the
+// reason.
 func TestNewConnectionsToNobody(t *testing.T) {
 	t.Parallel()
 	l := base(kv.Put, kv.None)

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// Each key that ends with its session has a delete in the history that may have been
-// done, and none before its session was closed: behind all that the load did. Behind the
-// answer to that its version has its end, at a revision behind its own.
+// For each key that ends with its session the history has a delete that may have been executed, invoked
+// after everything that the load did. After the reply to the session's end it has the end of the key's
+// version, at a revision after the version's own.
 func TestSessionsEndInTheHistory(t *testing.T) {
 	t.Parallel()
 	l := base(kv.Ephemeral, kv.None)
@@ -28,7 +28,7 @@ func TestSessionsEndInTheHistory(t *testing.T) {
 		t.Fatalf("%v %v", m.Outcomes, m.ErrorTexts)
 	}
 	made, ends, known, lastDone := 0, 0, 0, int64(0)
-	by := map[uint64]map[int64]uint32{} // which session made a key's version
+	by := map[uint64]map[int64]uint32{} // sessions that created a key's versions
 	for i := range h.ops {
 		switch o := &h.ops[i]; {
 		case o.Kind == kv.CAS && o.Expected == 0:
@@ -37,7 +37,7 @@ func TestSessionsEndInTheHistory(t *testing.T) {
 				if by[o.Key] == nil {
 					by[o.Key] = map[int64]uint32{}
 				}
-				by[o.Key][o.At] = o.Session % 4 // the connection of the client
+				by[o.Key][o.At] = o.Session % 4 // index of the client's connection
 			}
 		case o.Kind == kv.Delete && o.Outcome == kv.ConnectionLost:
 			if ends++; o.Invoked < lastDone || !o.Indefinite() || o.Written != history.Absent {

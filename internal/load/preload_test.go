@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// A store that does not serve is told after one timeout, not after one for
-// every few keys of the key space.
+// A preload reports a store that does not respond after one timeout, not after one timeout for every few
+// keys.
 func TestPreloadGivesUpOnAStoreThatDoesNotServe(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
@@ -33,13 +33,12 @@ func TestPreloadGivesUpOnAStoreThatDoesNotServe(t *testing.T) {
 	}
 }
 
-// A write pass that was cut short does not take the keys that had no turn for
-// written.
+// If a write pass ends early, the keys that it did not reach do not count as written.
 func TestPreloadGivesUpInTheMiddleOfWriting(t *testing.T) {
 	t.Parallel()
 	l := base(kv.Put, kv.None)
 	l.KeySpace, l.Timeout, l.ValueSize = 200_000, 200*time.Millisecond, 16
-	// The keys are read in less, and not written in that.
+	// Half of that time is enough to read the keys, but not to write them.
 	endpoint := serve(t, "delay=1ms; stall=1h@1500ms", store.NullOptions{Memory: true})
 	_, err := preload(t.Context(), taskFor(endpoint, l))
 	if err == nil || !strings.Contains(err.Error(), "could not ") || !strings.Contains(err.Error(), "timeout") {
@@ -47,7 +46,7 @@ func TestPreloadGivesUpInTheMiddleOfWriting(t *testing.T) {
 	}
 }
 
-// One failed operation among many does not end a preload: it is repeated.
+// A preload repeats a failed operation instead of giving up.
 func TestPreloadRepeatsWhatFailed(t *testing.T) {
 	t.Parallel()
 	for _, script := range []string{"error=unavailable every 97", "error=refused every 97", "error=store_timeout every 301", "error=bad_request every 97", "error=denied every 97"} {

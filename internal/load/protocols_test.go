@@ -14,14 +14,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// eachProtocol runs a test against the null server of every store that has one.
+// eachProtocol runs a test with the null server of every store that has one.
 func eachProtocol(t *testing.T, o store.NullOptions, test func(t *testing.T, plan func(scenario.Load) task)) {
 	t.Helper()
 	eachServer(t, o, func(t *testing.T, start func() func(scenario.Load) task) { test(t, start()) })
 }
 
-// eachServer is eachProtocol for tests that start the server themselves: what
-// its script does at a time it does once.
+// eachServer is like eachProtocol, but the test starts the server itself, because each server executes its
+// script's timed steps only once.
 func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start func() func(scenario.Load) task)) {
 	t.Helper()
 	for _, s := range registry.All() {
@@ -40,16 +40,16 @@ func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start
 	}
 }
 
-// 500 operations a second for 5 s, of which a stall of 0.5 s meets a tenth:
-// p95 is half of the stall, p99 nine tenths of it, whatever the protocol and
-// however many operations a connection takes. No machine makes them less.
+// Of 500 operations per second for 5 s, a stall of 0.5 s delays a tenth. So p95 is half of the stall, and p99
+// nine tenths of it, whatever the protocol is and however many operations a connection takes. On any
+// machine the times are at least that long.
 func TestStallShowsInEveryProtocol(t *testing.T) {
 	t.Parallel()
 	eachServer(t, store.NullOptions{Memory: true, Script: "delay=1ms; stall=500ms@2s"}, func(t *testing.T, start func() func(scenario.Load) task) {
 		settle.Within(t, func(r settle.Reporter) {
 			m := run(t, start()(open(base(kv.Put, kv.None), 500, 5*time.Second))).Measured
-			// One operation is due every 2 ms. On a busy machine the last may still
-			// wait for a connection when the window closes.
+			// One operation is due every 2 ms. On a busy machine the last ones may still wait for a
+			// connection when the window closes.
 			s := measure.Summarize(m.Whole().Response, 0)
 			atLeast(t, "p95", s.At(95).NS, 0.246e9)
 			atLeast(t, "p99", s.At(99).NS, 0.446e9)
@@ -65,8 +65,7 @@ func TestStallShowsInEveryProtocol(t *testing.T) {
 	})
 }
 
-// What is preloaded is read back, each read checked, and a closed loop obeys
-// Little's law.
+// Reads return what the preload wrote, each reply is checked, and a closed loop obeys Little's law.
 func TestEveryProtocolReadsWhatItWrote(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms"}, func(t *testing.T, plan func(scenario.Load) task) {
@@ -95,7 +94,7 @@ func TestAnyProtocolDoesNotAllocate(t *testing.T) {
 			l := sized(base(kv.Get, kv.Local), 8)
 			l.Mix = []scenario.Operation{o}
 			l.Connections, l.Clients = 50, 50
-			l.Warmup, l.Duration = 500*time.Millisecond, 3*time.Second // of the edges of a window are some 300 to 500, whatever the load
+			l.Warmup, l.Duration = 500*time.Millisecond, 3*time.Second // the edges of a window cause 300 to 500 allocations in any load
 			p := plan(l)
 			allocations := countAllocations(&p)
 			settle.Within(t, func(r settle.Reporter) {

@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// Each client of a closed loop keeps its own lease alive: what is left of the time
-// of every lease is the whole of it again, less what the load took.
+// Each client of a closed loop keeps its own lease alive: afterwards every lease has its full time to live
+// again, less the duration of the load.
 func TestKeepAlives(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -48,7 +48,7 @@ func TestKeepAlives(t *testing.T) {
 		}
 		return r.TTL
 	}
-	// Some time passes: until the server says so, not until we believe it.
+	// Wait until the server reports that the remaining time has decreased.
 	for _, id := range ids {
 		eventually(t, "two seconds of each lease", func() bool { return left(id) < ttl-2 })
 	}
@@ -78,8 +78,8 @@ func TestKeepAlives(t *testing.T) {
 	}
 }
 
-// Transactions at every isolation, with few keys, so that there are conflicts
-// where the isolation knows any; the requests tell reads, commits and retries.
+// Transactions run at every isolation level with few keys, so that there are conflicts at levels that detect
+// them. The number of requests shows the reads, commits and retries.
 func TestSTM(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -93,9 +93,9 @@ func TestSTM(t *testing.T) {
 		if m.Failed() > 0 || m.Done != 300 {
 			t.Fatalf("%v: outcomes %v %v", iso, m.Outcomes, m.ErrorTexts)
 		}
-		again := uint64(4) // reads and the commit
+		again := uint64(4) // the reads and the commit
 		if iso >= kv.Serializable {
-			again = 1 // a conflict tells what the next try would read
+			again = 1 // a conflict returns what the next try would read
 		}
 		if m.Extra != 3*300+again*m.Retries {
 			t.Errorf("%v: %d requests more for %d retries", iso, m.Extra, m.Retries)
@@ -106,7 +106,7 @@ func TestSTM(t *testing.T) {
 	}
 }
 
-// A transaction that reads an interval, beside one that writes.
+// A transaction that reads an interval runs concurrently with one that writes.
 func TestTxnMixed(t *testing.T) {
 	t.Parallel()
 	l := base(kv.TxnGet, kv.Linearizable)
@@ -119,9 +119,8 @@ func TestTxnMixed(t *testing.T) {
 	}
 }
 
-// Transactions under a lock never meet, whoever makes the lock; each takes two
-// requests more, and what it asks while it waits; and afterwards nobody holds
-// the lock.
+// Transactions under a lock never conflict, with either kind of lock. Each takes two more requests, plus those
+// while it waits. Afterwards the lock is free.
 func TestSTMUnderALock(t *testing.T) {
 	t.Parallel()
 	for _, locker := range []kv.Locker{kv.LockRPC, kv.LockClient} {
@@ -161,12 +160,12 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	if r, err := c.Get(t.Context(), "stmlock", clientv3.WithPrefix()); err != nil || r.Count != 0 {
 		t.Errorf("%v, %v", r, err)
 	}
-	// Transactions that are given up while others hold the lock.
+	// Now transactions are given up while others hold the lock.
 	p.Load.Timeout, p.Load.Total, p.Load.Duration = 3*time.Millisecond, 0, time.Second
 	if _, err := load.Run(t.Context(), p.worker(), &p.Assignment, load.Reports{}); err != nil {
 		t.Fatal(err)
 	}
-	// What they left of the lock ends with their leases.
+	// The keys that they left for the lock end with their leases.
 	if err := admin.(store.Leaser).Revoke(t.Context(), p.Leases); err != nil {
 		t.Fatal(err)
 	}
@@ -180,8 +179,8 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	recordedUnder(t, h.ops)
 }
 
-// recordedUnder: each transaction is recorded with the versions that it compared, and
-// from when until when its client had the lock, one after the other.
+// recordedUnder checks that each transaction is recorded with the versions that it compared, and that the
+// holds of the lock are recorded and do not overlap.
 func recordedUnder(t *testing.T, ops []history.Op) {
 	writes, token, freed := map[int64]int{}, int64(0), int64(-1)
 	held := map[uint32]*history.Op{}
@@ -211,8 +210,8 @@ func recordedUnder(t *testing.T, ops []history.Op) {
 	}
 }
 
-// A client whose transaction failed under a lock may still end a later hold of its own,
-// by what was not answered: how long those lasted is not recorded.
+// If a client's transaction failed under a lock, an unanswered request may still end a later hold of the
+// client. The ends of such holds are not recorded.
 func TestHoldsBehindAFailureProveNothing(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "never every 60; delay=uniform(0ms,1ms)", store.NullOptions{Memory: true})

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// A set's list has its numbers in their order, and takes a bit for each number
-// that could be in it.
+// A set's list is sorted and takes one bit for each possible number.
 func TestListOfASet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []uint64{1, 63, 64, 65, 511, 512, 513, 100_000} {

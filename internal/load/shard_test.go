@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
 )
 
-// sent is what a load sent: by phase and number, the kind and the key.
+// sent records the operations that a load sent: kind and key by phase and number.
 type sent struct {
 	mu      sync.Mutex
 	ops     map[string]string
@@ -28,7 +28,7 @@ type sent struct {
 	clients map[uint32]bool
 }
 
-// noting notes what a source fills.
+// noting records the operations that a source fills.
 type noting struct {
 	*source
 	to *sent
@@ -47,7 +47,7 @@ func (s *noting) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op
 	return ref
 }
 
-// simulated runs a shard of a load in a world of its own.
+// simulated runs a shard of a load in its own simulated world.
 func simulated(t *testing.T, l scenario.Load, shard Shard, to *sent, each func(*measure.Second)) *Result {
 	t.Helper()
 	a := &Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}, Shard: shard}
@@ -93,9 +93,9 @@ func drawnLoad(r *rand.Rand) scenario.Load {
 	return l
 }
 
-// n shards together send each operation that one worker sends, and each once:
-// its kind, its key, and when it was due are those of its number. Clients and
-// connections are divided, and the merged seconds' counts are the sum.
+// n shards together send exactly the operations that one worker sends. The kind, key and due time of an
+// operation depend only on its number. Clients and connections are divided, and the counts of the merged
+// seconds are the sum.
 func TestShardsSendWhatOneWorkerSends(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(10, 6))
@@ -146,7 +146,7 @@ func TestShardsSendWhatOneWorkerSends(t *testing.T) {
 	}
 }
 
-// counted is what was due in each second.
+// counted holds the number of operations due in each second.
 type counted struct{ due []string }
 
 func (c *counted) add(s *measure.Second) {
@@ -168,8 +168,8 @@ func (s *sent) add(o *sent) {
 	}
 }
 
-// Constant arrivals interleave: where the connections can be divided evenly,
-// shard i sends the schedule's operations i, i+n, i+2n, ...
+// Constant arrivals interleave: if the connections can be divided evenly, shard i sends the operations i,
+// i+n, i+2n, … of the schedule.
 func TestShardsInterleave(t *testing.T) {
 	l := drawnLoad(rand.New(rand.NewPCG(1, 1)))
 	l.Arrival, l.Total, l.Warmup, l.Duration, l.Rate.PerSecond = scenario.Constant, 0, 0, time.Second, 600
@@ -185,8 +185,7 @@ func TestShardsInterleave(t *testing.T) {
 	}
 }
 
-// Every way of dividing gives each connection, client, number and limit to one
-// shard.
+// Every way of dividing assigns each connection, client, number and unit of the limit to exactly one shard.
 func TestShardsArePartitions(t *testing.T) {
 	for n := 1; n < 9; n++ {
 		for _, total := range []uint64{0, 1, 7, 8, 9, 1000, 1<<40 + 3} {
@@ -228,7 +227,7 @@ func TestShardsArePartitions(t *testing.T) {
 	}
 }
 
-// What cannot be divided is refused in a sentence.
+// A load that cannot be divided is refused with a one-sentence error.
 func TestWhatCannotBeDivided(t *testing.T) {
 	for want, change := range map[string]func(*scenario.Load){
 		"3 connections cannot":         func(l *scenario.Load) { l.Connections = 3 },
@@ -257,9 +256,9 @@ func TestWhatCannotBeDivided(t *testing.T) {
 	}
 }
 
-// checkClients holds what the clients completed to the load: each client is there
-// once, with the others of its connection, at the endpoint of that, and together
-// they completed what was completed. In an open loop nobody is counted.
+// checkClients checks the clients in a result: each client is listed once, with the others of its connection,
+// at the connection's endpoint, and their completed operations add up to the total. In an open loop there
+// are none.
 func checkClients(t *testing.T, what string, l *scenario.Load, m *measure.Totals) {
 	t.Helper()
 	clients, want := map[string][]int{}, map[string][]int{}

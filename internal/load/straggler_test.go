@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// telling is a worker that tells seconds until it is stopped, so many at most.
+// telling is a worker that reports up to a number of seconds until it is stopped.
 type telling struct {
 	load.Worker
 	most int
@@ -44,7 +44,7 @@ func (j tellingJob) Run(ctx context.Context, begin time.Time) (*load.Result, err
 	return &load.Result{Ending: e}, nil
 }
 
-// wide is a second with many different times.
+// wide returns a second with many different times.
 func wide() *measure.Second {
 	r := rand.New(rand.NewPCG(1, 2))
 	s := &measure.Second{Phase: measure.Measured}
@@ -60,9 +60,8 @@ func wide() *measure.Second {
 	return s
 }
 
-// A worker that tells nothing, and does not fail either, cannot have the others'
-// seconds wait without bound: it is cut off, named, and the load ends with what all
-// had told.
+// A worker that reports nothing and does not fail must not delay the others' seconds without limit: it is cut
+// off and named, and the load ends with the seconds that all workers have reported.
 func TestAWorkerThatTellsNothingIsCutOff(t *testing.T) {
 	t.Parallel()
 	w := load.Workers{

@@ -15,14 +15,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// task is an assignment and the worker that does it.
+// task is an assignment and the worker that executes it.
 type task struct {
 	load.Assignment
 	Worker  *load.Local
 	Reports load.Reports
 }
 
-// taskFor is a load on the etcd at an endpoint.
+// taskFor returns a load on the etcd server at an endpoint.
 func taskFor(endpoint string, l scenario.Load) task {
 	return taskOn(etcd.New(), []string{endpoint}, l)
 }
@@ -37,7 +37,7 @@ func taskOn(s store.Store, endpoints []string, l scenario.Load) task {
 	}
 }
 
-// secure has the worker speak TLS as the given configuration says.
+// secure makes the worker use TLS with the given configuration.
 func (p *task) secure(with *tls.Config) {
 	p.Worker.Access = func(a *scenario.Attach) (store.Access, error) {
 		access, err := load.AccessOf(a)
@@ -55,28 +55,27 @@ func preload(ctx context.Context, p task) (*load.Preloaded, error) {
 	return p.worker().Preload(ctx, &p.Assignment)
 }
 
-// behind puts a worker where the tests want it; TestMain sets it.
+// behind wraps a worker for a test. TestMain sets it.
 var behind = func(w load.Worker) load.Worker { return w }
 
 func (p *task) worker() load.Worker { return behind(p.Worker) }
 
-// notOverAPipe is what says nothing of a worker behind a pipe: what an operation
-// costs in memory, the time that a test of a second takes again, what has pipes of
-// its own, and what has no worker.
+// notOverAPipe matches the tests that do not need to run again over a pipe: those of memory per operation,
+// long measurements, tests that use their own pipes, and tests without a worker.
 const notOverAPipe = "Allocate|CoordinatedOmission|ClosedLoopMean|NeverAnswered|LoopsShareATotal|StallShows|Pollers|LatencyHas|LatencyIs|WatchEventFaults|Workers|Shards|LongRanges|AllAnswers"
 
-// sampleOverAPipe are the tests that CI runs behind a pipe: those of what passes through it.
+// sampleOverAPipe matches the tests that CI runs over a pipe: those of the data that passes through it.
 const sampleOverAPipe = "Recorded|EveryWorker|Errors|Preload|Watchers|Judged|Wrong|Sessions|PersistentWatches|ReadsWhatItWrote|Txn|Stop|Refuse|CutOff|Lost"
 
-// TestMain runs the tests twice: on the worker in this process, and on the same
-// worker behind an encoder and a decoder, where nothing passes but data.
+// TestMain runs the tests twice: with a worker in this process, and with the same worker behind an encoder
+// and a decoder, through which only data passes.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 && flag.Lookup("test.bench").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == "" {
 		behind = func(w load.Worker) load.Worker { return remote.Piped(w) }
 		skipped := flag.Lookup("test.skip").Value
 		if s := skipped.String(); s == "" {
-			_ = skipped.Set(notOverAPipe) // a string takes any
+			_ = skipped.Set(notOverAPipe) // accepts any string
 		}
 		if chosen := flag.Lookup("test.run").Value; chosen.String() == "" && !settle.Long() {
 			_ = chosen.Set(sampleOverAPipe)

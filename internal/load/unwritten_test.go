@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Where a store had no room, that is why it could not be prepared, though other operations
-// then found no connection. Without it the store may have room.
+// If the preparation failed because the store was full, the error is about that, even if other operations then
+// found no connection. Otherwise the store is not reported as full.
 func TestWhyAPreparationFailed(t *testing.T) {
 	t.Parallel()
 	var totals measure.Totals

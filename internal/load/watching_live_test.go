@@ -21,7 +21,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// seen is how many events n writes to each of so many keys make.
+// seen returns the number of events of n writes to each of `keys` keys.
 func seen(w scenario.Watch, keys, n int) (events uint64) {
 	if w.WatchedKeys == 0 {
 		w.WatchedKeys = uint64(keys)
@@ -33,11 +33,10 @@ func seen(w scenario.Watch, keys, n int) (events uint64) {
 	return events
 }
 
-// Every event of every write comes to every watcher of its key, whether the
-// watchers share the writers' connections, have their own, or are in another
-// loop, and each event has its two times. The loop is closed: etcd gives up
-// writes of its own accord when they come faster than the machine can take. It
-// still may on a busy one, and what it gave up may have happened.
+// Every event of every write reaches every watcher of its key, whether the watchers share the writers'
+// connections, have their own, or are in another loop, and each event has both times. The loop is closed,
+// because etcd gives up writes that arrive faster than the machine can execute them. On a busy machine it may
+// give up some anyway, and may still execute them.
 func TestWatchersGetEveryEvent(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -63,14 +62,14 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 			m, warmup := r.Measured, r.Warmup
 			w := m.Watching
 			t.Logf("%+v", *w)
-			given := m.Outcomes[kv.StoreTimeout] + warmup.Outcomes[kv.StoreTimeout] // up by etcd
+			given := m.Outcomes[kv.StoreTimeout] + warmup.Outcomes[kv.StoreTimeout] // given up by etcd
 			if m.Due != 1000 || m.Failed()+warmup.Failed() != given || w.Acknowledged != m.Outcomes[kv.OK]+warmup.Outcomes[kv.OK] {
 				t.Fatalf("due %d, outcomes %v and %v, acknowledged %d", m.Due, warmup.Outcomes, m.Outcomes, w.Acknowledged)
 			}
 			if w.Lost+w.Duplicated+w.Reordered+w.Untimed+w.Wrong+w.Impossible+w.Ended+w.Resubscribed > 0 || w.Delivered < w.Expected {
 				t.Errorf("not every event came once: %+v", *w)
 			}
-			// The window's events are those of its own writes.
+			// The window's events are those of the window's writes.
 			if want := seen(c.watch, 10, 100); given == 0 && (w.Delivered != w.Expected || m.Watch.Delivered != want || w.Expected < want) {
 				t.Errorf("%d events in the window, want %d, and %d of %d in all", m.Watch.Delivered, want, w.Delivered, w.Expected)
 			}
@@ -82,8 +81,8 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 	}
 }
 
-// cuttable passes connections on to a server. The first few it cuts itself, each
-// when the server has said so many bytes: that depends on nobody's speed.
+// cuttable forwards connections to a server. It cuts the first few when the server has sent a number of bytes,
+// so that the cuts do not depend on timing.
 type cuttable struct {
 	after int64 // bytes
 	cuts  atomic.Int32
@@ -122,7 +121,7 @@ func (c *cuttable) serve(t *testing.T, to string) (endpoint string) {
 	return l.Addr().String()
 }
 
-// eventually polls until ok or the test's patience ends.
+// eventually polls until ok returns true, or fails the test after patience.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); runtime.Gosched() {
@@ -133,11 +132,11 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// Watchers whose connection is cut go on where they were: no event is lost.
+// Watchers whose connection is cut continue where they were: no event is lost.
 func TestWatchersResumeAfterACut(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
-	// Half of the 12,000 events come through it, of more than 100 bytes each.
+	// Half of the 12,000 events pass through the cut connection, each with more than 100 bytes.
 	net := cuttable{after: 150_000}
 	net.cuts.Store(3)
 	l := base(kv.Put, kv.None)
@@ -146,22 +145,21 @@ func TestWatchersResumeAfterACut(t *testing.T) {
 	l.Timeout = patience
 	p := taskFor(endpoint, l)
 	p.Endpoints = []string{endpoint, net.serve(t, endpoint)}
-	p.Load.Watch = &scenario.Watch{Watchers: 50, Streams: 4, Connections: 2} // of which one goes through the cut
+	p.Load.Watch = &scenario.Watch{Watchers: 50, Streams: 4, Connections: 2} // one stream passes through the cut connection
 	res := run(t, p)
 	w := res.Measured.Watching
 	t.Logf("%+v", *w)
 	if w.Acknowledged != 1200 || w.Expected != 12_000 || w.Delivered != w.Expected || w.Lost+w.Reordered+w.Wrong+w.Ended+w.Duplicated > 0 {
 		t.Errorf("%+v", *w)
 	}
-	// Half of the watchers, each time that they were there to be cut. The second
-	// and third time some may not have been created again yet.
+	// Half of the watchers each time. At the second and third cut some may not have been created again
+	// yet.
 	if left := net.cuts.Load(); w.Resubscribed < 25 || w.Resubscribed > 75 || left > 0 {
 		t.Errorf("%d watchers were created again, and %d cuts left", w.Resubscribed, left)
 	}
 }
 
-// A member that stops and comes back: puts fail meanwhile, and of those that
-// were acknowledged no event is lost.
+// A member stops and returns. Meanwhile puts fail, and no event of an acknowledged put is lost.
 func TestWatchersSurviveTheMember(t *testing.T) {
 	t.Parallel()
 	m := embedded.New(t)
@@ -201,8 +199,8 @@ func TestWatchersSurviveTheMember(t *testing.T) {
 	}
 }
 
-// Watchers that begin at an earlier revision catch up while the load reads;
-// when all have what there is, the load ends.
+// Watchers that begin at an earlier revision catch up while the load reads. The load ends when all have
+// caught up.
 func TestWatchersCatchUp(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -239,7 +237,7 @@ func TestWatchersCatchUp(t *testing.T) {
 	}
 }
 
-// Each client keeps a lease alive, and so it needs one.
+// Each client keeps a lease alive, so a load without enough leases is refused.
 func TestLeasesMustBeThere(t *testing.T) {
 	t.Parallel()
 	p := taskFor("127.0.0.1:1", open(base(kv.KeepAlive, kv.None), 100, time.Second))

@@ -10,12 +10,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// awaited is how long events that never come are waited for, and so the longest
-// that a put may take beside them.
+// awaited is the wait for events that never arrive, and so the longest time that a put may take meanwhile.
 const awaited = 5 * time.Second
 
-// watched is a load of 1,000 puts of four keys with twenty watchers, five of
-// each key: 5,000 events.
+// watched returns a load of 1,000 puts of four keys with twenty watchers, five per key: 5,000 events.
 func watched(endpoint string) task {
 	l := open(base(kv.Put, kv.None), 500, 2*time.Second)
 	l.KeySpace, l.Connections, l.Distribution = 4, 2, scenario.Distribution{Name: "sequential"}
@@ -24,8 +22,7 @@ func watched(endpoint string) task {
 	return p
 }
 
-// A server that loses, doubles, reorders or delays watch events: each is told,
-// and counted exactly.
+// If a server loses, duplicates, reorders or delays watch events, each fault is reported and counted exactly.
 func TestWatchEventFaultsAreReported(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]struct{ delivered, lost, duplicated, reordered uint64 }{
@@ -48,8 +45,8 @@ func TestWatchEventFaultsAreReported(t *testing.T) {
 			t.Errorf("%q: the window has %+v", script, got)
 		}
 	}
-	// Every 101st is held until its watcher's next: those whose next is held
-	// too, or does not come, are the only ones not to be out of order.
+	// Every 101st event is held until its watcher's next one. It is out of order unless the next one is held,
+	// too, or does not arrive.
 	p := watched(serve(t, "watch=reorder every 101", store.NullOptions{Memory: true}))
 	p.Load.Timeout = awaited
 	w := run(t, p).Measured.Watching
@@ -62,8 +59,7 @@ func TestWatchEventFaultsAreReported(t *testing.T) {
 	}
 }
 
-// An event that comes before its put's own answer has the time since the put,
-// and none is clamped to 0.
+// An event that arrives before the reply to its put is timed from the put, and no time is clamped to 0.
 func TestWatchLatencyIsFromThePut(t *testing.T) {
 	settle.Within(t, func(r settle.Reporter) { watchLatencyIsFromThePut(t, r) })
 }
@@ -76,8 +72,7 @@ func watchLatencyIsFromThePut(t *testing.T, r settle.Reporter) {
 	if put := m.Whole().Service.Min(); put < 499_000_000 {
 		t.Fatalf("a put took %d ns", put)
 	}
-	// A busy machine is late with both, which the simulated test of the engine
-	// is not.
+	// A busy machine delays both times. The engine's simulated test is exact.
 	if s := m.Watch.FromSent; s.ValueAtQuantile(50) >= m.Whole().Service.ValueAtQuantile(50) || s.Min() <= 0 || m.Watching.Impossible > 0 || m.Watch.Delivered != 5000 {
 		t.Errorf("half of the events came after %d ns: %+v", s.ValueAtQuantile(50), *m.Watching)
 	}
@@ -86,8 +81,8 @@ func watchLatencyIsFromThePut(t *testing.T, r settle.Reporter) {
 	}
 }
 
-// Puts that must wait for room, since the server takes few at once, show in the
-// times from when they were due, not in those from when they were sent.
+// If puts must wait because the server takes few at once, the events' times from due include the wait, and those
+// from sent do not.
 func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 	settle.Within(t, func(r settle.Reporter) { watchLatencyHasNoCoordinatedOmission(t, r) })
 }
@@ -97,28 +92,27 @@ func watchLatencyHasNoCoordinatedOmission(t *testing.T, r settle.Reporter) {
 	p.Load.Watch.Streams = 3 // one on each connection
 	p.Load.MaxInFlight = 20
 	m := run(t, p).Measured
-	// On a busy machine the last may still wait for room when the window closes.
+	// On a busy machine the last puts may still wait for room when the window closes.
 	sentAll := m.Succeeded() == 1000
 	if m.Failed() != m.Outcomes[kv.NotSent] || m.Watch.Delivered != 5*m.Succeeded() {
 		t.Fatalf("%v, %+v", m.Outcomes, m.Watch)
 	}
 	due, sent := m.Watch.FromDue, m.Watch.FromSent
-	// Of 2 s, a quarter stands still: all that is due in it waits until its end,
-	// and only the first ten are sent before. What a busy
-	// machine adds to the times from when they were sent is in both; the simulated
-	// test of the engine has none of it.
+	// The server stalls for a quarter of the 2 s. Puts that are due then wait until its end, and only the first
+	// ten are sent before. The delays of a busy machine are in both times; the engine's simulated test has
+	// none.
 	atLeast(t, "p95 from due", float64(due.ValueAtQuantile(95)), 0.376e9)
 	atLeast(t, "the mean wait to be sent", due.Mean()-sent.Mean(), 0.056e9)
 	if sent.ValueAtQuantile(90) > 250_000_000 || !sentAll {
 		r.Errorf("p90 from sent %d ns, outcomes %v", sent.ValueAtQuantile(90), m.Outcomes)
 	}
-	// Each event waited as its put did.
+	// Each event was delayed like its put.
 	if sentAll {
 		near(t, "the mean wait to be sent", due.Mean()-sent.Mean(), m.Lateness.Mean(), 0.01)
 	}
 }
 
-// An event, all the way from the socket, costs no memory.
+// Processing an event, from the socket to the histogram, does not allocate.
 func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	p := watched(serve(t, "", store.NullOptions{Memory: true}))
@@ -130,8 +124,7 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 		if m.Watching.Lost > 0 {
 			t.Errorf("events were lost: %+v", *m.Watching)
 		}
-		// The null server, in this process too, makes each event in two pieces of
-		// memory.
+		// The null server, which is in this process, too, makes two allocations for each event.
 		perEvent := float64(allocations())/float64(m.Watch.Delivered) - 2
 		t.Logf("%d events, %.4f allocations each", m.Watch.Delivered, perEvent)
 		if perEvent > 0.1 {
@@ -140,8 +133,8 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 	})
 }
 
-// 200,000 events a second: 200 puts a second, each of which 1,000 watchers are told of.
-// However long they take on this machine, each is counted once, and timed.
+// 200,000 events per second: 200 puts per second with 1,000 watchers each. However long they take on this machine,
+// each event is counted and timed once.
 func TestManyWatchEventsAreCountedRight(t *testing.T) {
 	t.Parallel()
 	settle.Unraced(t)

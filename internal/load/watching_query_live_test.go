@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// realConsul starts a cluster.
+// realConsul starts a Consul cluster and returns its endpoints.
 func realConsul(t *testing.T, members int) []string {
 	t.Helper()
 	st := consul.New()
@@ -24,8 +24,7 @@ func realConsul(t *testing.T, members int) []string {
 	}).Endpoints
 }
 
-// queried is a load of puts whose watchers are queries that wait, each on its own
-// connection.
+// queried returns a load of puts whose watchers are blocking queries, each on its own connection.
 func queried(endpoints []string, w scenario.Watch, keys uint64) task {
 	l := base(kv.Put, kv.None)
 	l.Clients, l.Total, l.Warmup = 10, 1000, 200*time.Millisecond
@@ -37,9 +36,8 @@ func queried(endpoints []string, w scenario.Watch, keys uint64) task {
 	return p
 }
 
-// settledOnNewest fails the test where not every watcher came to the newest state of
-// its keys, or was told of one twice or of an older one. What is not told stands under
-// a later one.
+// settledOnNewest fails the test unless every watcher ended with the newest state of its keys and never received
+// a state twice or an older one. A state that a watcher did not receive must be older than one that it did.
 func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 	t.Helper()
 	if _, err := preload(t.Context(), p); err != nil {
@@ -83,8 +81,7 @@ func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 	}
 }
 
-// Watchers by blocking queries, on the null server and on the real one: of single keys
-// and of intervals.
+// Blocking queries serve as watchers, on the null server and on a real one, of single keys and of intervals.
 func TestQueriesThatWaitAreWatchers(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T) []string{
@@ -103,7 +100,7 @@ func TestQueriesThatWaitAreWatchers(t *testing.T) {
 	}
 }
 
-// Deletes are told, too, and queries whose connections are cut go on.
+// Deletes are reported, too, and queries whose connections are cut continue.
 func TestQueriesThatWaitSurviveCuts(t *testing.T) {
 	t.Parallel()
 	endpoint := realConsul(t, 1)[0]
@@ -120,8 +117,7 @@ func TestQueriesThatWaitSurviveCuts(t *testing.T) {
 	}
 }
 
-// Sessions are renewed, each client's its own, and transactions under a lock never
-// meet.
+// Each client renews its own session, and transactions under a lock never conflict.
 func TestSessionsAndLocksOfConsul(t *testing.T) {
 	t.Parallel()
 	endpoints := realConsul(t, 3)

@@ -28,8 +28,8 @@ func local() load.Worker {
 	return &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 }
 
-// eachWorker runs a test on every kind of worker: this process, the same behind
-// a pipe, two together, two together behind pipes, and behind agents over mutual TLS.
+// eachWorker runs a test with every kind of worker: in this process, over a pipe, two together, two together over
+// pipes, and agents over mutual TLS.
 func eachWorker(t *testing.T, test func(t *testing.T, w load.Worker)) {
 	for name, w := range map[string]load.Worker{
 		"local": local(), "piped": remote.Piped(local()),
@@ -41,10 +41,10 @@ func eachWorker(t *testing.T, test func(t *testing.T, w load.Worker)) {
 	}
 }
 
-// heard is what a worker reported.
+// heard collects the reports of a worker.
 type heard struct {
 	mu      sync.Mutex
-	due     uint64 // of the window's seconds
+	due     uint64 // in the window's seconds
 	timed   int64
 	last    *measure.Second
 	order   []string
@@ -84,8 +84,8 @@ func (h *heard) reports(t *testing.T) load.Reports {
 	}
 }
 
-// A load on a real etcd: all that one worker reports any other does, and several
-// together send as much and report it as one.
+// A load on a real etcd: every kind of worker reports what a single one reports, and several together send as much
+// and report it as one.
 func TestWorkersOnEtcd(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -127,8 +127,7 @@ func TestWorkersOnEtcd(t *testing.T) {
 	})
 }
 
-// An open loop has its schedule's number of operations, whoever sends them, and
-// what the servers do with them is reported as it is.
+// An open loop sends exactly its schedule's operations, with every kind of worker, and reports the server's errors.
 func TestWorkersReportErrors(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, w load.Worker) {
@@ -150,8 +149,8 @@ func TestWorkersReportErrors(t *testing.T) {
 	})
 }
 
-// A load that is stopped has what it had until then; one that is stopped before
-// its window never opened; and one that cannot connect says why.
+// A stopped load returns what it has measured. A load that is stopped before its window returns ErrNeverOpened, and
+// one that cannot connect returns the reason.
 func TestWorkersStop(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
@@ -199,7 +198,7 @@ func TestWorkersStop(t *testing.T) {
 	})
 }
 
-// A begin that is told is kept by all.
+// All workers keep to a given start time.
 func TestWorkersBeginWhenTold(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
@@ -219,13 +218,13 @@ func TestWorkersBeginWhenTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if early := begin.Sub(res.Opened); early > time.Millisecond || early < -time.Millisecond { // it is a time of the schedule, and not of a thread
+		if early := begin.Sub(res.Opened); early > time.Millisecond || early < -time.Millisecond { // the start is a time of the schedule, not of a thread
 			t.Errorf("it began %v before it should", early)
 		}
 	})
 }
 
-// What cannot be divided is refused before anything is done.
+// A load that cannot be divided is refused before anything happens.
 func TestWorkersRefuse(t *testing.T) {
 	t.Parallel()
 	l := base(kv.CAS, kv.None)
@@ -245,7 +244,7 @@ func TestWorkersRefuse(t *testing.T) {
 	}
 }
 
-// What a worker finds wrong is an error, and not a job.
+// An assignment that a worker cannot execute yields an error instead of a job.
 func TestWorkersThatCannotPrepare(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, w load.Worker) {
@@ -258,7 +257,7 @@ func TestWorkersThatCannotPrepare(t *testing.T) {
 	})
 }
 
-// counting counts the connections that are open.
+// counting is a listener that counts its open connections.
 type counting struct {
 	net.Listener
 	open atomic.Int32
@@ -283,7 +282,7 @@ func (l *counting) Accept() (net.Conn, error) {
 	return counted{c, sync.OnceFunc(func() { l.open.Add(-1) })}, nil
 }
 
-// serveCounting is a null server that knows how many connections it has.
+// serveCounting starts a null server on a counting listener.
 func serveCounting(t *testing.T) *counting {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -305,8 +304,7 @@ func serveCounting(t *testing.T) *counting {
 	return c
 }
 
-// A job that is connected and not run ends when it is closed, or when the one who
-// has it is gone.
+// A job that is connected and does not run ends when it is closed, or when its controller is gone.
 func TestAConnectedJobIsClosed(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, w load.Worker) {
@@ -328,14 +326,14 @@ func TestAConnectedJobIsClosed(t *testing.T) {
 	})
 }
 
-// noClock is a worker that does not say what time it is.
+// noClock is a worker that cannot report its time.
 type noClock struct{ load.Worker }
 
 func (noClock) Clock(context.Context) (time.Time, error) {
 	return time.Time{}, errors.New("no time")
 }
 
-// Workers that cannot begin together do not stay connected.
+// Workers that cannot agree on a start time do not stay connected.
 func TestWorkersWithoutATimeEnd(t *testing.T) {
 	t.Parallel()
 	server := serveCounting(t)
@@ -346,7 +344,7 @@ func TestWorkersWithoutATimeEnd(t *testing.T) {
 	eventually(t, "the end of all connections", func() bool { return server.open.Load() == 0 })
 }
 
-// When one of several fails, the others end too, and it is named.
+// If one of several workers fails, the others end, too, and the result names the failed one.
 func TestWorkersFailTogether(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
@@ -388,7 +386,7 @@ func TestWorkersFailTogether(t *testing.T) {
 	}
 }
 
-// A worker that is lost in the warm-up, before anything was measured, is an error.
+// If a worker is lost during the warm-up, before anything was measured, the load fails.
 func TestAWorkerLostBeforeTheWindow(t *testing.T) {
 	t.Parallel()
 	l := base(kv.Put, kv.None)

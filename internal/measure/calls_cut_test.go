@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Calls that an interrupted window never came to are no failures.
+// Calls that an interrupted window did not reach are not failures.
 func TestCallsOfAnInterruptedWindow(t *testing.T) {
 	c := NewCalls("create pod", kv.CAS, 0)
 	c.Due = 1200

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// generate makes the seconds that a shard would hand over, and adds all that
-// is in them to one whole cell and one list of done milliseconds.
+// generate returns the seconds that a shard would hand over, and adds their content to a whole cell and a list of
+// milliseconds in which operations were done.
 func generate(r *rand.Rand, seconds int, whole *Cell, done map[int]bool) (out []*Second) {
 	for i := range seconds {
 		s := &Second{Phase: Measured, Index: i}
@@ -49,8 +49,8 @@ func one(ns int64) *Histogram {
 	return h
 }
 
-// Merged histograms equal the whole, whatever the shards, their order of
-// arrival, and how early one of them ends.
+// Merged histograms equal the whole, whatever the number of shards is, the order in which their seconds arrive, and how
+// early one of them ends.
 func TestMergeEqualsWhole(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -118,11 +118,11 @@ func longestRun(done map[int]bool, until int) (longest int) {
 	return longest
 }
 
-// A window that ends within its last second has no gap beyond its end.
+// If the window ends within its last second, a gap ends there, too.
 func TestGapEndsWithTheWindow(t *testing.T) {
 	c := NewCollector(1)
 	s := &Second{Phase: Measured}
-	s.Alive[0] = 1 << 10 // done after 10 ms only
+	s.Alive[0] = 1 << 10 // done only after 10 ms
 	c.Add(0, s)
 	c.End(0)
 	if totals, _ := c.Close(0.3); totals.LongestGap != 0.289 {
@@ -144,7 +144,7 @@ func TestPercentilesOfKnownDistribution(t *testing.T) {
 	}
 }
 
-// Nothing survives by failing: errors count as slower than any success.
+// Failures count as slower than any success.
 func TestFailuresAreSlowerThanSuccesses(t *testing.T) {
 	h := NewHistogram()
 	for range 900 {
@@ -162,7 +162,7 @@ func TestFailuresAreSlowerThanSuccesses(t *testing.T) {
 	}
 }
 
-// A percentile that the sample cannot support is not told.
+// A percentile that the sample does not support is not returned.
 func TestUnsupportedPercentilesAreNotTold(t *testing.T) {
 	h := NewHistogram()
 	for range 999 {
@@ -180,7 +180,7 @@ func TestUnsupportedPercentilesAreNotTold(t *testing.T) {
 	}
 }
 
-// 10,000 samples have exactly ten beyond p99.9; floating point says nine.
+// 10,000 samples have exactly ten beyond p99.9; in floating point it would be nine.
 func TestRankIsExact(t *testing.T) {
 	h := NewHistogram()
 	for range 10_000 {
@@ -191,8 +191,7 @@ func TestRankIsExact(t *testing.T) {
 	}
 }
 
-// Every rank has a value of its own here, so a percentile that takes the rank
-// beside its own is seen.
+// Each rank has a different value here, so that a percentile with the wrong rank is detected.
 func TestPercentileIsOfTheNearestRank(t *testing.T) {
 	for n := 11; n < 3000; n += 37 {
 		h := NewHistogram()
@@ -209,7 +208,7 @@ func TestPercentileIsOfTheNearestRank(t *testing.T) {
 	}
 }
 
-// What lies outside a histogram's range counts at its end.
+// A value outside a histogram's range counts at its end.
 func TestRecordLosesNothing(t *testing.T) {
 	h := NewHistogram()
 	for _, ns := range []int64{-5, 0, 1, Highest, Highest * 3} {

@@ -2,7 +2,7 @@ package measure
 
 import "testing"
 
-// What is merged is the whole, whichever part had what.
+// Merging parts yields the whole, however the values are distributed.
 func TestDisturbanceMerges(t *testing.T) {
 	var a, b, whole Disturbance
 	for i := range 1000 {

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// filled is a second in which every field has a value.
+// filled returns a second in which every field has a value.
 func filled(r *rand.Rand, cells, perCell int) *Second {
 	s := &Second{Phase: Measured, Index: r.IntN(1000), Length: 1e9}
 	fill(r, reflect.ValueOf(s).Elem())
@@ -46,7 +46,7 @@ func drawn(r *rand.Rand, n int) *Histogram {
 	return h
 }
 
-// fill gives every number below v a value, and every histogram some counts.
+// fill sets every number in v, and adds counts to every histogram.
 func fill(r *rand.Rand, v reflect.Value) {
 	switch {
 	case v.Type() == reflect.TypeFor[*Histogram]():
@@ -66,7 +66,7 @@ func fill(r *rand.Rand, v reflect.Value) {
 	}
 }
 
-// What is read is what was appended, whichever field it is in.
+// Decoding returns the encoded second, with every field.
 func TestASecondCrossesWhole(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -89,7 +89,7 @@ func TestASecondCrossesWhole(t *testing.T) {
 	}
 }
 
-// A second with more members than are told apart crosses with all its operations.
+// A second with more members than the encoding distinguishes keeps all its operations.
 func TestTooManyMembersCrossUnnamed(t *testing.T) {
 	settle.Unraced(t)
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
@@ -103,8 +103,8 @@ func TestTooManyMembersCrossUnnamed(t *testing.T) {
 	}
 }
 
-// What is put into an unnamed series that is there already leaves the second as it
-// is, and what was unnamed before is not counted as unreported.
+// Encoding does not change a second whose cells are merged into an existing unnamed series, and does not count
+// operations of that series as unreported.
 func TestASecondStaysAsItIs(t *testing.T) {
 	settle.Unraced(t)
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
@@ -151,7 +151,7 @@ func TestWhatIsNoSecondIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever comes, reading ends, and what is read is the same when it is sent on.
+// Decoding never fails to terminate, and encoding the result again yields an equal second.
 func FuzzReadSecond(f *testing.F) {
 	r := rand.New(rand.NewPCG(7, 8))
 	f.Add([]byte{})

@@ -2,7 +2,8 @@ package measure
 
 import "testing"
 
-// TestAnEventOfAnEarlierSecond is known only now: it is late here, and came there.
+// An event that arrived in an earlier second, and whose write has become known only now, counts here as late and there as
+// arrived.
 func TestAnEventOfAnEarlierSecond(t *testing.T) {
 	var f Fine
 	f.Told(300_000_000, -50_000_000)

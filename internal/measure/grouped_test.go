@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Events of one write at several watchers support no percentile that the writes do not,
-// and what they support is as it was.
+// Events of one write at several watchers support only the percentiles that the writes support, with unchanged values.
 func TestGroupedSupportsWhatItsCausesSupport(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
@@ -31,7 +30,7 @@ func TestGroupedSupportsWhatItsCausesSupport(t *testing.T) {
 			t.Fatalf("%d events of as many writes have other percentiles", writes*each)
 		}
 	}
-	// 200 puts with 100 events each have no p99, as the puts have none.
+	// 200 puts with 100 events each do not support p99, because 200 puts do not.
 	if Supports(99, 200) || !Supports(99, 1000) || Supports(90, 99) || !Supports(90, 100) || Supports(50, 0) {
 		t.Error("ten must lie beyond a percentile")
 	}

@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// Live steps end in the histograms that recording each value by itself makes.
+// Live steps yield the same histograms as recording each value directly.
 func TestLiveStepsBecomeTheSameHistograms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	pool := NewLivePool(NewHistogram)
-	for range 3 { // the second and third use the first one's steps again
+	for range 3 { // the second and third round reuse the steps of the first
 		s, want, also := &Second{}, NewHistogram(), NewHistogram()
 		both := pool.Begin(s, &s.Lateness, &s.Disturbed.Own)
 		Record(also, 77)
-		s.Disturbed.Own = also // has a value already
+		s.Disturbed.Own = also // already has a value
 		whole := NewHistogram()
 		Record(whole, 77)
 		for range 10_000 {

@@ -9,8 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// pulse is of operations at the given times, in nanoseconds, in a window of so many
-// seconds.
+// pulse returns the pulse of operations at the given times, in nanoseconds, in a window of the given number of seconds.
 func pulse(seconds int, times func(yield func(ns int64) bool)) *Pulse {
 	all := make([]Second, seconds)
 	for i := range all {
@@ -29,8 +28,8 @@ func pulse(seconds int, times func(yield func(ns int64) bool)) *Pulse {
 	return p
 }
 
-// steady is operations with gaps drawn at random of the mean given, none of them in
-// the silence, and fewer and fewer before it where it comes as a slope.
+// steady generates operations with random gaps of the given mean, none during the silence. If slope is not 0, they
+// become rarer before it.
 func steady(r *rand.Rand, mean, from, length, slope float64, until int64) func(func(int64) bool) {
 	return func(yield func(int64) bool) {
 		for at := 0.0; int64(at) < until; at += mean * r.ExpFloat64() {
@@ -44,7 +43,7 @@ func steady(r *rand.Rand, mean, from, length, slope float64, until int64) func(f
 	}
 }
 
-// times is by how much more windows and interleavings are drawn than CI has the time for.
+// times returns a factor for the number of windows, to draw more than CI has time for.
 func times(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("QUORUMBENCH_OUTAGES")
@@ -58,8 +57,7 @@ func times(t *testing.T) uint64 {
 	return n
 }
 
-// An outage of 3 to 3,000 ms, hard or as a slope, is told to within 10 ms, and none
-// where there was none.
+// An outage of 3 to 3,000 ms, abrupt or gradual, is measured within 10 ms, and none is reported if there was none.
 func TestOutagesAreMeasured(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -81,7 +79,7 @@ func TestOutagesAreMeasured(t *testing.T) {
 
 func TestNoOutageIsToldOfNone(t *testing.T) {
 	settle.Unraced(t)
-	for mean, runs := range map[float64]uint64{100e3: 10, 1e6: 200, 10e6: 200} { // ns from one operation to the next
+	for mean, runs := range map[float64]uint64{100e3: 10, 1e6: 200, 10e6: 200} { // mean gap in ns
 		runs *= times(t)
 		wrong := uint64(0)
 		for seed := range runs {
@@ -96,15 +94,15 @@ func TestNoOutageIsToldOfNone(t *testing.T) {
 	}
 }
 
-// What lasts to the window's end is an outage until then, and before the first
-// operation there is nothing to compare with.
+// A gap until the window's end is an outage that ends there. Before the first operation there is nothing to compare
+// with.
 func TestOutageAtTheEdges(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := pulse(10, steady(r, 50e3, 6e9, 60e9, 0, 10e9))
 	if got, _, ok := p.Outage(0, 6000, 10_000); !ok || got.To != 10_000 || got.From < 5999 || got.From > 6001 {
 		t.Errorf("an outage to the end is %v, %v", got, ok)
 	}
-	p = pulse(10, steady(r, 50e3, 2e9, 1e9, 0, 10e9)) // an outage of before is not what the next is held against
+	p = pulse(10, steady(r, 50e3, 2e9, 1e9, 0, 10e9)) // an outage before since is not compared with
 	if _, before, _ := p.Outage(3000, 6000, 10_000); before.Length() > 1 {
 		t.Errorf("the longest gap before is %v", before)
 	}

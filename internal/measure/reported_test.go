@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// What a server invents goes to one series, and no operation is lost.
+// Members that a server invents share one series, and no operation is lost.
 func TestInventedMembersAreBounded(t *testing.T) {
 	c := NewCollector(2)
 	const seconds, each = 20, 16

@@ -9,8 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// What is added as steps is what is added as a histogram: the sum and each of its
-// figures.
+// Adding steps yields the same sum, with the same figures, as adding histograms.
 func TestStepsAddUpToTheHistogram(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -70,7 +69,7 @@ func TestStepsAddUpToTheHistogram(t *testing.T) {
 	}
 }
 
-// What damaged files count never overflows.
+// The counts of damaged files never overflow.
 func TestSumIsBounded(t *testing.T) {
 	sum := &Sum{}
 	for range 100 {
@@ -81,11 +80,11 @@ func TestSumIsBounded(t *testing.T) {
 	}
 }
 
-// Every step is where the library has it.
+// StepAt agrees with the library.
 func TestStepAt(t *testing.T) {
 	h := NewHistogram()
 	_ = h.RecordValue(Highest)
-	for i, bar := range h.Distribution() { // up to the last that has anything
+	for i, bar := range h.Distribution() { // up to the last non-empty step
 		if StepAt(i) != bar.From || StepAt(i+1)-1 != bar.To {
 			t.Fatalf("step %d is from %d to %d, not from %d to %d", i, StepAt(i), StepAt(i+1)-1, bar.From, bar.To)
 		}
@@ -95,8 +94,7 @@ func TestStepAt(t *testing.T) {
 	}
 }
 
-// However many times there are, and however long they are, their steps are those that a
-// look through the whole histogram finds.
+// eachStep returns the same steps as a walk through the whole histogram, for any number and length of times.
 func TestFewTimesAreFoundOneByOne(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 2000 {

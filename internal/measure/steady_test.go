@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// As long as nobody sets the machine's clock, both say the same.
+// While the machine's clock is not set, Now agrees with it.
 func TestTheTimeOfDay(t *testing.T) {
 	before := time.Now()
 	is := Now()
@@ -20,8 +20,8 @@ func TestTheTimeOfDay(t *testing.T) {
 	}
 }
 
-// A reading in whose middle the process was stopped is no clock that was set, and one that
-// was set is found also after such a reading.
+// A pause of the process between reading two clocks is not mistaken for a clock that was set, and a clock that was set is
+// detected even after such a pause.
 func TestAStopBetweenTwoClocks(t *testing.T) {
 	const us = time.Microsecond
 	for _, tt := range []struct {

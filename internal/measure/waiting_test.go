@@ -11,8 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// handedOver is what a shard hands over: seconds of a warm-up and of a window, some
-// of them left out, up to where it ends.
+// handedOver returns the seconds of a shard: of a warm-up and of a window, with some left out, until its end.
 func handedOver(r *rand.Rand, seconds int) (all []*Second) {
 	for i := range seconds {
 		if r.IntN(20) == 0 {
@@ -28,7 +27,7 @@ func handedOver(r *rand.Rand, seconds int) (all []*Second) {
 	return all
 }
 
-// unionOf is every second of all shards, in their order, each merged as a whole.
+// unionOf returns every second of all shards in order, merged.
 func unionOf(shards [][]*Second) (all []*Second) {
 	of := map[place]*Second{}
 	for _, shard := range shards {
@@ -48,9 +47,8 @@ func unionOf(shards [][]*Second) (all []*Second) {
 	return all
 }
 
-// However the seconds of many workers come between each other, late, left out or
-// missing at the end, each merged one is the union of its parts, bin by bin, and
-// comes once and in order; and no more than a few are kept as histograms meanwhile.
+// However the seconds of many workers interleave, late, left out or missing at the end, each merged second is the union of
+// its parts, bin by bin, and arrives once and in order. Meanwhile only a few are kept as histograms.
 func TestAnyInterleavingIsTheUnion(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(11, 12))
@@ -68,7 +66,7 @@ func TestAnyInterleavingIsTheUnion(t *testing.T) {
 			got = append(got, one)
 		}
 		c.Recycle = func(*Histogram) {}
-		straggler := r.IntN(len(shards)) // which comes when most others have ended
+		straggler := r.IntN(len(shards)) // it hands over after most others have ended
 		ended := make([]bool, len(shards))
 		for left := len(shards); left > 0; {
 			i := r.IntN(len(shards))
@@ -112,14 +110,13 @@ func TestAnyInterleavingIsTheUnion(t *testing.T) {
 	}
 }
 
-// sorted has the series in one order, also where a second is of one part.
+// sorted sorts the series, even of a second with only one part.
 func sorted(s *Second) *Second {
 	slices.SortFunc(s.Cells, func(a, b *Cell) int { return a.compare(&b.Series) })
 	return s
 }
 
-// A shard that leaves the others' seconds waiting is found when they take too much,
-// and once it is ended all are passed on.
+// A shard for which too many seconds wait is found, and after its end all seconds are passed on.
 func TestAStragglerIsFound(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(13, 14))
@@ -152,8 +149,7 @@ func TestAStragglerIsFound(t *testing.T) {
 	t.Error("nobody was found")
 }
 
-// Seconds that are read into used histograms are those that were appended, and what
-// is wrong with one is an error of that one alone.
+// Decoding into reused histograms yields the encoded seconds, and an invalid second does not affect the others.
 func TestReaderReadsIntoUsedHistograms(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(15, 16))
@@ -183,7 +179,7 @@ func TestReaderReadsIntoUsedHistograms(t *testing.T) {
 	}
 }
 
-// Steps to which histograms are added one after the other are those of their sum.
+// Adding histograms to steps yields the steps of their sum.
 func TestStepsAddUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	var s Steps

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// What watchers got in seconds of several shards is, merged, what they got in
-// all: counts in are counts out, and so are times.
+// Merging the watch figures of several shards' seconds preserves all counts and times.
 func TestWatchMergesToTheWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const shards, seconds = 3, 20

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// TestWhatIsWrittenIsRead makes operations of every shape, extreme ones too.
+// Decode returns the operations that Append encoded, of every shape and with extreme values.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	settle.Unraced(t)
 	for seed := range uint64(200) {
@@ -55,7 +55,7 @@ func randomOp(r *rand.Rand, done *int64) history.Op {
 		Written: r.Uint64() >> r.IntN(64), At: large(), Mod: large(), Expected: large() - 1,
 	}
 	if o.Member>>40 > 200 {
-		o.Member = 7 // no block runs out of places
+		o.Member = 7 // so that no block has too many members
 	}
 	if o.Kind == kv.Watch {
 		o.Consistency, o.Watch = kv.None, history.Told(r.IntN(4))
@@ -72,7 +72,7 @@ func randomOp(r *rand.Rand, done *int64) history.Op {
 	return o
 }
 
-// TestTimeGoesOn: what ended before its predecessor is said to have lasted longer.
+// An operation that ended before its predecessor is recorded as longer.
 func TestTimeGoesOn(t *testing.T) {
 	b := history.NewBlock()
 	b.Append(&history.Op{Invoked: 10, Done: 50})
@@ -122,7 +122,7 @@ func TestRecorderDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// typicalOps are what a load of 50,000 operations a second of 100,000 keys does.
+// typicalOps returns the operations of a load of 50,000 operations per second on 100,000 keys.
 func typicalOps(n int) []history.Op {
 	r := rand.New(rand.NewPCG(1, 1))
 	ops := make([]history.Op, n)

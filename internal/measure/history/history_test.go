@@ -23,7 +23,7 @@ func header() *ops.Header {
 	return &ops.Header{Store: "etcd", Started: time.Unix(1700000000, 5).UTC(), Base: 12, Promises: map[ops.Promise]string{ops.Order: "said there"}}
 }
 
-// some makes what a load of 50,000 operations a second of 100,000 keys does.
+// some returns the operations of a load of 50,000 operations per second on 100,000 keys.
 func some(seed uint64, n int) []ops.Op {
 	r := rand.New(rand.NewPCG(seed, 1))
 	all := make([]ops.Op, n)
@@ -68,7 +68,7 @@ func read(t testing.TB, paths ...string) ([]ops.Op, *ops.Set) {
 		t.Fatal(err)
 	}
 	var got []ops.Op
-	for range 2 { // each time from the beginning
+	for range 2 { // each Read starts at the beginning
 		got = nil
 		if err := s.Read(func(some []ops.Op) error { got = append(got, some...); return nil }); err != nil {
 			t.Fatal(err)
@@ -96,8 +96,7 @@ func TestFilesAreRead(t *testing.T) {
 	}
 }
 
-// TestFilesAreReadInOrder: parts of transactions stay together, and clocks that
-// can be off make operations longer.
+// Parts of a transaction stay together, and the uncertainty of clocks makes operations longer.
 func TestFilesAreReadInOrder(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
@@ -130,8 +129,8 @@ func TestFilesAreReadInOrder(t *testing.T) {
 	}
 }
 
-// Files whose clocks began apart are put on one, and a file that was left says from
-// when on operations may be missing.
+// Files whose clocks started at different times are put on one clock, and an incomplete file reports when operations may be
+// missing.
 func TestClocksThatBeganApart(t *testing.T) {
 	dir := t.TempDir()
 	late, early := filepath.Join(dir, "a"), filepath.Join(dir, "b")
@@ -160,8 +159,7 @@ func TestClocksThatBeganApart(t *testing.T) {
 	}
 }
 
-// TestEveryPrefixIsRead: a run that is killed leaves what it had written, and
-// damage at any place is noticed, and read up to there.
+// A run that is killed leaves a readable prefix. Damage at any position is detected, and the operations before it are read.
 func TestEveryPrefixIsRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
@@ -276,7 +274,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// BenchmarkWrite is recording and writing: per operation, on disk too.
+// BenchmarkWrite measures recording and writing per operation, including the disk.
 func BenchmarkWrite(b *testing.B) {
 	all := some(1, 1_000_000)
 	var size int64

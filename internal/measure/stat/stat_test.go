@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Every number has the same bits as gonum's.
+// Every result is identical to gonum's, bit by bit.
 func TestNumbersAreThoseOfGonum(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	same := func(name string, got, want float64) {
