@@ -15,8 +15,8 @@ const (
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
-// Append appends a frame with a payload of so many things, which have size bytes
-// when decompressed.
+// Append appends a frame whose payload holds count records, which have size bytes when
+// decompressed.
 func Append(b, payload []byte, count, size int) []byte {
 	start := len(b)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(payload)))
@@ -30,19 +30,19 @@ func checksum(head, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(head[:headSize-4], crcTable), crcTable, payload)
 }
 
-// Why a frame cannot be read.
+// Reasons why a frame cannot be read.
 var (
 	ErrCut     = errors.New("it ends in the middle of a frame")
 	ErrDamaged = errors.New("a frame of it is damaged")
 )
 
-// Frame is what Read reads; its Packed is used again by the next Read into it.
+// Frame is a frame that Read has read. The next Read into it reuses Packed.
 type Frame struct {
 	Packed      []byte
-	Count, Size int // of things, and of their bytes when decompressed
+	Count, Size int // number of records, and of their bytes when decompressed
 }
 
-// Read reads the next frame. The error is ErrCut or ErrDamaged.
+// Read reads the next frame. Its error is ErrCut or ErrDamaged.
 func (f *Frame) Read(in io.Reader) error {
 	var head [headSize]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {

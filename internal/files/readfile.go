@@ -1,6 +1,6 @@
-// Package files reads files that other people may have written, and frames the blocks of
-// files that are only appended to, so that a crash at any moment leaves what was written
-// before readable. CleanEnviron keeps what others have set out of programs that we start.
+// Package files reads files that other users may have written, and frames the blocks of
+// append-only files, so that a crash at any moment leaves the earlier blocks readable.
+// CleanEnviron keeps other programs' variables from the programs that we start.
 package files
 
 import (
@@ -15,13 +15,13 @@ import (
 	"syscall"
 )
 
-// Open opens a regular file for reading. It does not wait, whatever is there.
+// Open opens a regular file for reading. It does not block, even if the path is a pipe.
 func Open(path string) (*os.File, error) {
 	return open(path, path, os.Stat, os.OpenFile)
 }
 
-// OpenIn opens a regular file below a folder, and none outside of it, whatever
-// the name says and wherever links lead.
+// OpenIn opens a regular file below a folder. It never opens a file outside the folder,
+// whatever name contains and wherever links lead.
 func OpenIn(dir, name string) (*os.File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -38,7 +38,7 @@ func OpenIn(dir, name string) (*os.File, error) {
 	return f, err
 }
 
-// firstLink returns the first link on the way to a file, if any.
+// firstLink returns the first link in a file's path, or "".
 func firstLink(root *os.Root, name string) string {
 	at := ""
 	for _, part := range strings.Split(filepath.Clean(name), "/") {
@@ -51,7 +51,7 @@ func firstLink(root *os.Root, name string) string {
 }
 
 func open(path, name string, stat func(string) (fs.FileInfo, error), openFile func(string, int, fs.FileMode) (*os.File, error)) (*os.File, error) {
-	// A device is not even opened: some do something then.
+	// A device is not opened at all: opening can have an effect.
 	if info, err := stat(name); err == nil {
 		if err := regular(path, info); err != nil {
 			return nil, err
@@ -63,7 +63,7 @@ func open(path, name string, stat func(string) (fs.FileInfo, error), openFile fu
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = regular(path, info) // another may stand there meanwhile
+		err = regular(path, info) // another file may have taken its place
 	}
 	if err != nil {
 		_ = f.Close() // it was only opened
@@ -72,7 +72,7 @@ func open(path, name string, stat func(string) (fs.FileInfo, error), openFile fu
 	return f, nil
 }
 
-// Read reads a regular file that has at most so many bytes.
+// Read reads a regular file of at most the given number of bytes.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func Read(path string, most int64) ([]byte, error) {
 	return whole(f, path, most)
 }
 
-// ReadIn is Read of a file below a folder, as OpenIn finds it.
+// ReadIn reads a file below a folder, opened as by OpenIn.
 func ReadIn(dir, name string, most int64) ([]byte, error) {
 	f, err := OpenIn(dir, name)
 	if err != nil {
@@ -99,7 +99,7 @@ func whole(f *os.File, path string, most int64) ([]byte, error) {
 	if info.Size() > most {
 		return nil, refused(path, tooLarge(most))
 	}
-	// A file that grows is read to its end, and one of the system has no size.
+	// A growing file is read to its end, and the kernel's files have size 0.
 	b := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
 	_, err = b.ReadFrom(io.LimitReader(f, most+1))
 	if err == nil && int64(b.Len()) > most {
@@ -111,7 +111,7 @@ func whole(f *os.File, path string, most int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// All reads to the end of what has at most so many bytes.
+// All reads to the end of from, which must have at most the given number of bytes.
 func All(from io.Reader, most int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(from, most+1))
 	if err == nil && int64(len(b)) > most {
@@ -130,7 +130,7 @@ func tooLarge(most int64) error {
 	return fmt.Errorf("it has more than %d bytes, and such a file has at most that", most)
 }
 
-// regular says what is there instead of a regular file.
+// regular returns an error that says what is there instead of a regular file.
 func regular(path string, info fs.FileInfo) error {
 	what := ""
 	switch mode := info.Mode(); {
@@ -150,7 +150,7 @@ func regular(path string, info fs.FileInfo) error {
 	return refused(path, errors.New("it is "+what+" and not a regular file"))
 }
 
-// refused has the form of the system's own errors.
+// refused returns an error in the form of the system's errors.
 func refused(path string, err error) error {
 	return &fs.PathError{Op: "read", Path: path, Err: err}
 }

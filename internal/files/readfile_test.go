@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// What is no regular file is refused at once, and in words.
+// A path that is not a regular file is refused at once, with its type.
 func TestOnlyRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Fields makes every text within the value that v points to a Line: in structs,
-// slices, maps, their keys too, and behind pointers and interfaces. It is for
-// what was just decoded: nobody else may hold a part of it, and there are no
-// rings. A field that a struct gains later is covered by itself.
+// Fields replaces every text in the value that v points to by its Line: in structs, slices
+// and maps, including map keys, and behind pointers and interfaces. It is for a value that
+// was just decoded: the value must have no cycles, and no other code may use a part of it.
+// It covers fields that are added to a struct later.
 func Fields(v any) { fields(reflect.ValueOf(v).Elem()) }
 
 func fields(v reflect.Value) {
@@ -41,7 +41,7 @@ func fields(v reflect.Value) {
 	}
 }
 
-// copied is a value, which cannot be changed where it is, after Fields.
+// copied returns a copy of a value that cannot be changed in place, after Fields.
 func copied(v reflect.Value) reflect.Value {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
@@ -49,8 +49,8 @@ func copied(v reflect.Value) reflect.Value {
 	return c
 }
 
-// entries makes a map's keys and values printable. Of two keys that become the
-// same, the first in the order of the originals stays.
+// entries makes a map's keys and values printable. If two keys become equal, the first one
+// in the order of the originals is kept.
 func entries(v reflect.Value) {
 	if v.IsNil() {
 		return

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Duration formats nanoseconds with three significant digits, in the unit that suits them:
-// 873 ns, 52.1 µs, 1.20 ms, 10.0 s; a dash for what is no time.
+// Duration formats nanoseconds with three significant digits in a suitable unit: 873 ns,
+// 52.1 µs, 1.20 ms, 10.0 s. It returns a dash for a value that is not a time.
 func Duration(ns float64) string {
 	if math.IsNaN(ns) || math.IsInf(ns, 0) || ns < 0 {
 		return Dash
@@ -29,8 +29,8 @@ func Duration(ns float64) string {
 	return strconv.FormatFloat(ns/1e9, 'f', 0, 64) + " s"
 }
 
-// digits3 formats a number with three significant digits; ok is false when it
-// rounds to 1000 or more.
+// digits3 formats a number with three significant digits; ok is false if it rounds to 1000
+// or more.
 func digits3(x float64) (s string, ok bool) {
 	switch {
 	case x >= 999.5:
@@ -43,12 +43,12 @@ func digits3(x float64) (s string, ok bool) {
 	return strconv.FormatFloat(x, 'f', 2, 64), true
 }
 
-// Share formats a share of 1 with two significant digits: 57 %, 0.015 %. What
-// is not all is not 100 %.
+// Share formats a share of 1 with two significant digits: 57 %, 0.015 %. A share below 1 is
+// never shown as 100 %.
 func Share(share float64) string {
 	p := 100 * share
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(p, 'g', 2, 64), 64)
-	if err != nil { // cannot be: it was just formatted
+	if err != nil { // cannot happen: it was just formatted
 		rounded = p
 	}
 	if rounded >= 100 && p < 100 {
@@ -57,9 +57,9 @@ func Share(share float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64) + " %"
 }
 
-// Percentile formats a percentile p from 0 to below 100 so that all above
-// what is written are above p: rounded up, to three significant digits of what
-// remains to 100, and never to 100. 97.11, 99.9995.
+// Percentile formats a percentile 0 <= p < 100, rounded up to three significant
+// digits of the distance to 100, but never to 100: 97.11, 99.9995. Everything above the
+// formatted value is thus above p.
 func Percentile(p float64) string {
 	rest := 100 - p
 	if rest >= 100 {
@@ -67,7 +67,7 @@ func Percentile(p float64) string {
 	}
 	decimals := 2 - int(math.Floor(math.Log10(rest)))
 	unit := math.Pow10(-decimals)
-	rest = math.Floor(rest/unit+1e-6) * unit // 100 - 99.9 is a little less than 0.1
+	rest = math.Floor(rest/unit+1e-6) * unit // 100 - 99.9 is slightly less than 0.1
 	text := strconv.FormatFloat(100-rest, 'f', decimals, 64)
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }

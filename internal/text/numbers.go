@@ -6,16 +6,16 @@ import (
 	"reflect"
 )
 
-// Bounds of numbers that another machine reports: more bytes, operations, nanoseconds or
-// seconds than any machine has. Seconds are of processors and of requests in queues, summed.
+// Bounds of numbers that another machine reports: no machine has more bytes, operations,
+// nanoseconds or seconds. Seconds are summed over processors and queued requests.
 const (
 	mostCounted = 1 << 53
 	mostSeconds = 1e12
 )
 
-// CheckNumbers returns an error if a number within v, as Fields walks it, cannot have been
-// measured: it is not finite, below -1, which many counters have for "not known", or above
-// any bound. The error names the field. Unsigned numbers are not checked: they are IDs.
+// CheckNumbers returns an error if a number in v, traversed as in Fields, cannot have been
+// measured: it is not finite, exceeds the bounds, or is below -1, which many counters use
+// for "unknown". The error names the field. Unsigned numbers are IDs and are not checked.
 func CheckNumbers(v any) error { return checkNumbers(reflect.ValueOf(v), "") }
 
 func checkNumbers(v reflect.Value, field string) error {

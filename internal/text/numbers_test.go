@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// TestCheckNumbers checks which numbers of another machine are possible.
+// CheckNumbers accepts plausible numbers of another machine and refuses others.
 func TestCheckNumbers(t *testing.T) {
 	type part struct {
 		CPU     float64

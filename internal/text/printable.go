@@ -1,7 +1,7 @@
 // Package text formats numbers for people and makes foreign text safe to print: text from
 // servers, run directories, scenario files and environments may contain terminal commands,
-// line breaks and characters that reverse what follows them. All foreign text that the
-// program shows or keeps goes through this package.
+// line breaks and characters that reverse the text after them. All foreign text that the
+// program displays or stores goes through this package.
 package text
 
 import (
@@ -12,25 +12,25 @@ import (
 	"unicode/utf8"
 )
 
-// How many bytes of foreign text are kept, where it comes from or goes to.
+// Maximum sizes of foreign text in bytes, by its origin or use.
 const (
-	OfServer = 300     // what a server calls itself, or what it says of an error
+	OfServer = 300     // a server's name or error message
 	OfField  = 4096    // a field of a run directory
-	OfOutput = 1 << 16 // a text within a line that we print
+	OfOutput = 1 << 16 // a text within a printed line
 )
 
 // ellipsis ends a text that was cut.
 const ellipsis = "…"
 
-// Line is a text as a part of one line: printable, and of at most so many bytes
-// with an ellipsis at its end if it was longer. A semicolon separates what were lines of
-// their own, such as several errors in one or a library's list.
+// Line makes a text printable as a part of one line with at most the given number of bytes.
+// A longer text is cut and ends with an ellipsis. Semicolons replace line breaks, for
+// example between several errors.
 func Line(s string, most int) string {
 	if len(s) <= most && Printable(s) {
 		return s
 	}
 	s = joinLines(s)
-	// No byte becomes less than one, so that the rest is not looked at.
+	// An escape is never shorter than its byte, so the rest cannot matter.
 	out := appendTo(nil, []byte(s[:min(len(s), most+1)]), false)
 	if len(out) <= most {
 		return string(out)
@@ -42,7 +42,7 @@ func Line(s string, most int) string {
 	return string(out[:end]) + ellipsis
 }
 
-// joinLines makes one line of several, without those that are empty.
+// joinLines joins the non-empty lines of a text.
 func joinLines(s string) string {
 	if !strings.Contains(s, "\n") {
 		return s
@@ -62,10 +62,11 @@ func joinLines(s string) string {
 	return b.String()
 }
 
-// Lines is a text of several lines: line ends and tabs stay, and nothing is cut.
+// Lines makes a text of several lines printable. It keeps line breaks and tabs, and cuts
+// nothing.
 func Lines(s string) string { return string(PrintableBytes([]byte(s))) }
 
-// PrintableBytes is Lines for bytes. It returns b itself if nothing is to be done.
+// PrintableBytes does the same as Lines for bytes. It returns b itself if nothing changes.
 func PrintableBytes(b []byte) []byte {
 	for i := 0; i < len(b); {
 		n, shown := glyph(b[i:])
@@ -77,7 +78,7 @@ func PrintableBytes(b []byte) []byte {
 	return b
 }
 
-// Printable reports whether a text can be shown within a line as it is.
+// Printable reports whether a text can be shown unchanged within a line.
 func Printable(s string) bool {
 	for i, r := range s {
 		switch {
@@ -90,11 +91,11 @@ func Printable(s string) bool {
 	return true
 }
 
-// ofLayout are the bytes that make lines and columns.
+// ofLayout reports whether a byte forms lines or columns.
 func ofLayout(c byte) bool { return c == '\n' || c == '\t' }
 
-// glyph is the length of the character at the beginning of b, and whether it is
-// shown as itself. U+FFFD is; a byte that is not UTF-8 is not.
+// glyph returns the length of the character at the beginning of b, and whether it is shown
+// unchanged. U+FFFD is shown; a byte that is not UTF-8 is not.
 func glyph(b []byte) (length int, shown bool) {
 	if b[0] < utf8.RuneSelf {
 		return 1, b[0] >= ' ' && b[0] < 0x7f
@@ -103,7 +104,7 @@ func glyph(b []byte) (length int, shown bool) {
 	return n, n > 1 && unicode.IsGraphic(r)
 }
 
-// appendTo appends b with escapes; keep leaves what makes lines and columns.
+// appendTo appends b with escapes; keep leaves line breaks and tabs unchanged.
 func appendTo(to, b []byte, keep bool) []byte {
 	for len(b) > 0 {
 		n, shown := glyph(b)
@@ -119,7 +120,7 @@ func appendTo(to, b []byte, keep bool) []byte {
 
 const hex = "0123456789abcdef"
 
-// escape appends the escape of one character, or of a byte that is none.
+// escape appends the escape of one character, or of a byte that is not UTF-8.
 func escape(to, b []byte) []byte {
 	c := b[0]
 	switch {
@@ -144,13 +145,13 @@ func unit(to []byte, r rune) []byte {
 	return append(to, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }
 
-// formulas are the characters with which spreadsheet programs begin one, in
-// ASCII and in full width.
+// formulas holds the characters with which a formula begins in spreadsheet programs, in
+// ASCII and full width.
 const formulas = "=+-@\uff1d\uff0b\uff0d\uff20"
 
-// Cell is a text as a cell of CSV: a Line, with an apostrophe before what a
-// spreadsheet program would calculate. It is for names and sentences; a number
-// stays as it is.
+// Cell returns a text as a cell of a CSV file: a Line, with an apostrophe before a text
+// that a spreadsheet program would evaluate. It is for names and sentences; numbers do not
+// need it.
 func Cell(s string) string {
 	s = Line(s, OfField)
 	if s != "" && strings.IndexAny(s, formulas) == 0 {
@@ -159,18 +160,17 @@ func Cell(s string) string {
 	return s
 }
 
-// Writer makes what is written to it printable, as Lines does. It is the last
-// thing before a terminal: what comes through it can forge no terminal command,
-// wherever it came from.
+// Writer makes everything written to it printable, as Lines does. It is the last step
+// before a terminal, so that no text from any source can contain terminal commands.
 type Writer struct {
 	to   io.Writer
-	rest []byte // of a character whose end has not come
+	rest []byte // the beginning of an incomplete character
 }
 
-// NewWriter returns a Writer to another one.
+// NewWriter returns a Writer that writes to another one.
 func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 
-// Write implements io.Writer. A character whose end is not in p waits for it.
+// Write implements io.Writer. It holds back an incomplete character at the end of p.
 func (w *Writer) Write(p []byte) (int, error) {
 	b := p
 	if len(w.rest) > 0 {
@@ -184,7 +184,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what waits for its end, which does not come.
+// Flush writes the incomplete character that was held back.
 func (w *Writer) Flush() error {
 	if len(w.rest) == 0 {
 		return nil
@@ -195,7 +195,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// unfinished is how many bytes at the end of b begin a character.
+// unfinished returns how many bytes at the end of b begin an incomplete character.
 func unfinished(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if c := b[len(b)-n]; utf8.RuneStart(c) {

@@ -49,8 +49,7 @@ func TestLineIsBounded(t *testing.T) {
 	}
 }
 
-// What holds of every text: it is printable, bounded, and stays as it is when
-// it goes through again.
+// Every result of Line is printable, bounded, and unchanged by another Line.
 func TestLineProperties(t *testing.T) {
 	if err := quick.Check(func(b []byte) bool {
 		s := Line(string(b), 40)
@@ -70,7 +69,7 @@ func TestLinesKeepsLayout(t *testing.T) {
 	}
 }
 
-// JSON keeps its meaning: from U+007F on the escapes are JSON's.
+// JSON keeps its meaning: the escapes of U+007F and higher are JSON's.
 func TestJSONMeansTheSame(t *testing.T) {
 	if err := quick.Check(func(s string) bool {
 		s += "\u0085\u202e\x7f\U000e0041🦊"
@@ -86,7 +85,7 @@ func TestJSONMeansTheSame(t *testing.T) {
 	}
 }
 
-// However a text is cut into pieces, the same comes out.
+// The output does not depend on how the text is cut into writes.
 func TestWriterPieces(t *testing.T) {
 	text := "ä漢🦊\x1b[31m\u202e\n\xff\xf0\x9f"
 	want := Lines(text)

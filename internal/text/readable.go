@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Dash stands for what is not known or not supported by the sample.
+// Dash represents a value that is unknown or that the sample does not support.
 const Dash = "-"
 
 // PerSecond formats a throughput: 18,612/s, 87.3/s.
@@ -24,7 +24,7 @@ func PerSecond(x float64) string {
 	return Count(uint64(math.Round(x))) + "/s"
 }
 
-// Count formats a number with a comma at each thousand.
+// Count formats a number with thousands separators.
 func Count(n uint64) string {
 	s := strconv.FormatUint(n, 10)
 	var b strings.Builder
@@ -37,8 +37,8 @@ func Count(n uint64) string {
 	return b.String()
 }
 
-// Number formats a number that need not be whole: with a comma at each thousand where it
-// is, and else with four significant digits.
+// Number formats a number: a whole one with thousands separators, and any other with four
+// significant digits.
 func Number(x float64) string {
 	if x >= 0 && x < 1<<53 && x == math.Trunc(x) {
 		return Count(uint64(x))
@@ -64,7 +64,7 @@ func Bytes(n uint64) string {
 	return ""
 }
 
-// Seconds formats a length of time that a person chose: 10 s, 2.5 s, 250 ms.
+// Seconds formats a duration that a person chose: 10 s, 2.5 s, 250 ms.
 func Seconds(s float64) string {
 	if s > 0 && s < 1 {
 		return strconv.FormatFloat(math.Round(s*1e4)/10, 'f', -1, 64) + " ms"
@@ -72,15 +72,15 @@ func Seconds(s float64) string {
 	return strconv.FormatFloat(math.Round(s*100)/100, 'f', -1, 64) + " s"
 }
 
-// Lasted formats a length of time in seconds that was measured to a millisecond, with
-// three significant digits at most: 4 ms, 181 ms, 1.37 s, 2 s.
+// Lasted formats a duration in seconds that was measured to a millisecond, with at most
+// three significant digits: 4 ms, 181 ms, 1.37 s, 2 s.
 func Lasted(s float64) string {
 	if ms := math.Round(s * 1e3); ms < 1000 {
 		return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
 	}
 	number, unit, ok := strings.Cut(Duration(s*1e9), " ")
 	if !ok {
-		return number // a dash
+		return number // it is a dash
 	}
 	if strings.Contains(number, ".") {
 		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
@@ -93,13 +93,13 @@ func Milliseconds(ns float64, decimals int) string {
 	return strconv.FormatFloat(ns/1e6, 'f', decimals, 64)
 }
 
-// Percent formats a share of 1 with so many decimals: 12.5 %.
+// Percent formats a share of 1 with the given number of decimals: 12.5 %.
 func Percent(share float64, decimals int) string {
 	return strconv.FormatFloat(100*share, 'f', decimals, 64) + " %"
 }
 
-// WholePercent is a share in whole percents. One below 1 % has two digits, so that it is
-// not shown as nothing.
+// WholePercent formats a share in whole percents. A share below 1 % gets two digits, so
+// that it is not shown as 0.
 func WholePercent(share float64) string {
 	if share > 0 && share < 0.01 {
 		return Share(share)
@@ -107,8 +107,7 @@ func WholePercent(share float64) string {
 	return Percent(share, 0)
 }
 
-// Change formats a change, as a share, with its sign: +12.5 %, -0.3 %. +0.0 % is
-// no change.
+// Change formats a relative change with its sign: +12.5 %, -0.3 %. No change is +0.0 %.
 func Change(share float64) string {
 	text := Percent(share, 1)
 	if text == "-0.0 %" {
@@ -120,7 +119,7 @@ func Change(share float64) string {
 	return text
 }
 
-// Raised writes a number above 0 with raised digits, as footnotes have it.
+// Raised formats a positive number with superscript digits, as for footnotes.
 func Raised(n int) string {
 	digits := []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")
 	var b strings.Builder
@@ -130,22 +129,22 @@ func Raised(n int) string {
 	return b.String()
 }
 
-// Between is two quantities with a dash between them. Where both have one unit it
-// stands once: 970–1,030/s, 1.35–1.66 s, 870 µs–1.20 ms.
+// Between joins two quantities by a dash. If both have the same unit, it appears only once:
+// 970–1,030/s, 1.35–1.66 s, 870 µs–1.20 ms.
 func Between(low, high string) string {
 	number := func(text string) int { return len(text) - len(strings.TrimLeft(text, "0123456789.,")) }
 	if n := number(low); n > 0 && low[n:] == high[number(high):] {
 		low = low[:n]
-	} else if strings.HasPrefix(low, "0 ") { // 0 has the unit of the other bound
+	} else if strings.HasPrefix(low, "0 ") { // 0 has the other bound's unit
 		low = "0"
 	}
 	return low + "–" + high
 }
 
-// Plural is a count with its noun.
+// Plural formats a count with its noun.
 func Plural(n uint64, noun string) string { return Either(n, noun, noun+"s") }
 
-// Either is a count with what one is called, or several.
+// Either formats a count with the singular or plural of its noun.
 func Either(n uint64, one, several string) string {
 	if n == 1 {
 		return "1 " + one
@@ -153,10 +152,10 @@ func Either(n uint64, one, several string) string {
 	return Count(n) + " " + several
 }
 
-// OrDash is the text, or a dash if it is empty.
+// OrDash returns the text, or a dash if it is empty.
 func OrDash(s string) string { return cmp.Or(s, Dash) }
 
-// Known is a number as CSV has it, or empty where it is not known.
+// Known formats a number for a CSV file; an unknown number is empty.
 func Known(x float64, decimals int) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return ""
@@ -164,7 +163,7 @@ func Known(x float64, decimals int) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// Mebibytes is a number of bytes in MiB, or in KiB below one.
+// Mebibytes formats a number of bytes in MiB, or in KiB if it is less than 1 MiB.
 func Mebibytes(n int64) string {
 	const unit = 1 << 20
 	if n < unit && n > -unit {
@@ -173,8 +172,7 @@ func Mebibytes(n int64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/unit)
 }
 
-// Table writes rows of equal length in columns, names to the left: what is
-// foreign in a cell is made printable.
+// Table writes rows of equal length in left-aligned columns, and makes the cells printable.
 func Table(w io.Writer, rows [][]string) error {
 	for _, row := range rows {
 		for i := range row {
@@ -185,9 +183,10 @@ func Table(w io.Writer, rows [][]string) error {
 	return err
 }
 
-// Align puts rows in columns as wide as their widest cell, with two spaces between
-// them, the indent before and nothing at the lines' ends. Names stand left, and
-// figures, for which left is false, right. (text/tabwriter aligns a whole table to one side.)
+// Align formats rows in columns as wide as their widest cell, with two spaces between
+// columns, the indent before each line and no trailing spaces. A column is left-aligned if
+// left returns true for it, and otherwise right-aligned. (text/tabwriter aligns all columns
+// of a table to one side.)
 func Align(indent string, rows [][]string, left func(column int) bool) string {
 	var width []int
 	for _, row := range rows {

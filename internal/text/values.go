@@ -21,8 +21,8 @@ var sizeUnits = []struct {
 
 var decimal = regexp.MustCompile(`^[0-9][0-9_]{0,17}(\.[0-9]{1,9})?$`)
 
-// ParseSize reads a number of bytes: 256, 256B, 1KB (1,000), 1KiB (1,024), and
-// likewise MB, MiB, GB and GiB.
+// ParseSize parses a number of bytes: 256, 256B, 1KB (1,000), 1KiB (1,024), and also MB,
+// MiB, GB and GiB.
 func ParseSize(s string) (int, error) {
 	number, unit := s, int64(1)
 	for _, u := range sizeUnits {
@@ -51,7 +51,7 @@ func ParseSize(s string) (int, error) {
 	return int(exact.Num().Int64()), nil
 }
 
-// FormatSize writes a number of bytes exactly, so that ParseSize reads it back.
+// FormatSize formats a number of bytes exactly, so that ParseSize can parse it.
 func FormatSize(bytes int) string {
 	for _, u := range sizeUnits {
 		if n := int64(bytes); n >= u.bytes && n%u.bytes == 0 {
@@ -61,7 +61,7 @@ func FormatSize(bytes int) string {
 	return strconv.Itoa(bytes) + " B"
 }
 
-// ParseDuration reads a duration with its unit, such as 5s, 1m30s or 500ms.
+// ParseDuration parses a duration with its unit, such as 5s, 1m30s or 500ms.
 func ParseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	switch {
@@ -73,7 +73,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	return 0, fmt.Errorf("%q is not a duration; write one as in 500ms, 5s or 1m", s)
 }
 
-// ParseNumber reads a decimal number; underscores may group its digits.
+// ParseNumber parses a decimal number; underscores may group its digits.
 func ParseNumber(s string) (float64, error) {
 	n, err := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
@@ -82,7 +82,7 @@ func ParseNumber(s string) (float64, error) {
 	return n, nil
 }
 
-// FormatNumber writes a number without an exponent, unless it is very large.
+// FormatNumber formats a number without an exponent, unless it is very large.
 func FormatNumber(f float64) string {
 	if math.Abs(f) >= 1e15 {
 		return strconv.FormatFloat(f, 'g', -1, 64)
@@ -90,7 +90,7 @@ func FormatNumber(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// FormatDuration is a duration without what says nothing: 1h, 1m30s, 0s.
+// FormatDuration formats a duration without trailing zero parts: 1h, 1m30s, 0s.
 func FormatDuration(d time.Duration) string {
 	s := d.String()
 	for _, nothing := range []string{"m0s", "h0m"} {
@@ -101,10 +101,10 @@ func FormatDuration(d time.Duration) string {
 	return s
 }
 
-// ErrRange is in the error about a number that is too large.
+// ErrRange is wrapped in the error about a number that is too large.
 var ErrRange = errors.New("out of range")
 
-// ParseWhole reads a whole number; underscores may group its digits.
+// ParseWhole parses a whole number; underscores may group its digits.
 func ParseWhole(s string) (int64, error) {
 	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
 	switch {
@@ -116,7 +116,7 @@ func ParseWhole(s string) (int64, error) {
 	return n, nil
 }
 
-// ParseBool reads what a flag of yes or no says.
+// ParseBool parses the value of a boolean flag.
 func ParseBool(s string) (bool, error) {
 	b, err := strconv.ParseBool(s)
 	if err != nil {
@@ -125,8 +125,8 @@ func ParseBool(s string) (bool, error) {
 	return b, nil
 }
 
-// ParseFlagSize is ParseSize for a flag, whose negative number is refused later,
-// by the flag's name.
+// ParseFlagSize parses the size in a flag. It accepts a negative number, which is refused
+// later with the flag's name.
 func ParseFlagSize(s string) (int, error) {
 	if n, err := strconv.Atoi(s); err == nil && n < 0 {
 		return n, nil
@@ -134,7 +134,7 @@ func ParseFlagSize(s string) (int, error) {
 	return ParseSize(s)
 }
 
-// ParseShare reads a share above 0 and below 1, as in 2% or 0.02.
+// ParseShare parses a share above 0 and below 1, as in 2% or 0.02.
 func ParseShare(s string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	x, err := ParseNumber(strings.TrimSpace(number))
@@ -147,5 +147,5 @@ func ParseShare(s string) (float64, error) {
 	return x, nil
 }
 
-// FormatShare writes a share so that ParseShare reads it back.
+// FormatShare formats a share so that ParseShare can parse it.
 func FormatShare(share float64) string { return strconv.FormatFloat(100*share, 'g', 15, 64) + "%" }

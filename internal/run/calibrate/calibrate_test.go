@@ -11,14 +11,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
-// late is a poller whose clock is moved by its waits, each of which ends later than asked
-// for by the next of its times, and now and then too early.
+// late is a poller with a simulated clock. Each wait ends later than requested by the next
+// of its times, and sometimes too early.
 type late struct {
 	poll.Poller
 	now  int64
 	by   func() int64
 	rng  *rand.Rand
-	told []int64 // what the waits were late by
+	told []int64 // how late the waits ended
 }
 
 func (p *late) Now() int64 { return p.now }
@@ -34,7 +34,7 @@ func (p *late) Wait(until int64, ready []poll.Ready) []poll.Ready {
 	return ready
 }
 
-// What is measured is what the waits were late by, by their ranks, in each round.
+// Wakes reports the percentiles of the lateness in each round.
 func TestWakes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	p := &late{rng: rng, by: func() int64 { return rng.Int64N(100_000) }}
@@ -59,7 +59,7 @@ func TestWakes(t *testing.T) {
 	}
 }
 
-// Waits are of all lengths between the two, evenly.
+// The waits have all lengths between the two bounds, evenly spread.
 func TestWaitsAreSpread(t *testing.T) {
 	var counts [10]int
 	for i := range perRound {
@@ -76,7 +76,7 @@ func TestWaitsAreSpread(t *testing.T) {
 	}
 }
 
-// The real poller is never awake too early.
+// The real poller never wakes up too early.
 func TestWakesOfThisMachine(t *testing.T) {
 	w, err := Wakes(t.Context(), 1)
 	if err != nil || w.Count != perRound || w.P50NS == nil || w.P50NS.Median <= 0 || w.P99NS.Median < w.P50NS.Median {
@@ -94,7 +94,7 @@ func TestRoundTrips(t *testing.T) {
 	if err != nil || r.To != "x" || r.Count != 3*connects || r.LowestNS != 1 || r.P50NS.Lowest != 10 || r.P50NS.Median != 30 || r.P50NS.Highest != 50 {
 		t.Errorf("%+v %+v, %v", r, r.P50NS, err)
 	}
-	next, cost = 0, time.Minute // one a round, however long it takes
+	next, cost = 0, time.Minute // one per round, however long it takes
 	if r, err = roundTrip(t.Context(), "x", 3, connect); err != nil || r.Count != 3 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// NullServer is a process of ours that answers at once.
+// NullServer is a process of quorumbench that responds at once.
 type NullServer struct {
 	Endpoint string
 
@@ -24,9 +24,9 @@ type NullServer struct {
 // startWithin bounds how long the null server may take to accept connections.
 const startWithin = 20 * time.Second
 
-// StartNullServer starts the program at self as a null server of a store's protocol, and
-// returns when it accepts connections. Its log is
-// in the folder. On Linux it never outlives us.
+// StartNullServer starts the program at self as a null server for a store's protocol, and
+// returns when it accepts connections. Its log is in the folder dir. On Linux it never
+// outlives our process.
 func StartNullServer(ctx context.Context, self, store, dir string) (_ *NullServer, err error) {
 	h := host.NewLocal(nil, nil)
 	lease, err := h.Ports(ctx, 1)
@@ -62,22 +62,22 @@ func StartNullServer(ctx context.Context, self, store, dir string) (_ *NullServe
 	}
 }
 
-// askAgain is how soon after it refused a connection the null server is asked again.
+// askAgain is the pause after the null server refused a connection.
 const askAgain = 5 * time.Millisecond
 
-// Bind has this process and the server run on one processor together, where neither waits
-// for the other's to wake up, or on one each, until undo. Its error says that the system
-// does not do it.
+// Bind makes this process and the server run together on one processor, where neither waits
+// for another processor to wake up, or on one each, until undo is called. It returns an
+// error if the system does not support that.
 func (s *NullServer) Bind(together bool) (undo func(), err error) {
 	return bind(os.Getpid(), s.process.Identity().PID, together)
 }
 
-// Stop ends the server and awaits its end.
+// Stop ends the server and waits for its end.
 func (s *NullServer) Stop(ctx context.Context) {
 	defer s.lease.Release()
 	if s.process == nil {
 		return
 	}
-	_ = s.process.Signal(ctx, host.Kill) // it holds nothing that could be lost
+	_ = s.process.Signal(ctx, host.Kill) // it holds no data
 	<-s.process.Exited()
 }

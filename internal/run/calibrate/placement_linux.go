@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bind binds all threads of two processes, and those that they start from now on, to
-// processors that this process may use: both to the first, or the other to the second.
-// undo gives them back what this process had.
+// bind binds all threads of two processes, including threads that they start later, to
+// processors that this process may use: both to the first one, or the other process to the
+// second. undo restores the processors that this process had.
 func bind(us, other int, together bool) (undo func(), err error) {
 	var had unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &had); err != nil {
@@ -27,7 +27,7 @@ func bind(us, other int, together bool) (undo func(), err error) {
 	}
 	undo = func() {
 		for pid := range of {
-			_ = place(&had, pid) // a process that has ended needs nothing
+			_ = place(&had, pid) // a process that has ended needs no processors
 		}
 	}
 	for pid, processor := range of {
@@ -41,7 +41,8 @@ func bind(us, other int, together bool) (undo func(), err error) {
 	return undo, nil
 }
 
-// next is the first processor of a set, which has one, from n on.
+// next returns the first processor of the set with a number of at least n; there must be
+// one.
 func next(of *unix.CPUSet, n int) int {
 	for !of.IsSet(n) {
 		n++
@@ -49,8 +50,8 @@ func next(of *unix.CPUSet, n int) int {
 	return n
 }
 
-// place sets the processors of all threads of a process. A thread can be made while they
-// are listed, by one that was not set yet: they are listed again until there is no new one.
+// place sets the processors of all threads of a process. A thread that is not set yet may
+// create threads meanwhile, so place lists the threads again until there is no new one.
 func place(on *unix.CPUSet, pid int) error {
 	seen := map[string]bool{}
 	for more := true; more; {
@@ -66,7 +67,7 @@ func place(on *unix.CPUSet, pid int) error {
 			seen[t], more = true, true
 			tid, err := strconv.Atoi(filepath.Base(t))
 			if err != nil {
-				continue // no thread
+				continue // not a thread
 			}
 			if err := unix.SchedSetaffinity(tid, on); err != nil && !errors.Is(err, unix.ESRCH) {
 				return fmt.Errorf("threads cannot be bound to a processor: %w", err)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Two processes are bound to one processor, or to one each, and have back what they had.
+// Two processes are bound to one processor, or to one each, and are restored afterwards.
 func TestBind(t *testing.T) {
 	c := exec.Command("cat")
 	in, err := c.StdinPipe()

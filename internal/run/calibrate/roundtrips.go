@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
-// What is asked of one address: so many connections a round, and rounds with fewer when
-// it takes longer than a share of enough for each.
+// Connections to one address: the number per round, and the total time, divided among the
+// rounds, after which a round has fewer.
 const (
 	connects = 20
 	enough   = 2 * time.Second
@@ -23,8 +23,7 @@ const (
 // connecting times one connection.
 type connecting func(ctx context.Context) (time.Duration, error)
 
-// Loopback measures TCP connections over loopback: what the system's own part of a round
-// trip takes.
+// Loopback measures TCP connections over loopback: the kernel's part of a round trip.
 func Loopback(ctx context.Context, rounds int) (record.RoundTrip, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -38,11 +37,11 @@ func Loopback(ctx context.Context, rounds int) (record.RoundTrip, error) {
 			if err != nil {
 				return
 			}
-			_ = c.Close() // nobody says anything on it
+			_ = c.Close() // no data is sent on it
 		}
 	}()
 	defer func() {
-		_ = l.Close() // ends the goroutine
+		_ = l.Close() // this ends the goroutine
 		<-accepted
 	}()
 	return roundTrip(ctx, "loopback", rounds, func(ctx context.Context) (time.Duration, error) {
@@ -50,9 +49,8 @@ func Loopback(ctx context.Context, rounds int) (record.RoundTrip, error) {
 	})
 }
 
-// Endpoint measures TCP connections to an endpoint, each of which may take as long as
-// within. secure is for one that speaks TLS, whose connections are shaken hands on
-// outside of the time; nil for any other.
+// Endpoint measures TCP connections to an endpoint, each of which may take up to within. If
+// secure is not nil, each connection also completes a TLS handshake, which is not timed.
 func Endpoint(ctx context.Context, endpoint string, secure *tls.Config, within time.Duration, rounds int) (record.RoundTrip, error) {
 	return roundTrip(ctx, endpoint, rounds, func(ctx context.Context) (time.Duration, error) {
 		ctx, cancel := context.WithTimeout(ctx, within)
@@ -61,7 +59,7 @@ func Endpoint(ctx context.Context, endpoint string, secure *tls.Config, within t
 	})
 }
 
-// roundTrip makes the rounds. A round has one connection at least.
+// roundTrip measures in rounds. A round has at least one connection.
 func roundTrip(ctx context.Context, to string, rounds int, connect connecting) (record.RoundTrip, error) {
 	r := record.RoundTrip{To: to, LowestNS: math.Inf(1)}
 	var medians []float64

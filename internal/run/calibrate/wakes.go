@@ -1,5 +1,5 @@
-// Package calibrate measures what a machine and its network can tell apart, beside the
-// loads that a run has: how late the generator's event loop is awake, and how long TCP
+// Package calibrate measures, outside of any load, the smallest differences that a machine
+// and its network can show: how late the generator's event loop wakes up, and how long TCP
 // connections take.
 package calibrate
 
@@ -14,18 +14,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// perRound is how many times a round has the loop wait: a p99 has ten beyond it.
+// perRound is the number of waits in a round: a p99 has ten beyond it.
 const perRound = 1000
 
-// The loop is asked to wait for times from shortest to longest, in nanoseconds, as an
-// open loop of some thousand operations a second waits.
+// The lengths of the loop's waits are between shortest and longest, in nanoseconds, as in
+// an open loop of some thousand operations per second.
 const (
 	shortest = 50_000
 	longest  = 450_000
 )
 
-// Wakes measures how much later than asked for the generator's poller is awake, in so
-// many rounds, on a thread of its own.
+// Wakes measures in the given number of rounds, on a separate thread, how late the
+// generator's poller wakes up.
 func Wakes(ctx context.Context, rounds int) (record.WakeError, error) {
 	p, err := poll.NewPoller(0, time.Now(), poll.Dialer{})
 	if err != nil {
@@ -37,7 +37,7 @@ func Wakes(ctx context.Context, rounds int) (record.WakeError, error) {
 		err error
 	}
 	done := make(chan result, 1)
-	go func() { // its thread ends with it, and with the thread what Attach changed
+	go func() { // its thread, which Attach has modified, ends with the goroutine
 		p.Attach()
 		of, err := wakes(ctx, p, rounds)
 		done <- result{of, err}
@@ -46,7 +46,7 @@ func Wakes(ctx context.Context, rounds int) (record.WakeError, error) {
 	return r.of, r.err
 }
 
-// wakes does it with a poller that is attached.
+// wakes measures with an attached poller.
 func wakes(ctx context.Context, p poll.Poller, rounds int) (record.WakeError, error) {
 	var p50, p99 []float64
 	late, ready := make([]int64, 0, perRound), make([]poll.Ready, 0, 1)
@@ -58,7 +58,7 @@ func wakes(ctx context.Context, p poll.Poller, rounds int) (record.WakeError, er
 			}
 			now := p.Now()
 			until := now + waitOf(i)
-			for now < until { // a signal of Go's runtime ends a wait, too
+			for now < until { // a signal of Go's runtime also ends a wait
 				ready = p.Wait(until, ready[:0])
 				now = p.Now()
 			}
@@ -70,15 +70,15 @@ func wakes(ctx context.Context, p poll.Poller, rounds int) (record.WakeError, er
 	return record.WakeError{P50NS: record.NewOfRounds(p50...), P99NS: record.NewOfRounds(p99...), Count: rounds * perRound}, nil
 }
 
-// waitOf is how long the loop is asked to wait for the i-th time: evenly spread, and in
-// no step with anything that is regular, by the golden ratio's multiples.
+// waitOf returns the length of the i-th wait. The lengths are evenly spread by multiples of
+// the golden ratio, so that they are not in step with any periodic event.
 func waitOf(i int) int64 {
 	_, part := math.Modf(float64(i) * (math.Sqrt(5) - 1) / 2)
 	return shortest + int64(part*(longest-shortest))
 }
 
-// nearestRank is the smallest of sorted values, of which there is one at least, with at
-// least the share at or below it.
+// nearestRank returns the smallest of the sorted values with at least the given share of
+// them at or below it; there must be at least one value.
 func nearestRank(sorted []int64, share float64) float64 {
 	rank := int(math.Ceil(share*float64(len(sorted)) - 1e-9))
 	return float64(sorted[max(rank, 1)-1])

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
-// actions are those of all kinds.
+// actions holds the action of each kind.
 var actions = map[fault.Kind]*action{
 	fault.Kill:        ending(host.Kill),
 	fault.Terminate:   ending(host.Terminate),

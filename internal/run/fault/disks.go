@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
-// badDisk gives members' disks faults, and takes them away again. A member may
-// have ended for them.
+// badDisk injects faults into members' disks and heals them. A member may have ended
+// because of them, so healing also starts it.
 func badDisk(faults func(*fault.Happening) disk.Faults) *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {
@@ -35,15 +35,15 @@ func (o *one) setDisk(ctx context.Context, member string, f disk.Faults) error {
 	return d.Set(ctx, f)
 }
 
-// powerLoss kills members, and has their disks lose what was not synced. What had been
-// written so long before as its by says is written back then.
+// powerLoss kills members, and makes their disks lose data that was not synced. Data that
+// was written at least the fault's By before is written back first.
 func powerLoss() *action {
 	a := ending(host.Kill)
 	a.ahead, a.then = writeBack, forget
 	return a
 }
 
-// forget has the disks of members that have ended lose what was not synced.
+// forget makes the disks of members that have ended lose data that was not synced.
 func forget(ctx context.Context, o *one) error {
 	return o.each(func(m string) error {
 		d, err := o.Cluster.Disk(m)
@@ -56,8 +56,8 @@ func forget(ctx context.Context, o *one) error {
 	})
 }
 
-// lyingDisk has members' disks acknowledge syncs that they do not do, until the power
-// goes.
+// lyingDisk makes members' disks acknowledge syncs without doing them, until a power loss
+// at the end.
 func lyingDisk() *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {
@@ -65,7 +65,7 @@ func lyingDisk() *action {
 		},
 		heal: func(ctx context.Context, o *one) error {
 			var err error
-			if o.f.Done() { // else not all disks lied, and nothing is to be lost for it
+			if o.f.Done() { // otherwise not all disks lied, and nothing should be lost
 				err = powerGoes(ctx, o)
 			}
 			return errors.Join(err, o.each(func(m string) error {
@@ -76,7 +76,7 @@ func lyingDisk() *action {
 	}
 }
 
-// powerGoes ends members whose disks lose what was not synced.
+// powerGoes kills the members and makes their disks lose data that was not synced.
 func powerGoes(ctx context.Context, o *one) error {
 	if err := signal(host.Kill)(ctx, o); err != nil {
 		return err
@@ -88,7 +88,7 @@ func powerGoes(ctx context.Context, o *one) error {
 	return forget(ctx, o)
 }
 
-// writeBack has all that the members have written survive a power loss.
+// writeBack makes everything that the members have written survive a power loss.
 func writeBack(ctx context.Context, i *Injector) error {
 	return i.atOnce(ctx, slices.Sorted(maps.Values(i.Names)), func(m string) error {
 		d, err := i.Cluster.Disk(m)
@@ -99,9 +99,8 @@ func writeBack(ctx context.Context, i *Injector) error {
 	})
 }
 
-// atOnce does something to each member while all of them stand still: what is on their
-// disks then is of one moment, in which no member knows of a write that the others have
-// not.
+// atOnce calls do for each member while all of them are paused, so that the disks are in a
+// consistent state: no member knows of a write that the others lack.
 func (i *Injector) atOnce(ctx context.Context, members []string, do func(member string) error) error {
 	var errs []error
 	for _, step := range []func(m string) error{

@@ -1,6 +1,6 @@
-// Package fault breaks members of a cluster on purpose while a load runs, and
-// heals them. It knows neither the store nor the host: it acts through the
-// cluster that it is given, and asks that how it is.
+// Package fault injects faults into a cluster while a load runs, and heals them. It is
+// independent of store and host: it acts through the cluster's interface and asks for the
+// cluster's status.
 package fault
 
 import (
@@ -14,26 +14,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Bounds of what a fault waits for.
+// Bounds of a fault's waits.
 const (
-	// askAhead is how long before a fault its cluster is asked how it is, and who
-	// leads.
+	// askAhead is how long before a fault the cluster is asked for its status and leader.
 	askAhead = 200 * time.Millisecond
-	// askEvery is the pause between two questions, to which the time of being ready
-	// again is known.
+	// askEvery is the pause between two status requests, and so the resolution of the
+	// recovery time.
 	askEvery = 20 * time.Millisecond
-	// askWithin bounds one question to all members.
+	// askWithin bounds one status request to all members.
 	askWithin = 3 * time.Second
-	// healthyWithin is how long a fault waits for the cluster to be whole before it.
+	// healthyWithin is how long a fault waits for the cluster to be whole first.
 	healthyWithin = 30 * time.Second
 	// readyWithin is how long a healed cluster may take to be ready.
 	readyWithin = 60 * time.Second
-	// againEvery is the pause before a member that ended while it was started again
-	// is started once more.
+	// againEvery is the pause before a member that ended while it was starting is started
+	// again.
 	againEvery = time.Second
 )
 
-// Cluster is what a fault needs of one.
+// Cluster is the interface through which faults act on a cluster.
 type Cluster interface {
 	Signal(ctx context.Context, member string, s host.Signal) error
 	AwaitEnd(ctx context.Context, member string) error
@@ -46,35 +45,33 @@ type Cluster interface {
 	NewCertificate(ctx context.Context, member string) error
 }
 
-// Clock is the time. Until waits for a time, and reports false when ctx ended
-// before.
+// Clock is a source of time. Until waits for a time, and returns false if ctx ends first.
 type Clock interface {
 	Now() time.Time
 	Until(ctx context.Context, at time.Time) bool
 }
 
-// Injector does the faults of one trial. Its methods are called from one
-// goroutine.
+// Injector injects the faults of one trial. Only one goroutine may call its methods.
 type Injector struct {
 	Cluster Cluster
-	// Ask asks all members for their state, over connections of its own: one that
-	// was lost is not tried again at once.
+	// Ask asks all members for their state over new connections: a lost connection is not
+	// reopened at once.
 	Ask func(ctx context.Context) (store.Status, error)
-	// Admin opens an administration of the cluster at some of its endpoints.
+	// Admin opens an administration connection to some of the cluster's endpoints.
 	Admin func(endpoints []string) (store.Admin, error)
-	// Server is what a rolling upgrade's to means on this machine.
+	// Server returns the server on this machine for the target of a rolling upgrade.
 	Server func(to string) (cluster.Server, error)
-	Names  map[string]string // the members' names by endpoint
+	Names  map[string]string // member names by endpoint
 	Clock  Clock
-	// Event records what happened.
+	// Event records an event.
 	Event func(record.Event)
 
 	opened time.Time
 	done   []record.Fault
-	taken  int // followers that were chosen
+	taken  int // number of followers chosen so far
 }
 
-// healthy asks until all members answer and agree on a leader.
+// healthy asks for the status until all members respond and agree on a leader.
 func (i *Injector) healthy(ctx context.Context, within time.Duration) (status store.Status, err error) {
 	end := i.Clock.Now().Add(within)
 	for {
@@ -97,7 +94,7 @@ func (i *Injector) name(m *store.Member) string {
 	return m.Name
 }
 
-// window is a time in seconds of the window.
+// window converts a time to seconds of the window.
 func (i *Injector) window(t time.Time) *float64 { return new(t.Sub(i.opened).Seconds()) }
 
 func (i *Injector) event(f *record.Fault, kind string, at time.Time, text string) {

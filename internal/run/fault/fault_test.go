@@ -20,17 +20,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// simulated is a cluster of three in simulated time, and its clock. A member
-// that was started again answers after a second.
+// simulated is a cluster of three members in simulated time, and its clock. A member that
+// was started again responds after a second.
 type simulated struct {
 	now     time.Time
 	leader  int
 	down    [3]bool
-	back    [3]time.Time // when it answers again
+	back    [3]time.Time // when it responds again
 	said    []string
-	ignores bool   // SIGTERM
-	refuses int    // starts to refuse
-	end     func() // called once the time passes endAt
+	ignores bool   // ignores SIGTERM
+	refuses int    // number of starts to refuse
+	end     func() // called when the time passes endAt
 	endAt   time.Time
 }
 
@@ -152,7 +152,7 @@ func (s *simulated) ask(ctx context.Context) (store.Status, error) {
 	return st, ctx.Err()
 }
 
-// play does the faults in simulated time, in a window that ends when given.
+// play injects the faults in simulated time, in a window of the given length.
 func (s *simulated) play(t *testing.T, faults string, window time.Duration) ([]record.Fault, []record.Event) {
 	t.Helper()
 	list, err := fault.Parse(faults)
@@ -189,7 +189,7 @@ func TestEachFaultIsDoneOnTimeAndHealed(t *testing.T) {
 	}
 }
 
-// Each kind that a scenario can ask for has its action.
+// Each kind that a scenario can request has an action.
 func TestEachKindHasAnAction(t *testing.T) {
 	for _, k := range fault.All() {
 		if a := actions[k]; a == nil || a.begin == nil && a.then == nil || a.heal == nil || a.healed == "" {
@@ -221,8 +221,8 @@ func TestFaultsOfDisks(t *testing.T) {
 	}
 }
 
-// What had been written some time before the power goes stays, and a disk that lies
-// loses its power in the end, also when the load ends before.
+// Data written long enough before a power loss survives. A lying disk loses its data at the
+// end, even if the load ends before.
 func TestPowerLossesOfWhatWasAcknowledged(t *testing.T) {
 	s := &simulated{}
 	done, events := s.play(t, "power-loss m2 by 3s at 10s for 1s, lying-disk all at 20s for 5s, lying-disk m1 at 50s for 30s", time.Minute)
@@ -272,7 +272,7 @@ func TestFaultsOfLinks(t *testing.T) {
 	}
 }
 
-// Of five members, and of four, the smaller part has the member that is named.
+// In clusters of five and four members, the named member is in the smaller part.
 func TestPartsOfLargerClusters(t *testing.T) {
 	for _, c := range []struct {
 		all    []string

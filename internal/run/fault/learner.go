@@ -7,7 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// addLearner has a further member join without a vote, gives it one, and has it leave.
+// addLearner lets an additional member join as a learner, promotes it to a voter, and makes
+// it leave.
 func addLearner() *action {
 	return &action{
 		then:   func(ctx context.Context, o *one) error { return o.takeIn(ctx) },
@@ -16,7 +17,7 @@ func addLearner() *action {
 	}
 }
 
-// takeIn has the further member join and vote.
+// takeIn lets the additional member join and promotes it.
 func (o *one) takeIn(ctx context.Context) error {
 	ctx, cancelled := o.whileRun(ctx)
 	defer cancelled()
@@ -41,7 +42,7 @@ func (o *one) takeIn(ctx context.Context) error {
 	})
 }
 
-// dismiss has it leave, however far it came.
+// dismiss makes the member leave, however far it has joined.
 func (o *one) dismiss(ctx context.Context) error {
 	spare, err := o.Cluster.Spare()
 	if err != nil {
@@ -51,7 +52,7 @@ func (o *one) dismiss(ctx context.Context) error {
 	return errors.Join(err, spare.End(ctx))
 }
 
-// enlarge asks the store for something about a further member.
+// enlarge sends the store a request about an additional member.
 func (o *one) enlarge(ctx context.Context, of func(context.Context, store.Operator) error) error {
 	return o.ask(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
 		e, ok := a.(store.Operator)

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
-// badLinks gives links between ends a fault, and takes it away again.
+// badLinks injects a fault into the links between ends, and heals it.
 func badLinks(between func(*one) []ends, link func(*fault.Happening) network.Link) *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {
@@ -29,10 +29,10 @@ func (o *one) setLinks(ctx context.Context, all []network.Fault) error {
 
 func cut(*fault.Happening) network.Link { return network.Link{Cut: true} }
 
-// ends are those of a link: one of the fault's, and the one across.
+// ends holds the ends of a link: one of the fault's, and the opposite one.
 type ends struct{ of, other string }
 
-// faults are those of the links between ends, both ways or one.
+// faults returns the faults of the links between ends, in one or both directions.
 func faults(between []ends, d fault.Direction, l network.Link) (all []network.Fault) {
 	for _, e := range between {
 		if d != fault.Inwards {
@@ -45,7 +45,7 @@ func faults(between []ends, d fault.Direction, l network.Link) (all []network.Fa
 	return all
 }
 
-// around are the links of the fault's members with whom it is about.
+// around returns the links between the fault's members and the ends that it affects.
 func around(o *one) (all []ends) {
 	peers, clients := o.what.Among()
 	for _, m := range o.members {
@@ -61,21 +61,21 @@ func around(o *one) (all []ends) {
 	return all
 }
 
-// halves are the links between two parts of the cluster, of which the smaller one has
-// the fault's member.
+// halves returns the links between two parts of the cluster; the fault's member is in the
+// smaller one.
 func halves(o *one) []ends {
 	others := o.others()
-	with := len(o.all)/2 - 1 // as many besides the member
+	with := len(o.all)/2 - 1 // number of members in its part, besides it
 	return across(append([]string{o.members[0]}, others[:with]...), others[with:])
 }
 
-// othersHalves are the links between two parts of the members besides the fault's.
+// othersHalves returns the links between two parts of the members other than the fault's.
 func othersHalves(o *one) []ends {
 	others := o.others()
 	return across(others[:len(others)/2], others[len(others)/2:])
 }
 
-// others are the members besides the fault's first.
+// others returns the members other than the fault's first.
 func (o *one) others() []string {
 	return slices.DeleteFunc(slices.Clone(o.all), func(m string) bool { return m == o.members[0] })
 }

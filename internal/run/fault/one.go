@@ -14,24 +14,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// action is how a kind of fault is done. Its functions act on all of the fault's
-// members (one.members), and are called with a context that does not end.
+// action implements a kind of fault. Its functions act on all of the fault's members
+// (one.members). They are called with a context that does not end.
 type action struct {
-	// ahead is done as long before the fault as its by says, if it says it, and before it
-	// is known whom it is done to; nil for nothing.
+	// ahead is called the fault's By before the fault, if By is set, and before the members
+	// are chosen; it may be nil.
 	ahead func(ctx context.Context, i *Injector) error
-	begin func(ctx context.Context, o *one) error // nil for nothing
-	// ends says that the members' processes end, which is awaited.
+	begin func(ctx context.Context, o *one) error // may be nil
+	// ends reports that the members' processes end, which is then awaited.
 	ends bool
-	// then is what is done once it has begun, and they have ended; nil for nothing.
+	// then is called after the fault has begun and the processes have ended; it may be nil.
 	then func(ctx context.Context, o *one) error
-	// heal undoes the fault, also one of which only a part was begun. healed is what
-	// the members were then, such as "started again".
+	// heal undoes the fault, even if only a part of it was injected. healed describes the
+	// members afterwards, such as "started again".
 	heal   func(ctx context.Context, o *one) error
 	healed string
 }
 
-// one is a fault under way.
+// one is a fault in progress.
 type one struct {
 	*Injector
 	// The contexts of the run and of the load.
@@ -40,18 +40,18 @@ type one struct {
 	what    *fault.Happening
 	do      *action
 	f       *record.Fault
-	status  *store.Status   // the cluster before it
-	members []string        // the names of those that it is done to
-	all     []string        // the names of all members, in their order
-	chosen  []*store.Member // the members; of the whole cluster the leader alone
+	status  *store.Status   // of the cluster before the fault
+	members []string        // names of the affected members
+	all     []string        // names of all members, in order
+	chosen  []*store.Member // the affected members; for a fault of the whole cluster, only the leader
 
-	admin store.Admin // of work that is to be undone, by undo
+	admin store.Admin // keeps the connection on which undo works
 	undo  []func(context.Context) error
 
-	healed string // instead of the action's; empty for that
+	healed string // replaces the action's; may be empty
 }
 
-// each does something to each member.
+// each calls do for each affected member.
 func (o *one) each(do func(member string) error) error {
 	var errs []error
 	for _, m := range o.members {
@@ -60,7 +60,7 @@ func (o *one) each(do func(member string) error) error {
 	return errors.Join(errs...)
 }
 
-// who says which members it is done to.
+// who describes the affected members.
 func (o *one) who() string {
 	if o.f.Member == record.AllMembers {
 		return strings.Join(o.members, ", ")
@@ -68,8 +68,8 @@ func (o *one) who() string {
 	return o.f.Member + ", " + o.f.Role
 }
 
-// breakAndHeal begins the fault, waits for as long as it lasts, and heals it,
-// also when a context has ended.
+// breakAndHeal injects the fault, waits for its duration, and heals it, even if a context
+// has ended.
 func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
 	must := context.WithoutCancel(run)
 	began := o.Clock.Now()
@@ -108,7 +108,7 @@ func (o *one) heal(ctx context.Context) error {
 	now := o.Clock.Now()
 	o.f.Healed = o.window(now)
 	if !o.f.Done() {
-		return nil // the event says that it was not done, and why
+		return nil // another event reports why it was not done
 	}
 	was := "was"
 	if len(o.members) > 1 {
@@ -118,7 +118,7 @@ func (o *one) heal(ctx context.Context) error {
 	return nil
 }
 
-// ready waits until the cluster is whole again, and says so.
+// ready waits until the cluster is whole again, and records that.
 func (o *one) ready(ctx context.Context) error {
 	if err := o.whole(ctx); err != nil {
 		return err
@@ -129,8 +129,8 @@ func (o *one) ready(ctx context.Context) error {
 	return nil
 }
 
-// whole waits until the cluster is whole again. A member that ends while it
-// starts, as on a port that another program took, is started once more.
+// whole waits until the cluster is whole again. A member that ends while it starts, for
+// example because another program took its port, is started again.
 func (o *one) whole(ctx context.Context) error {
 	end := o.Clock.Now().Add(readyWithin)
 	for {
@@ -149,12 +149,11 @@ func (o *one) whole(ctx context.Context) error {
 	}
 }
 
-// endWithin is how long a member that was asked to end may take before it is
-// killed.
+// endWithin is how long a member that was asked to end may take before it is killed.
 const endWithin = 10 * time.Second
 
-// end waits until the member's processes have ended, and kills them if they do
-// not do as they were asked.
+// end waits until the member's processes have ended, and kills them if they do not end by
+// themselves.
 func (o *one) end(ctx context.Context, member string) error {
 	limited, cancel := context.WithTimeout(ctx, endWithin)
 	err := o.Cluster.AwaitEnd(limited, member)
@@ -168,7 +167,7 @@ func (o *one) end(ctx context.Context, member string) error {
 	return errors.Join(err, o.Cluster.AwaitEnd(limited, member))
 }
 
-// step records what a member did in the course of the fault.
+// step records a step of the fault on a member.
 func (o *one) step(member, did string) {
 	o.Event(record.Event{
 		Time: o.Clock.Now(), Kind: record.FaultStep, Member: member, Text: fmt.Sprintf("%s %s (fault %d)", member, did, o.f.Number),

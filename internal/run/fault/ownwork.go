@@ -11,11 +11,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// workWithin bounds each thing that is asked of the store: some move much data.
+// workWithin bounds each request to the store: some move much data.
 const workWithin = 2 * time.Minute
 
-// asked asks the store for something that needs not be undone: by an Admin of each
-// member alone.
+// asked sends the store a request that need not be undone, through an Admin of each
+// member.
 func asked(of func(ctx context.Context, a store.Admin, m *store.Member) error, done string) *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {
@@ -32,27 +32,27 @@ func asked(of func(ctx context.Context, a store.Admin, m *store.Member) error, d
 	}
 }
 
-// whileRun is a context that also ends with the run: who interrupts it does not wait
-// for the store.
+// whileRun returns a context that also ends with the run, so that an interrupted run does
+// not wait for the store.
 func (o *one) whileRun(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(o.run, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// ask asks by an Admin of some endpoints that is closed afterwards.
+// ask calls of with an Admin of some endpoints, and closes the Admin.
 func (o *one) ask(ctx context.Context, endpoints []string, of func(context.Context, store.Admin) error) error {
 	admin, err := o.Admin(endpoints)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = admin.Close() }() // nothing is left to ask
+	defer func() { _ = admin.Close() }() // no request is pending
 	ctx, cancel := context.WithTimeout(ctx, workWithin)
 	defer cancel()
 	return of(ctx, admin)
 }
 
-// errNoWork is of a store whose capabilities say more than it has.
+// errNoWork reports a store that lacks a request that its capabilities promise.
 var errNoWork = errors.New("the store has no such request")
 
 func snapshot(ctx context.Context, a store.Admin, m *store.Member) error {
@@ -81,7 +81,7 @@ func defragment(ctx context.Context, a store.Admin, _ *store.Member) error {
 	return m.Defragment(ctx)
 }
 
-// moveLeader hands the leadership to the member that was chosen.
+// moveLeader transfers the leadership to the chosen member.
 func moveLeader() *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {
@@ -101,7 +101,7 @@ func moveLeader() *action {
 	}
 }
 
-// worked has members do what a feature stands for, and undoes it.
+// worked makes members perform the work of a feature, and undoes it.
 func worked(what kv.Feature, undone string) *action {
 	return &action{
 		begin:  func(ctx context.Context, o *one) error { return o.work(ctx, what) },
@@ -110,7 +110,8 @@ func worked(what kv.Feature, undone string) *action {
 	}
 }
 
-// work has the members do it, of the whole cluster the leader.
+// work makes the chosen members perform the work; for the whole cluster, that is the
+// leader.
 func (o *one) work(ctx context.Context, what kv.Feature) error {
 	ctx, cancelled := o.whileRun(ctx)
 	defer cancelled()
@@ -146,13 +147,13 @@ func (o *one) undoWork(ctx context.Context) error {
 		cancel()
 	}
 	if o.undo = nil; o.admin != nil {
-		_ = o.admin.Close() // nothing is left to ask
+		_ = o.admin.Close() // no request is pending
 		o.admin = nil
 	}
 	return errors.Join(errs...)
 }
 
-// endpoints are those of all members but one.
+// endpoints returns the endpoints of all members except one.
 func (o *one) endpoints(but *store.Member) (all []string) {
 	for i := range o.status.Members {
 		if m := &o.status.Members[i]; m != but {
@@ -162,7 +163,7 @@ func (o *one) endpoints(but *store.Member) (all []string) {
 	return all
 }
 
-// newCertificate has members have other certificates, which are not taken back.
+// newCertificate gives members new certificates, which is not undone.
 func newCertificate() *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {

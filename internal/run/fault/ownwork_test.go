@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// StartAs and StartEmpty are as StartAgain, and say what is new.
+// StartAs and StartEmpty work as StartAgain, and record their parameters.
 func (s *simulated) StartAs(ctx context.Context, name string, of cluster.Server) error {
 	s.said = append(s.said, fmt.Sprintf("%s from %s%s", name, of.Version, of.Exec))
 	return s.StartAgain(ctx, name)
@@ -26,7 +26,7 @@ func (s *simulated) StartEmpty(ctx context.Context, name string) error {
 	return s.StartAgain(ctx, name)
 }
 
-// simulatedAdmin does all that a store can be asked for, and says it.
+// simulatedAdmin executes every request to the store and records it.
 type simulatedAdmin struct {
 	store.Admin
 	store.NoHistory
@@ -90,7 +90,7 @@ func (s *simulated) NewCertificate(_ context.Context, name string) error {
 	return nil
 }
 
-// Spare is a fourth member.
+// Spare returns a fourth member.
 func (s *simulated) Spare() (cluster.Spare, error) { return &simulatedSpare{s}, nil }
 
 type simulatedSpare struct{ s *simulated }
@@ -107,7 +107,8 @@ func (p *simulatedSpare) End(context.Context) error {
 	return nil
 }
 
-// A further member joins, gets a vote and leaves; one that is not taken in leaves, too.
+// An additional member joins, becomes a voter and leaves. A member that could not join
+// leaves as well.
 func TestALearnerJoinsAndLeaves(t *testing.T) {
 	s := &simulated{}
 	done, events := s.play(t, "add-learner at 1s for 5s", time.Minute)
@@ -217,7 +218,7 @@ func TestOwnWorkThatFails(t *testing.T) {
 	}
 }
 
-// Who is meant by any, and when a random fault is, comes from the seed.
+// The member chosen by "any", and the time of a random fault, follow from the seed.
 func TestAnyMemberComesFromTheSeed(t *testing.T) {
 	first, second := &simulated{}, &simulated{}
 	first.play(t, "random any of kill/pause at 1s for 1s every 5s repeat 8", time.Minute)

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// rolling restarts all members, one after the other: the next when the cluster is
-// whole again, and the one that leads last.
+// rolling restarts all members one after the other: the next one when the cluster is whole
+// again, and the leader last.
 func rolling(start func(o *one, ctx context.Context, member string) error) *action {
 	return &action{
 		then: func(ctx context.Context, o *one) error { return o.roll(ctx, start) },
@@ -38,7 +38,7 @@ func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, 
 		o.step(member, fmt.Sprintf("was started again, %d of %d", n+1, last))
 		if err := o.whole(o.run); err != nil {
 			if n+1 == last {
-				break // all are restarted; that it is not whole is said when that is awaited
+				break // all are restarted; the wait for readiness reports that the cluster is not whole
 			}
 			return fmt.Errorf("the cluster was not whole again after %d of %d members, and the others were let be: %w", n+1, last, err)
 		}
@@ -47,7 +47,7 @@ func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, 
 	return nil
 }
 
-// leaderLast are the members' names in the order in which they are restarted.
+// leaderLast returns the members' names in the order of restarting.
 func (o *one) leaderLast() (all []string) {
 	leader := ""
 	for i := range o.status.Members {
@@ -60,7 +60,7 @@ func (o *one) leaderLast() (all []string) {
 	return append(all, leader)
 }
 
-// upgrade starts a member from the server that the fault is to.
+// upgrade starts a member from the server that the fault names.
 func (o *one) upgrade(ctx context.Context, member string) error {
 	s, err := o.Server(o.what.Server)
 	if err != nil {
@@ -69,7 +69,7 @@ func (o *one) upgrade(ctx context.Context, member string) error {
 	return o.Cluster.StartAs(ctx, member, s)
 }
 
-// replace kills a member, and has a new one with an empty disk take its place. One
+// replace kills a member and lets a new one with an empty disk take its place. A member
 // that cannot be replaced is started with its data.
 func replace() *action {
 	return &action{
@@ -90,7 +90,7 @@ func (o *one) replace(ctx context.Context) error {
 		if r, ok := a.(store.Operator); ok {
 			return r.Replace(ctx, *gone)
 		}
-		return nil // the store need not be told
+		return nil // the store need not be notified
 	})
 	if err != nil {
 		return err

@@ -14,11 +14,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Run does the faults at their times after opened, and returns what became of
-// them. When load ends, no further one is begun, and the one that lasts is healed
-// at once. What is healed is awaited until it is ready, unless run ends: that
-// of an interrupted run is not waited for. Whatever happens, no member is left
-// ended or standing still by a fault that could be healed.
+// Run injects the faults at their times after opened, and returns their results. When load
+// ends, no further fault begins, and a fault in progress is healed at once. Run waits until
+// the healed cluster is ready, unless run ends. No member remains ended or paused because
+// of a fault that could be healed.
 func (i *Injector) Run(run, load context.Context, opened time.Time, all []fault.Happening) []record.Fault {
 	i.opened = opened
 	for n := range all {
@@ -26,7 +25,7 @@ func (i *Injector) Run(run, load context.Context, opened time.Time, all []fault.
 		i.done = append(i.done, record.Fault{Number: n + 1, What: h.String(), Do: h.Do.String(), Asked: h.At.Seconds()})
 		f := &i.done[n]
 		if err := i.doOne(run, load, h, f); err != nil {
-			err = errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) // one sentence
+			err = errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) // in one sentence
 			f.Failure = err.Error()
 			if !f.Done() {
 				i.event(f, record.FaultUndone, i.Clock.Now(), fmt.Sprintf("fault %d (%s) was not done: %v", f.Number, f.What, err))
@@ -39,7 +38,7 @@ func (i *Injector) Run(run, load context.Context, opened time.Time, all []fault.
 // errOver is the failure of a fault for which no time was left.
 var errOver = errors.New("the load had ended before")
 
-// doOne does one fault. Its error says what was not as asked.
+// doOne injects one fault. Its error describes what did not go as requested.
 func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *record.Fault) error {
 	at := i.opened.Add(h.At)
 	if err := i.ahead(run, load, h, f); err != nil {
@@ -83,7 +82,7 @@ func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *recor
 	return errors.Join(cut, err, o.ready(run))
 }
 
-// ahead does what is done some time before the fault.
+// ahead performs the action that precedes the fault.
 func (i *Injector) ahead(run, load context.Context, h *fault.Happening, f *record.Fault) error {
 	do := actions[h.Do].ahead
 	if do == nil || h.By == 0 {
@@ -94,7 +93,7 @@ func (i *Injector) ahead(run, load context.Context, h *fault.Happening, f *recor
 		return errOver
 	}
 	began := i.Clock.Now()
-	if late := began.Sub(at); late > h.By/2 { // the event says when it was
+	if late := began.Sub(at); late > h.By/2 { // the event contains its actual time
 		return fmt.Errorf("what it keeps was to be of %s before it, and the fault before was over only %s after that", text.FormatDuration(h.By), text.FormatDuration(late.Round(time.Millisecond)))
 	}
 	if err := do(context.WithoutCancel(run), i); err != nil {
@@ -106,7 +105,7 @@ func (i *Injector) ahead(run, load context.Context, h *fault.Happening, f *recor
 	return nil
 }
 
-// choose are the members that are meant now. Followers take turns.
+// choose returns the affected members. Followers take turns.
 func (i *Injector) choose(s *store.Status, h *fault.Happening) (all []*store.Member, err error) {
 	of := h.Member
 	if of.Mode == kv.Any {

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Claim has the run write below a prefix. It returns a NotEmptyError where that would
-// touch what is not ours.
+// Claim lets the run write below a prefix. It returns a NotEmptyError if that would touch
+// keys that are not the run's.
 func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	if g == nil {
 		return nil
@@ -30,7 +30,7 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	case errors.Is(err, errCovered):
 		return nil
 	case errors.As(err, &others) && others.Running == "" && p.Overwrite:
-		// Nothing is removed at the end: what is not ours cannot be told from what is.
+		// Nothing is removed at the end: the run's keys cannot be distinguished from others.
 		c.others, c.marker = true, nil
 	case err != nil:
 		return err
@@ -40,7 +40,7 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	return nil
 }
 
-// widen lets a claim have the keys of another trial, too.
+// widen extends a claim to the keys of another trial.
 func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
 	m := c.marker
 	if m == nil {
@@ -54,7 +54,7 @@ func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
 	if known && (m.Leases || !p.Leases) && (m.Services || !p.Services) {
 		return nil
 	}
-	if !known && !Prefixed(p.Prefix) { // other keys in the root may be somebody's
+	if !known && !Prefixed(p.Prefix) { // other keys in the root may be another program's
 		if err := g.mustBeEmpty(ctx, &claim{Plan: *p}); err != nil {
 			return err
 		}
@@ -69,11 +69,11 @@ func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
 	return g.rewrite(ctx, m)
 }
 
-// errCovered is of a prefix that another claim of this run covers.
+// errCovered reports that another claim of this run covers the prefix.
 var errCovered = errors.New("another claim of this run covers the prefix")
 
-// prove proves that what is below the prefix is ours, or that nothing is, and writes the
-// marker that says so from now on.
+// prove proves that everything below the prefix is quorumbench's, or that nothing is there,
+// and writes the marker that records it.
 func (g *Guard) prove(ctx context.Context, c *claim) error {
 	if !Prefixed(c.Prefix) && c.KeySpace == 0 {
 		return &NotEmptyError{Prefix: c.Prefix, Remedy: remedy}
@@ -104,8 +104,8 @@ func (g *Guard) prove(ctx context.Context, c *claim) error {
 	return g.mark(ctx, c)
 }
 
-// askOuter looks for a run that has claimed a prefix around this one: it removes all that
-// is below its prefix when it ends, or has left it when it was killed.
+// askOuter looks for a run that has claimed a prefix containing this one: such a run
+// removes everything below its prefix when it ends, or was killed and left a marker.
 func (g *Guard) askOuter(ctx context.Context, c *claim) error {
 	for i := range len(c.Prefix) - 1 {
 		outer := c.Prefix[:i+1]
@@ -129,8 +129,8 @@ func (g *Guard) askOuter(ctx context.Context, c *claim) error {
 	return nil
 }
 
-// clear removes what a run left that was killed. It returns a NotEmptyError for one that
-// goes on, or that has left its keys as it was asked to.
+// clear removes the remains of a killed run. It returns a NotEmptyError for a run that may
+// still be running or was asked to leave its keys.
 func (g *Guard) clear(ctx context.Context, c *claim, m *Marker) error {
 	if m.State() != Ended || m.Kept {
 		return g.inUse(c.Prefix, m)
@@ -142,9 +142,8 @@ func (g *Guard) clear(ctx context.Context, c *claim, m *Marker) error {
 	return nil
 }
 
-// clearInner removes what runs left that were killed, where it is what stands below a
-// claim's prefix: only prefixes that are known are looked at. why is what it returns where
-// something else stands there.
+// clearInner removes the remains of killed runs below a claim's prefix, checking only the
+// known prefixes. It returns why if something else is below the prefix.
 func (g *Guard) clearInner(ctx context.Context, c *claim, why error) error {
 	cleared := false
 	for _, prefix := range g.Known {
@@ -172,7 +171,7 @@ func (g *Guard) clearInner(ctx context.Context, c *claim, why error) error {
 	return why
 }
 
-// inUse is the error of a prefix below which another run writes, or may.
+// inUse returns the error for a prefix that another run uses, or may use.
 func (g *Guard) inUse(prefix string, m *Marker) error {
 	e := &NotEmptyError{Prefix: prefix, Remedy: "choose another prefix, or wait until it has ended"}
 	e.Running = fmt.Sprintf("a run that process %d on %s began at %s", m.Owner.PID, m.Machine, m.Began.Format(time.RFC3339))
@@ -186,7 +185,7 @@ func (g *Guard) inUse(prefix string, m *Marker) error {
 	return e
 }
 
-// renew makes the marker of a run that kept its keys this run's.
+// renew replaces the marker of a run that kept its keys by this run's.
 func (g *Guard) renew(ctx context.Context, c *claim, m *Marker) error {
 	mine, err := newMarker(g.Tool, &c.Plan, g.Now())
 	if err != nil {
@@ -203,7 +202,7 @@ func (g *Guard) renew(ctx context.Context, c *claim, m *Marker) error {
 	return g.rewrite(ctx, &mine)
 }
 
-// mustBeEmpty returns a NotEmptyError if any key is where the claim writes.
+// mustBeEmpty returns a NotEmptyError if there is any key where the claim writes.
 func (g *Guard) mustBeEmpty(ctx context.Context, c *claim) error {
 	in := Below(c.Prefix)
 	if !Prefixed(c.Prefix) {
@@ -225,7 +224,7 @@ func (g *Guard) mustBeEmpty(ctx context.Context, c *claim) error {
 	return &NotEmptyError{Prefix: c.Prefix, Keys: n, Some: some, Remedy: remedy}
 }
 
-// mark writes the marker. A user who may not write it goes on without.
+// mark writes the marker. If the user may not write it, the run continues without.
 func (g *Guard) mark(ctx context.Context, c *claim) error {
 	m, err := newMarker(g.Tool, &c.Plan, g.Now())
 	if err != nil {
@@ -260,7 +259,7 @@ func (g *Guard) user() string {
 	return "the user " + g.Access.User
 }
 
-// before says what the run does below a prefix.
+// before describes what the run does below a prefix.
 func (c *claim) before(flags string) string {
 	what := "keys"
 	if c.Keys > 0 {

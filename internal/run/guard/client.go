@@ -15,22 +15,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// How often a question is asked again that was answered with an error, and after what.
+// How often a request is repeated after an error, and the pause before that.
 const (
 	tries    = 5
 	tryPause = 200 * time.Millisecond
 )
 
-// Client asks a cluster about single keys, at whichever of its endpoints answers.
+// Client sends requests about single keys to a cluster, at the first endpoint that
+// responds.
 type Client struct {
 	Store  store.Store
 	Access store.Access
 
-	answers int // the place of the endpoint that answered last
+	answers int // index of the endpoint that responded last
 }
 
-// ask does one operation at the first endpoint that does it. What may pass is asked
-// again; conflicts says that a conflict is an answer.
+// ask sends one operation to the first endpoint that executes it, and repeats it after a
+// temporary error. conflicts makes a conflict count as a response.
 func (c *Client) ask(ctx context.Context, op *store.Op, conflicts bool) (ev store.Event, err error) {
 	var failed error
 	for try := range tries {
@@ -48,7 +49,7 @@ func (c *Client) ask(ctx context.Context, op *store.Op, conflicts bool) (ev stor
 				return ev, context.Cause(ctx)
 			case err != nil:
 				failed = errors.Join(failed, err)
-				continue // at the next
+				continue // try the next endpoint
 			case !ev.Outcome.Failed() && (ev.Outcome != kv.Conflict || conflicts):
 				c.answers = at
 				return ev, nil
@@ -60,13 +61,13 @@ func (c *Client) ask(ctx context.Context, op *store.Op, conflicts bool) (ev stor
 			}
 		}
 		if !answered && try > 0 {
-			break // a member that did not answer twice is down
+			break // members that did not respond twice are down
 		}
 	}
 	return ev, failed
 }
 
-// refusedError is the answer of a member that does not do what it was asked for.
+// refusedError reports a member that refused a request.
 type refusedError struct {
 	endpoint string
 	outcome  kv.Outcome
@@ -90,8 +91,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 func (c *Client) level() kv.Consistency { return c.Store.Capabilities().Strongest() }
 
-// Count asks how many keys are in an interval: what is above 0 is at least that. It
-// returns the names of some, where the store tells them.
+// Count returns a lower bound of the keys in an interval, 0 only if there are none, and the
+// names of some if the store lists them.
 func (c *Client) Count(ctx context.Context, in Interval) (n int64, some []string, err error) {
 	names := &examples{}
 	op := store.Op{Kind: kv.Range, Consistency: c.level(), Key: in.From, Range: &store.RangeOp{End: in.End, Limit: mostExamples, Keys: names}}
@@ -105,7 +106,7 @@ func (c *Client) Count(ctx context.Context, in Interval) (n int64, some []string
 	return max(ev.Count, int64(len(names.keys))), names.keys, nil
 }
 
-// get reads a key; found is false where it is not there.
+// get reads a key; found is false if it does not exist.
 func (c *Client) get(ctx context.Context, key string) (value []byte, found bool, err error) {
 	op := store.Op{Kind: kv.Get, Consistency: c.level(), Key: []byte(key)}
 	ev, err := c.ask(ctx, &op, false)
@@ -115,7 +116,7 @@ func (c *Client) get(ctx context.Context, key string) (value []byte, found bool,
 	return bytes.Clone(ev.Value), true, nil
 }
 
-// create writes a key that is not there; made is false where it is.
+// create writes a key that does not exist; made is false if it exists.
 func (c *Client) create(ctx context.Context, key string, value []byte) (made bool, err error) {
 	op := store.Op{Kind: kv.CAS, Key: []byte(key), Value: value}
 	if _, ok := c.Store.Capabilities().Operations[kv.CAS]; !ok {
@@ -123,7 +124,7 @@ func (c *Client) create(ctx context.Context, key string, value []byte) (made boo
 	}
 	ev, err := c.ask(ctx, &op, true)
 	if err == nil && ev.Outcome == kv.Conflict {
-		// An earlier try may have been done, although it was not answered.
+		// An earlier try may have been executed although its response was lost.
 		now, found, err := c.get(ctx, key)
 		return found && bytes.Equal(now, value), err
 	}
@@ -137,7 +138,7 @@ func (c *Client) put(ctx context.Context, key string, value []byte) error {
 	return err
 }
 
-// remove deletes a key; one that is not there is no error.
+// remove deletes a key; a missing key is no error.
 func (c *Client) remove(ctx context.Context, key string) error {
 	op := store.Op{Kind: kv.Delete, Key: []byte(key)}
 	_, err := c.ask(ctx, &op, false)
@@ -155,26 +156,24 @@ func (c *Client) remove(ctx context.Context, key string) error {
 	return err
 }
 
-// Remove deletes a key of the run's own; one that is not there is no error.
+// Remove deletes one of the run's keys; a missing key is no error.
 func (c *Client) Remove(ctx context.Context, key string) error { return c.remove(ctx, key) }
 
-// unserved reports whether an error is the answer of a member that the request cannot be
-// served as it is, whoever sends it and whenever.
+// unserved reports whether err means that a member can never serve the request.
 func unserved(err error) bool {
 	var refused *refusedError
 	return errors.As(err, &refused) && refused.outcome == kv.BadRequest
 }
 
-// Denied reports whether an error is the answer of a member that the user has no right to
-// the request.
+// Denied reports whether err means that the user lacks the right to the request.
 func Denied(err error) bool {
 	var refused *refusedError
 	return errors.As(err, &refused) && refused.outcome == kv.Denied
 }
 
-// guardedRemoval returns the transaction in which Kubernetes deletes a key that has a
-// revision: a server that stands in for etcd, such as kine, may have no other deletion. ok
-// is false for a store without transactions of this form.
+// guardedRemoval returns the transaction with which Kubernetes deletes a key of a known
+// revision: a server that replaces etcd, such as kine, may support no other deletion. ok is
+// false if the store has no transactions of this form.
 func (c *Client) guardedRemoval(key string, revision int64) (op store.Op, ok bool) {
 	name := []byte(key)
 	request := &call.Call{Guarded: true, Parts: []call.Part{

@@ -1,8 +1,8 @@
-// Package guard protects what is in a cluster that ran before the run. Every path that
-// writes to such a cluster claims the prefix of its keys here before its first write.
-// A claim proves that no key was below the prefix, or that an earlier run of ours left
-// what is there; it leaves a marker from which a later command tells what a killed run
-// left; and it removes everything below the prefix at the end of the run.
+// Package guard protects the data in a cluster that ran before the run. All code that
+// writes to such a cluster claims the prefix of its keys here before its first write. A
+// claim proves that no key was below the prefix, or that all keys are the remains of an
+// earlier run. It writes a marker, by which a later command recognizes the remains of a
+// killed run, and it removes everything below the prefix at the end of the run.
 package guard
 
 import (
@@ -16,50 +16,51 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Options are what a Guard needs to know.
+// Options configure a Guard.
 type Options struct {
 	Client
-	Tool  string       // the program's version
-	Flags string       // of the cleanup command, by which it reaches this cluster
-	Say   func(string) // takes a line for the user
+	Tool  string       // version of quorumbench
+	Flags string       // of the cleanup command, to connect to this cluster
+	Say   func(string) // receives a line for the user
 	Now   func() time.Time
-	// Known are the prefixes that loads have unless others are given.
+	// Known are the default prefixes of loads.
 	Known []string
-	// Siblings returns the run's guards of other endpoints, which may be endpoints of the
-	// same cluster, such as a proxy's. Nil: there are none.
+	// Siblings returns the run's guards of other endpoints, which may lead to the same
+	// cluster, such as a proxy's. It may be nil.
 	Siblings func() []*Guard
 }
 
-// Guard protects one cluster in one run. The nil Guard is that of a cluster that the run
-// started itself, and protects nothing.
+// Guard protects one cluster in one run. A nil Guard belongs to a cluster that the run
+// started, and protects nothing.
 type Guard struct {
 	Options
 	claims  []*claim
-	granted bool     // it was said
-	leases  []string // that the loads of the run were granted
+	granted bool     // the user was notified
+	leases  []string // granted to the run's loads
 }
 
-// claim is one prefix that the run writes below.
+// claim is a prefix below which the run writes.
 type claim struct {
 	Plan
-	marker *Marker // nil: none is there
-	others bool    // keys that are not ours may be there
+	marker *Marker // nil: there is none
+	others bool    // other keys than the run's may be there
 	stuck  error   // why its keys cannot be removed; nil: they can
 }
 
 // New returns the guard of a cluster.
 func New(o Options) *Guard { return &Guard{Options: o} }
 
-// NotEmptyError says that keys are below a prefix which no run of ours wrote.
+// NotEmptyError reports keys below a prefix that no run of quorumbench wrote, or that
+// another run uses.
 type NotEmptyError struct {
 	Prefix  string
-	Keys    int64    // at least
-	Some    []string // of their names
-	Running string   // the run whose keys they are, which goes on, or may; else empty
+	Keys    int64    // lower bound
+	Some    []string // some of their names
+	Running string   // the run that uses the prefix, or may use it; otherwise empty
 	Remedy  string
 }
 
-// Error is a sentence.
+// Error returns a sentence.
 func (e *NotEmptyError) Error() string {
 	what := text.Plural(uint64(max(e.Keys, 1)), "key")
 	if e.Keys == 0 || e.Keys >= mostExamples {
@@ -78,10 +79,10 @@ func (e *NotEmptyError) Error() string {
 	return fmt.Sprintf("prefix %q has keys: %s %s there, which no run of quorumbench wrote; %s", e.Prefix, what, verb, e.Remedy)
 }
 
-// remedy is what to do where a prefix has keys that are not ours.
+// remedy is the advice for a prefix with keys that are not quorumbench's.
 const remedy = "choose another prefix, or allow it to replace and delete them (overwrite-existing)"
 
-// rewrite writes a marker of this run anew.
+// rewrite writes a marker of this run again.
 func (g *Guard) rewrite(ctx context.Context, m *Marker) error {
 	if err := g.put(ctx, MarkerKey(m.Prefix), m.encode()); err != nil {
 		return fmt.Errorf("the key %q cannot be written: %w", MarkerKey(m.Prefix), err)
@@ -89,7 +90,7 @@ func (g *Guard) rewrite(ctx context.Context, m *Marker) error {
 	return nil
 }
 
-// holds is the claim of this run that covers a prefix; nil if none does.
+// holds returns the run's claim that covers a prefix, or nil.
 func (g *Guard) holds(prefix string) *claim {
 	i := slices.IndexFunc(g.claims, func(c *claim) bool {
 		return c.Prefix == prefix || strings.HasSuffix(c.Prefix, "/") && strings.HasPrefix(prefix, c.Prefix)
@@ -100,7 +101,7 @@ func (g *Guard) holds(prefix string) *claim {
 	return g.claims[i]
 }
 
-// mine is this run's claim that a marker is of.
+// mine returns the run's claim that a marker belongs to, or nil.
 func (g *Guard) mine(m *Marker) *claim {
 	i := slices.IndexFunc(g.claims, func(c *claim) bool { return c.marker != nil && c.marker.Run == m.Run })
 	if i < 0 {
@@ -130,13 +131,13 @@ func (g *Guard) delegate(ctx context.Context, m *Marker, p *Plan) error {
 	return nil
 }
 
-// readMarker reads the marker of a prefix; found is false where there is none.
+// readMarker reads the marker of a prefix; found is false if there is none.
 func (g *Guard) readMarker(ctx context.Context, prefix string) (m *Marker, found bool, err error) {
 	key := MarkerKey(prefix)
 	value, found, err := g.get(ctx, key)
 	if err != nil {
 		if Denied(err) {
-			return nil, false, nil // nor can any run of this user have written it
+			return nil, false, nil // no run of this user can have written it either
 		}
 		return nil, false, fmt.Errorf("the key %q, which says whose the keys with prefix %q are, cannot be read: %w", key, prefix, err)
 	}
@@ -150,15 +151,15 @@ func (g *Guard) readMarker(ctx context.Context, prefix string) (m *Marker, found
 	return &one, true, nil
 }
 
-// Granted takes the names of leases, or sessions, that a load of the run was granted. They
-// are ended with the run.
+// Granted records the names of leases or sessions that were granted to a load of the run.
+// They are ended with the run.
 func (g *Guard) Granted(names []string) {
 	if g != nil {
 		g.leases = append(g.leases, names...)
 	}
 }
 
-// argument is a prefix as a shell takes it.
+// argument quotes a prefix for a shell if necessary.
 func argument(prefix string) string {
 	if prefix == "" || strings.ContainsFunc(prefix, func(r rune) bool { return r <= ' ' || strings.ContainsRune("'\"`$&|;<>()*?[]#~!\\{}", r) }) {
 		return "'" + strings.ReplaceAll(prefix, "'", `'\''`) + "'"
@@ -166,7 +167,7 @@ func argument(prefix string) string {
 	return prefix
 }
 
-// Grants says that the run grants leases, or sessions, of its own.
+// Grants announces that the run grants leases or sessions.
 func (g *Guard) Grants(n int, ttl time.Duration) {
 	if g == nil || g.granted {
 		return
@@ -175,8 +176,8 @@ func (g *Guard) Grants(n int, ttl time.Duration) {
 	g.Say(fmt.Sprintf("grants %s in the running cluster and revokes them at the end; after a kill they end by themselves within %v", text.Plural(uint64(max(n, 0)), "lease"), ttl)) // #nosec G115 -- not negative
 }
 
-// Holds reports whether the run has claimed anything.
+// Holds reports whether the run has claimed a prefix.
 func (g *Guard) Holds() bool { return len(g.claims) > 0 }
 
-// admin is an administration of the cluster.
+// admin opens an administration connection to the cluster.
 func (g *Guard) admin() (store.Admin, error) { return g.Store.Admin(g.Access) }

@@ -4,14 +4,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// Interval is an interval of keys: from From up to but not including End, as
-// store.RangeOp has it.
+// Interval is an interval of keys that includes From and excludes End, as in
+// store.RangeOp.
 type Interval struct{ From, End []byte }
 
-// Below is the interval of all keys that begin with a prefix, which is not empty.
+// Below returns the interval of all keys that begin with a non-empty prefix.
 func Below(prefix string) Interval { return Interval{[]byte(prefix), after(prefix)} }
 
-// OfKeys is the interval of the keys of a key space.
+// OfKeys returns the interval of the keys of a key space.
 func OfKeys(prefix string, size int, n uint64) (Interval, error) {
 	space, err := keys.NewSpace(prefix, size, n)
 	if err != nil {
@@ -21,8 +21,8 @@ func OfKeys(prefix string, size int, n uint64) (Interval, error) {
 	return Interval{space.Append(nil, 0), append(last, 0)}, nil
 }
 
-// after is the first key that is after all keys with the prefix; a zero byte
-// where there is none, as etcd has it.
+// after returns the first key after all keys with the prefix, or a zero byte if there is
+// none, as in etcd.
 func after(prefix string) []byte {
 	end := []byte(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -34,7 +34,7 @@ func after(prefix string) []byte {
 	return []byte{0}
 }
 
-// examples takes a few keys of an answer.
+// examples collects a few keys of a response.
 type examples struct{ keys []string }
 
 func (*examples) Begin(uint32) bool { return false }
@@ -45,5 +45,5 @@ func (e *examples) Add(_ uint32, key, _ []byte, _ int64) {
 	}
 }
 
-// mostExamples is how many keys a list asks for.
+// mostExamples is the number of keys that a list requests.
 const mostExamples = 3

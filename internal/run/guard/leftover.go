@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// Leftover is what a run has left below a prefix, or writes there now.
+// Leftover describes the remains of a run below a prefix, or a run that is still writing
+// there.
 type Leftover struct {
 	Marker
 	Now State
 }
 
-// Find returns what the markers of some prefixes say, and whether there are keys below a
-// prefix that has no marker.
+// Find returns the runs whose markers are at the given prefixes.
 func (g *Guard) Find(ctx context.Context, prefixes []string) (found []Leftover, err error) {
 	for _, prefix := range prefixes {
 		m, ok, err := g.readMarker(ctx, prefix)
 		var other *NotEmptyError
 		switch {
-		case errors.As(err, &other): // a key of somebody else has its name
+		case errors.As(err, &other): // another program's key has the marker's name
 			continue
 		case err != nil:
 			return found, err
@@ -33,7 +33,7 @@ func (g *Guard) Find(ctx context.Context, prefixes []string) (found []Leftover, 
 	return found, nil
 }
 
-// Clean removes what a run has left, and nothing else.
+// Clean removes the remains of a run, and nothing else.
 func (g *Guard) Clean(ctx context.Context, l *Leftover) (removed int64, err error) {
 	removed, err = g.removeMarked(ctx, &l.Marker)
 	if err != nil {

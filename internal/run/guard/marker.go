@@ -16,49 +16,49 @@ import (
 // markerSuffix ends the name of every marker key.
 const markerSuffix = ".quorumbench-run"
 
-// Marker is the value of the key that a run writes before its first write below a
-// prefix, and removes after everything else. It proves that no key was below the prefix
-// when the run began, so that all that is there now is the run's.
+// Marker is the value of the key that a run writes before its first write below a prefix,
+// and removes last. It proves that no key was below the prefix when the run began, so that
+// all keys there now are the run's.
 type Marker struct {
-	Quorumbench string        `json:"quorumbench"` // the program's version
-	Run         string        `json:"run"`         // drawn for this run
+	Quorumbench string        `json:"quorumbench"` // version of quorumbench
+	Run         string        `json:"run"`         // random ID of the run
 	Prefix      string        `json:"prefix"`
 	Empty       bool          `json:"prefix_was_empty"`
 	Began       time.Time     `json:"began"`
 	Machine     string        `json:"host"`
 	Place       host.Place    `json:"place"`
 	Owner       host.Identity `json:"process"`
-	// Folders are the nodes above the keys that were not there before, the outermost
-	// first, of a store that keeps keys in folders.
+	// Folders are the nodes above the keys that did not exist before, outermost first, in a
+	// store with folders.
 	Folders []string `json:"folders,omitempty"`
-	// Kept says that the run has ended and left its keys, as it was asked to.
+	// Kept reports that the run has ended and left its keys on request.
 	Kept bool `json:"kept,omitempty"`
-	// Leases says that keys may be bound to leases or sessions of the run, and Services
+	// Leases reports that keys may be bound to leases or sessions of the run, and Services
 	// that the run registers services whose names begin with the prefix.
 	Leases   bool `json:"leases,omitempty"`
 	Services bool `json:"services,omitempty"`
-	// Names say which names the run's keys have after the prefix. None: any.
+	// Names are the names of the run's keys after the prefix. None means any name.
 	Names []Names `json:"names,omitempty"`
 }
 
-// MarkerKey is the key of the marker of a prefix: a sibling of the folder that the prefix
-// is, so that a user with rights on the folder above it may write it.
+// MarkerKey returns the key of a prefix's marker. It is a sibling of the prefix's folder,
+// so that a user with rights to the parent folder may write it.
 func MarkerKey(prefix string) string { return strings.TrimRight(prefix, "/") + markerSuffix }
 
-// newMarker is the marker of this process.
+// newMarker returns a marker of this process.
 func newMarker(tool string, p *Plan, now time.Time) (Marker, error) {
 	self, err := host.Identify(os.Getpid())
 	if err != nil {
 		return Marker{}, err
 	}
-	name, _ := os.Hostname() // it is for people
+	name, _ := os.Hostname() // for display
 	return Marker{
 		Quorumbench: tool, Run: string(host.NewMark()), Prefix: p.Prefix, Empty: true, Began: now.UTC().Truncate(time.Second),
 		Machine: name, Place: host.Here(), Owner: self, Leases: p.Leases, Services: p.Services, Names: []Names{p.Names},
 	}, nil
 }
 
-// parseMarker reads a marker of a prefix; ok is false of a value that is none.
+// parseMarker decodes a marker of a prefix; ok is false if the value is not one.
 func parseMarker(value []byte, prefix string) (m Marker, ok bool) {
 	if json.Unmarshal(value, &m) != nil || !m.Empty || !host.Mark(m.Run).Valid() || !samePlace(m.Prefix, prefix) {
 		return Marker{}, false
@@ -70,16 +70,16 @@ func parseMarker(value []byte, prefix string) (m Marker, ok bool) {
 	return m, true
 }
 
-// samePlace reports whether two prefixes may be one: some stores take a slash before a key
-// for granted, and in others no marker of the one has the name of one of the other.
+// samePlace reports whether two prefixes may be the same: some stores ignore a leading
+// slash, and in the others the markers of the two have different names.
 func samePlace(a, b string) bool { return strings.TrimPrefix(a, "/") == strings.TrimPrefix(b, "/") }
 
-// within reports whether a prefix is below another one in that sense.
+// within reports whether a prefix is below another one, ignoring leading slashes.
 func within(prefix, outer string) bool {
 	return strings.HasPrefix(strings.TrimPrefix(prefix, "/"), strings.TrimPrefix(outer, "/"))
 }
 
-// encode is the marker's value.
+// encode returns the marker's value.
 func (m *Marker) encode() []byte {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -88,17 +88,17 @@ func (m *Marker) encode() []byte {
 	return b
 }
 
-// State says whether a run goes on.
+// State describes whether a marker's run is still running.
 type State uint8
 
 // The states of a marker's run.
 const (
 	Running State = iota
-	Ended         // its process is gone, or it has left its keys as it was asked to
-	Unknown       // it is of another machine or PID namespace
+	Ended         // its process has ended, or it has left its keys on request
+	Unknown       // it runs on another machine or in another PID namespace
 )
 
-// State is that of the marker's run, as far as this process can tell.
+// State returns the state of the marker's run as far as it can be seen from this process.
 func (m *Marker) State() State {
 	if m.Kept {
 		return Ended
@@ -122,11 +122,11 @@ func (m *Marker) owns(key string) bool {
 	return key == MarkerKey(m.Prefix) || len(m.Names) == 0 || slices.ContainsFunc(m.Names, func(n Names) bool { return n.has(name) })
 }
 
-// mostListed is how many names of keys are looked at.
+// mostListed bounds the number of key names that are checked.
 const mostListed = 2_000_000
 
-// own divides the keys below a marker's prefix into those that can be the run's and
-// others. ok is false where the store does not tell them, or where there are too many.
+// own divides the keys below a marker's prefix into those that can be the run's and others.
+// ok is false if the store does not list keys, or if there are too many.
 func (m *Marker) own(ctx context.Context, admin store.Admin) (mine, others []string, ok bool, err error) {
 	l, lists := admin.(store.Cleaner)
 	if !lists || slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&Names{}) }) {

@@ -10,19 +10,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Names say which names the keys of a load have after their prefix. The zero value is any
-// name.
+// Names describes the names of a load's keys after their prefix. The zero value matches
+// every name.
 type Names struct {
-	// KeySize and KeySpace: a number in KeySize bytes, below KeySpace.
+	// KeySize and KeySpace match a number of KeySize bytes below KeySpace.
 	KeySize  int    `json:"key_size,omitempty"`
 	KeySpace uint64 `json:"key_space,omitempty"`
-	// Application: those of its keys.
+	// Application matches the names of the application's keys.
 	Application string `json:"application,omitempty"`
-	// Beside are what more names begin with, such as that of a lock.
+	// Beside holds prefixes of further names, such as that of a lock.
 	Beside []string `json:"beside,omitempty"`
 }
 
-// validNames reports whether names that were read from a marker can be of a load.
+// validNames reports whether names read from a marker can be a load's.
 func validNames(all []Names) bool {
 	for _, n := range all {
 		if n.KeySpace > 0 {
@@ -54,7 +54,7 @@ func (n *Names) has(name string) bool {
 	return ok
 }
 
-// equal reports whether two are the same.
+// equal reports whether n and o match the same names.
 func (n *Names) equal(o *Names) bool {
 	return n.KeySize == o.KeySize && n.KeySpace == o.KeySpace && n.Application == o.Application && slices.Equal(n.Beside, o.Beside)
 }

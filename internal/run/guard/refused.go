@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// stuck returns why keys cannot be removed; nil if they can. That the store has the
-// operation is not enough: the server is asked to delete a key that is not there.
+// stuck returns why keys cannot be removed, or nil. It does not rely on the store's
+// capabilities, but asks the server to delete a key that does not exist.
 func (g *Guard) stuck(ctx context.Context, p *Plan) error {
 	can := g.Store.Capabilities()
 	_, lists := can.Operations[kv.Range]
@@ -25,7 +25,7 @@ func (g *Guard) stuck(ctx context.Context, p *Plan) error {
 		return nil
 	}
 	what, guarded := "no key can be removed", true
-	if !Prefixed(p.Prefix) { // a load removes them, as removeNamed does
+	if !Prefixed(p.Prefix) { // a load removes these keys, as in removeNamed
 		what, guarded = "keys without a prefix cannot be removed", false
 	}
 	if err := g.removes(ctx, string(load.ProbeKey(p.Prefix)), guarded); err != nil {
@@ -40,9 +40,9 @@ func (g *Guard) Stuck(prefix string) bool {
 	return c != nil && c.stuck != nil
 }
 
-// Try does one operation at the first endpoint that answers. It returns an error only where
-// the answer is twice that the member does not serve the request, does not let the user in,
-// or ends the connection for a reason: it will be the same the next time.
+// Try sends one operation to the first endpoint that responds. It returns an error only if
+// the response is, twice, that the member does not serve the request, denies it to the
+// user, or ends the connection with a reason: a later request would fail as well.
 func (c *Client) Try(ctx context.Context, op *store.Op) (err error) {
 	for range 2 {
 		if err = c.tryOnce(ctx, op); err == nil {
@@ -60,7 +60,7 @@ func (c *Client) tryOnce(ctx context.Context, op *store.Op) error {
 		case errors.As(err, &ended) && ended.Text != "":
 			return &refusedError{endpoint, kv.ConnectionLost, ended.Text}
 		case err != nil:
-			continue // at the next
+			continue // try the next endpoint
 		case ev.Outcome == kv.BadRequest || ev.Outcome == kv.Denied:
 			return &refusedError{endpoint, ev.Outcome, text.Line(string(ev.Text), text.OfServer)}
 		}
@@ -69,8 +69,8 @@ func (c *Client) tryOnce(ctx context.Context, op *store.Op) error {
 	return nil
 }
 
-// removes returns an error where the servers delete no key. It asks them to delete one that
-// is not there, if guarded also in a guarded transaction.
+// removes returns an error if the servers cannot delete keys. It asks them to delete a key
+// that does not exist, and with guarded also in a guarded transaction.
 func (c *Client) removes(ctx context.Context, key string, guarded bool) error {
 	err := c.Try(ctx, &store.Op{Kind: kv.Delete, Key: []byte(key)})
 	if !unserved(err) {

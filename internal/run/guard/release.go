@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Release removes what the run wrote, whatever became of it, and says so.
+// Release removes everything that the run wrote, however the run ended, and reports it.
 func (g *Guard) Release(ctx context.Context) error {
 	if g == nil {
 		return nil
@@ -45,7 +45,7 @@ func (g *Guard) release(ctx context.Context, c *claim) error {
 	return nil
 }
 
-// keep leaves the keys, with a marker that says that they are ours.
+// keep leaves the keys, with a marker that identifies them as quorumbench's.
 func (g *Guard) keep(ctx context.Context, c *claim) error {
 	if c.marker.Run == "" {
 		return nil

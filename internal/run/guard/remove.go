@@ -13,21 +13,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Bounds of a removal: a store may answer that a large one timed out and go on with it,
-// so it is asked again whether anything is left.
+// Bounds of a removal. A store may report that a large removal timed out and still continue
+// it, so the remaining keys are counted afterwards.
 const (
 	removeWithin = 3 * time.Minute
 	removePause  = 500 * time.Millisecond
-	// removeTry bounds one of those: a member that stands still does not answer, and the
-	// next time another is asked.
+	// removeTry bounds one request: a paused member does not respond, and the next request
+	// goes to another one.
 	removeTry = 20 * time.Second
 	// giveUp is how long a removal may make no progress.
 	giveUp = 30 * time.Second
 )
 
-// removeMarked removes what a marker says is its run's: keys and services, the leases
-// and sessions that they are bound to, the folders that were made for them, and at last
-// the marker.
+// removeMarked removes what a marker attributes to its run: keys and services, the leases
+// and sessions that they are bound to, the folders made for them, and finally the marker.
 func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
@@ -35,7 +34,7 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = admin.Close() }() // nothing is left to ask
+	defer func() { _ = admin.Close() }() // no request is pending
 	var leases []string
 	ender, ends := admin.(store.Leaser)
 	for _, step := range []struct {
@@ -46,7 +45,7 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 			leases, err = ender.LeasesOf(ctx, []byte(m.Prefix))
 			return err
 		}},
-		{true, func(context.Context) error { // it has bounds of its own
+		{true, func(context.Context) error { // it limits its own time
 			n, err := g.removeKeys(ctx, admin, m)
 			removed += n
 			return err
@@ -70,7 +69,7 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 	return removed, nil
 }
 
-// again does something until it succeeds, or the cluster has not done it for a while.
+// again repeats do until it succeeds, or has failed for giveUp.
 func (g *Guard) again(ctx context.Context, do func(context.Context) error) error {
 	for began := g.Now(); ; {
 		asked, cancel := context.WithTimeout(ctx, removeTry)
@@ -82,8 +81,8 @@ func (g *Guard) again(ctx context.Context, do func(context.Context) error) error
 	}
 }
 
-// endGranted ends the leases that the loads of the run were granted, and that no key was
-// bound to any more.
+// endGranted ends the leases that were granted to the run's loads and have no key bound to
+// them any more.
 func (g *Guard) endGranted(ctx context.Context) error {
 	if len(g.leases) == 0 {
 		return nil
@@ -94,24 +93,24 @@ func (g *Guard) endGranted(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = admin.Close() }() // nothing is left to ask
+	defer func() { _ = admin.Close() }() // no request is pending
 	if ender, ok := admin.(store.Leaser); ok {
 		return ender.EndLeases(ctx, g.leases)
 	}
 	return nil
 }
 
-// removeKeys removes the keys below a marker's prefix, and asks until none is left.
+// removeKeys removes the keys below a marker's prefix until none is left.
 func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (removed int64, err error) {
 	deleter, ok := admin.(store.Cleaner)
 	if !Prefixed(m.Prefix) || !ok {
 		return g.removeNamed(ctx, m)
 	}
-	own := int64(0) // the marker, where it is one of the keys with the prefix
+	own := int64(0) // the marker, if it is one of the keys with the prefix
 	if m.Run != "" && strings.HasPrefix(MarkerKey(m.Prefix), m.Prefix) {
 		own = 1
 	}
-	progress, fewest := g.Now(), int64(math.MaxInt64) // when fewer keys were left than ever before
+	progress, fewest := g.Now(), int64(math.MaxInt64) // when the fewest keys so far were left
 	for {
 		var mine, others []string
 		failed := askTwice(ctx, func(ctx context.Context) (err error) {
@@ -160,7 +159,7 @@ func askTwice(ctx context.Context, ask func(context.Context) error) (failed erro
 	return failed
 }
 
-// removeServices removes those of a marker's run.
+// removeServices removes the services of a marker's run.
 func (m *Marker) removeServices(ctx context.Context, k store.Cleaner) (removed int64, err error) {
 	names, err := k.Services(ctx, m.Prefix)
 	if err != nil {
@@ -173,25 +172,25 @@ func (m *Marker) removeServices(ctx context.Context, k store.Cleaner) (removed i
 	return int64(len(names)), nil
 }
 
-// services asks how many services have names that begin with a prefix.
+// services returns the number of services whose names begin with a prefix, and some names.
 func (g *Guard) services(ctx context.Context, prefix string) (n int64, some []string, err error) {
 	admin, err := g.admin()
 	if err != nil {
 		return 0, nil, err
 	}
-	defer func() { _ = admin.Close() }() // nothing is left to ask
+	defer func() { _ = admin.Close() }() // no request is pending
 	names, err := admin.(store.Cleaner).Services(ctx, prefix)
 	return int64(len(names)), names[:min(len(names), mostExamples)], err
 }
 
-// missingFolders asks which folders above the keys with a prefix, and above its marker,
-// are not there.
+// missingFolders returns the folders above the keys with a prefix, and above its marker,
+// that do not exist.
 func (g *Guard) missingFolders(ctx context.Context, prefix string) ([]string, error) {
 	admin, err := g.admin()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = admin.Close() }() // nothing is left to ask
+	defer func() { _ = admin.Close() }() // no request is pending
 	f, ok := admin.(store.FolderKeeper)
 	if !ok {
 		return nil, nil
@@ -199,20 +198,20 @@ func (g *Guard) missingFolders(ctx context.Context, prefix string) ([]string, er
 	return f.MissingFolders(ctx, prefix)
 }
 
-// Clear removes the keys below a prefix that the run has claimed, which it goes on to hold.
+// Clear removes the keys below a prefix that the run has claimed. The claim remains.
 func (g *Guard) Clear(ctx context.Context, prefix string) (removed int64, err error) {
 	c := g.holds(prefix)
 	if c == nil || c.marker == nil {
-		return 0, nil // it was allowed to overwrite what others have, which stays
+		return 0, nil // the run may overwrite other keys, which remain
 	}
 	admin, err := g.admin()
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = admin.Close() }() // nothing is left to ask
+	defer func() { _ = admin.Close() }() // no request is pending
 	m := *c.marker
 	if m.Prefix = prefix; prefix != c.Prefix {
-		m.Names = nil // they are of the claim's prefix
+		m.Names = nil // they are relative to the claim's prefix
 	}
 	if removed, err = g.removeKeys(ctx, admin, &m); err != nil {
 		return removed, err
@@ -223,7 +222,7 @@ func (g *Guard) Clear(ctx context.Context, prefix string) (removed int64, err er
 	return removed, err
 }
 
-// removeOwn removes keys one by one, because others stand between them.
+// removeOwn removes the run's keys one by one, because other keys are among them.
 func (g *Guard) removeOwn(ctx context.Context, admin store.Admin, m *Marker, mine, others []string) (removed int64, err error) {
 	stay := "are not of this run and stay"
 	if len(others) == 1 {
@@ -233,9 +232,9 @@ func (g *Guard) removeOwn(ctx context.Context, admin store.Admin, m *Marker, min
 	_, folders := admin.(store.FolderKeeper)
 	for _, key := range mine {
 		if key == MarkerKey(m.Prefix) {
-			continue // it is the last
+			continue // it is removed last
 		}
-		if d, ok := admin.(store.Cleaner); ok && folders { // a folder of the run's, perhaps
+		if d, ok := admin.(store.Cleaner); ok && folders { // the key may be a folder of the run
 			if _, err := d.DeletePrefix(ctx, []byte(key+"/")); err != nil {
 				return removed, err
 			}

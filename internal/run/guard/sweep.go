@@ -11,18 +11,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mostNamed is how many keys are removed one by one at most, whether they are there or
-// not.
+// mostNamed bounds the number of keys that are removed one by one, existing or not.
 const mostNamed = 10_000_000
 
-// The load that removes keys one by one.
+// Parameters of the load that removes keys one by one.
 const (
 	sweepConnections = 8
 	sweepClients     = 64
 )
 
-// removeNamed removes the keys that a marker names, and no other, one by one: of a store
-// that removes no prefixes, and of keys without a prefix.
+// removeNamed removes only the keys that a marker names, one by one: in a store that cannot
+// delete prefixes, and for keys without a prefix.
 func (g *Guard) removeNamed(ctx context.Context, m *Marker) (removed int64, err error) {
 	if err := g.remove(ctx, string(load.ProbeKey(m.Prefix))); err != nil {
 		return 0, err

@@ -12,41 +12,40 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Bounds of what one trial keeps.
+// Bounds of the events of one trial.
 const (
-	// MostOfAKind is how many events of one kind a member has one by one.
-	// Those beyond are counted.
+	// MostOfAKind is the number of a member's events of one kind that are kept separately.
+	// Further events are only counted.
 	MostOfAKind = 200
-	maxText     = 500 // bytes of an event's line
+	maxText     = 500 // bytes of an event's log line
 )
 
-// LogEvent is what a member's log reports: one event, or those of one kind beyond
-// MostOfAKind.
+// LogEvent is an event that a member's log reports, or the sum of the events of one kind
+// beyond MostOfAKind.
 type LogEvent struct {
 	Member string
 	Kind   store.SignalKind
-	// Time is when it was over; of several, the last's.
+	// Time is when the event was over; in a sum, the last one.
 	Time time.Time
-	// Duration is how long it took; of several, the longest. 0: not known.
+	// Duration is how long it took; in a sum, the longest. 0: unknown.
 	Duration time.Duration
-	// Term is that of an election; 0: not known.
+	// Term is the term of an election; 0: unknown.
 	Term uint64
-	// Line is as the log has it, cut to some hundred bytes; of several, that of
-	// the longest.
+	// Line is the log line, cut to some hundred bytes; in a sum, that of the longest event.
 	Line string
 
-	// Count is how many there were; 1 unless several are one. Then
-	// Total is the sum of their durations, and First the first's time.
+	// Count is the number of events; 1 except in a sum. In a sum, Total adds their
+	// durations, and First is the time of the first.
 	Count uint64
 	Total time.Duration
 	First time.Time
 }
 
-// Signaller reads a line of a log (store.Store.Signal).
+// Signaller parses a line of a log (store.Store.Signal).
 type Signaller func(line []byte) (store.Signal, bool)
 
-// Listener turns lines of logs into events since a given time. It is
-// used by one goroutine.
+// Listener turns lines of logs into events since a given time. Only one goroutine may use
+// it.
 type Listener struct {
 	signal Signaller
 	from   time.Time
@@ -64,16 +63,16 @@ func NewListener(signal Signaller, from time.Time) *Listener {
 	return &Listener{signal: signal, from: from, counts: map[memberKind]uint64{}, beyond: map[memberKind]*LogEvent{}}
 }
 
-// Reading is when a line was read, and how its times are taken.
+// Reading describes when a line was read and how to convert its times.
 type Reading struct {
 	At time.Time
-	// Ahead is how far the clock that the line's time is of was ahead of ours. Unsure
-	// says that this is not known: then the line counts from when it was read.
+	// Ahead is how far the clock of the line's time was ahead of our clock. If Unsure is set it
+	// is unknown, and the time of reading counts.
 	Ahead  time.Duration
 	Unsure bool
 }
 
-// Line takes a line of a member's log. ok says that there is an event.
+// Line parses a line of a member's log; ok reports that it is an event.
 func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, ok bool) {
 	s, ok := l.signal(line)
 	if !ok {
@@ -85,7 +84,7 @@ func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, o
 		s.Time = s.Time.Add(-read.Ahead)
 	}
 	if s.Time.Before(l.from) || s.Time.After(read.At) && s.Time.Sub(read.At) > time.Second {
-		return LogEvent{}, false // of another time: an old line, or no time of ours
+		return LogEvent{}, false // an old line, or one with an implausible time
 	}
 	h = LogEvent{
 		Member: member, Kind: s.Kind, Time: s.Time.UTC(), Duration: max(s.Duration, 0), Term: s.Term,
@@ -118,8 +117,7 @@ func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, o
 	return LogEvent{}, false
 }
 
-// Beyond returns what was counted beyond MostOfAKind, in the order of its
-// beginning.
+// Beyond returns the sums of the events beyond MostOfAKind, by the time of the first.
 func (l *Listener) Beyond() []LogEvent {
 	all := make([]LogEvent, 0, len(l.beyond))
 	for _, h := range l.beyond {
@@ -131,5 +129,5 @@ func (l *Listener) Beyond() []LogEvent {
 	return all
 }
 
-// shortened is a line as an event keeps it.
+// shortened returns a line as an event keeps it.
 func shortened(line []byte) string { return text.Line(string(line), maxText) }

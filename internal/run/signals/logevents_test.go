@@ -28,8 +28,8 @@ func (words) Signal(line []byte) (store.Signal, bool) {
 	return s, true
 }
 
-// What comes out is what went in: counts, sums, the longest and both ends, for
-// every member and kind, however many there are.
+// Counts, sums, the longest duration and both times are correct for every member and kind,
+// however many events there are.
 func TestNothingIsLostBeyondTheBound(t *testing.T) {
 	type sums struct {
 		count          uint64
@@ -112,8 +112,8 @@ func TestLinesAreShortened(t *testing.T) {
 	}
 }
 
-// A line's time is of its machine's clock; where that was set meanwhile, the line
-// counts from when it was read.
+// A line's time is converted from its machine's clock. If that clock was set meanwhile, the
+// time of reading counts.
 func TestLinesOfAnotherClock(t *testing.T) {
 	at := noon.Add(time.Minute)
 	line := fmt.Appendf(nil, "slow %d 0", int64(time.Hour+59*time.Second))

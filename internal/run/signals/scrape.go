@@ -26,26 +26,26 @@ import (
 )
 
 const (
-	// maxScrape bounds the text of one member's metrics, in bytes.
+	// maxScrape bounds the size in bytes of one member's metrics text.
 	maxScrape = 32 << 20
-	// maxWanted bounds the lines of it that are about metrics that are read: a
-	// series is many times as large in memory as its line.
+	// maxWanted bounds the lines about metrics that are read: a series takes many times the
+	// memory of its line.
 	maxWanted = 1 << 20
-	// longestLine bounds one line.
+	// longestLine bounds the size of a line in bytes.
 	longestLine = 64 << 10
 )
 
-// Scraper reads one member's own metrics. It belongs to one goroutine.
+// Scraper reads the metrics of one member. Only one goroutine may use it.
 type Scraper struct {
 	endpoint string
 	sources  []store.MetricSource
-	chosen   int // the source that answered; -1: none has
+	chosen   int // index of the source that answered; -1: none has
 	access   store.Access
 	client   *http.Client
 }
 
-// NewScraper returns a scraper of the member at an endpoint; ok is false when
-// the store's members report nothing.
+// NewScraper returns a scraper of the member at an endpoint; ok is false if the store's
+// members report no metrics.
 func NewScraper(st store.Store, a store.Access, endpoint string) (s *Scraper, ok bool) {
 	s = &Scraper{endpoint: endpoint, sources: st.Metrics(a, endpoint), chosen: -1, access: a}
 	if len(s.sources) == 0 {
@@ -55,10 +55,10 @@ func NewScraper(st store.Store, a store.Access, endpoint string) (s *Scraper, ok
 	return s, true
 }
 
-// Close ends the connection, if one is open.
+// Close closes the connection, if one is open.
 func (s *Scraper) Close() { s.client.CloseIdleConnections() }
 
-// Read reads the metrics as they are now. Its error is a sentence.
+// Read reads the present metrics. Its error is a sentence.
 func (s *Scraper) Read(ctx context.Context) (store.Sample, error) {
 	if s.chosen >= 0 {
 		return s.read(ctx, s.sources[s.chosen])
@@ -93,7 +93,7 @@ func (s *Scraper) read(ctx context.Context, source store.MetricSource) (store.Sa
 	return sample, nil
 }
 
-// get reads Prometheus's text format.
+// get reads Prometheus's text format over HTTP.
 func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sample, error) {
 	fail := func(err error) (store.Sample, error) {
 		return nil, fmt.Errorf("%s does not tell its metrics: %s", source.URL, why(ctx, err))
@@ -109,10 +109,10 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 	switch remedy := remedyOf(source, ""); {
 	case err != nil && (remedy == "" || ctx.Err() != nil || store.Refused(err)):
 		return fail(err)
-	case err != nil: // what answers speaks something else
+	case err != nil: // another protocol answered
 		return fail(fmt.Errorf("%s; %s", why(ctx, err), remedy))
 	}
-	defer func() { _ = response.Body.Close() }() // what counts was read
+	defer func() { _ = response.Body.Close() }() // everything needed was read
 	if response.StatusCode != http.StatusOK {
 		return fail(refused(source, response))
 	}
@@ -130,10 +130,10 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 	return sample, nil
 }
 
-// refused returns what a member says instead of its metrics, and how it is allowed.
+// refused returns an error with the member's text and how to permit the request.
 func refused(source store.MetricSource, response *http.Response) error {
 	words := fmt.Sprintf("HTTP status %d", response.StatusCode)
-	body, _ := io.ReadAll(io.LimitReader(response.Body, text.OfServer)) // the status alone will do
+	body, _ := io.ReadAll(io.LimitReader(response.Body, text.OfServer)) // the status is enough
 	if said := strings.TrimSpace(string(body)); said != "" {
 		words += " (" + said + ")"
 	}
@@ -144,7 +144,7 @@ func refused(source store.MetricSource, response *http.Response) error {
 	return errors.New(words)
 }
 
-// remedyOf returns how an operator allows what a member refused with a text.
+// remedyOf returns how an operator permits the request that a member refused with a text.
 func remedyOf(source store.MetricSource, text string) string {
 	for _, r := range source.Refusals {
 		if strings.Contains(text, r.Text) {
@@ -154,7 +154,7 @@ func remedyOf(source store.MetricSource, text string) string {
 	return ""
 }
 
-// ask sends a command to the member's client port and reads to the end.
+// ask sends a command to the member's client port and reads the response to its end.
 func (s *Scraper) ask(ctx context.Context, command string) (string, error) {
 	conn, err := s.access.ConnectSecure(ctx, s.endpoint)
 	if err != nil {
@@ -168,15 +168,14 @@ func (s *Scraper) ask(ctx context.Context, command string) (string, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(conn, maxWanted))
 	if len(text) > 0 {
-		err = nil // some servers reset instead of closing
+		err = nil // some servers reset the connection instead of closing it
 	}
 	return string(text), err
 }
 
-// Connect measures one round trip on the network: how long the member's system
-// takes to accept a TCP connection, which its program has no part in. With TLS
-// the connection is shaken hands on before it ends, outside the time, because
-// servers log those that are not.
+// Connect measures one network round trip: how long the member's kernel takes to accept a
+// TCP connection, without its program. With TLS it also completes the handshake, which is
+// not timed, because servers log connections without one.
 func Connect(ctx context.Context, endpoint string, secure *tls.Config) (time.Duration, error) {
 	began := measure.Now()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
@@ -193,12 +192,12 @@ func Connect(ctx context.Context, endpoint string, secure *tls.Config) (time.Dur
 		secure.ServerName, _, _ = net.SplitHostPort(endpoint)
 	}
 	session := tls.Client(conn, secure)
-	_ = session.HandshakeContext(ctx) // what it comes to is others' business
+	_ = session.HandshakeContext(ctx) // the result does not matter
 	_ = session.Close()
 	return took, nil
 }
 
-// why is what an error says to a user.
+// why returns an error's text for a user.
 func why(ctx context.Context, err error) string {
 	var op *net.OpError
 	switch {
@@ -212,16 +211,16 @@ func why(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// wantedLines are the lines of a text in Prometheus's format that are about the
-// named metrics: a server has many others, and can have any number of them.
+// wantedLines reads the lines of a Prometheus text that are about the named metrics. A
+// server has many other metrics, of any number.
 type wantedLines struct {
 	from  *bufio.Reader
 	names [][]byte
-	left  int    // bytes that may yet be handed on
-	line  []byte // what of a line is not handed on yet; in the reader's buffer
+	left  int    // number of bytes that may still be returned
+	line  []byte // the rest of the present line; refers to the reader's buffer
 }
 
-// namesIn are the names of metrics as lines begin with them.
+// namesIn returns the names with which the lines of the metrics begin.
 func namesIn(metrics []store.MetricName) (names [][]byte) {
 	for _, m := range metrics {
 		for _, name := range []string{m.Name, m.Sum, m.Count} {
@@ -241,7 +240,7 @@ func (w *wantedLines) Read(p []byte) (int, error) {
 		case errors.Is(err, bufio.ErrBufferFull):
 			return 0, fmt.Errorf("a line is longer than %d bytes", longestLine)
 		case len(line) == 0 && err != nil:
-			return 0, err // the end, or why there is no more
+			return 0, err // the end, or an error
 		case !w.wants(line):
 			continue
 		}
@@ -255,7 +254,7 @@ func (w *wantedLines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// wants reports whether a line is a sample of a named metric, or says its type.
+// wants reports whether a line is a sample of a named metric or declares its type.
 func (w *wantedLines) wants(line []byte) bool {
 	if rest, ok := bytes.CutPrefix(line, []byte("# TYPE ")); ok {
 		line = rest
@@ -268,14 +267,13 @@ func (w *wantedLines) wants(line []byte) bool {
 	return false
 }
 
-// found is what a text holds, by name: series that differ in their labels are
-// added up.
+// found holds the values in a text by name. Series that differ only in labels are added up.
 type found map[string]store.Reading
 
 func (f found) add(name string, r store.Reading) { f[name] = f[name].Plus(r) }
 
-// parsePrometheus reads Prometheus's text format, and also gives each timer's
-// two counters by their own names. Untyped values are plain ones.
+// parsePrometheus parses Prometheus's text format. It also stores each timer's two counters
+// by their own names. Untyped values count as plain ones.
 func parsePrometheus(r io.Reader) (found, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(r)
@@ -318,8 +316,8 @@ func (f found) timer(name string, r store.Reading) {
 	f.add(name+"_count", store.Reading{Value: r.Count})
 }
 
-// parseLines reads lines of a name, an optional {LABELS}, white space and a
-// number. Other lines are skipped: such answers hold texts, too.
+// parseLines parses lines with a name, optional {LABELS}, white space and a number. It
+// skips other lines, because such responses contain text as well.
 func parseLines(text string) found {
 	f := found{}
 	for line := range strings.Lines(text) {
@@ -330,20 +328,20 @@ func parseLines(text string) found {
 		}
 		name := strings.TrimSpace(line[:at])
 		v, err := strconv.ParseFloat(line[at+1:], 64)
-		if err != nil || v != v { // not a number
+		if err != nil || v != v { // NaN
 			continue
 		}
 		bare, labels, _ := strings.Cut(name, "{")
 		if strings.Contains(labels, "quantile=") {
-			continue // cannot be added up or subtracted
+			continue // quantiles cannot be added or subtracted
 		}
 		f.add(bare, store.Reading{Value: v})
 	}
 	return f
 }
 
-// pick takes the shared metrics out of what a source reported. Of a metric with
-// several names, what is there is added up.
+// pick selects the shared metrics from the values of a source. For a metric with several
+// names, it adds up the existing values.
 func pick(f found, names []store.MetricName) store.Sample {
 	sample := store.Sample{}
 	for _, n := range names {
@@ -356,7 +354,7 @@ func pick(f found, names []store.MetricName) store.Sample {
 	return sample
 }
 
-// named is what one name says.
+// named returns the value of one name.
 func named(f found, n store.MetricName) (store.Reading, bool) {
 	if n.Name != "" {
 		r, ok := f[n.Name]

@@ -77,7 +77,7 @@ func TestPrometheusTextIsRead(t *testing.T) {
 	}
 }
 
-// wordServer serves one command's answer as ZooKeeper does.
+// wordServer serves the response to one command, as ZooKeeper does.
 func wordServer(t *testing.T, answer string) (endpoint string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -100,7 +100,7 @@ func wordServer(t *testing.T, answer string) (endpoint string) {
 }
 
 func TestMonitorWordIsRead(t *testing.T) {
-	elsewhere := store.Access{} // where a name leads nowhere, the access's way does
+	elsewhere := store.Access{} // an address that only the access's dialer can resolve
 	elsewhere.Dial = func(ctx context.Context, endpoint string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", strings.Replace(endpoint, "nowhere.invalid", "127.0.0.1", 1))
 	}
@@ -121,8 +121,8 @@ func TestMonitorWordIsRead(t *testing.T) {
 	}
 }
 
-// nobody is where no program listens; a port that was just given back may be
-// another program's.
+// This is an address on which no program listens. A port that was just released might be
+// taken by another program.
 const nobody = "127.0.0.1:1"
 
 func TestScrapeThatFailsSaysWhy(t *testing.T) {
@@ -162,7 +162,7 @@ func TestScrapeNamesTheSettingThatAllowsIt(t *testing.T) {
 		{consul.New(), answering(415, "Prometheus is not enabled since its retention time is not positive"), "telemetry.prometheus_retention_time"},
 		{etcd.New(), answering(404, "404 page not found"), "--listen-metrics-urls"},
 		{etcd.New(), answering(200, "# nothing"), "--listen-metrics-urls"},
-		{etcd.New(), wordServer(t, "\x00\x00\x06\x04\x00\x00\x00\x00\x00"), "--listen-metrics-urls"}, // gRPC alone
+		{etcd.New(), wordServer(t, "\x00\x00\x06\x04\x00\x00\x00\x00\x00"), "--listen-metrics-urls"}, // only gRPC
 	} {
 		s, _ := NewScraper(c.of, store.Access{}, c.endpoint)
 		if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
