@@ -1,6 +1,6 @@
-// Package kubernetes makes agents in pods, and removes them. The API is asked over
-// net/http with the few types that matter here, and what is made is written as the
-// API's JSON: Kubernetes' own client and types would make a sixth of our binary.
+// Package kubernetes makes pods with agents and removes them. It calls the API with
+// net/http and a few types, and creates objects as the API's JSON: Kubernetes' client and
+// types would make up a sixth of our binary.
 package kubernetes
 
 import (
@@ -20,16 +20,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// api is a namespace of a Kubernetes.
+// api is a connection to the API for one namespace.
 type api struct {
 	server    *url.URL
 	login     *login
 	client    *http.Client
 	namespace string
-	inside    bool // we run in a pod of it
+	inside    bool // we run in a pod of this cluster
 }
 
-// connect finds the API as kubectl does. It asks nothing yet.
+// connect finds the API as kubectl does. It sends no request.
 func connect(o *Options) (*api, error) {
 	given, err := findAccess(o.Kubeconfig, o.Context)
 	if err != nil {
@@ -53,43 +53,43 @@ func connect(o *Options) (*api, error) {
 	return a, nil
 }
 
-// The kinds of objects, and where the API has them.
+// groups maps kinds of objects to their paths in the API.
 var groups = map[string]string{"jobs": "/apis/batch/v1", "pods": "/api/v1", "secrets": "/api/v1", "events": "/api/v1", "persistentvolumeclaims": "/api/v1"}
 
-// path returns the URL of the objects of a kind, or of one, or of something below it.
+// path returns the URL of the objects of a kind, or of one object or a part of it.
 func (a *api) path(kind string, names ...string) *url.URL {
 	return a.server.JoinPath(append([]string{groups[kind], "namespaces", a.namespace, kind}, names...)...)
 }
 
-// apiError is what the API says of a request that it did not carry out.
+// apiError is the API's error about a request.
 type apiError struct {
 	Code            int
 	Reason, Message string
 }
 
-// Error returns the API's words.
+// Error returns the API's message.
 func (e *apiError) Error() string { return e.Message }
 
-// isNotFound reports whether the API says that there is no such object.
+// isNotFound reports whether the API's error is that the object does not exist.
 func isNotFound(err error) bool {
 	var said *apiError
 	return errors.As(err, &said) && said.Code == http.StatusNotFound
 }
 
-// isRefused reports whether the API said that it did nothing.
+// isRefused reports whether the API reported that it did nothing.
 func isRefused(err error) bool {
 	var said *apiError
 	return errors.As(err, &said) && said.Reason != ""
 }
 
-// maxAnswer is the most bytes that are read of an answer.
+// maxAnswer bounds the size of a response in bytes.
 const maxAnswer = 64 << 20
 
-// tries is how often a request is sent whose answer is to try later.
+// tries bounds how often a request is sent if the API asks to try later.
 const tries = 10
 
-// ask sends a request, again if the API says to try later, and reads the answer into
-// into, unless that is nil.
+// ask sends a request, repeatedly if the API asks to try later, and decodes the response
+// into into, unless that is nil.
 func (a *api) ask(ctx context.Context, method string, at *url.URL, contentType string, body []byte, into any) error {
 	b, err := a.send(ctx, method, at, contentType, body)
 	if err == nil && into != nil {
@@ -114,8 +114,8 @@ func (a *api) send(ctx context.Context, method string, at *url.URL, contentType 
 	return answer, err
 }
 
-// sendOnce returns with an error how long to wait before the next try; 0 for no
-// further one.
+// sendOnce sends a request. With an error it returns how long to wait before the next try,
+// or 0 if there should be none.
 func (a *api) sendOnce(ctx context.Context, method string, at *url.URL, contentType string, body []byte) (answer []byte, later time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, at.String(), bytes.NewReader(body))
 	if err != nil {
@@ -157,7 +157,7 @@ func (a *api) create(ctx context.Context, kind string, of object, made any) erro
 	return a.ask(ctx, http.MethodPost, a.path(kind), "application/json", b, made)
 }
 
-// list reads a list of those that a selector names, by labels or by fields.
+// list reads the objects that a selector of labels or fields selects.
 func (a *api) list(ctx context.Context, kind, by, selector string, into any) error {
 	at := a.path(kind)
 	at.RawQuery = url.Values{by: {selector}}.Encode()
@@ -169,7 +169,7 @@ const (
 	byFields = "fieldSelector"
 )
 
-// log returns the end of what a pod's container wrote.
+// log returns the last lines of a pod's container log.
 func (a *api) log(ctx context.Context, pod string) string {
 	at := a.path("pods", pod, "log")
 	at.RawQuery = "tailLines=5"
@@ -180,16 +180,16 @@ func (a *api) log(ctx context.Context, pod string) string {
 	return string(b)
 }
 
-// object is an object of the API, or a part of one, as its JSON has it.
+// object is an object of the API, or a part of one, in its JSON form.
 type object map[string]any
 
-// metadata is what an object is known by.
+// metadata holds an object's identifying fields.
 type metadata struct {
 	Name, UID           string
 	Labels, Annotations map[string]string
 }
 
-// mostSaid bounds what is quoted of Kubernetes, in bytes.
+// mostSaid bounds a quotation of Kubernetes' text, in bytes.
 const mostSaid = 600
 
 func said(words string) string {

@@ -17,24 +17,25 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// The protocol of port-forward, and its name where it goes through a WebSocket.
+// The protocol of port-forward, and its name inside a WebSocket.
 const (
 	forwardProtocol = "portforward.k8s.io"
 	tunnelProtocol  = "SPDY/3.1+" + forwardProtocol
 )
 
-// pingEvery keeps a connection that is idle through load balancers.
+// pingEvery is the interval of pings that keep an idle connection open through load
+// balancers.
 const pingEvery = 5 * time.Second
 
-// forward opens a connection to a port of a pod through the API, as kubectl
-// port-forward does, but without a port of ours that others could connect to.
+// forward opens a connection to a port of a pod through the API, as kubectl port-forward
+// does, but without a local port to which others could connect.
 func (a *api) forward(ctx context.Context, pod string, port int) (net.Conn, error) {
 	type dialed struct {
 		c   *forwarded
 		err error
 	}
 	done := make(chan dialed, 1)
-	go func() { // SPDY takes no context
+	go func() { // SPDY does not support contexts
 		line, err := a.dialTunnel(ctx, pod)
 		if httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err) {
 			line, err = a.dialSPDY(ctx, pod)
@@ -62,8 +63,8 @@ func (a *api) forward(ctx context.Context, pod string, port int) (net.Conn, erro
 	}
 }
 
-// dialTunnel opens a SPDY connection to a pod's node in a WebSocket, which API
-// servers have since Kubernetes 1.30, and which proxies let through.
+// dialTunnel opens a SPDY connection to a pod's node inside a WebSocket. API servers
+// support that since Kubernetes 1.30, and proxies permit it.
 func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection, error) {
 	at := a.path("pods", pod, "portforward")
 	at.Scheme = "ws" + strings.TrimPrefix(at.Scheme, "http")
@@ -91,7 +92,7 @@ func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection
 	return spdy.NewClientConnectionWithPings(&tunnel{Conn: c}, pingEvery)
 }
 
-// dialSPDY opens the connection as older API servers have it.
+// dialSPDY opens the connection with the protocol of older API servers.
 func (a *api) dialSPDY(ctx context.Context, pod string) (httpstream.Connection, error) {
 	over, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{TLS: a.login.tls, Proxier: a.login.proxy, PingPeriod: pingEvery})
 	if err != nil {
@@ -106,14 +107,14 @@ func (a *api) dialSPDY(ctx context.Context, pod string) (httpstream.Connection, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = reply.Body.Close() }() // the connection is not in it
+	defer func() { _ = reply.Body.Close() }() // the connection is not in the body
 	return over.NewConnection(reply)
 }
 
-// tunnel is a WebSocket as a connection: its binary messages are the bytes.
+// tunnel makes a WebSocket a net.Conn: its binary messages carry the bytes.
 type tunnel struct {
 	*websocket.Conn
-	message io.Reader // what is left of the last one
+	message io.Reader // the rest of the last message
 }
 
 // Read implements net.Conn.
@@ -152,7 +153,7 @@ func (t *tunnel) Write(p []byte) (int, error) {
 // Close implements net.Conn.
 func (t *tunnel) Close() error {
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	_ = t.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)) // the other side may have gone
+	_ = t.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)) // the peer may be gone
 	return t.Conn.Close()
 }
 
@@ -161,15 +162,15 @@ func (t *tunnel) SetDeadline(at time.Time) error {
 	return errors.Join(t.SetReadDeadline(at), t.SetWriteDeadline(at))
 }
 
-// forwarded is a connection to a pod's port: two streams, one for what the pod's
-// node has to say about it.
+// forwarded is a connection to a pod's port. It has two streams: data, and errors reported
+// by the pod's node.
 type forwarded struct {
 	httpstream.Stream
 	line httpstream.Connection
 	to   podAddress
 
 	mu  sync.Mutex
-	why error // what the node said
+	why error // the node's error
 }
 
 func open(line httpstream.Connection, pod string, port int) (*forwarded, error) {
@@ -181,7 +182,7 @@ func open(line httpstream.Connection, pod string, port int) (*forwarded, error) 
 	if err != nil {
 		return nil, errors.Join(err, line.Close())
 	}
-	_ = said.Close() // our side of it: we say nothing
+	_ = said.Close() // we send nothing on it
 	headers.Set("streamType", "data")
 	data, err := line.CreateStream(headers)
 	if err != nil {
@@ -215,12 +216,12 @@ func (c *forwarded) Read(p []byte) (int, error) {
 
 // Close implements net.Conn.
 func (c *forwarded) Close() error {
-	_ = c.Reset() // the line's end is the stream's
+	_ = c.Reset() // closing the line also ends the stream
 	return c.line.Close()
 }
 
-// A stream has no deadlines; who needs one closes the connection. The agents' TLS
-// and gRPC do.
+// A stream has no deadlines. A caller that needs one closes the connection, as the agents'
+// TLS and gRPC do.
 
 // SetDeadline implements net.Conn.
 func (*forwarded) SetDeadline(time.Time) error { return nil }
@@ -237,7 +238,7 @@ func (*forwarded) LocalAddr() net.Addr { return podAddress("here") }
 // RemoteAddr implements net.Conn.
 func (c *forwarded) RemoteAddr() net.Addr { return c.to }
 
-// podAddress is a pod's name as an address.
+// podAddress is a pod's name as a network address.
 type podAddress string
 
 // Network implements net.Addr.

@@ -14,8 +14,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// echo returns the bytes of a data stream to port 7420, and says for any other port why
-// not.
+// echo echoes a data stream to port 7420, and refuses any other port with a reason.
 func echo(s httpstream.Stream, _ <-chan struct{}) error {
 	go func() {
 		switch {
@@ -30,8 +29,8 @@ func echo(s httpstream.Stream, _ <-chan struct{}) error {
 	return nil
 }
 
-// startForwarding starts an API server that forwards to pods, in WebSockets if it is
-// new.
+// startForwarding starts an API server that forwards to pods, in WebSockets if isNew is
+// set.
 func startForwarding(t *testing.T, isNew bool) (a *api, tunnels *atomic.Int32) {
 	t.Helper()
 	tunnels = new(atomic.Int32)
@@ -65,7 +64,7 @@ func startForwarding(t *testing.T, isNew bool) (a *api, tunnels *atomic.Int32) {
 			}
 		}
 	}))
-	s.EnableHTTP2 = true // which forwarding cannot use
+	s.EnableHTTP2 = true // forwarding cannot use it
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	path := write(t, t.TempDir(), "config", "{clusters: [{name: c, cluster: {server: '"+s.URL+"', insecure-skip-tls-verify: true}}], contexts: [{name: x, context: {cluster: c, user: u}}], current-context: x, users: [{name: u, user: {token: abc}}]}")
@@ -73,13 +72,13 @@ func startForwarding(t *testing.T, isNew bool) (a *api, tunnels *atomic.Int32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.list(t.Context(), "pods", byLabels, "a=b", nil); err == nil { // with which the client has learnt HTTP/2
+	if err := a.list(t.Context(), "pods", byLabels, "a=b", nil); err == nil { // the client now knows that the server supports HTTP/2
 		t.Error("there is a list of pods")
 	}
 	return a, tunnels
 }
 
-// A connection leads to a pod's port through new and old API servers.
+// A connection reaches a pod's port through new and old API servers.
 func TestForward(t *testing.T) {
 	for _, isNew := range []bool{true, false} {
 		a, tunnels := startForwarding(t, isNew)
@@ -105,7 +104,7 @@ func TestForward(t *testing.T) {
 		if _, err := io.ReadAll(c); err == nil || !strings.Contains(err.Error(), "the pod's node says: nobody listens") {
 			t.Errorf("new %v: a port without a listener: %v", isNew, err)
 		}
-		_ = c.Close() // it is closed
+		_ = c.Close() // already closed
 		if _, err := a.forward(t.Context(), "none", 1); err == nil || errors.Is(err, io.EOF) {
 			t.Errorf("new %v: a pod that is not there: %v", isNew, err)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// kubeconfig is what a kubeconfig file has that matters here. Paths in it are
-// absolute once it is read.
+// kubeconfig holds the supported parts of a kubeconfig file. Its paths are absolute after
+// reading.
 type kubeconfig struct {
 	Current  string `yaml:"current-context"`
 	Clusters []struct {
@@ -32,7 +32,7 @@ type kubeconfig struct {
 	} `yaml:"users"`
 }
 
-// clusterInfo says where an API server is, and how it proves who it is.
+// clusterInfo is the address of an API server and how to verify it.
 type clusterInfo struct {
 	Server     string `yaml:"server"`
 	ServerName string `yaml:"tls-server-name"`
@@ -46,14 +46,14 @@ type clusterInfo struct {
 	} `yaml:"extensions"`
 }
 
-// clusterContext is a user of a cluster in a namespace.
+// clusterContext combines a cluster, a user and a namespace.
 type clusterContext struct {
 	Cluster   string `yaml:"cluster"`
 	User      string `yaml:"user"`
 	Namespace string `yaml:"namespace"`
 }
 
-// user says how we prove who we are.
+// user holds a user's credentials.
 type user struct {
 	Cert      pem                 `yaml:"client-certificate-data"`
 	CertFile  string              `yaml:"client-certificate"`
@@ -71,10 +71,10 @@ type user struct {
 	Provider  any                 `yaml:"auth-provider"`
 }
 
-// pem is text that a kubeconfig has in base64.
+// pem is a text that a kubeconfig file contains in base64.
 type pem []byte
 
-// UnmarshalYAML reads the base64 text.
+// UnmarshalYAML decodes the base64 text.
 func (p *pem) UnmarshalYAML(read func(any) error) error {
 	var text string
 	if err := read(&text); err != nil {
@@ -85,18 +85,18 @@ func (p *pem) UnmarshalYAML(read func(any) error) error {
 	return err
 }
 
-// errNone is the error where nothing says how Kubernetes is reached.
+// errNone reports that no access to Kubernetes is configured.
 var errNone = errors.New("there is no kubeconfig, and we are in no pod: name a file with --kubeconfig or KUBECONFIG")
 
-// access is how an API is reached, and the namespace that is meant there.
+// access is the access to an API, with its namespace.
 type access struct {
 	cluster   clusterInfo
 	user      user
 	namespace string
 }
 
-// findAccess finds the API as kubectl does: in the file named, in those of KUBECONFIG
-// or the home folder's, or in the pod that we are in.
+// findAccess finds the API as kubectl does: from the named file, from the files of
+// KUBECONFIG or in the home folder, or from the pod that we run in.
 func findAccess(file, context string) (*access, error) {
 	all, err := loadKubeconfigs(file)
 	if err != nil {
@@ -115,8 +115,8 @@ func findAccess(file, context string) (*access, error) {
 	return a, nil
 }
 
-// loadKubeconfigs reads the file named, or merges all that there are: the first file
-// that has a name decides what it means.
+// loadKubeconfigs reads the named file, or merges all existing files: the first one that
+// defines a name takes precedence.
 func loadKubeconfigs(file string) (*kubeconfig, error) {
 	if file != "" {
 		return readKubeconfig(file)
@@ -125,7 +125,7 @@ func loadKubeconfigs(file string) (*kubeconfig, error) {
 	if len(paths) == 0 {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return &kubeconfig{}, nil // as of a service
+			return &kubeconfig{}, nil // as in a service
 		}
 		paths = []string{filepath.Join(home, ".kube", "config")}
 	}
@@ -184,7 +184,7 @@ func readKubeconfig(path string) (*kubeconfig, error) {
 	return k, nil
 }
 
-// resolve returns what a context means; empty is the current one.
+// resolve returns the access of a context; empty means the current one.
 func (k *kubeconfig) resolve(context string) (*access, error) {
 	if context == "" {
 		context = k.Current
@@ -232,10 +232,10 @@ func (k *kubeconfig) resolve(context string) (*access, error) {
 	return a, nil
 }
 
-// serviceAccount is where a pod finds its account.
+// serviceAccount is the folder of a pod's service account.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
-// podAccess returns that of the pod that we are in; nil where we are in none.
+// podAccess returns the access of the pod that we run in, or nil if we do not run in a pod.
 func podAccess(account string) *access {
 	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
 	if _, err := os.Stat(account + "token"); err != nil || host == "" || port == "" {
@@ -254,7 +254,7 @@ func podAccess(account string) *access {
 	return a
 }
 
-// plugin is a program that a kubeconfig names to log in, as those of clouds.
+// plugin is a login program that a kubeconfig names, such as a cloud provider's.
 type plugin struct {
 	APIVersion  string   `yaml:"apiVersion"`
 	Command     string   `yaml:"command"`

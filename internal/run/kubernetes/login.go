@@ -19,7 +19,7 @@ import (
 	"golang.org/x/term"
 )
 
-// login proves to an API server who we are, in each request and in TLS.
+// login authenticates us to an API server, in request headers and in TLS.
 type login struct {
 	user  user
 	proxy func(*http.Request) (*url.URL, error)
@@ -67,8 +67,7 @@ func newLogin(a *access) (*login, error) {
 	return l, nil
 }
 
-// readCA reads the certificate authority of a file where it does not stand in the
-// kubeconfig.
+// readCA reads the certificate authority's file unless the kubeconfig contains it.
 func (c *clusterInfo) readCA() (err error) {
 	if len(c.CA) == 0 && c.CAFile != "" {
 		c.CA, err = os.ReadFile(c.CAFile)
@@ -76,7 +75,8 @@ func (c *clusterInfo) readCA() (err error) {
 	return err
 }
 
-// certificate returns the user's certificate, read anew: files may be renewed.
+// certificate returns the user's certificate. It reads the files again, because they may be
+// renewed.
 func (l *login) certificate() (*tls.Certificate, error) {
 	u, err := &l.user, error(nil)
 	cert, key := []byte(u.Cert), []byte(u.Key)
@@ -93,7 +93,8 @@ func (l *login) certificate() (*tls.Certificate, error) {
 	return keyPair(cert, key)
 }
 
-// keyPair returns an empty certificate where there is none.
+// keyPair parses a certificate and its key. It returns an empty certificate if there is
+// none.
 func keyPair(cert, key []byte) (*tls.Certificate, error) {
 	if len(cert) == 0 {
 		return &tls.Certificate{}, nil
@@ -102,12 +103,12 @@ func keyPair(cert, key []byte) (*tls.Certificate, error) {
 	return &c, err
 }
 
-// authorize sets the headers of a request that say who we are.
+// authorize sets the headers of a request that authenticate us.
 func (l *login) authorize(ctx context.Context, h http.Header) error {
 	h.Set("User-Agent", "quorumbench")
 	u := &l.user
 	token := u.Token
-	if u.TokenFile != "" { // which may be renewed
+	if u.TokenFile != "" { // the file may be renewed
 		b, err := os.ReadFile(u.TokenFile)
 		if err != nil {
 			return err
@@ -145,7 +146,7 @@ func (l *login) authorize(ctx context.Context, h http.Header) error {
 	return nil
 }
 
-// authorized is a transport whose requests say who we are.
+// authorized is a transport that authenticates its requests.
 type authorized struct {
 	login *login
 	over  http.RoundTripper
@@ -164,7 +165,7 @@ func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// credential is what a plug-in says.
+// credential is a plug-in's output.
 type credential struct {
 	APIVersion string
 	Status     *struct {
@@ -179,7 +180,7 @@ func (c *credential) certificate() (*tls.Certificate, error) {
 	return keyPair([]byte(c.Status.Cert), []byte(c.Status.Key))
 }
 
-// execLogin runs a plug-in, and again when what it said has expired.
+// execLogin runs a plug-in, and runs it again when its credential has expired.
 type execLogin struct {
 	plugin  plugin
 	cluster *clusterInfo
@@ -246,7 +247,7 @@ func (e *execLogin) run(ctx context.Context) (*credential, error) {
 	return c, nil
 }
 
-// spec is what a plug-in is told.
+// spec returns the plug-in's input.
 func (e *execLogin) spec(interactive bool) map[string]any {
 	spec := map[string]any{"interactive": interactive}
 	if !e.plugin.ClusterInfo {

@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
-// write writes a file of a test and returns its path.
+// write writes a file and returns its path.
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -30,7 +30,7 @@ func write(t *testing.T, dir, name, text string) string {
 	return path
 }
 
-// startLogin starts an API server that says who asks.
+// startLogin starts an API server that returns the name of the requesting user.
 func startLogin(t *testing.T) (url string, authority *certs.Authority) {
 	t.Helper()
 	authority = certs.NewAuthority(t, "test authority")
@@ -56,7 +56,7 @@ func startLogin(t *testing.T) (url string, authority *certs.Authority) {
 	return s.URL, authority
 }
 
-// ask connects and returns what the server says to a first request.
+// ask connects and returns the server's response to a first request.
 func ask(t *testing.T, o Options) string {
 	t.Helper()
 	a, err := connect(&o)
@@ -69,7 +69,7 @@ func ask(t *testing.T, o Options) string {
 	return err.Error()
 }
 
-// Every way in which a kubeconfig says who we are reaches the server.
+// Every kind of credential in a kubeconfig reaches the server.
 func TestLogin(t *testing.T) {
 	server, authority := startLogin(t)
 	dir := t.TempDir()
@@ -120,8 +120,8 @@ users: [{name: u, user: `+user+`}]
 	}
 }
 
-// The files of KUBECONFIG are one, in which the first that has a name decides, and
-// the flags choose in it.
+// The files of KUBECONFIG are merged; the first one that defines a name takes precedence,
+// and the flags select among all.
 func TestKubeconfigs(t *testing.T) {
 	server, authority := startLogin(t)
 	one, two := t.TempDir(), t.TempDir()
@@ -184,8 +184,7 @@ func TestPodAccess(t *testing.T) {
 	}
 }
 
-// Requests go through the proxy of the kubeconfig, and are sent again where the API
-// says to try later.
+// Requests use the kubeconfig's proxy, and are repeated if the API asks to try later.
 func TestProxyAndTryingLater(t *testing.T) {
 	var asked, through atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -8,13 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
-// The roles of pods. Those of each are a Job with an index for each pod.
+// Roles of pods. The pods of a role are an indexed Job.
 const (
 	member = "member"
 	worker = "worker"
 )
 
-// Labels of all that is made. runLabel alone selects one run's.
+// Labels of everything that is made. runLabel selects the objects of one run.
 const (
 	nameLabel = "app.kubernetes.io/name"
 	runLabel  = "quorumbench/run"
@@ -24,19 +24,19 @@ const (
 
 const (
 	agentPort = 7420
-	// leftFor is how long a Job that has ended, and all that belongs to it, stays, so
-	// that it can be seen why.
+	// leftFor is how long an ended Job, with everything that belongs to it, remains for
+	// inspection.
 	leftFor = 10 * time.Second
-	// longest bounds a run: pods that have a controller end after that.
+	// longest bounds a run: pods with a controller end after that.
 	longest = 24 * time.Hour
-	// nobody is the user without rights that the image runs as.
+	// nobody is the ID of the unprivileged user that the image runs as.
 	nobody = 65532
-	// endWithin is how long a pod may take to end what it started.
+	// endWithin is how long a pod may take to end its processes.
 	endWithin = 15 * time.Second
 )
 
-// job is the Job of one role's agents. It fails as a whole with its first pod, and
-// Kubernetes removes it when it has ended, with what belongs to it.
+// job returns the Job of one role's agents. It fails when its first pod fails. Kubernetes
+// removes an ended Job with everything that belongs to it.
 func (o *Options) job(run, role string, count int, deadline time.Duration, owners ...object) object {
 	labels := map[string]string{nameLabel: ourName, runLabel: run, roleLabel: role}
 	return object{
@@ -56,7 +56,7 @@ func jobName(run, role string) string { return run + "-" + role + "s" }
 
 func secretName(run string) string { return run + "-certificates" }
 
-// pod is an agent in its container.
+// pod returns the specification of a pod with an agent.
 func (o *Options) pod(role string, labels map[string]string) object {
 	return object{
 		"restartPolicy": "Never", "automountServiceAccountToken": false, "enableServiceLinks": false,
@@ -76,7 +76,7 @@ func (o *Options) pod(role string, labels map[string]string) object {
 }
 
 func (o *Options) container(role string) object {
-	pair := "/certificates/" + role + "-$(JOB_COMPLETION_INDEX)" // which Kubernetes puts in
+	pair := "/certificates/" + role + "-$(JOB_COMPLETION_INDEX)" // Kubernetes inserts the index
 	args := []string{
 		"agent", "--once", "--listen", ":" + strconv.Itoa(agentPort), "--address", "$(POD_IP)", "--dir", "/data/agent",
 		"--ca", "/certificates/ca.crt", "--cert", pair + ".crt", "--key", pair + ".key",
@@ -88,12 +88,12 @@ func (o *Options) container(role string) object {
 		"name": "agent", "image": o.Image, "imagePullPolicy": "IfNotPresent", "args": args,
 		"env":   []object{{"name": "POD_IP", "valueFrom": object{"fieldRef": object{"fieldPath": "status.podIP"}}}},
 		"ports": []object{{"name": "agent", "containerPort": agentPort}},
-		"stdin": true, // an agent that serves once ends with its standard input
+		"stdin": true, // an agent for one session ends with its standard input
 		"resources": object{
 			"requests": object{"cpu": o.CPU.Request, "memory": o.Memory.Request}, "limits": object{"cpu": o.CPU.Limit, "memory": o.Memory.Limit},
 		},
-		// Ready when it listens, and not asked any more then: a probe would disturb what
-		// is measured.
+		// The pod is ready when the agent listens. There is no later probe, because it would
+		// disturb the measurement.
 		"startupProbe":    object{"tcpSocket": object{"port": agentPort}, "periodSeconds": 1, "failureThreshold": agent.AwaitController / time.Second},
 		"securityContext": object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}},
 		"volumeMounts":    []object{{"name": dataVolume, "mountPath": "/data"}, {"name": "certificates", "mountPath": "/certificates", "readOnly": true}},
@@ -102,7 +102,7 @@ func (o *Options) container(role string) object {
 
 const dataVolume = "data"
 
-// data is where members keep theirs, and workers what little they write.
+// data returns the volume for members' data, or for a worker's few files.
 func (o *Options) data(role string, labels map[string]string) object {
 	if o.StorageClass == "" || role == worker {
 		return object{"name": dataVolume, "emptyDir": object{}}
@@ -112,7 +112,7 @@ func (o *Options) data(role string, labels map[string]string) object {
 	}}}}
 }
 
-// secret is the agents' certificates. It belongs to the Job.
+// secret returns the Secret with the agents' certificates. It belongs to the Job.
 func secret(run string, files map[string][]byte, owner object) object {
 	return object{
 		"apiVersion": "v1", "kind": "Secret",
@@ -123,13 +123,13 @@ func secret(run string, files map[string][]byte, owner object) object {
 	}
 }
 
-// owned names a Job as the owner of an object, which it outlives.
+// owned returns a reference to a Job as the owner of an object.
 func owned(by *metadata) object {
 	return object{"apiVersion": "batch/v1", "kind": "Job", "name": by.Name, "uid": by.UID, "blockOwnerDeletion": true}
 }
 
-// hostname is how the agents' owner says where it was made.
+// hostname returns the name of the controller's machine, for an annotation.
 func hostname() string {
-	name, _ := os.Hostname() // it is a note
+	name, _ := os.Hostname() // an empty name is acceptable
 	return name
 }

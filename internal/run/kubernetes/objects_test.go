@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// decodeStrictly reads an object as Kubernetes' own types have it, which lets no name
-// pass that they do not have.
+// decodeStrictly decodes an object into Kubernetes' types, and refuses names that they do
+// not have.
 func decodeStrictly[T any](t *testing.T, b []byte) (of T) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -47,7 +47,7 @@ func TestParseShare(t *testing.T) {
 	}
 }
 
-// Amounts are those of Kubernetes.
+// Quantities are compared as Kubernetes compares them.
 func TestQuantities(t *testing.T) {
 	all := []string{"1", "01", "1.5", ".5", "5.", "0.1", "500m", "50m", "3u", "7n", "2k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1.5Mi", "10Gi", "1Ti", "1Pi", "1Ei", "1e3", "12E2", "1e-3"}
 	for _, a := range all {
@@ -99,8 +99,8 @@ func TestCheckStorage(t *testing.T) {
 	}
 }
 
-// What a pod may do is little, and the agent opens connections for a controller
-// that is outside alone.
+// A pod has few permissions. Its agent opens connections only for a controller outside the
+// cluster.
 func TestPod(t *testing.T) {
 	for _, outside := range []bool{false, true} {
 		o := &Options{Image: "image", outside: outside}
@@ -116,7 +116,7 @@ func TestPod(t *testing.T) {
 	}
 }
 
-// Members alone have volumes of a class.
+// Only members have volumes of a class.
 func TestData(t *testing.T) {
 	o := &Options{StorageClass: "fast", Storage: "1Gi"}
 	labels := map[string]string{runLabel: "run"}

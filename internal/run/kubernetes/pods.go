@@ -15,19 +15,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
-// Pods are those of one run, with an agent in each.
+// Pods are the pods of one run, with an agent in each.
 type Pods struct {
 	o       Options
 	api     *api
-	run     string    // the beginning of all names
-	owner   *metadata // of the workers' Job
+	run     string    // prefix of all names
+	owner   *metadata // the workers' Job
 	secrets agent.Credentials
 	clock   func() time.Time
 }
 
-// Make makes the pods of a run, and waits for nothing. All that is made belongs to
-// one Job, which ends when its agents do: those end with their controller, and
-// Kubernetes ends the Job when its pods were not ready in time.
+// Make makes the pods of a run and does not wait for them. Everything belongs to one Job,
+// which ends when its agents do. Agents end with their controller, and Kubernetes ends the
+// Job if its pods were not ready in time.
 func Make(ctx context.Context, o Options) (*Pods, error) {
 	api, err := connect(&o)
 	if err != nil {
@@ -53,7 +53,7 @@ func Make(ctx context.Context, o Options) (*Pods, error) {
 	return p, nil
 }
 
-// make makes the Job of the workers, and what belongs to it.
+// make makes the workers' Job and everything that belongs to it.
 func (p *Pods) make(ctx context.Context) error {
 	deadline := p.o.Ready + time.Minute
 	var made struct{ Metadata metadata }
@@ -70,13 +70,13 @@ func (p *Pods) make(ctx context.Context) error {
 	return p.api.create(ctx, "jobs", p.o.job(p.run, member, p.o.Members, longest, owned(p.owner)), nil)
 }
 
-// Hosts are the names of the agents: of members, then of workers.
+// Hosts returns the names of the agents: those of members, then those of workers.
 func (p *Pods) Hosts() []string { return append(Members(p.o.Members), Workers(p.o.Workers)...) }
 
-// Members are the names of so many agents for members.
+// Members returns the names of n agents for members.
 func Members(n int) []string { return names(member, n) }
 
-// Workers are the names of so many agents for workers.
+// Workers returns the names of n agents for workers.
 func Workers(n int) []string { return names(worker, n) }
 
 func names(role string, n int) (all []string) {
@@ -86,7 +86,8 @@ func names(role string, n int) (all []string) {
 	return all
 }
 
-// way leads to the agent in a pod: directly from a pod, and else through the API.
+// way returns the way to the agent in a pod: directly if we run in a pod, and otherwise
+// through the API.
 func (p *Pods) way(pod *pod) agent.Way {
 	return &agent.Mutual{Name: hostOf(pod), Credentials: p.secrets, Over: func(ctx context.Context) (net.Conn, error) {
 		if p.api.inside {
@@ -96,22 +97,23 @@ func (p *Pods) way(pod *pod) agent.Way {
 	}}
 }
 
-// keep has the Job go on now that the agents have their controller.
+// keep extends the Job's deadline after the agents have their controller.
 func (p *Pods) keep(ctx context.Context) error {
 	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, longest/time.Second)
 	return p.api.ask(ctx, http.MethodPatch, p.api.path("jobs", p.owner.Name), "application/merge-patch+json", []byte(patch), nil)
 }
 
-// removeWithin bounds the wait for what is removed.
+// removeWithin bounds the wait for the removal.
 const removeWithin = time.Minute
 
-// Remove removes all, and returns when it is gone. It can be called again.
+// Remove removes everything and waits until it is gone. It may be called more than once.
 func (p *Pods) Remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), removeWithin)
 	defer cancel()
 	name := jobName(p.run, worker)
-	// In the foreground the Job goes last, so that nothing is left when it is gone: to
-	// ask for the Secret would take the right to read every Secret of the namespace.
+	// With foreground deletion the Job is removed last, so nothing is left when it is gone.
+	// Checking the Secret instead would require the right to read every Secret of the
+	// namespace.
 	at := p.api.path("jobs", name)
 	at.RawQuery = url.Values{"propagationPolicy": {"Foreground"}}.Encode()
 	err := p.api.ask(ctx, http.MethodDelete, at, "", nil, nil)
@@ -134,10 +136,11 @@ func (p *Pods) Remove() error {
 	}
 }
 
-// left names something of the run that is still there. The Secret goes before the Job.
+// left returns the name of an object of the run that still exists, or "". The Secret is
+// removed before the Job.
 func (p *Pods) left(ctx context.Context) (string, error) {
 	kinds := []string{"pods", "jobs"}
-	if p.o.StorageClass != "" { // members have claims, which end after their pods
+	if p.o.StorageClass != "" { // members have volume claims, which are removed after their pods
 		kinds = append(kinds, "persistentvolumeclaims")
 	}
 	for _, kind := range kinds {
@@ -152,5 +155,5 @@ func (p *Pods) left(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// every is how often Kubernetes is asked.
+// every is the interval of requests while waiting.
 const every = 500 * time.Millisecond

@@ -23,18 +23,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// cluster is a real API server with its controllers. There is no node: what a pod's
-// node says of it the tests say.
+// cluster is a real API server with its controllers. It has no nodes: the tests report the
+// pods' status.
 type cluster struct {
 	*testkubernetes.API
-	kubeconfig string // of who has the rights of deploy/kubernetes/rights.yaml alone
+	kubeconfig string // with only the rights of deploy/kubernetes/rights.yaml
 }
 
-// TestControlPlane makes and removes pods with the rights that are documented.
+// Pods can be made and removed with the documented rights.
 func TestControlPlane(t *testing.T) {
 	c := &cluster{API: testkubernetes.Control(t, embedded.Etcd(t))}
 	c.giveRights(t)
-	// The API server's own check: what may do more than it must is refused.
+	// The API server refuses pods with more permissions than necessary.
 	if err := c.Merge("/api/v1/namespaces/"+ours, `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ const (
 	patiently = 2 * time.Minute // for a busy machine
 )
 
-// giveRights makes the account of deploy/kubernetes, and a kubeconfig as which we are it.
+// giveRights makes the account of deploy/kubernetes, and a kubeconfig for it.
 func (c *cluster) giveRights(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile("../../../deploy/kubernetes/rights.yaml")
@@ -75,17 +75,17 @@ func (c *cluster) giveRights(t *testing.T) {
 	}
 }
 
-// options are those of a run, with what it says as the test's log.
+// options returns a run's options, whose messages go to the test's log.
 func (c *cluster) options(t *testing.T) Options {
-	cpu, _ := ParseShare("100m:2") // which are
-	memory, _ := ParseShare("1Gi") // quantities
+	cpu, _ := ParseShare("100m:2") // both are
+	memory, _ := ParseShare("1Gi") // valid quantities
 	return Options{
 		Kubeconfig: c.kubeconfig, Namespace: ours, Image: "localhost/image:1", Members: 3, Workers: 2, CPU: cpu, Memory: memory, Storage: "1Gi",
 		Ready: patiently, Say: t.Logf,
 	}
 }
 
-// makes makes pods, which are removed in the end.
+// makes makes pods, which are removed at the end of the test.
 func (c *cluster) makes(t *testing.T, o Options) *Pods {
 	t.Helper()
 	p, err := Make(t.Context(), o)
@@ -101,7 +101,7 @@ func (c *cluster) makes(t *testing.T, o Options) *Pods {
 	return p
 }
 
-// get reads the object, or the list, at a path.
+// get reads the object or list at a path.
 func get[T any](t *testing.T, c *cluster, path string) (v T) {
 	t.Helper()
 	text, err := c.Get(path)
@@ -114,7 +114,7 @@ func get[T any](t *testing.T, c *cluster, path string) (v T) {
 	return v
 }
 
-// gone says what is still there of runs.
+// gone checks that no object of a run is left.
 func (c *cluster) gone(t *testing.T) {
 	t.Helper()
 	for _, path := range []string{jobsPath, inOurs + "/pods", inOurs + "/secrets", inOurs + "/persistentvolumeclaims"} {
@@ -125,7 +125,7 @@ func (c *cluster) gone(t *testing.T) {
 	}
 }
 
-// pods waits until the Jobs' controller has made so many pods.
+// pods waits until the Jobs' controller has made n pods.
 func (c *cluster) pods(t *testing.T, p *Pods, n int) (pods []pod) {
 	t.Helper()
 	settle.Eventually(t, fmt.Sprintf("there are not %d pods", n), func() bool {
@@ -135,7 +135,7 @@ func (c *cluster) pods(t *testing.T, p *Pods, n int) (pods []pod) {
 	return pods
 }
 
-// say says of a pod what its node would.
+// say sets a pod's status, as its node would.
 func (c *cluster) say(t *testing.T, pod *pod, status string) {
 	t.Helper()
 	if err := c.Merge(inOurs+"/pods/"+pod.Metadata.Name+"/status", `{"status":`+status+`}`); err != nil {
@@ -152,7 +152,8 @@ func (c *cluster) testReady(t *testing.T) {
 			t.Errorf("%s is %+v", job.Name, s)
 		}
 	}
-	// A run that dies now leaves nothing: the workers' Job ends, with what it owns.
+	// If the run dies now, nothing remains: the workers' Job ends with everything that it
+	// owns.
 	if left := *workers.Spec.ActiveDeadlineSeconds; left != int64((patiently+time.Minute)/time.Second) {
 		t.Errorf("pods without a controller end after %d s", left)
 	}
@@ -202,10 +203,10 @@ func (c *cluster) testReady(t *testing.T) {
 	if err := p.Remove(); err != nil {
 		t.Error(err)
 	}
-	c.gone(t) // and the end of the test removes once more what is gone
+	c.gone(t) // at the end the test removes them again
 }
 
-// Each member has a claim of the class, which ends with its pod.
+// Each member has a volume claim of the class, which is removed with its pod.
 func (c *cluster) testVolumes(t *testing.T) {
 	o := c.options(t)
 	o.Members, o.Workers, o.StorageClass = 2, 1, "fast"
@@ -223,9 +224,9 @@ func (c *cluster) testVolumes(t *testing.T) {
 	c.pods(t, p, 3)
 }
 
-// Why a pod does not start is a sentence.
+// A pod that does not start is reported with one sentence.
 func (c *cluster) testTrouble(t *testing.T) {
-	for _, test := range []struct{ status, want string }{ // with "within 1s": it might start yet
+	for _, test := range []struct{ status, want string }{ // with "within 1s", the pod may still start
 		{
 			`{"containerStatuses":[{"name":"agent","state":{"waiting":{"reason":"ImagePullBackOff","message":"no\nsuch image"}}}]}`,
 			"the pod of worker-0 does not start: its image localhost/image:1 cannot be pulled: no such image",
@@ -261,7 +262,7 @@ func (c *cluster) testTrouble(t *testing.T) {
 	}
 }
 
-// What the API refuses is a sentence, and nothing is there then.
+// The API's refusal is one sentence, and nothing is left.
 func (c *cluster) testRefused(t *testing.T) {
 	file := func(from, to string) string {
 		text, err := os.ReadFile(c.kubeconfig)

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Quantity is an amount of a resource as Kubernetes writes it.
+// Quantity is an amount of a resource in Kubernetes' notation.
 type Quantity struct {
 	text  string
 	value *big.Rat
 }
 
-// quantityForm is a number with a suffix: of a thousandth or thousands, of powers of
-// 1024, or an exponent.
+// quantityForm matches a number with an optional suffix: a power of 1000, a power of 1024,
+// or an exponent.
 var quantityForm = regexp.MustCompile(`^(\d+\.?\d*|\.\d+)(?:([numkMGTPE]|[KMGTPE]i)|([eE][+-]?\d{1,2}))?$`)
 
-// parseQuantity reads an amount above 0.
+// parseQuantity parses a positive amount.
 func parseQuantity(text string) (Quantity, bool) {
 	parts := quantityForm.FindStringSubmatch(text)
 	if parts == nil {
@@ -49,7 +49,7 @@ func (q Quantity) String() string { return cmp.Or(q.text, "0") }
 // MarshalText implements encoding.TextMarshaler.
 func (q Quantity) MarshalText() ([]byte, error) { return []byte(q.String()), nil }
 
-// CheckStorage says what is wrong with a volume's size.
+// CheckStorage returns an error if size is not a valid volume size.
 func CheckStorage(size string) error {
 	if _, ok := parseQuantity(size); !ok {
 		return fmt.Errorf("%q is no size; write one as Kubernetes does, as in 10Gi", size)
@@ -57,10 +57,10 @@ func CheckStorage(size string) error {
 	return nil
 }
 
-// Share is what a pod requests of a resource, and the most that it gets.
+// Share is a pod's request and limit of a resource.
 type Share struct{ Request, Limit Quantity }
 
-// ParseShare reads REQUEST:LIMIT, or one quantity for both.
+// ParseShare parses REQUEST:LIMIT, or one quantity for both.
 func ParseShare(s string) (Share, error) {
 	parts := make([]Quantity, 0, 2)
 	for _, part := range strings.SplitN(s, ":", 2) {
@@ -77,7 +77,7 @@ func ParseShare(s string) (Share, error) {
 	return share, nil
 }
 
-// String returns the share as ParseShare reads it.
+// String formats the share so that ParseShare can parse it.
 func (s Share) String() string {
 	if s.Request.value.Cmp(s.Limit.value) == 0 {
 		return s.Limit.text

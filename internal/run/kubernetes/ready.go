@@ -13,13 +13,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
-// Reached is called for the agent of a host when its pod is ready, with the pod's IP
-// address and the way to the agent.
+// Reached is called for a host's agent when its pod is ready, with the pod's IP address and
+// the way to the agent.
 type Reached func(ctx context.Context, host, address string, way agent.Way) error
 
-// Ready waits until all pods are ready. It calls reached for each as soon as it is,
-// for several at the same time: an agent waits only so long for its controller. The
-// error says in a sentence why a pod does not start, or what reached said.
+// Ready waits until all pods are ready. It calls reached for each pod as soon as the pod is
+// ready, also concurrently, because an agent waits only a limited time for its controller.
+// The error is one sentence: why a pod does not start, or reached's error.
 func (p *Pods) Ready(ctx context.Context, reached Reached) error {
 	bound, cancel := context.WithTimeout(ctx, p.o.Ready)
 	defer cancel()
@@ -39,7 +39,7 @@ func (p *Pods) Ready(ctx context.Context, reached Reached) error {
 	return p.keep(ctx)
 }
 
-// await calls ready for each pod that is, until all are.
+// await calls ready for each pod that is ready, until all are.
 func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 	var seen []string
 	for {
@@ -65,22 +65,21 @@ func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 		case <-time.After(every):
 		case <-ctx.Done():
 			if why := context.Cause(ctx); !errors.Is(why, context.DeadlineExceeded) {
-				return why // nobody waits for the pods any more
+				return why // the caller has given up
 			}
 			return p.late(seen)
 		}
 	}
 }
 
-// pods are those of the run.
+// pods returns the pods of the run.
 func (p *Pods) pods(ctx context.Context) ([]pod, error) {
 	var list struct{ Items []pod }
 	err := p.api.list(ctx, "pods", byLabels, runLabel+"="+p.run, &list)
 	return list.Items, err
 }
 
-// hopeless are reasons for which a container waits and will go on waiting, and what
-// they mean.
+// hopeless maps reasons why a container is waiting, and will keep waiting, to explanations.
 var hopeless = map[string]string{
 	"ImagePullBackOff":           "its image %s cannot be pulled: ",
 	"ErrImageNeverPull":          "its image %s is not on the node: ",
@@ -89,8 +88,8 @@ var hopeless = map[string]string{
 	"CreateContainerConfigError": "its container cannot be made of %s: ",
 }
 
-// trouble says why a pod is not ready; final, that waiting does not help. It is
-// empty where nothing is known.
+// trouble returns why a pod is not ready, or "" if that is unknown. final reports that
+// waiting does not help.
 func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
 	for _, c := range pod.Status.ContainerStatuses {
 		switch {
@@ -128,7 +127,8 @@ func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
 	return "", false
 }
 
-// late says which pods are not ready, and why as far as Kubernetes says so.
+// late returns an error that names the pods that are not ready, with the reason if
+// Kubernetes reports one.
 func (p *Pods) late(ready []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lastQuestions)
 	defer cancel()
@@ -161,11 +161,11 @@ func (p *Pods) late(ready []string) error {
 	return fmt.Errorf("%d of %d pods are not ready within %v: %s", len(missing), len(p.Hosts()), p.o.Ready, why)
 }
 
-// lastQuestions bounds asking why pods were not ready.
+// lastQuestions bounds the requests for the reasons why pods are not ready.
 const lastQuestions = 10 * time.Second
 
-// warning is the last one among the events of an object; empty for none, and where
-// we may not read them.
+// warning returns the last warning among an object's events; empty if there is none or we
+// may not read them.
 func (p *Pods) warning(ctx context.Context, object string) (text string) {
 	var list struct {
 		Items []struct{ Reason, Message string }

@@ -30,10 +30,10 @@ import (
 // rightsFile is the manifest that users apply.
 const rightsFile = "../../../deploy/kubernetes/rights.yaml"
 
-// unseen are rights that no call shows: an admission controller asks for them.
+// unseen are rights that no request shows, because an admission controller checks them.
 var unseen = []string{"batch jobs/finalizers update"}
 
-// readManifest reads the objects of a YAML text.
+// readManifest decodes the objects of a YAML text.
 func readManifest[T any](t *testing.T, text string) (all []T) {
 	t.Helper()
 	for part := range strings.SplitSeq(text, "\n---\n") {
@@ -83,8 +83,8 @@ func readRights(t *testing.T) (all []string) {
 	return all
 }
 
-// fakeAPI is an API server that grants the rights of the manifest alone, and notes
-// which of them were used. Its pods are in the state that the test gives them.
+// fakeAPI is an API server that grants only the rights of the manifest, and records which
+// were used. The test sets the state of its pods.
 type fakeAPI struct {
 	t       *testing.T
 	granted []string
@@ -142,10 +142,10 @@ func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(a.answer(w, r, kind, verb)) // the caller has gone, if anything
+	_ = json.NewEncoder(w).Encode(a.answer(w, r, kind, verb)) // fails only if the caller is gone
 }
 
-// answer carries out a request.
+// answer executes a request.
 func (a *fakeAPI) answer(w http.ResponseWriter, r *http.Request, kind, verb string) any {
 	items := map[string]any{"items": []any{}}
 	switch kind + " " + verb {
@@ -167,13 +167,13 @@ func (a *fakeAPI) answer(w http.ResponseWriter, r *http.Request, kind, verb stri
 			a.t.Errorf("the Secret is %s", b)
 		}
 	case "jobs delete":
-		a.jobs = nil // and what it owns
+		a.jobs = nil // also removes everything that it owns
 	case "jobs list":
 		items["items"] = a.jobs
 	case "pods list":
 		items["items"] = a.pods()
 	case "pods/portforward get", "pods/portforward create":
-		w.WriteHeader(http.StatusBadRequest) // for want of a pod
+		w.WriteHeader(http.StatusBadRequest) // no pod was named
 	}
 	return items
 }
@@ -190,8 +190,8 @@ func (a *fakeAPI) pods() (all []core.Pod) {
 	return all
 }
 
-// A run uses each right of the manifest, and no other, and makes pods that need no
-// more than the strictest of Kubernetes' standards allows.
+// A run uses exactly the rights of the manifest, and makes pods that satisfy the strictest
+// of Kubernetes' Pod Security Standards.
 func TestRightsAndPods(t *testing.T) {
 	a, kubeconfig := newFakeAPI(t)
 	waiting := core.PodStatus{Conditions: []core.PodCondition{{Type: core.PodScheduled, Status: core.ConditionFalse}}}
@@ -199,13 +199,13 @@ func TestRightsAndPods(t *testing.T) {
 	ready := core.PodStatus{Conditions: []core.PodCondition{{Type: core.PodReady, Status: core.ConditionTrue}}}
 	for _, test := range []struct {
 		status core.PodStatus
-		want   string // in what Ready says
+		want   string // text in Ready's error
 		within time.Duration
 	}{
 		{ready, "", time.Minute}, {ended, "its agent ended with exit code 1", time.Minute}, {waiting, "are not ready within", time.Millisecond},
 	} {
 		a.status = test.status
-		cpu, _ := ParseShare("1") // which is a quantity
+		cpu, _ := ParseShare("1") // a valid quantity
 		p, err := Make(t.Context(), Options{
 			Kubeconfig: kubeconfig, Image: "image", Members: 2, Workers: 1, CPU: cpu, Memory: cpu, StorageClass: "fast", Storage: "1Gi",
 			Ready: test.within, Say: t.Logf,
@@ -240,8 +240,8 @@ func TestRightsAndPods(t *testing.T) {
 	}
 }
 
-// unrestricted says what in a pod the Pod Security Standard "restricted" does not
-// allow, and what else a pod of ours has no need of.
+// unrestricted returns the settings of a pod that the Pod Security Standard "restricted"
+// does not permit, or that our pods do not need.
 func unrestricted(s *core.PodSpec) (broken []string) {
 	breaks := func(is bool, what string) {
 		if is {
@@ -281,15 +281,15 @@ func unrestricted(s *core.PodSpec) (broken []string) {
 	return broken
 }
 
-// The manifests that users apply need no more than the standard, except what the
-// documentation gives the reason for.
+// The manifests that users apply satisfy the standard, with the exceptions that the
+// documentation explains.
 func TestManifests(t *testing.T) {
 	type object struct {
 		Kind string
 		Spec json.RawMessage
 	}
 	const docs, dockerfile = "../../../docs/how-to/run-in-a-pod.md", "../../../deploy/Dockerfile"
-	// etcd's certificates and data are files of root's on its node.
+	// etcd's certificates and data are files of root on its node.
 	onNode := []string{"hostNetwork", "may run as root", "runs as root", "volume certs"}
 	texts := map[string][]string{readFile(t, "../../../deploy/kubernetes/job.yaml"): nil}
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readFile(t, docs), -1) {
@@ -323,7 +323,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// The table of rights in the documentation is that of the manifest.
+// The documentation's table of rights matches the manifest.
 func TestDocumentedRights(t *testing.T) {
 	_, section, _ := strings.Cut(readFile(t, "../../../docs/explanation/security.md"), "\n### On Kubernetes\n")
 	section, _, _ = strings.Cut(section, "\n## ")
