@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// TestSendingAgainDoesNotAllocate makes every call of recordings, has the store's codec
-// write it, and takes its answer: once to have all memory, and then without more.
+// Every call of several recordings is made, written by the store's codec, and its response handled:
+// once to allocate all memory, and then without allocations.
 func TestSendingAgainDoesNotAllocate(t *testing.T) {
 	for name, one := range map[string]struct {
 		st    store.Replayer
@@ -56,8 +56,7 @@ func TestSendingAgainDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestWritingACallDoesNotAllocate has a connection's codec write calls, whose bytes are
-// taken at once.
+// The codec of a connection writes calls whose bytes are consumed at once.
 func TestWritingACallDoesNotAllocate(t *testing.T) {
 	for name, one := range map[string]struct {
 		st    store.Replayer

@@ -8,15 +8,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// earlier is a key that the recording shows to have been there when it began.
+// earlier is a key that existed before the recording.
 type earlier struct {
-	size  int // of its value, as far as it is known
+	size  int // of its value, if known
 	known bool
 }
 
-// findBefore finds what was there before the recording began: keys that were read,
-// removed, or compared at a revision that none of its calls made, before a call wrote
-// them; and leases that none granted.
+// findBefore finds the keys and leases that existed before the recording: keys that were read,
+// removed, or compared with a revision that no recorded call made, before a call wrote them; and
+// leases that no recorded call granted.
 func (p *Plan) findBefore() {
 	s := search{plan: p, written: map[string]bool{}, there: map[string]*earlier{}, known: map[int64]bool{0: true}}
 	for _, c := range p.calls {
@@ -44,17 +44,17 @@ func (p *Plan) findBefore() {
 	}
 }
 
-// search goes through the calls for what was there before them.
+// search looks for the keys and leases that existed before the calls.
 type search struct {
 	plan    *Plan
-	written map[string]bool // keys that calls so far wrote
+	written map[string]bool // keys that the calls so far have written
 	there   map[string]*earlier
-	order   []string // of the keys of there
+	order   []string // keys of there, as they were found
 	known   map[int64]bool
-	leases  []int64 // that no call granted
+	leases  []int64 // without a grant in the recording
 }
 
-// noteKey notes a key as one that was there.
+// noteKey notes that a key existed.
 func (s *search) noteKey(key []byte) *earlier {
 	e := s.there[string(key)]
 	if e == nil {
@@ -65,7 +65,7 @@ func (s *search) noteKey(key []byte) *earlier {
 	return e
 }
 
-// searchPart notes what a part of a call shows to have been there.
+// searchPart notes the keys and leases that a part of a call shows to have existed.
 func (s *search) searchPart(c *call.Call, part *call.Part) {
 	if part.Action == call.Grant {
 		s.known[c.Lease] = true
@@ -101,24 +101,24 @@ func (s *search) searchPart(c *call.Call, part *call.Part) {
 	}
 }
 
-// wasRead learns from a read of one key how long its value is.
+// wasRead derives the size of a key's value from a read of the key.
 func (p *Plan) wasRead(e *earlier, c *call.Call, part *call.Part) {
 	switch {
 	case e.known || part.Flags&(call.KeysOnly|call.CountOnly) != 0:
-	case p.told.any: // the answer says it
+	case p.told.any: // the response contains it
 		e.size, e.known = part.Value.Size, true
 	default:
 		e.size, e.known = max(c.Got-len(part.Key)-answerBytes, 0), true
 	}
 }
 
-// answerBytes is about how much an answer to a read of one key has beside key and value.
+// answerBytes is the approximate size of a response to a read of one key, without key and value.
 const answerBytes = 45
 
-// leaseBeyond is how many seconds leases of before live beyond the load.
+// leaseBeyond is how many seconds preloaded leases live beyond the end of the load.
 const leaseBeyond = 100
 
-// comparesEarlier reports whether a guard shows that its key was there before.
+// comparesEarlier reports whether a guard shows that its key existed before the recording.
 func (p *Plan) comparesEarlier(c *call.Call, part *call.Part) bool {
 	if part.Number <= 0 || part.Relation != call.Equal {
 		return false
@@ -138,7 +138,7 @@ func (p *Plan) Before() (engine.Source, uint64) {
 	return &beforeSource{Plan: p, translator: translator{plan: p}}, uint64(len(p.before))
 }
 
-// beforeSource writes what was there before the recording began.
+// beforeSource writes the keys and grants the leases that existed before the recording.
 type beforeSource struct {
 	*Plan
 	translator
@@ -157,7 +157,7 @@ func (s *beforeSource) Shares(measure.Phase) []engine.Share {
 	return []engine.Share{{Kind: kv.Put, Of: 1}}
 }
 
-// Check learns the revision that a key has.
+// Check implements engine.Source. It keeps the present revision of a key, or the name of a lease.
 func (s *beforeSource) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	if part := &s.before[n].Parts[0]; part.Action == call.Write {
 		s.had[string(part.Key)] = earlierNow{ev.At, ev.Revision}

@@ -24,15 +24,15 @@ func consulClient(t *testing.T, address string) *api.Client {
 	return c
 }
 
-// TestConsulsGuardsHoldAgain records Consul's own client, and sends that again to the same
-// server, under another prefix and faster.
+// Calls of Consul's official client are recorded, and sent again to the same server, with another
+// prefix and faster.
 func TestConsulsGuardsHoldAgain(t *testing.T) {
 	st := consul.New()
 	address := member(t, st, &consul.Settings{LogLevel: "warn"})
 	direct := consulClient(t, address)
 	for name, redactor := range map[string]*call.Redactor{"plain": {}, "hashed": call.NewRedactor()} {
 		t.Run(name, func(t *testing.T) {
-			for i := range 5 { // there before the recording begins
+			for i := range 5 { // they exist before the recording
 				put(t, direct, fmt.Sprintf("registry/k%d", i), "earlier")
 			}
 			path := relayed(t, st, address, redactor, func(relay string) { changeConsul(t, consulClient(t, relay), name) })
@@ -63,7 +63,8 @@ func put(t *testing.T, c *api.Client, key, value string) {
 	}
 }
 
-// changeConsul does one of each, and chains of guarded writes by several clients at once.
+// changeConsul makes a call of each kind, and chains of guarded writes from several clients at
+// once.
 func changeConsul(t *testing.T, c *api.Client, name string) {
 	t.Helper()
 	must := func(err error) {
@@ -77,7 +78,7 @@ func changeConsul(t *testing.T, c *api.Client, name string) {
 		all.Go(func() { chain(t, c.KV(), client) })
 	}
 	all.Wait()
-	// From a list: each key with the index that the list had.
+	// Changes of keys from a list, where each key has the index in the list.
 	for i := range 6 {
 		put(t, c, fmt.Sprintf("list-%s/%d", name, i), strings.Repeat("v", 50+i))
 	}
@@ -89,7 +90,7 @@ func changeConsul(t *testing.T, c *api.Client, name string) {
 			t.Errorf("%v, %v", ok, err)
 		}
 	}
-	// A transaction tells the index that the next one names.
+	// A transaction returns the index for the guard of the next one.
 	txn := func(ops ...*api.KVTxnOp) (bool, *api.KVTxnResponse) {
 		ok, answer, _, err := c.KV().Txn(ops, nil)
 		must(err)
@@ -127,14 +128,14 @@ func changeConsul(t *testing.T, c *api.Client, name string) {
 	}
 	_, err = c.Session().Destroy(id, nil)
 	must(err)
-	// Neither is sent again.
+	// These two calls are not sent again.
 	_, _, err = c.KV().Get("list-"+name+"/0", &api.QueryOptions{WaitIndex: 1, WaitTime: 1})
 	must(err)
 	_, err = c.Status().Leader()
 	must(err)
 }
 
-// chain reads keys and changes them by the indexes that it read.
+// chain reads keys, and changes them under guards with the indexes that it read.
 func chain(t *testing.T, c *api.KV, client int) {
 	r := rand.New(rand.NewPCG(1, uint64(client)))
 	for n := range 40 {
@@ -158,7 +159,7 @@ func chain(t *testing.T, c *api.KV, client int) {
 			t.Error(err)
 			return
 		}
-		if n == 20 { // an index that is none any more
+		if n == 20 { // an index that is no longer valid
 			got.ModifyIndex = 3
 			if ok, _, err := c.CAS(got, nil); ok || err != nil {
 				t.Errorf("%v, %v", ok, err)
@@ -167,7 +168,7 @@ func chain(t *testing.T, c *api.KV, client int) {
 	}
 }
 
-// sameConsul compares what is there with what is there under a prefix.
+// sameConsul compares all keys without and with a prefix.
 func sameConsul(t *testing.T, c *api.Client, prefix string) {
 	t.Helper()
 	want, got := map[string]string{}, map[string]string{}

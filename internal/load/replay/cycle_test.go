@@ -11,20 +11,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// model is a store that does calls one after another, and that tells of each what it would
-// have told a relay. Clients name versions that they were told.
+// model is a store that executes one call after another, and makes the records that a relay would
+// make. Clients use versions from earlier responses in their guards.
 type model struct {
-	revisions bool                // answers have the store's revision, and versions count a key's writes (ZooKeeper); else versions are revisions, and writes tell none
-	at        int64               // the newest revision
-	keys      map[string]int64    // the version of each that is there
-	told      map[string][]answer // by key, the newest last
+	revisions bool                // as ZooKeeper: responses contain the store's revision, and versions count a key's writes; otherwise versions are revisions, and responses to writes contain none
+	at        int64               // newest revision
+	keys      map[string]int64    // versions of the existing keys
+	told      map[string][]answer // by key: the versions in responses, the newest last
 	*rand.Rand
 }
 
-// answer told somebody a version at a time.
+// answer is a version in a response, and the response's time.
 type answer struct{ version, at int64 }
 
-// do has the store do a call at a time.
+// do executes a random call at the given time.
 func (m *model) do(now int64) *call.Call {
 	c := &call.Call{At: now - 1 - m.Int64N(80)}
 	c.Took = now + 1 + m.Int64N(80) - c.At
@@ -61,7 +61,7 @@ func (m *model) do(now int64) *call.Call {
 		m.at++
 	}
 	switch {
-	case what < 3: // reads, of one or both
+	case what < 3: // reads of one key or both
 		if m.revisions || what > 0 {
 			names = names[:1]
 		}
@@ -71,10 +71,10 @@ func (m *model) do(now int64) *call.Call {
 				m.told[key] = append(m.told[key], answer{version, c.At + c.Took})
 			}
 		}
-	case what < 5: // a change of a version
+	case what < 5: // a write under a guard on its version
 		part, held := guard(key)
 		c.Parts = []call.Part{part, write(key, held)}
-	case what == 5: // by a guard of another key, too
+	case what == 5: // a write under another guard on the other key
 		part, held := guard(key)
 		second, too := guard(other)
 		c.Parts = []call.Part{part, second, write(other, held && too)}
@@ -94,7 +94,7 @@ func (m *model) do(now int64) *call.Call {
 	return c
 }
 
-// cycle is a call that waits for itself, with those between; nil: there is none.
+// cycle returns a cycle of calls that wait for each other, or nil.
 func cycle(p *Plan) []int32 {
 	state := make([]byte, len(p.calls))
 	var path []int32
@@ -121,8 +121,8 @@ func cycle(p *Plan) []int32 {
 	return nil
 }
 
-// Of a recording of a store that does one call after another, however long answers take,
-// no call waits for itself.
+// In recordings of a store that executes one call after another, no call waits for itself, however
+// long responses take.
 func TestNoCallWaitsForItself(t *testing.T) {
 	for _, revisions := range []bool{false, true} {
 		for seed := range uint64(settle.Drawn(3000, 300)) {

@@ -6,32 +6,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// finder finds needs, call by call.
+// finder finds the needs of one call after the other.
 type finder struct {
 	plan   *Plan
 	now    int32
 	found  []int32
-	order  map[string][]revision // of each key: its writes, by revision
-	writes map[string][]int32    // the newest writes of a key, at most mostRecent
-	sweeps []sweep               // the newest removals of several keys, likewise
+	order  map[string][]revision // by key: its writes, by revision
+	writes map[string][]int32    // by key: its newest writes, at most mostRecent
+	sweeps []sweep               // the newest removals of several keys, at most mostSweeps
 	grants map[int64]int32
-	// uses are the newest calls that name a lease, at most mostRecent.
+	// uses contains, by lease, the newest calls that name it, at most mostRecent.
 	uses map[int64][]int32
-	// watches are the newest calls that began or ended watchers, at most mostWatches.
+	// watches contains the newest calls that started or ended watchers, at most mostWatches.
 	watches []int32
-	tells   map[int32][]int32  // the newest calls that told of a version, at most mostRecent
-	reads   map[string][]int32 // the newest reads that told of a key's version, likewise
+	tells   map[int32][]int32  // by slot: the newest calls whose responses contain the version, at most mostRecent
+	reads   map[string][]int32 // by key: the newest reads whose responses contain its version, at most mostRecent
 }
 
-// mostRecent is how many writes of a key are looked at: of a key that more clients than
-// that write at once, the order of the others is left to chance.
+// mostRecent limits the writes of a key that are considered. If more clients write a key at once,
+// the order of the other writes may differ.
 const mostRecent = 8
 
-// mostWatches is how many beginnings and ends of watchers a write waits for.
+// mostWatches limits the starts and ends of watchers that a write waits for.
 const mostWatches = 4
 
-// mostSweeps is the same of removals of several keys, and how many calls such a removal
-// waits for, of those that had been answered.
+// mostSweeps limits the removals of several keys that are considered, and the earlier calls that
+// such a removal waits for.
 const mostSweeps = 64
 
 // sweep is a removal of several keys.
@@ -40,7 +40,7 @@ type sweep struct {
 	by   int32
 }
 
-// before adds the write of a key that comes before the call in the store's order.
+// before makes the call wait for the previous write of a key in the store's order.
 func (f *finder) before(key []byte) {
 	c := f.plan.calls[f.now]
 	writes := f.order[string(key)]
@@ -52,15 +52,16 @@ func (f *finder) before(key []byte) {
 	}
 }
 
-// add has the call wait for another, if that is an earlier one.
+// add makes the call wait for another one that is earlier in the recording.
 func (f *finder) add(call int32) {
 	if call < f.now {
 		f.wait(call)
 	}
 }
 
-// wait has the call wait for another, unless that was done later, as the store's revisions
-// say: a version that a key had is one that it may have again, once it was removed.
+// wait makes the call wait for another one and returns true, unless the store's revisions show that
+// the other one was executed later. That happens because a key that is removed and created again
+// can have an earlier version again.
 func (f *finder) wait(call int32) bool {
 	other, own := f.plan.calls[call].Revision, f.plan.calls[f.now].Revision
 	if own > 0 && other > own || call == f.now {
@@ -70,8 +71,8 @@ func (f *finder) wait(call int32) bool {
 	return true
 }
 
-// newest adds the newest of some calls that had been answered when this one was asked
-// for.
+// newest makes the call wait for the newest of the given calls with a response when this call was
+// sent.
 func (f *finder) newest(calls []int32) {
 	at := f.plan.calls[f.now].At
 	best, end := int32(-1), int64(-1)
@@ -86,7 +87,7 @@ func (f *finder) newest(calls []int32) {
 	}
 }
 
-// recent is a list with one more, of so many at most.
+// recent appends n to a list of at most most elements, whose first one it drops if necessary.
 func recent(list []int32, n int32, most int) []int32 {
 	if len(list) == most {
 		copy(list, list[1:])
@@ -95,7 +96,8 @@ func recent(list []int32, n int32, most int) []int32 {
 	return append(list, n)
 }
 
-// ended has the call wait for another, if that had been answered when it was asked for.
+// ended makes the call wait for another one, and returns true, if that one had a response when this
+// call was sent.
 func (f *finder) ended(n int32) bool {
 	c := f.plan.calls[n]
 	ok := c.Answered() && c.At+c.Took <= f.plan.calls[f.now].At

@@ -4,7 +4,7 @@ import (
 	"bytes"
 )
 
-// heard is what answers have of several keys, until their operations are over. It is a
+// heard holds the keys of responses with several keys until their operations end. It implements
 // store.Keys.
 type heard struct {
 	bytes []byte
@@ -39,7 +39,7 @@ func (h *heard) has(tag uint32) bool {
 	return false
 }
 
-// version is that of a recorded key, which has a prefix before it now; 0: not told.
+// version returns the version of a recorded key, which has a prefix in the replay; 0: unknown.
 func (h *heard) version(tag uint32, prefix string, key []byte) int64 {
 	for i := range h.keys {
 		k := &h.keys[i]
@@ -59,8 +59,8 @@ func (h *heard) version(tag uint32, prefix string, key []byte) int64 {
 
 var slash = []byte{'/'}
 
-// drop forgets what an answer had. What others have moves to where that was: some answer
-// may always be open.
+// drop discards the keys of a response. The other keys move to its place, because there may always
+// be operations that have not ended.
 func (h *heard) drop(tag uint32) {
 	left, end := h.keys[:0], 0
 	for _, k := range h.keys {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWhatIsHeardDoesNotGrow has two answers open at any time.
+// Memory does not grow if two responses are pending at any time.
 func TestWhatIsHeardDoesNotGrow(t *testing.T) {
 	var h heard
 	key := func(n uint32) string { return fmt.Sprintf("key-%05d", n) }

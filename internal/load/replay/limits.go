@@ -13,47 +13,46 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// What a recording may ask of a replay. A few bytes of a file can state a value of 2 GiB
-// or millions of calls, so the limits of scenarios hold for recordings, and each is
-// checked before memory is taken.
+// Limits of a replay. A few bytes of a file can state a value of 2 GiB or millions of calls, so
+// recordings have the limits of scenarios, which are checked before memory is allocated.
 const (
-	// A plan may need planPerByte bytes of memory for each byte of the recording, as limits
-	// counts them, but at least leastPlan and at most what a load may have. A recording of an
-	// hour with 1,000 calls a second has some 20 bytes a call and needs about 500 a call; one
-	// that a few bytes blow up is refused.
+	// A plan may need planPerByte bytes of memory per byte of the recording, as limits counts them,
+	// but at least leastPlan and at most the limit of a load. A recording of an hour at 1,000 calls
+	// per second has about 20 bytes per call and needs about 500 per call. A recording in which few
+	// bytes need much more is refused.
 	leastPlan   = 512 << 20
 	planPerByte = 64
-	// callBytes is what a plan needs for each call in addition to its parts: the call itself, its
+	// callBytes is the memory of a plan per call, without the call's parts: the call itself, its
 	// state, its times and the calls that it waits for.
 	callBytes = int(unsafe.Sizeof(call.Call{})) + 128
-	// partBytes is the same of each part, with its place in the maps of keys.
+	// partBytes is the same per part, with its place in the maps of keys.
 	partBytes = int(unsafe.Sizeof(call.Part{})) + 128
-	// mapEntryBytes is what a small entry of a map needs.
+	// mapEntryBytes is the memory of a small entry of a map.
 	mapEntryBytes = 64
-	// preparing is at least how many keys are written at once before the load.
+	// preparing limits the keys that are written concurrently before the load.
 	preparing = 1024
-	// requestBytes is what a call under way needs in addition to its keys and values.
+	// requestBytes is the memory of a call in flight in addition to its keys and values.
 	requestBytes = 512
 )
 
 // limits checks a recording while it is read.
 type limits struct {
 	path   string
-	most   int // bytes that the plan may need
-	prefix int // bytes that stand before every key
+	most   int // limit of the plan's memory in bytes
+	prefix int // length of the prefix that every key gets
 	speed  float64
-	calls  uint64     // so far
-	bytes  int        // that the plan needs so far
-	sizes  [64]uint64 // how many calls send less than 2^n bytes, and at least half of that
+	calls  uint64     // number of calls so far
+	bytes  int        // memory of the plan so far
+	sizes  [64]uint64 // sizes[n] is the number of calls that send from 2^(n-1) to below 2^n bytes
 }
 
-// mostPlan returns how many bytes the plan of a recording may need, from the size of its file.
+// mostPlan returns the limit of a plan's memory in bytes, from the size of the recording's file.
 func mostPlan(fileBytes int64) int {
 	return int(min(max(leastPlan, planPerByte*min(fileBytes, scenario.MaxMemory/planPerByte)), scenario.MaxMemory))
 }
 
-// call returns an error if a call asks for more than a scenario could, or if the plan
-// with it needs more memory than it may.
+// call adds a call. It returns an error if the call is larger than a scenario's could be, or if the
+// plan needs too much memory with it.
 func (l *limits) call(c *call.Call) error {
 	l.calls++
 	needs, sends := callBytes, requestBytes
@@ -81,7 +80,7 @@ func (l *limits) call(c *call.Call) error {
 	return l.needs(needs)
 }
 
-// recordBytes is how many bytes of keys a call may have in addition to its values.
+// recordBytes limits the keys of a call, in bytes, in addition to its values.
 const recordBytes = 8 << 20
 
 func (l *limits) value(c *call.Call, size int) error {
@@ -89,7 +88,7 @@ func (l *limits) value(c *call.Call, size int) error {
 		l.path, text.FormatSize(size), method(c), moment(c.At), text.FormatSize(scenario.MaxValueSize))
 }
 
-// needs adds bytes of memory, and returns an error if the plan has too many then.
+// needs adds memory to the plan's. It returns an error if the sum is too large.
 func (l *limits) needs(bytes int) error {
 	if l.bytes += bytes; l.bytes > l.most {
 		return fmt.Errorf("%s needs more than %s of memory to be sent again, after %d of its calls; record for a shorter time, or run what \"quorumbench traffic profile\" makes of it",
@@ -98,7 +97,7 @@ func (l *limits) needs(bytes int) error {
 	return nil
 }
 
-// schedule returns an error if the calls take longer than a load may.
+// schedule returns an error if the replay takes longer than a load may.
 func (l *limits) schedule(first, last int64) error {
 	if seconds := float64(last-first) / l.speed / 1e9; seconds > scenario.MaxDuration.Seconds() {
 		return fmt.Errorf("%s lasts %s hours at %s times its speed, and a load can last at most %.0f hours; give a higher --speed",
@@ -107,8 +106,8 @@ func (l *limits) schedule(first, last int64) error {
 	return nil
 }
 
-// underWay returns an error if the largest calls that may be under way at once need more
-// memory than a load may have, or the keys that are written before the load do.
+// underWay returns an error if the largest calls that can be in flight at once, or the largest keys
+// that are written before the load, need more memory than a load may have.
 func (l *limits) underWay(p *Plan, inFlight int) error {
 	if err := l.together(inFlight, "max-in-flight", "call"); err != nil {
 		return err
@@ -120,8 +119,8 @@ func (l *limits) underWay(p *Plan, inFlight int) error {
 	return before.together(min(inFlight, preparing), "max-in-flight", "key that is written before")
 }
 
-// together returns an error if the largest calls need too much memory when most of them
-// are under way at once; flag is what bounds that.
+// together returns an error if the largest calls need too much memory when most of them are in
+// flight at once. flag is the name of the flag that sets most.
 func (l *limits) together(most int, flag, what string) error {
 	const room = scenario.MaxMemory
 	need, left, fits := 0.0, float64(most), 0.0
@@ -137,7 +136,7 @@ func (l *limits) together(most int, flag, what string) error {
 		l.path, text.Plural(uint64(float64(most)-left), what), math.Ceil(need/(1<<30)), int64(room>>30), flag, max(fits, 1))
 }
 
-// method names a call in a sentence.
+// method returns how to name a call in a sentence.
 func method(c *call.Call) string {
 	if c.Method == "" {
 		return "call"

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// writeCalls writes a recording of n calls.
+// writeCalls writes a recording of n calls, and returns its path.
 func writeCalls(t *testing.T, of store.Store, n int, request func(i int) call.Call) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "small.qbrec")
@@ -29,7 +29,7 @@ func writeCalls(t *testing.T, of store.Store, n int, request func(i int) call.Ca
 			if now := w.Counts().Missed; now == before {
 				break
 			} else {
-				before = now // the disk has to keep up
+				before = now // wait for the disk
 			}
 		}
 	}
@@ -43,8 +43,8 @@ func written(size int) call.Part {
 	return call.Part{Action: call.Write, Key: []byte("a"), Value: call.Value{Size: size}}
 }
 
-// TestSmallRecordingAsksForMuch: a recording of a few bytes that states more than any
-// scenario may is refused with a sentence before memory is taken.
+// A small recording that states more than a scenario may contain is refused, with a sentence,
+// before memory is allocated.
 func TestSmallRecordingAsksForMuch(t *testing.T) {
 	one := func(parts ...call.Part) func(int) call.Call {
 		return func(i int) call.Call {
@@ -88,8 +88,8 @@ func repeat(p call.Part, n int) (all []call.Part) {
 	return all
 }
 
-// TestManyOddCallsArePlanned plans recordings of sessions that all overlap, and of guards
-// that all failed: work that grows with the square of their number would take minutes.
+// Recordings of sessions that all overlap, and of guards that all failed, are planned in time. Work
+// that grows with the square of their number would take minutes.
 func TestManyOddCallsArePlanned(t *testing.T) {
 	settle.Unraced(t)
 	sessions := func(i int) call.Call {

@@ -16,13 +16,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// recorded is a store of which recordings are made and sent again.
+// recorded is a store whose calls can be recorded and sent again.
 type recorded interface {
 	store.Replayer
 	store.Tapped
 }
 
-// member starts a real server, and returns its address.
+// member starts a real server and returns its address.
 func member(t *testing.T, st store.Store, settings any) string {
 	t.Helper()
 	if testing.Short() {
@@ -31,8 +31,8 @@ func member(t *testing.T, st store.Store, settings any) string {
 	return servers.StartMember(t, st, settings).Endpoints[0]
 }
 
-// relayed has speak talk to a member through a relay, whose address it gets, and returns
-// the recording.
+// relayed starts a relay to a member, calls speak with its address, and returns the path of the
+// recording.
 func relayed(t *testing.T, st recorded, to string, redactor *call.Redactor, speak func(address string)) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "a.qbrec")
@@ -49,7 +49,7 @@ func relayed(t *testing.T, st recorded, to string, redactor *call.Redactor, spea
 	return path
 }
 
-// hides says which of some texts can be read in a recording, also when it is unpacked.
+// hides fails the test if a text can be read in a recording, also when it is decompressed.
 func hides(t *testing.T, path string, texts ...string) {
 	t.Helper()
 	file, err := os.ReadFile(path)
@@ -78,7 +78,7 @@ func hides(t *testing.T, path string, texts ...string) {
 	}
 }
 
-// resend sends a recording again, and returns what it was and what came of it.
+// resend sends a recording again, and returns its plan and its outcome.
 func resend(t *testing.T, st recorded, path, to string, o replay.Options) (*replay.Plan, replay.Outcome) {
 	t.Helper()
 	plan, err := replay.Read(path, st, o)
@@ -106,7 +106,7 @@ func resend(t *testing.T, st recorded, path, to string, o replay.Options) (*repl
 	return plan, plan.Outcome()
 }
 
-// profiled is the profile of a recording as a scenario, which must be valid.
+// profiled returns the profile of a recording, which must be a valid scenario.
 func profiled(t *testing.T, path string) *profile.Profile {
 	t.Helper()
 	p, err := profile.Of(path)

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// TestMostPlan checks that a plan's memory grows with its recording, within bounds.
+// The limit of a plan's memory grows with the recording, within bounds.
 func TestMostPlan(t *testing.T) {
 	for size, want := range map[int64]int{0: leastPlan, 1 << 20: leastPlan, 16 << 20: 1 << 30, 1 << 40: scenario.MaxMemory, 1<<63 - 1: scenario.MaxMemory} {
 		if got := mostPlan(size); got != want {

@@ -32,7 +32,7 @@ func (p *Plan) findNames() {
 	}
 }
 
-// named has the call wait for the one that made a key whose name the store completed.
+// named makes the call wait for the call that created a sequential key.
 func (f *finder) named(key []byte) {
 	if by, ok := f.plan.names.makers[string(key)]; ok {
 		f.add(by)

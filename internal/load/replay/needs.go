@@ -26,10 +26,10 @@ func (p *Plan) findNeeds() {
 	p.needs.first = append(p.needs.first, uint32(len(p.needs.calls)))
 }
 
-// orders is the order in which each key was written.
+// orders returns the writes of each key in the order of their revisions.
 func (p *Plan) orders() map[string][]revision {
 	order := map[string][]revision{}
-	for _, made := range p.made { // upwards
+	for _, made := range p.made { // ascending
 		c := p.calls[made.by]
 		for i := range c.Parts {
 			if part := &c.Parts[i]; part.Scope == call.One && wrote(c, part) {
@@ -62,7 +62,7 @@ func (f *finder) part(part *call.Part) {
 		return
 	}
 	if part.Scope != call.One {
-		// What was asked for before may be of any of those keys.
+		// Earlier calls may concern any of those keys.
 		for n := f.now - 1; n >= max(0, f.now-mostSweeps); n-- {
 			f.ended(n)
 		}
@@ -81,7 +81,8 @@ func (f *finder) part(part *call.Part) {
 	}
 }
 
-// note remembers what a call writes, grants and tells.
+// note remembers the keys and leases that a call writes, grants or names, and the versions in its
+// response.
 func (f *finder) note(c *call.Call) {
 	for _, l := range f.plan.told.lessons[f.now] {
 		f.tells[l.slot] = recent(f.tells[l.slot], f.now, mostRecent)

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Of a store whose writes tell no version, what reads told and whose guards held says in
-// which order calls that overlapped were done.
+// In a store whose responses to writes contain no version, reads and guards determine the order of
+// calls that overlapped.
 func TestOrderOfCallsThatOverlapped(t *testing.T) {
 	key := []byte("k")
 	read := func(at, took, version int64) *call.Call {

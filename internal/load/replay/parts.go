@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// writtenKey is the key that a part writes.
+// writtenKey returns the key that a part writes.
 func writtenKey(part *call.Part) []byte {
 	if part.Flags&call.Sequential != 0 && len(part.End) > 0 {
 		return part.End
@@ -14,7 +14,7 @@ func writtenKey(part *call.Part) []byte {
 	return part.Key
 }
 
-// within reports whether a part that is of several keys is of the given one.
+// within reports whether a part's range of keys contains key.
 func within(part *call.Part, key []byte) bool {
 	switch part.Scope {
 	case call.Prefix:
@@ -29,19 +29,19 @@ func within(part *call.Part, key []byte) bool {
 	return bytes.Equal(key, part.Key)
 }
 
-// wrote reports whether a part was done when it was recorded and wrote, or removed what
-// may have been there.
+// wrote reports whether a part was executed in the recording, and wrote a key, or removed one that
+// may have existed.
 func wrote(c *call.Call, part *call.Part) bool {
 	if part.Action != call.Write && part.Action != call.Remove {
 		return false
 	}
 	if part.Action == call.Remove && c.Keys == 0 {
-		return false // nothing was there
+		return false // no key was removed
 	}
 	return did(c, part)
 }
 
-// did reports whether a part was done when it was recorded.
+// did reports whether a part was executed in the recording.
 func did(c *call.Call, part *call.Part) bool {
 	if !c.OK() {
 		return false
@@ -55,7 +55,7 @@ func did(c *call.Call, part *call.Part) bool {
 	return true
 }
 
-// changesKey reports whether a call was done that writes or removes a key.
+// changesKey reports whether a call wrote or removed a key in the recording.
 func changesKey(c *call.Call, key []byte) bool {
 	for i := range c.Parts {
 		part := &c.Parts[i]
@@ -66,12 +66,12 @@ func changesKey(c *call.Call, key []byte) bool {
 	return false
 }
 
-// absent reports whether a part is the guard that a key is not there.
+// absent reports whether a part is the guard that its key does not exist.
 func absent(part *call.Part) bool {
 	return part.Action == call.Compare && part.Target <= call.Modified && part.Relation == call.Equal && part.Number == 0
 }
 
-// guards is how many a call has.
+// guards returns the number of a call's guards.
 func guards(c *call.Call) (n int) {
 	for i := range c.Parts {
 		if c.Parts[i].Action == call.Compare {

@@ -9,17 +9,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// places are the connections of a store whose sessions are connections: the calls of a
-// recorded session go over one, in their order. Sessions of which one had ended before
-// the other began may share one.
+// places assigns calls to connections, for a store whose sessions are connections. The calls of a
+// recorded session use one connection, in their order. Sessions that do not overlap may share one.
 type places struct {
-	of    []int32   // by call
-	lines [][]int32 // by place: its calls, in their order
-	heads []int     // by place: the first in its line that may not have been sent
-	sent  []bool    // by call; also of those that were given up
+	of    []int32   // by call: its place
+	lines [][]int32 // by place: its calls, in order
+	heads []int     // by place: the index in its line before which all calls were sent
+	sent  []bool    // by call: it was sent or given up
 }
 
-// placesOf divides connections among so many places, or as many as are needed at once.
+// placesOf assigns connections to most places or, if most is 0, to as many as are needed at once.
 func placesOf(calls []*call.Call, connections map[uint32]span, most int) *places {
 	order := make([]uint32, 0, len(connections))
 	for conn := range connections {
@@ -54,13 +53,13 @@ func placesOf(calls []*call.Call, connections map[uint32]span, most int) *places
 	return p
 }
 
-// takenPlace is a place and the end of the session that has it.
+// takenPlace is a place and the end of the latest session on it.
 type takenPlace struct {
 	until int64
 	place int32
 }
 
-// takenPlaces is a heap.Interface whose first place is free soonest.
+// takenPlaces implements heap.Interface. Its first place is the one that is free first.
 type takenPlaces []takenPlace
 
 func (t takenPlaces) Len() int { return len(t) }
@@ -81,7 +80,7 @@ func (t *takenPlaces) Pop() any {
 	return last
 }
 
-// next reports whether a call is the next of its session.
+// next reports whether a call is the next one of its place.
 func (p *places) next(n uint64) bool {
 	at := p.of[n]
 	line := p.lines[at]
@@ -91,7 +90,7 @@ func (p *places) next(n uint64) bool {
 	return p.heads[at] == len(line) || line[p.heads[at]] == int32(n)
 }
 
-// span is from a connection's first call to the end of its last.
+// span is the time from a connection's first call to the end of its last.
 type span struct {
 	first, last int64
 	used        bool

@@ -14,17 +14,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Plan is a recording made ready to be sent again, once. It is an app.Script.
+// Plan is a recording that is ready to be sent again, once. It implements app.Script.
 type Plan struct {
 	app.ScriptBase
 	Header  call.Header
-	Problem string // a sentence, where the recording was not read to its end
-	// Left is how many calls are not sent again, by their method, and Gaps how many gaps
-	// the recording has.
+	Problem string // why the recording could not be read to its end; empty if it was read
+	// Left is the number of calls that are not sent again, by method, and Gaps the number of gaps
+	// in the recording.
 	Left map[string]uint64
 	Gaps int
-	// Connections is how many were in use at once at most, Keys how many different keys calls name, and
-	// KeyBytes and ValueBytes how long those and the values written are in the mean.
+	// Connections is the highest number of connections in use at once, and Keys the number of
+	// different keys in the calls. KeyBytes and ValueBytes are the mean sizes of keys and of
+	// written values.
 	Connections          int
 	Keys                 uint64
 	KeyBytes, ValueBytes int
@@ -38,43 +39,43 @@ type Plan struct {
 	needs    needs
 	before   []call.Call
 	states   []state // by call
-	revised  []int64 // by call: the revision that it made now; 0: none that is known
-	lates    []int64 // by call: how late it was sent, in nanoseconds; -1: it was not, or waited
+	revised  []int64 // by call: the revision that it has made in this replay; 0: unknown
+	lates    []int64 // by call: how late it was sent, in nanoseconds; -1: it was not sent, or it waited
 	had      map[string]earlierNow
 	told     told
 	names    names
-	places   *places // nil: a call may go over any connection
+	places   *places // nil: calls may use any connection
 	watchers watchers
-	base     int64           // the newest revision of what was written before
-	conns    int             // connections that there are
-	writers  map[int64]int32 // a revision's call
-	made     []revision      // all of those, upwards
+	base     int64           // newest revision of the preloaded keys
+	conns    int             // number of connections of this replay
+	writers  map[int64]int32 // by recorded revision: the call that made it
+	made     []revision      // all revisions of writers, ascending
 	waited   uint64
 }
 
-// state is how far a call is.
+// state is the progress of a call.
 type state uint8
 
 const (
 	open state = iota
-	held       // answered; of one with guards, they held
+	held       // completed; if it has guards, they held
 	refused
 	failed
 )
 
-// revision is one that a recorded call made.
+// revision is a recorded revision and the call that made it.
 type revision struct {
 	at int64
 	by int32
 }
 
-// Calls is how many there are.
+// Calls returns the number of calls.
 func (p *Plan) Calls() uint64 { return uint64(len(p.calls)) }
 
-// Prepared is how many operations are done before.
+// Prepared returns the number of operations that prepare the store.
 func (p *Plan) Prepared() uint64 { return uint64(len(p.before)) }
 
-// Kinds is what the calls count as, with the number of each.
+// Kinds returns the number of calls of each kind.
 func (p *Plan) Kinds() map[Kind]uint64 {
 	out := map[Kind]uint64{}
 	for _, c := range p.calls {
@@ -83,13 +84,13 @@ func (p *Plan) Kinds() map[Kind]uint64 {
 	return out
 }
 
-// Kind is what a call counts as.
+// Kind is the kind and consistency that a call counts as among all operations.
 type Kind struct {
 	Kind  kv.Kind
 	Level kv.Consistency
 }
 
-// kindOf is what a call counts as; requests about leases count as keeping one alive.
+// kindOf returns what a call counts as. Requests about leases count as keep-alives.
 func kindOf(c *call.Call) Kind {
 	kind, level, ok := c.Kind()
 	if !ok {
@@ -109,23 +110,27 @@ func (p *Plan) schedule() *pace.Recorded {
 	return pace.NewRecorded(at, p.speed)
 }
 
-// Length is how long it takes, in nanoseconds.
+// Length returns the duration of the replay in nanoseconds.
 func (p *Plan) Length() int64 { return p.schedule().Due(p.Calls()) }
 
-// Outcome is what became of calls with guards, and of those that waited for others.
+// Outcome holds the results of a replay.
+//
+// Waited is the number of calls that waited for other calls, and Guarded the number of calls with
+// guards. The guards of Held calls held in the recording, those of HeldAgain calls in the recording
+// and the replay, and those of HeldNow calls only in the replay.
 type Outcome struct {
 	Waited                            uint64
 	Guarded, Held, HeldAgain, HeldNow uint64
-	// Watchers that were begun, the events that they were told when they were recorded,
-	// and those now.
+	// Watchers is the number of watchers, Events the number of events that they received in the
+	// recording, and EventsNow that in the replay.
 	Watchers, Events, EventsNow uint64
-	// Gaps are by how many nanoseconds the times between calls that followed each other
-	// were longer or shorter than the recording has them at this speed, from the least on;
-	// where neither waited for an answer or a connection.
+	// Gaps contains, in ascending order, the differences in nanoseconds between the times from one
+	// call to the next in the replay and in the recording at this speed. It leaves out calls that
+	// waited for a response or a connection.
 	Gaps []int64
 }
 
-// Outcome is known when the load is over.
+// Outcome returns the results after the load has ended.
 func (p *Plan) Outcome() Outcome {
 	o := Outcome{Waited: p.waited, Watchers: uint64(len(p.watchers.by)), Events: p.watchers.total, EventsNow: p.watchers.told}
 	o.Gaps = p.gapErrors()
@@ -148,7 +153,7 @@ func (p *Plan) Outcome() Outcome {
 	return o
 }
 
-// gapErrors is Outcome.Gaps.
+// gapErrors returns Outcome.Gaps.
 func (p *Plan) gapErrors() (all []int64) {
 	for n := 1; n < len(p.lates); n++ {
 		if a, b := p.lates[n-1], p.lates[n]; a >= 0 && b >= 0 {
@@ -162,22 +167,23 @@ func (p *Plan) gapErrors() (all []int64) {
 // none is a revision that no key has.
 const none = math.MaxInt64
 
-// earlierNow is what was written before: at which revision of the store, and its version.
+// earlierNow is the present revision and version of a preloaded key.
 type earlierNow struct{ at, version int64 }
 
-// names are what the store chose: of keys whose names it completed, and of leases that
-// have no numbers. What it chose when it was recorded is replaced by what it chose now.
+// names maps recorded names that the store has chosen to the names that it has chosen in this
+// replay: those of sequential keys, and of leases without numbers.
 type names struct {
-	keys   map[string]int32 // a recorded key's place
-	makers map[string]int32 // the call that made it
+	keys   map[string]int32 // by recorded key: its index in texts
+	makers map[string]int32 // by recorded key: the call that created it
 	leases map[int64]int32
-	texts  [][]byte // what they are called now; empty: not known yet
+	texts  [][]byte // present names; empty: not known yet
 }
 
-// nameRoom is how much a store adds to a name, and the length of a lease's.
+// nameRoom is how many bytes a store adds to a name, and the length of a lease's name.
 const nameRoom = 64
 
-// ofKey is what a recorded key is called now; empty: as it was.
+// ofKey returns the present name of a recorded key; empty: the key has no other name, or it is not
+// known yet.
 func (m *names) ofKey(key []byte) []byte {
 	if len(m.keys) == 0 {
 		return nil
@@ -188,7 +194,7 @@ func (m *names) ofKey(key []byte) []byte {
 	return nil
 }
 
-// ofLease is what a recorded lease is called now.
+// ofLease returns the present name of a recorded lease.
 func (m *names) ofLease(lease int64) []byte {
 	if at, ok := m.leases[lease]; ok && lease != 0 {
 		return m.texts[at]
@@ -196,40 +202,40 @@ func (m *names) ofLease(lease int64) []byte {
 	return nil
 }
 
-// granted takes the name of a lease.
+// granted notes the present name of a recorded lease.
 func (m *names) granted(lease int64, name []byte) {
 	if at, ok := m.leases[lease]; ok {
 		m.texts[at] = append(m.texts[at][:0], name...)
 	}
 }
 
-// needs are the calls whose answers each call has to wait for, which were done before it:
+// needs contains the calls whose responses each call waits for:
 //
-//   - those that made the revisions that its guards name,
-//   - of each key that it writes, or guards by, the write before it in the store's own
-//     order, by revisions: writes of a key are done in their order again. Of a call whose
-//     revision is not known it is the newest write that had been answered when it was
-//     asked for,
-//   - of a watcher, a compaction or a read at a revision the newest write until that, of a
-//     watcher's end its beginning, and of a write or a compaction the newest watchers that had been begun or ended,
-//   - those that granted the leases that it names (and of the end of one those that named it), and made the keys whose names the
-//     store completed,
-//   - where guards name versions that only reads tell: of a guard the read that told, of
-//     that read the newest write that had been answered, and of a write those reads that
-//     had been answered before it,
-//   - of calls that overlapped those that guards and reads show to have been done before,
-//     also where they were asked for later (told.go).
+//   - For each revision in its guards: the call that made the revision.
+//   - For each key that it writes or guards: the previous write by the store's revisions, so that
+//     the writes of a key are executed in the recorded order. If the call's revision is unknown:
+//     the newest write with a response when the call was sent.
+//   - For a watcher, a compaction or a read at a revision: the newest write up to that revision. For
+//     the end of a watcher: its start. For a write or a compaction: the newest starts and ends of
+//     watchers with a response.
+//   - For a lease: its grant. For the end of a lease: the calls that name it. For a sequential key:
+//     its creation.
+//   - If guards contain versions that only reads return. For a guard: the read that returned the
+//     version. For that read: the newest write with a response. For a write: the reads with a
+//     response before it.
+//   - Calls that overlapped it, but were executed before it according to guards and reads, even if
+//     they were sent later (told.go).
 //
-// A call needs those alone that the store did earlier, so that none waits for itself. In
-// a recording that says otherwise, because it is of no such store, timeouts end that.
+// A call only waits for calls that the store executed earlier, so there are no cycles. In an
+// inconsistent recording, which is not from such a store, timeouts end the wait.
 type needs struct {
-	first []uint32 // by call: where its needs begin in calls; the last one's end, too
+	first []uint32 // by call: the index of its first need in calls; then the end of the last
 	calls []int32
 }
 
 func (n *needs) of(call uint64) []int32 { return n.calls[n.first[call]:n.first[call+1]] }
 
-// revisionOf is the revision now of what made a recorded one of a key.
+// revisionOf returns the present revision of the write that made a recorded revision of a key.
 func (p *Plan) revisionOf(key []byte, recorded int64) int64 {
 	if recorded <= 0 {
 		return recorded
@@ -246,8 +252,8 @@ func (p *Plan) revisionOf(key []byte, recorded int64) int64 {
 	return none
 }
 
-// revisionAt is the revision now of the store as it was at a recorded one: that of the
-// newest write until then, if it was made again; else 0, the present one.
+// revisionAt returns the present revision of the store that corresponds to a recorded one: that of
+// the newest write up to it, if that write was repeated; otherwise 0, which stands for the present.
 func (p *Plan) revisionAt(recorded int64) int64 {
 	i := sort.Search(len(p.made), func(i int) bool { return p.made[i].at > recorded })
 	if i == 0 {
@@ -256,55 +262,60 @@ func (p *Plan) revisionAt(recorded int64) int64 {
 	return p.revised[p.made[i-1].by]
 }
 
-// told is what calls tell of versions. Places for those that guards name are made when
-// the recording is read, so that the load allocates none.
+// told contains the versions in recorded responses, and the guards that need them. A slot is the
+// number of a version of a key that a guard names. Slots are assigned when the recording is read,
+// so that the load allocates no memory.
+//
+// For example, call 3 reads version 7 of key k, and call 5 writes k under the guard that its
+// version is 7. If this version has slot 0, then guards[{5, 0}] is 0, and lessons[3] contains k and
+// slot 0. When the response to call 3 has version 12 in the replay, now[0] becomes 12, and the
+// guard of call 5 is sent with version 12.
 type told struct {
-	any     bool               // some answer has a version
-	guards  map[guardAt]int32  // the slot of the version that a guard names
-	lessons map[int32][]lesson // by call: what its answer tells that is wanted
-	now     []int64            // by slot: the version that the store has now; 0: not told
-	// enders are, by slot, the calls whose guard on the version held, and that put another
-	// in its place.
+	any     bool               // some response contains a version
+	guards  map[guardAt]int32  // the slot of the version in a guard
+	lessons map[int32][]lesson // by call: the versions in its response that guards need
+	now     []int64            // by slot: the present version; 0: unknown
+	// enders contains, by slot, the calls whose guard on the version held, and that replaced the
+	// version.
 	enders map[int32][]int32
-	// changes are, by key, the same calls with the versions that they put another in the
-	// place of, upwards.
+	// changes contains, by key, the same calls with the versions that they replaced, ascending.
 	changes map[string][]change
-	// readers are, by slot, the calls that read the version and guard nothing.
+	// readers contains, by slot, the calls without guards that read the version.
 	readers map[int32][]int32
-	// creators are, by key, the calls whose guard held that it is not there.
+	// creators contains, by key, the calls whose guard held that the key does not exist.
 	creators map[string][]int32
 }
 
-// change is a call that put another version in the place of one.
+// change is a call that replaced the version from.
 type change struct {
 	from int64
 	by   int32
 }
 
-// guardAt is a part of a call.
+// guardAt identifies a part of a call.
 type guardAt struct{ call, part int32 }
 
-// lesson is a version of a key that an answer tells.
+// lesson is a version of a key in a response.
 type lesson struct {
-	key  []byte // as it is recorded
+	key  []byte // as recorded
 	slot int32
-	read bool // and not made by the call
-	// version is the one that it was when it was recorded.
+	read bool // the call read the version, and did not write it
+	// version is the recorded version.
 	version int64
 }
 
-// watchers are those that a recording begins: each again on one connection, with what it
-// was told then and is told now.
+// watchers holds the watchers that a recording starts. The replay starts each of them on one
+// connection.
 type watchers struct {
-	of    map[int32]uint32 // by call: whose beginning or end it asks for
-	by    []int32          // by watcher: the call that begins it
-	then  []uint64         // events that it was told when it was recorded
-	now   []uint64
-	ended uint64 // by the store now
+	of    map[int32]uint32 // by call that starts or ends a watcher: the watcher
+	by    []int32          // by watcher: the call that starts it
+	then  []uint64         // by watcher: number of events in the recording
+	now   []uint64         // by watcher: number of events in the replay
+	ended uint64           // number of watchers that the store has ended in the replay
 
-	total, told uint64 // of then and now
-	asked, till int64  // how far they were when they were asked for last, and until when more is awaited
+	total, told uint64 // sums of then and of now
+	asked, till int64  // told when Awaits was last called, and the end of the wait for more events
 }
 
-// unknownWatcher is the number of a watcher whose beginning is not in the recording.
+// unknownWatcher is the number of a watcher that the recording does not start.
 const unknownWatcher = 1<<31 - 1

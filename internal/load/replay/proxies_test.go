@@ -17,8 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/proxied"
 )
 
-// TestZetcdsVersionsHoldAgain records ZooKeeper's Go client with zetcd, and sends that
-// again to it.
+// Calls of ZooKeeper's Go client to zetcd are recorded, and sent again to it.
 func TestZetcdsVersionsHoldAgain(t *testing.T) {
 	st := zetcd.New()
 	a := proxied.Start(t, st, servers.Installed(t, st), 1).Access
@@ -39,7 +38,7 @@ func TestZetcdsVersionsHoldAgain(t *testing.T) {
 	hides(t, path, "registry", "made ")
 }
 
-// TestCetcdsGuardsHoldAgain does so with Consul's client and cetcd, where its binary is.
+// Calls of Consul's client to cetcd are recorded, and sent again to it, if its binary exists.
 func TestCetcdsGuardsHoldAgain(t *testing.T) {
 	binary := os.Getenv("QUORUMBENCH_CETCD")
 	if binary == "" {

@@ -11,26 +11,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Options says how a recording is to be sent again.
+// Options holds the parameters of a replay.
 type Options struct {
-	Speed  float64 // as many times as fast as it was; above 0
-	Prefix string  // stands before every key
-	Salt   uint64  // leases get other numbers by it than in another replay
-	// Connections is how many there are; 0 is as many as the recording has at once. Of a
-	// store whose sessions are connections, recorded sessions share those.
+	Speed  float64 // factor by which the replay is faster than the recording; above 0
+	Prefix string  // is added to every key
+	Salt   uint64  // makes the leases' numbers different from those of other replays
+	// Connections is the number of connections; 0: as many as the recording uses at once. In a
+	// store whose sessions are connections, the recorded sessions share these.
 	Connections int
-	// MaxInFlight is how many calls may be under way at once.
+	// MaxInFlight limits the calls in flight.
 	MaxInFlight int
-	// Compactions sends those, too: they drop the history of all keys of the store.
+	// Compactions is set if compactions are sent. They drop the history of all keys of the store.
 	Compactions bool
 }
 
-// Read makes a plan of a recording, of the calls that the store sends again.
+// Read returns a plan of the calls in a recording that the store can repeat.
 func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, store: st, had: map[string]earlierNow{}}
 	r := reader{plan: p, options: o, connections: map[uint32]span{}, events: map[stream]uint64{},
 		limit: limits{path: path, most: leastPlan, prefix: len(o.Prefix), speed: o.Speed}}
-	if about, err := os.Stat(path); err == nil { // else Each says why
+	if about, err := os.Stat(path); err == nil { // otherwise ReadRecording returns the reason
 		r.limit.most = mostPlan(about.Size())
 	}
 	var err error
@@ -62,16 +62,16 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// reader fills a plan with what a recording has.
+// reader fills a plan from a recording.
 type reader struct {
 	plan        *Plan
 	options     Options
 	limit       limits
 	connections map[uint32]span
-	events      map[stream]uint64 // that watchers were told
+	events      map[stream]uint64 // number of events that each watcher received
 }
 
-// takeRecord takes one record into the plan, or counts it among what is not sent again.
+// takeRecord adds a record to the plan, or counts it as a call that is not sent again.
 func (r *reader) takeRecord(record call.Record) error {
 	p, c := r.plan, record.Call
 	switch {
@@ -102,7 +102,7 @@ func (r *reader) takeRecord(record call.Record) error {
 	return nil
 }
 
-// planConnections decides how many connections the plan has, and which calls share one.
+// planConnections sets the number of connections, and the calls that share one.
 func (r *reader) planConnections() {
 	p := r.plan
 	p.Connections = atOnce(r.connections)
@@ -115,7 +115,7 @@ func (r *reader) planConnections() {
 	}
 }
 
-// atOnce is how many connections were in use at once at most.
+// atOnce returns the highest number of connections that were in use at once.
 func atOnce(connections map[uint32]span) (most int) {
 	var begins, ends []int64
 	for _, s := range connections {
@@ -133,7 +133,7 @@ func atOnce(connections map[uint32]span) (most int) {
 	return most
 }
 
-// findWriters finds which call made which revision.
+// findWriters finds the calls that made the recorded revisions.
 func (p *Plan) findWriters() {
 	p.writers = map[int64]int32{}
 	for n, c := range p.calls {
@@ -153,7 +153,7 @@ func (p *Plan) findWriters() {
 	})
 }
 
-// measureKeys counts the different keys, and how long keys and values are.
+// measureKeys counts the different keys, and computes the mean sizes of keys and values.
 func (p *Plan) measureKeys() {
 	seen := map[string]struct{}{}
 	var keys, values, written int

@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// relayedTo has speak talk to a member through a relay that records it, and through a
-// capture beside the relay: both hear the same.
+// relayedTo starts a relay that records to path, with a capture in front of it, and calls speak
+// with its address. Both must record the same calls.
 func relayedTo(t *testing.T, st recorded, to, path string, redactor *call.Redactor, speak func(address string)) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -48,8 +48,8 @@ func relayedTo(t *testing.T, st recorded, to, path string, redactor *call.Redact
 	compare(path)
 }
 
-// captured begins to capture what passes to and from an address, and returns what ends that
-// and holds what was heard to a relay's recording.
+// captured starts a capture of the traffic of an address. It returns a function that ends the
+// capture and compares it with a relay's recording.
 func captured(t *testing.T, st store.Tapped, at *net.TCPAddr, redactor *call.Redactor, began time.Time) (compare func(path string)) {
 	t.Helper()
 	packets, err := passive.Open(uint16(at.Port))
@@ -85,7 +85,7 @@ func captured(t *testing.T, st store.Tapped, at *net.TCPAddr, redactor *call.Red
 	}
 }
 
-// connections are the calls of each connection, in the order in which those began.
+// connections returns the calls of each connection, in an order that depends only on the calls.
 func connections(t *testing.T, path string) [][]*call.Call {
 	t.Helper()
 	of := map[uint32][]*call.Call{}
@@ -100,7 +100,7 @@ func connections(t *testing.T, path string) [][]*call.Call {
 	if err != nil || problem != "" {
 		t.Fatal(err, problem)
 	}
-	// Connections that begin at once may have other numbers here and there.
+	// Connections that start at once may have different numbers in the two recordings.
 	var all [][]*call.Call
 	for _, calls := range of {
 		all = append(all, calls)
@@ -109,7 +109,7 @@ func connections(t *testing.T, path string) [][]*call.Call {
 	return all
 }
 
-// said is what calls are, but for their times and their connection's number.
+// said returns a text of calls without their times and connections.
 func said(calls ...*call.Call) string {
 	var s strings.Builder
 	for _, c := range calls {
@@ -120,8 +120,8 @@ func said(calls ...*call.Call) string {
 	return s.String()
 }
 
-// sameCalls holds the calls of a connection that was captured before a relay to what the
-// relay recorded: each came there before, and its answer left there later.
+// sameCalls compares the calls of a connection that was captured in front of a relay with those
+// that the relay recorded: each request arrived earlier, and its response left later.
 func sameCalls(t *testing.T, got, want []*call.Call) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -133,7 +133,7 @@ func sameCalls(t *testing.T, got, want []*call.Call) {
 		if said(g) != said(w) {
 			t.Errorf("captured is\n%sand relayed was\n%s", said(g), said(w))
 		}
-		// The clocks' readings are some microseconds apart.
+		// The clocks are read some microseconds apart.
 		if apart := int64(50 * time.Microsecond); !w.Told && w.Answered() && (g.At > w.At+apart || g.At+g.Took < w.At+w.Took-apart) {
 			t.Errorf("%s took from %d to %d before the relay, which was asked at %d and answered at %d", w.Method, g.At, g.At+g.Took, w.At, w.At+w.Took)
 		}

@@ -16,17 +16,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// TestGuardsHoldAgain records etcd's own client, which reads and changes keys by the
-// revisions that it read, and sends that to another etcd, faster.
+// Calls of etcd's official client, which reads keys and changes them by their revisions, are
+// recorded, and sent to another etcd, faster.
 func TestGuardsHoldAgain(t *testing.T) {
 	from, to := embedded.Etcd(t), embedded.Etcd(t)
 	plain := official.Etcd(t, store.Access{Endpoints: []string{from}})
-	for i := range 5 { // there before the recording begins
+	for i := range 5 { // they exist before the recording
 		if _, err := plain.Put(t.Context(), key(i), "earlier"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// What a prefix's removal meets is left to chance where the recording wrote it.
+	// The order of a removal of a prefix and of writes below it is not kept, so this key has no
+	// other writes.
 	if _, err := plain.Put(t.Context(), "/other/a", "earlier"); err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +50,8 @@ func TestGuardsHoldAgain(t *testing.T) {
 
 func key(i int) string { return "/registry/k" + strconv.Itoa(i) }
 
-// change is what is recorded: chains of guarded writes, with creations, deletions, a
-// guard that does not hold, lists and a lease.
+// change makes the recorded calls: chains of guarded writes, with creations, deletions, a guard
+// that does not hold, lists and a lease.
 func change(t *testing.T, c *clientv3.Client) {
 	ctx := t.Context()
 	must := func(err error) {
@@ -86,8 +87,8 @@ func change(t *testing.T, c *clientv3.Client) {
 	must(err)
 }
 
-// same compares what both stores have, one under its prefix: recorded plainly, it is all
-// the same.
+// same compares the keys of both stores, of which one has a prefix. After a plain recording the
+// values are the same, too.
 func same(t *testing.T, a, b *clientv3.Client) {
 	t.Helper()
 	want, err := a.Get(t.Context(), "", clientv3.WithFromKey())

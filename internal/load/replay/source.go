@@ -10,15 +10,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// source has the calls, for the one loop that sends them.
+// source makes the calls for the single loop that sends them.
 type source struct {
 	engine.ReactiveBase
 	*Plan
 	translator
-	asked uint64 // the call that was asked for last whether it is ready, and one more
+	asked uint64 // the number, plus one, of the latest call that had to wait
 	heard heard
-	keys  store.RangeOp // what asks for keys
-	watch store.WatchOp // whose beginning or end is asked for
+	keys  store.RangeOp // for calls that collect keys
+	watch store.WatchOp // for calls that start or end a watcher
 }
 
 var _ engine.Reactive = (*source)(nil)
@@ -55,10 +55,11 @@ func (s *source) Shares(measure.Phase) (all []engine.Share) {
 	return all
 }
 
-// Check learns what a call came to.
+// Check implements engine.Source. It keeps the outcome of a call, and the names and versions in the
+// response.
 func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	c := s.calls[n]
-	s.watchers.till = 0 // the wait for more events begins when nothing is open
+	s.watchers.till = 0 // the wait for more events starts after the last response
 	if s.states[n] = held; ev.Outcome == kv.Conflict {
 		s.states[n] = refused
 	}
@@ -78,7 +79,7 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 func (s *source) Failed(n uint64) {
 	s.watchers.till = 0
 	if s.states[n] = failed; s.places != nil {
-		s.places.sent[n] = true // nothing waits for it any more
+		s.places.sent[n] = true // no call waits for it any more
 	}
 }
 
@@ -103,7 +104,7 @@ func (s *source) Ready(n uint64) bool {
 	return s.places == nil || s.places.next(n)
 }
 
-// named takes the names that an answer tells.
+// named keeps the names in a response.
 func (s *source) named(c *call.Call, ev *store.Event) {
 	if len(s.names.texts) == 0 {
 		return
@@ -129,8 +130,8 @@ func (s *source) named(c *call.Call, ev *store.Event) {
 	}
 }
 
-// Place implements engine.Reactive: the calls of a session go over a certain connection, and
-// those of a watcher.
+// Place implements engine.Reactive. The calls of a session, and those of a watcher, use a fixed
+// connection.
 func (s *source) Place(n uint64) int {
 	if s.places != nil {
 		return int(s.places.of[n])
@@ -149,7 +150,7 @@ func (p *Plan) Source() engine.Source {
 	return s
 }
 
-// learn takes what the answer to a call tells.
+// learn keeps the names and versions in a response.
 func (s *source) learn(n uint64, c *call.Call, ev *store.Event) {
 	s.named(c, ev)
 	lessons := s.told.lessons[int32(n)]
@@ -170,7 +171,7 @@ func (s *source) learn(n uint64, c *call.Call, ev *store.Event) {
 	s.heard.drop(ev.Tag)
 }
 
-// quiet is how long, in nanoseconds, nothing has come when no more events are awaited.
+// quiet is the time without an event, in nanoseconds, after which no more events are awaited.
 const quiet = int64(500_000_000)
 
 // Notified implements engine.Reactive.

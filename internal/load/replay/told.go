@@ -9,17 +9,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Versions that are no revisions of the store, or that no write tells, become those of
-// the store now by who told them: the call that had a version of a key in its answer
-// when it was recorded has another one now, and that is what guards name.
+// Versions that are not revisions of the store, or that responses to writes do not contain, are
+// translated through the call that first returned them: if the response to a call contained a
+// version of a key in the recording, the response to the same call contains the key's present
+// version, which replaces the recorded one in guards.
 
-// versionOf is a version of a key when it was recorded.
+// versionOf is a recorded version of a key.
 type versionOf struct {
 	key     string
 	version int64
 }
 
-// findTold finds which calls tell of the versions that guards name.
+// findTold finds the calls whose responses contain the versions in guards.
 func (p *Plan) findTold() {
 	p.told = told{guards: map[guardAt]int32{}, lessons: map[int32][]lesson{}, enders: map[int32][]int32{}, changes: map[string][]change{}, readers: map[int32][]int32{}, creators: map[string][]int32{}}
 	for _, c := range p.calls {
@@ -77,7 +78,7 @@ func (p *Plan) findTold() {
 	}
 }
 
-// guarded is the version or revision now of what a guard names.
+// guarded returns the present version or revision for the recorded one in a guard.
 func (p *Plan) guarded(at guardAt, part *call.Part) int64 {
 	slot, ok := p.told.guards[at]
 	switch {
@@ -94,8 +95,8 @@ func (p *Plan) guarded(at guardAt, part *call.Part) int64 {
 	return p.revisionOf(part.Key, part.Number)
 }
 
-// guard adds who tells of the version that a part of the call names: the newest of those
-// that had been answered, or else the newest.
+// guard makes the call wait for a call whose response contains the version in a part's guard: the
+// newest with a response when this call was sent, or else the newest.
 func (f *finder) guard(part int32) {
 	c := f.plan.calls[f.now]
 	held := c.OK() && c.Held
@@ -108,7 +109,7 @@ func (f *finder) guard(part int32) {
 	}
 	tellers := f.tells[slot]
 	if held && changesKey(c, c.Parts[part].Key) {
-		for _, n := range tellers { // all that saw what this call changed
+		for _, n := range tellers { // all calls that saw the version that this call replaced
 			f.add(n)
 		}
 		f.overtaken(slot)
@@ -122,7 +123,7 @@ func (f *finder) guard(part int32) {
 			return
 		}
 	}
-	for i := len(tellers) - 1; i >= 0; i-- { // but for one that saw what this call changed
+	for i := len(tellers) - 1; i >= 0; i-- { // except for a call that waits for this one, because it saw this one's change
 		if n := tellers[i]; !slices.Contains(f.plan.needs.of(uint64(n)), f.now) {
 			f.add(n)
 			return
@@ -130,9 +131,8 @@ func (f *finder) guard(part int32) {
 	}
 }
 
-// overtaken has a call whose guard held wait for the reads that were asked for after it,
-// and before it was answered, and still saw the version that it put another in the place
-// of: else they would tell of that one.
+// overtaken makes a call whose guard held wait for the reads that were sent after it and before its
+// response, but saw the version that it replaced. Otherwise they would return the new version.
 func (f *finder) overtaken(slot int32) {
 	c, readers := f.plan.calls[f.now], f.plan.told.readers[slot]
 	from, _ := slices.BinarySearch(readers, f.now)
@@ -143,14 +143,14 @@ func (f *finder) overtaken(slot int32) {
 	}
 }
 
-// lost has a call whose guard did not hold wait for the one whose guard did, and that so
-// put another version in the place of what both name: the newest that was asked for before
-// it was answered. Which of several guards did not hold nobody says: then it is the newest
-// that had been answered.
+// lost makes a call whose guard did not hold wait for the call whose guard held, and that replaced
+// the version in both guards: the newest that was sent before this call's response. If this call
+// has several guards, it is unknown which of them did not hold; it then waits for the newest with a
+// response when it was sent.
 func (f *finder) lost(enders []int32) {
 	c := f.plan.calls[f.now]
 	several := guards(c) > 1
-	// Calls are in the order of their times: of those asked for later none counts.
+	// Calls are ordered by time, and those sent later are not considered.
 	last := sort.Search(len(enders), func(i int) bool { return f.plan.calls[enders[i]].At >= c.At+c.Took })
 	for i := last - 1; i >= max(0, last-mostEnders) && c.OK(); i-- {
 		n := enders[i]
@@ -161,10 +161,10 @@ func (f *finder) lost(enders []int32) {
 	}
 }
 
-// mostEnders is how many of those calls are looked at.
+// mostEnders limits the calls that lost considers.
 const mostEnders = 1024
 
-// learns has a call that tells what it read wait for the write that it saw.
+// learns makes a call that reads a version wait for the write of that version.
 func (f *finder) learns(c *call.Call) {
 	for _, l := range f.plan.told.lessons[f.now] {
 		writes := f.order[string(l.key)]
@@ -181,9 +181,8 @@ func (f *finder) learns(c *call.Call) {
 	}
 }
 
-// replaced has a read wait for the writes that put something else in the place of an
-// older version than it saw, though they had not been answered, or not even been asked for
-// when it was.
+// replaced makes a read wait for the writes that replaced an older version than it saw, even if
+// they had no response, or were not sent yet, when the read was sent.
 func (f *finder) replaced(l lesson) {
 	c, changes := f.plan.calls[f.now], f.plan.told.changes[string(l.key)]
 	i, _ := slices.BinarySearchFunc(changes, l.version, func(a change, version int64) int { return cmp.Compare(a.from, version) })
@@ -202,7 +201,7 @@ func (f *finder) replaced(l lesson) {
 	}
 }
 
-// readBefore has a write wait for the reads of its key that saw what was there before.
+// readBefore makes a write wait for the reads of its key that saw the state before it.
 func (f *finder) readBefore(key []byte) {
 	c := f.plan.calls[f.now]
 	for _, n := range f.reads[string(key)] {

@@ -4,8 +4,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// translator makes of a recorded call the one that is to be sent now, in memory of its
-// own that the next one gets again.
+// translator converts recorded calls to the calls to send. Each call reuses the memory of the one
+// before.
 type translator struct {
 	plan  *Plan
 	call  call.Call
@@ -53,7 +53,7 @@ func (t *translator) part(at guardAt, part *call.Part) {
 	t.keys(part)
 }
 
-// keys puts the prefix before a part's keys.
+// keys adds the prefix to a part's keys.
 func (t *translator) keys(part *call.Part) {
 	if name := t.plan.names.ofKey(part.Key); len(name) > 0 {
 		part.Key = name
@@ -69,7 +69,7 @@ func (t *translator) keys(part *call.Part) {
 	switch part.Scope {
 	case call.Rest, call.Interval:
 		part.End = t.prefixed(part.End)
-	case call.From: // to the end of what is ours
+	case call.From: // until the last key with the prefix
 		part.Scope = call.Rest
 		part.End = t.prefixed(nil)
 	}
@@ -81,11 +81,11 @@ func (t *translator) prefixed(key []byte) []byte {
 	return t.bytes[at:len(t.bytes):len(t.bytes)]
 }
 
-// letters are those of base64url, in which values are written as other loads write them.
+// letters contains the digits of base64url, which the values of all loads consist of.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// value is the recorded one, or one of its size that is a function of its hash: equal
-// ones stay equal.
+// value returns the recorded value or, if only its hash is recorded, a value of its size that is a
+// function of the hash. Equal values stay equal.
 func (t *translator) value(v *call.Value) []byte {
 	if v.Text != nil {
 		return v.Text
@@ -105,8 +105,8 @@ func (t *translator) value(v *call.Value) []byte {
 	return t.bytes[at:len(t.bytes):len(t.bytes)]
 }
 
-// lease is the number that a recorded lease has now: above 0, and another in the next
-// replay on the same store.
+// lease returns the present number of a recorded lease. It is positive, and differs between replays
+// on the same store.
 func (t *translator) lease(recorded int64) int64 {
 	if recorded == 0 {
 		return 0

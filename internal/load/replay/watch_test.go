@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// TestWatchersAreToldAgain records watchers of etcd's own client, from the present and
-// from an earlier revision, and a compaction.
+// Watchers of etcd's official client, which start at the present and at an earlier revision, and a
+// compaction are recorded and sent again.
 func TestWatchersAreToldAgain(t *testing.T) {
 	from, to := embedded.Etcd(t), embedded.Etcd(t)
 	st := etcd.New()
@@ -31,14 +31,14 @@ func TestWatchersAreToldAgain(t *testing.T) {
 				}
 			})
 			plan, o := resend(t, st, path, to, replay.Options{Speed: 5, Prefix: name + "/", Salt: 7, Compactions: true})
-			if o.Watchers != 3 || o.Events != uint64(told) || o.EventsNow+6 < o.Events || o.EventsNow > o.Events+6 { // writes of other keys may change places, and events be on their way
+			if o.Watchers != 3 || o.Events != uint64(told) || o.EventsNow+6 < o.Events || o.EventsNow > o.Events+6 { // writes of other keys may be in another order, and the last events may not have arrived
 				t.Errorf("%d events were told: %+v", told, o)
 			}
 			if len(plan.Left) > 0 {
 				t.Errorf("not sent again: %v", plan.Left)
 			}
 			c := official.Etcd(t, store.Access{Endpoints: []string{to}})
-			// What was before the compaction is gone, and what came later is not.
+			// Revisions before the compaction are gone.
 			if _, err := c.Get(t.Context(), "a", clientv3.WithRev(2)); err == nil {
 				t.Error("the history is there yet")
 			}
@@ -53,7 +53,7 @@ func TestWatchersAreToldAgain(t *testing.T) {
 	}
 }
 
-// watchAndWrite returns how many events its watchers were told.
+// watchAndWrite makes the recorded calls, and returns how many events its watchers received.
 func watchAndWrite(t *testing.T, c *clientv3.Client, prefix string) (told int) {
 	t.Helper()
 	ctx := t.Context()
@@ -74,7 +74,7 @@ func watchAndWrite(t *testing.T, c *clientv3.Client, prefix string) (told int) {
 	}
 	first, end := context.WithCancel(ctx)
 	events := c.Watch(first, prefix, clientv3.WithPrefix(), clientv3.WithCreatedNotify(), clientv3.WithPrevKV())
-	<-events // it is there
+	<-events // the watcher exists
 	var at int64
 	for i := range 20 {
 		put, err := c.Put(ctx, fmt.Sprintf("%s%d", prefix, i%4), "secret")
@@ -86,11 +86,11 @@ func watchAndWrite(t *testing.T, c *clientv3.Client, prefix string) (told int) {
 	_, err := c.Delete(ctx, prefix+"1")
 	must(err)
 	take(events, 21)
-	// From an earlier revision: what was written since is told at once.
+	// A watcher that starts at an earlier revision receives the writes since then at once.
 	later := c.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(at), clientv3.WithFilterDelete())
 	take(later, 10)
 	end()
-	for range events { // until it has ended
+	for range events { // until the watcher has ended
 	}
 	_, err = c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(at))
 	must(err)

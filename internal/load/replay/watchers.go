@@ -6,13 +6,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// stream is where watchers have their numbers.
+// stream identifies a watcher in a recording.
 type stream struct {
 	conn, stream uint32
 	watcher      int64
 }
 
-// findWatchers finds which calls are of which watcher; events is what each was told.
+// findWatchers finds the calls that start or end each watcher. events is the number of events that
+// each watcher received.
 func (p *Plan) findWatchers(events map[stream]uint64) {
 	w := &p.watchers
 	w.of = map[int32]uint32{}
@@ -41,38 +42,38 @@ func (p *Plan) findWatchers(events map[stream]uint64) {
 	w.now = make([]uint64, len(w.by))
 }
 
-// watch adds what a watcher's beginning or end, a compaction, or a read at a revision
-// waits for: the newest write until its revision, or the beginning.
+// watch adds the needs of the start or end of a watcher, of a compaction, and of a read at a
+// revision: the newest write up to that revision, or the start of the watcher.
 func (f *finder) watch(part *call.Part) {
 	switch part.Action {
 	case call.Watch:
 		f.until(part.Number - 1)
-		if part.Number == 0 { // what was written before is not told
+		if part.Number == 0 { // earlier writes are not reported
 			f.until(f.plan.calls[f.now].Revision)
 		}
-	case call.Compaction: // and so that who watches from an earlier revision has begun
+	case call.Compaction: // watchers that start at an earlier revision must have started
 		f.until(part.Number)
 		f.begun()
 	case call.Read:
 		f.until(part.Number)
 	case call.Unwatch:
-		f.until(f.plan.calls[f.now].Revision) // so that it was told of that before
+		f.until(f.plan.calls[f.now].Revision) // its events must arrive before the end
 		if w := &f.plan.watchers; w.of[f.now] != unknownWatcher {
 			f.add(w.by[w.of[f.now]])
 		}
-	case call.Write, call.Remove: // so that the watcher is told of it
+	case call.Write, call.Remove: // watchers must report it
 		f.begun()
 	}
 }
 
-// begun adds the newest beginnings and ends of watchers that had been answered.
+// begun makes the call wait for the newest starts and ends of watchers that had a response.
 func (f *finder) begun() {
 	for _, n := range f.watches {
 		f.ended(n)
 	}
 }
 
-// until adds the newest write until a revision.
+// until makes the call wait for the newest write up to a revision.
 func (f *finder) until(revision int64) {
 	made := f.plan.made
 	if i := sort.Search(len(made), func(i int) bool { return made[i].at > revision }); revision > 0 && i > 0 {
@@ -80,9 +81,9 @@ func (f *finder) until(revision int64) {
 	}
 }
 
-// compactedAt is the revision now up to which is compacted: not beyond that from which a
-// watcher watches that began at the recorded one. Writes of other keys may have changed
-// places, and the store may not have looked yet for what that watcher is to be told.
+// compactedAt returns the present revision for a compaction at a recorded one. It is at most the
+// present start of a watcher that started at the recorded revision: other keys may be written in
+// another order, and the store may not have read that watcher's events yet.
 func (p *Plan) compactedAt(recorded int64) int64 {
 	now := p.revisionAt(recorded)
 	if now <= 0 {
@@ -94,7 +95,7 @@ func (p *Plan) compactedAt(recorded int64) int64 {
 	return now
 }
 
-// watchedFrom is the revision now from which is watched; 0: the present.
+// watchedFrom returns the present revision at which a watcher starts; 0: the store's newest.
 func (p *Plan) watchedFrom(recorded int64) int64 {
 	if recorded > 0 {
 		if now := p.revisionAt(recorded - 1); now > 0 {

@@ -20,14 +20,14 @@ import (
 
 var open = zk.WorldACL(zk.PermAll)
 
-// TestZooKeepersVersionsHoldAgain records ZooKeeper's Go client, and sends that again to
-// the same server, below another node and faster.
+// Calls of ZooKeeper's Go client are recorded, and sent again to the same server, below another
+// node and faster.
 func TestZooKeepersVersionsHoldAgain(t *testing.T) {
 	st := zookeeper.New()
 	no := false
 	address := member(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
 	direct := official.ZooKeeper(t, store.Access{Endpoints: []string{address}})
-	// There before the recording begins, with versions of their own.
+	// These nodes exist before the recording, with their versions.
 	make1(t, direct, "/registry", "")
 	for i := range 5 {
 		key := fmt.Sprintf("/registry/k%d", i)
@@ -67,7 +67,7 @@ func make1(t *testing.T, c *zk.Conn, path, value string) {
 	}
 }
 
-// changeZooKeeper does one of each, and chains of guarded writes by several sessions at
+// changeZooKeeper makes a call of each kind, and chains of guarded writes from several sessions at
 // once.
 func changeZooKeeper(t *testing.T, address, name string) {
 	t.Helper()
@@ -90,7 +90,7 @@ func changeZooKeeper(t *testing.T, address, name string) {
 	make1(t, c, root, "secret")
 	_, _, events, err := c.ChildrenW(root)
 	must(err)
-	// A queue: names that the store completes, and that are removed again.
+	// A queue of sequential nodes, which are deleted again.
 	var names []string
 	for range 4 {
 		made, err := c.Create(root+"/item-", []byte("secret"), zk.FlagSequence|zk.FlagEphemeral, open)
@@ -112,7 +112,7 @@ func changeZooKeeper(t *testing.T, address, name string) {
 	if must(err); ok {
 		t.Error("it is there")
 	}
-	// A transaction tells versions that the next names, and one that does not hold.
+	// Transactions return the versions for the guards of the next ones. The last one does not hold.
 	make1(t, c, root+"/stays", "secret")
 	for range 3 {
 		_, stat, err := c.Get(root + "/stays")
@@ -128,7 +128,7 @@ func changeZooKeeper(t *testing.T, address, name string) {
 	c.Close()
 }
 
-// chainZooKeeper reads nodes and changes them by the versions that it read.
+// chainZooKeeper reads nodes, and changes them under guards with the versions that it read.
 func chainZooKeeper(t *testing.T, c *zk.Conn, client int) {
 	r := rand.New(rand.NewPCG(2, uint64(client)))
 	for n := range 40 {
@@ -151,7 +151,7 @@ func chainZooKeeper(t *testing.T, c *zk.Conn, client int) {
 	}
 }
 
-// treeOf is all nodes below one, with their data; names that the store completed without
+// treeOf returns all nodes below a node with their data. Sequential names are returned without
 // their numbers.
 func treeOf(t *testing.T, c *zk.Conn, root string) (all []string) {
 	t.Helper()
@@ -177,7 +177,7 @@ func treeOf(t *testing.T, c *zk.Conn, root string) (all []string) {
 	return all
 }
 
-// sameZooKeeper compares what is there with what is there below a node.
+// sameZooKeeper compares all nodes with those below a node.
 func sameZooKeeper(t *testing.T, c *zk.Conn, below string) {
 	t.Helper()
 	var got []string

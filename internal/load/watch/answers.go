@@ -6,22 +6,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Answers remembers at which revisions of the store the latest writes were done.
-// All loops of a generator share it without locks, as they do Times.
+// Answers remembers the operations that wrote the store's latest revisions. All loops of a
+// generator share it without locks, like Times.
 type Answers struct {
 	of    []answered
 	mask  uint64
 	count atomic.Uint64
 }
 
-// answered is a write while its revision is in revision; 0 is nobody's.
+// answered is the entry of a write while revision holds the write's revision; 0 means no write.
 type answered struct {
 	revision atomic.Int64
-	key      atomic.Uint64 // as Times has it
+	key      atomic.Uint64 // as in Times
 }
 
-// NewAnswers remembers the n latest writes at least, within bounds; 0 means as many
-// as there may be.
+// NewAnswers returns an Answers for at least the n latest writes, within bounds; 0 means as many as
+// possible.
 func NewAnswers(n uint64) *Answers {
 	size := uint64(fewestTimes)
 	for size < mostTimes && (size < 2*n || n == 0) {
@@ -30,7 +30,7 @@ func NewAnswers(n uint64) *Answers {
 	return &Answers{of: make([]answered, size), mask: size - 1}
 }
 
-// Put notes that the phase's n-th operation was done at a revision.
+// Put notes that the phase's n-th operation wrote a revision.
 func (a *Answers) Put(revision int64, phase measure.Phase, n uint64) {
 	e := &a.of[uint64(revision)&a.mask]
 	e.revision.Store(0)
@@ -39,11 +39,10 @@ func (a *Answers) Put(revision int64, phase measure.Phase, n uint64) {
 	a.count.Add(1)
 }
 
-// Count is how many there were.
+// Count returns the number of calls of Put.
 func (a *Answers) Count() uint64 { return a.count.Load() }
 
-// Of is the operation that was done at a revision; ok is false if it is not known,
-// or forgotten.
+// Of returns the operation that wrote a revision; ok is false if it is unknown or forgotten.
 func (a *Answers) Of(revision int64) (phase measure.Phase, n uint64, ok bool) {
 	e := &a.of[uint64(revision)&a.mask]
 	if e.revision.Load() != revision {

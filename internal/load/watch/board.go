@@ -4,47 +4,46 @@ import (
 	"sync/atomic"
 )
 
-// Board is what the loops of one generator share about the writes that are
-// watched. It is used without locks.
+// Board holds what the loops of a generator share about the watched writes. It needs no locks.
 type Board struct {
 	Times *Times
-	// Answers are nil unless events are known by their revisions.
+	// Answers is nil unless events are matched to writes by their revisions.
 	Answers *Answers
 	acked   []atomic.Uint32 // by key number: acknowledged writes
-	// Of stores that tell states, by key number: when the acknowledged write that was
-	// sent last was sent, and the highest revision that any watcher was told.
+	// For stores that report states, by key number: when the most recently sent of the
+	// acknowledged writes was sent, and the highest revision that any watcher received.
 	latest, newest []atomic.Int64
-	// deleted says of such stores that a delete of the key was acknowledged, or may have
-	// been done: what it and the writes before it made of the key need not show.
+	// deleted is set, for such stores, once a delete of the key was or may have been executed.
+	// The effects of the delete, and of the writes before it, may never be reported.
 	deleted []atomic.Bool
-	busy    atomic.Int32 // loops whose operations have not all ended
-	fan     *fanOut      // nil unless all watch all keys
+	busy    atomic.Int32 // loops with unfinished operations
+	fan     *fanOut      // nil unless all watchers watch all keys
 }
 
-// NewBoard returns a board for the keys from 0 to keys-1, the given number of
-// loops and, as far as it is known, the number of writes to come (else 0).
+// NewBoard returns a board for the keys from 0 to keys-1 and the given number of loops. writes is
+// the expected number of writes; 0: unknown.
 func NewBoard(keys uint64, loops int, writes uint64) *Board {
 	b := &Board{Times: NewTimes(writes), acked: make([]atomic.Uint32, keys)}
 	b.busy.Store(int32(loops))
 	return b
 }
 
-// TellStates makes the board one of watchers that are told states (Config.States). It
-// is called before the load.
+// TellStates prepares the board for watchers that receive states (Config.States). It is called
+// before the load.
 func (b *Board) TellStates() {
 	b.latest, b.newest = make([]atomic.Int64, len(b.acked)), make([]atomic.Int64, len(b.acked))
 	b.deleted = make([]atomic.Bool, len(b.acked))
 }
 
-// Acknowledge counts a write of the key with the given number.
+// Acknowledge counts an acknowledged write of a key.
 func (b *Board) Acknowledge(key uint64) {
 	if key < uint64(len(b.acked)) {
 		b.acked[key].Add(1)
 	}
 }
 
-// AcknowledgeSent is Acknowledge of a write that was sent at the given time, which
-// watchers that are told states are held to.
+// AcknowledgeSent is like Acknowledge, for a write that was sent at the given time. Watchers of
+// states must report it, or a later one.
 func (b *Board) AcknowledgeSent(key uint64, sent int64) {
 	if key < uint64(len(b.latest)) {
 		raise(&b.latest[key], sent)
@@ -52,22 +51,22 @@ func (b *Board) AcknowledgeSent(key uint64, sent int64) {
 	b.Acknowledge(key)
 }
 
-// AcknowledgeUnsure is Acknowledge of a write that need not show: a delete of a key that
-// may not have been there, or what makes a key what it may have been before.
+// AcknowledgeUnsure is like Acknowledge, for a write that watchers of states need not report: a
+// delete of a key that may not have existed, or a write that may not have changed the key.
 func (b *Board) AcknowledgeUnsure(key uint64) {
 	b.MayBeDeleted(key)
 	b.Acknowledge(key)
 }
 
-// MayBeDeleted says that the key may have been deleted, though nobody said so: what was
-// written before need not show.
+// MayBeDeleted notes that the key may have been deleted, without an acknowledgment. Watchers of
+// states need not report earlier writes.
 func (b *Board) MayBeDeleted(key uint64) {
 	if key < uint64(len(b.deleted)) {
 		b.deleted[key].Store(true)
 	}
 }
 
-// raise makes a number at least as high as another.
+// raise sets n to the given value unless it is higher already.
 func raise(n *atomic.Int64, to int64) {
 	for {
 		old := n.Load()
@@ -77,7 +76,7 @@ func raise(n *atomic.Int64, to int64) {
 	}
 }
 
-// Acknowledged is how many writes of the key were acknowledged.
+// Acknowledged returns the number of acknowledged writes of the key.
 func (b *Board) Acknowledged(key uint64) uint32 {
 	if key < uint64(len(b.acked)) {
 		return b.acked[key].Load()
@@ -85,15 +84,15 @@ func (b *Board) Acknowledged(key uint64) uint32 {
 	return 0
 }
 
-// Done says that all operations of one loop have ended.
+// Done notes that all operations of one loop have ended.
 func (b *Board) Done() { b.busy.Add(-1) }
 
-// Quiet reports whether those of all loops have, so that no more writes can be
+// Quiet reports whether the operations of all loops have ended, so that no more writes can be
 // acknowledged.
 func (b *Board) Quiet() bool { return b.busy.Load() <= 0 }
 
-// Everybody says, before anything is watched, that each of so many watchers watches every
-// key that is written.
+// Everybody notes, before the watchers start, that each of the given number of watchers watches
+// every key that is written.
 func (b *Board) Everybody(watchers int) {
 	if watchers < 1<<toldBits {
 		b.fan = &fanOut{watchers: uint32(watchers), told: make([]atomic.Uint64, fewestTimes)}

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Watchers that ended for good are not awaited: when all others have what they
-// were to catch up with, or none is left, there is nothing to wait for.
+// The events of watchers that the store ended are not awaited: Caught is true when all other
+// watchers have theirs.
 func TestEndedWatchersAreNotAwaited(t *testing.T) {
 	space, err := keys.NewSpace("", 8, 1)
 	if err != nil {

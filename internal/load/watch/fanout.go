@@ -4,18 +4,18 @@ import (
 	"sync/atomic"
 )
 
-// fanOut knows when the last of the watchers has a write, where all watch all keys. All
-// loops of a generator share it without locks.
+// fanOut determines when the last watcher has received a write, if all watch all keys. All loops of
+// a generator share it without locks.
 type fanOut struct {
 	watchers uint32
-	told     []atomic.Uint64 // by place: of which write, and how many have it
+	told     []atomic.Uint64 // by place: the number of the write, and in the lower bits how many watchers have received it
 }
 
-// toldBits are those of fanOut.told that count.
+// toldBits is the number of bits in fanOut.told that count watchers.
 const toldBits = 24
 
-// last counts that a watcher has the n-th write of the measured phase, and reports whether
-// now all have it. Of a write so long ago that its place has another's it is not known.
+// last counts that a watcher has received the n-th write of the measured phase, and reports whether
+// all have received it now. It returns false if a later write has taken the place of write n.
 func (f *fanOut) last(n uint64) bool {
 	e := &f.told[n%uint64(len(f.told))]
 	name := n << toldBits
@@ -25,7 +25,7 @@ func (f *fanOut) last(n uint64) bool {
 		switch {
 		case was>>toldBits == n:
 			now = was + 1
-		case was>>toldBits > n: // a later one's
+		case was>>toldBits > n: // a later write has the place
 			return false
 		}
 		if e.CompareAndSwap(was, now) {

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Of each write one event is the last, whichever loop has it, unless so many were written
-// since that its place is another's.
+// Each write has one last event, in whichever loop it arrives, unless a later write has taken its
+// place.
 func TestOneEventIsTheLast(t *testing.T) {
 	const loops, each, writes = 4, 250, 300
 	b := NewBoard(1, loops, writes)
@@ -39,8 +39,8 @@ func TestOneEventIsTheLast(t *testing.T) {
 	}
 }
 
-// The time to the last counts from when the write was due, and a watcher that is told twice
-// counts once.
+// The time until the last event counts from when the write was due. A watcher that receives it
+// twice counts once.
 func TestTheLastIsTimed(t *testing.T) {
 	space, err := keys.NewSpace("", 8, 1)
 	if err != nil {
@@ -62,8 +62,7 @@ func TestTheLastIsTimed(t *testing.T) {
 	}
 }
 
-// That nothing was lost is said of events alone that would show it: those with the versions
-// of their keys.
+// Only events with versions of their keys can show that none was lost.
 func TestWhatEventsShow(t *testing.T) {
 	space, err := keys.NewSpace("", 8, 1)
 	if err != nil {

@@ -2,17 +2,16 @@ package watch
 
 import "github.com/quorumbench/quorumbench/internal/measure"
 
-// An event without a value is of the write whose answer names the same revision of
-// the store. The event may come first: then it waits, and is known, and timed, when
-// the answer has come.
+// An event without a value belongs to the write whose response has the same revision of the store.
+// An event that arrives before the response waits for it, and is then identified and timed.
 
-// pending is an event that waits for that.
+// pending is an event that waits for the response to its write.
 type pending struct {
 	revision, at int64
 	reordered    bool
 }
 
-// timed is what such an event is, or puts it aside.
+// timed returns what such an event is, or keeps it until Resolve.
 func (s *Sink) timed(p pending) (seen Seen) {
 	if seen, ok := s.known(&p); ok {
 		return seen
@@ -31,9 +30,8 @@ func (s *Sink) known(p *pending) (seen Seen, ok bool) {
 	return seen, true
 }
 
-// Resolve calls found with each event that was put aside and whose write's answer
-// has come meanwhile, and with when the event came. One that waited too long is
-// somebody else's.
+// Resolve calls found for each pending event whose write has a response by now, with the event's
+// arrival time. An event that has waited for Config.Patience belongs to a write of another program.
 func (s *Sink) Resolve(now int64, found func(seen Seen, at int64)) {
 	if len(s.pending) == 0 {
 		return

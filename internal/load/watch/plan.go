@@ -7,26 +7,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Plan is what a load watches whose operations are no mix on one key space.
+// Plan describes the watchers of a load whose operations are not a mix on one key space.
 type Plan struct {
-	// Sink has the board, and a Watcher for each watcher: the numbers of the keys whose
-	// events are held to the writes that were acknowledged.
+	// Sink contains the board and the watchers, with the numbers of the keys whose events are
+	// compared with acknowledged writes.
 	Sink Config
-	// Streams is over how many watch streams the watchers are spread in turn, and these
-	// over the connections: a watcher that has a stream of its own has so many as there
-	// are watchers.
+	// Streams is the number of watch streams. Watchers are assigned to streams in turn, and streams
+	// to connections. With as many streams as watchers, each watcher has its own.
 	Streams int
-	// Connections are for watchers alone; 0 puts them on the load's own.
+	// Connections is the number of connections for watchers only; 0 uses the load's connections.
 	Connections int
-	// AskEvery is how often a stream is asked how far its watchers have been told, one
-	// after the other; 0: never.
+	// AskEvery is the time between two progress requests, each to the next watcher's stream; 0:
+	// none are sent.
 	AskEvery time.Duration
-	// Silent reports whether a watcher's stream is never asked that; nil: each is.
+	// Silent reports whether a watcher's stream gets no progress requests; nil: every stream does.
 	Silent func(watcher uint32) bool
-	// Acknowledged takes the answer, which is no error, to a write whose Fill returned ref,
-	// and that was sent at sent; nil: the source tells the board itself.
+	// Acknowledged handles the response, without an error, to a write that was sent at sent and
+	// whose Fill returned ref; nil: the source itself updates the board.
 	Acknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)
-	// Fill completes the operation that creates a watcher, but for its stream. The memory
-	// it gives stays as it is until the next Fill.
+	// Fill completes the operation that creates a watcher, except for its stream. The memory that
+	// op refers to is valid until the next call.
 	Fill func(watcher uint32, op *store.Op)
 }

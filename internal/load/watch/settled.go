@@ -1,11 +1,10 @@
 package watch
 
-// Caught reports whether every watcher has got the events that Config.Expect
-// asks for; false without any.
+// Caught reports whether every watcher has received the events of Config.Expect; false if it is 0.
 func (s *Sink) Caught() bool { return s.cfg.Expect > 0 && s.awaited == 0 }
 
-// Settled reports whether all that is to be expected came. What it costs is
-// proportional to watchers times keys, unless nothing came since it was asked.
+// Settled reports whether all expected events have arrived. Its cost is proportional to watchers
+// times keys, unless no event has arrived since the last call.
 func (s *Sink) Settled() bool {
 	if s.checked {
 		return false
@@ -22,7 +21,7 @@ func (s *Sink) Settled() bool {
 	return true
 }
 
-// lacks reports whether the i-th watcher is still to be told of its k-th key.
+// lacks reports whether the i-th watcher has not received all expected events of its k-th key.
 func (s *Sink) lacks(i int, k uint64) bool {
 	place := s.place[i] + int(k)
 	if !s.cfg.States {
@@ -32,7 +31,7 @@ func (s *Sink) lacks(i int, k uint64) bool {
 	return len(s.cfg.Key) == 0 && s.cfg.Board.superseded(s.cfg.Watchers[i].First+k, &s.states[place])
 }
 
-// due is how many events the i-th watcher is to get of its k-th key.
+// due returns how many events the i-th watcher should receive of its k-th key.
 func (s *Sink) due(i int, k uint64) uint32 {
 	if len(s.cfg.Key) > 0 {
 		return s.cfg.Expect

@@ -7,73 +7,71 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Watcher says what a watcher watches.
+// Watcher defines the keys that a watcher watches.
 type Watcher struct {
-	First uint64 // the number of the first key
-	Keys  uint64 // how many keys from it on
+	First uint64 // number of the first key
+	Keys  uint64 // number of keys
 }
 
-// Config says what a Sink needs to know.
+// Config holds the parameters of a Sink.
 type Config struct {
 	Board    *Board
 	Watchers []Watcher // of this loop
 	Space    keys.Space
 	Values   *keys.Values
-	// WarmupMark is set in the numbers that the warm-up's values carry.
+	// WarmupMark is a bit in the numbers of the warm-up's values.
 	WarmupMark uint64
-	// Key, if not empty, is the one key that all watch instead of the space's.
+	// Key, if not empty, is the single key that all watchers watch, outside of Space.
 	Key []byte
-	// Coalesced says that a watcher is told of the newest version alone: one that is
-	// passed over is none that is lost.
+	// Coalesced is set if a watcher receives only the newest version. Skipped versions are not
+	// lost.
 	Coalesced bool
-	// ByRevision says that events carry no value: which write one is of is known by
-	// the revision of the store at which it happened.
+	// ByRevision is set if events contain no value. The store's revision identifies an event's
+	// write.
 	ByRevision bool
-	// Patience is how long, in nanoseconds, an event waits to be known by a write's
-	// answer (ByRevision).
+	// Patience is how long, in nanoseconds, an event waits for the response to its write
+	// (ByRevision).
 	Patience int64
-	// Names, if not nil, says of which key and which write an event is, instead of Space
-	// and Values.
+	// Names, if not nil, replaces Space and Values: it returns the key and the write of an event.
 	Names Names
-	// Expect is how many events each watcher is to get of each key besides those
-	// of acknowledged writes: of writes before the load.
+	// Expect is how many events of each key each watcher should receive of writes before the load,
+	// in addition to those of acknowledged writes.
 	Expect uint32
-	// States says that watchers are told what a key is now, and nothing of how often it
-	// was written.
+	// States is set if watchers receive a key's present state, which does not show how often the
+	// key was written.
 	States bool
 }
 
-// Names finds keys and writes of a load whose keys are of several kinds.
+// Names finds keys and writes in a load with several kinds of keys.
 type Names interface {
-	// Number is the number of a key that the watcher watches.
+	// Number returns the number of a key that the watcher watches.
 	Number(watcher uint32, key []byte) (number uint64, ok bool)
-	// Written is the number of the operation that wrote, or deleted, what the event is
-	// of.
+	// Written returns the number of the operation that wrote or deleted the key of an event; ours
+	// is false if no operation of this load did.
 	Written(ev *store.Event) (n uint64, ours bool)
 }
 
-// Sink takes the events of one loop's watchers. It belongs to the loop, and
-// allocates nothing for an event.
+// Sink evaluates the events of one loop's watchers. It belongs to the loop, and allocates no memory
+// for an event.
 type Sink struct {
 	cfg     Config
-	place   []int   // a watcher's first track
-	tracks  []track // of stores that tell each write
-	states  []state // of those that tell states
-	settled bool    // all that is to be expected came
-	awaited uint64  // with Expect: events yet to come of those
-	checked bool    // nothing came since Settled was false
+	place   []int   // by watcher: index of its first entry in tracks or states
+	tracks  []track // for stores that report each write
+	states  []state // for stores that report states
+	settled bool    // all expected events have arrived
+	awaited uint64  // events of Config.Expect that have not arrived
+	checked bool    // no event has arrived since Settled returned false
 	total   measure.WatchTotals
 
-	pending []pending // events that came before their writes' own answers
-	answers uint64    // of writes, when those were looked through
+	pending []pending // events that wait for the responses to their writes
+	answers uint64    // number of responses when Resolve last looked at pending
 
 	created               *measure.Histogram // nil until the first
-	last                  *measure.Histogram // likewise: from a write's due to its last event
+	last                  *measure.Histogram // from when a write was due to its last event; nil until the first
 	firstAsked, lastKnown int64
 }
 
-// NewSink returns a sink. What it keeps is proportional to the watchers times
-// their keys.
+// NewSink returns a sink. Its memory is proportional to the watchers times their keys.
 func NewSink(cfg Config) *Sink {
 	s := &Sink{cfg: cfg, place: make([]int, len(cfg.Watchers))}
 	n := uint64(0)
@@ -91,21 +89,21 @@ func NewSink(cfg Config) *Sink {
 	return s
 }
 
-// Seen is what an event is, for the second in which it came.
+// Seen describes an event, for the second in which it arrived.
 type Seen struct {
-	Counts    bool // for the phase's seconds; else it is not known to which phase it belongs
+	Counts    bool // it counts in the seconds of Phase; otherwise its phase is unknown
 	Phase     measure.Phase
 	Duplicate bool
 	Reordered bool
 	Timed     bool
-	Due, Sent int64 // of its write, if Timed
-	// Passed is how many earlier events of the key were not seen when it came, and MadeUp
-	// how many of such it is itself, or shows to be none.
+	Due, Sent int64 // times of its write, if Timed
+	// Passed is how many earlier events of the key this event shows to be missing. MadeUp is how
+	// many events that counted as missing it delivers, or shows not to exist.
 	Passed, MadeUp uint32
-	ShowsPassed    bool // else they are 0 whatever did not come
+	ShowsPassed    bool // false if Passed and MadeUp are unknown, and therefore 0
 }
 
-// time says when the write of an event was due and sent, as far as that is known.
+// time sets when the write of an event was due and sent, if that is known.
 func (s *Sink) time(seen *Seen, number uint64, at int64) {
 	seen.Due, seen.Sent, seen.Timed = s.cfg.Board.Times.Of(seen.Phase, number)
 	switch {
@@ -119,7 +117,7 @@ func (s *Sink) time(seen *Seen, number uint64, at int64) {
 	s.toLast(seen, number, at)
 }
 
-// got is how many distinct events there are at a place.
+// got returns the number of distinct events at a place.
 func (s *Sink) got(place int) uint32 {
 	if s.cfg.States {
 		return s.states[place].got
@@ -127,8 +125,8 @@ func (s *Sink) got(place int) uint32 {
 	return s.tracks[place].got
 }
 
-// Created notes that a watcher was created for the first time, when that was
-// asked for and when it was known, on the clock that all loops share.
+// Created notes the first creation of a watcher: when it was requested, and when the response
+// arrived, on the clock that all loops share.
 func (s *Sink) Created(asked, known int64) {
 	if s.created == nil {
 		s.created, s.firstAsked = measure.NewHistogram(), asked
@@ -137,9 +135,9 @@ func (s *Sink) Created(asked, known int64) {
 	s.firstAsked, s.lastKnown = min(s.firstAsked, asked), max(s.lastKnown, known)
 }
 
-// Begun notes behind which version of its key a watcher begins, and the revision that
-// made it, or where the key is not there that of the answer: at first, or again after its
-// connection was lost.
+// Begun notes the version of its key after which a watcher starts, and the version's revision, or
+// the response's if the key does not exist. It is called at first, and again after the loss of the
+// watcher's connection.
 func (s *Sink) Begun(watcher uint32, version, revision int64) {
 	if s.cfg.Coalesced && version >= 0 && int(watcher) < len(s.place) {
 		s.tracks[s.place[watcher]].begin(version, revision)
@@ -149,8 +147,8 @@ func (s *Sink) Begun(watcher uint32, version, revision int64) {
 // Resubscribed counts that a watcher was created again.
 func (s *Sink) Resubscribed() { s.total.Resubscribed++ }
 
-// Ended counts that the store ended a watcher for good, and says why. What it
-// was to catch up with is not awaited any more.
+// Ended counts that the store ended a watcher permanently, and keeps the first reason. The events
+// that the watcher lacks are no longer awaited.
 func (s *Sink) Ended(watcher uint32, why []byte) {
 	if s.total.Ended++; s.total.EndedText == "" {
 		s.total.EndedText = text.Line(string(why), text.OfServer)
@@ -160,7 +158,7 @@ func (s *Sink) Ended(watcher uint32, why []byte) {
 	}
 }
 
-// toLast notes the time until the last of all watchers has a write, if this event is its.
+// toLast records the time until all watchers have received a write, if this event is the last one.
 func (s *Sink) toLast(seen *Seen, n uint64, at int64) {
 	f := s.cfg.Board.fan
 	if f == nil || !seen.Timed || seen.Phase != measure.Measured || !f.last(n) {

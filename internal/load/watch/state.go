@@ -2,17 +2,17 @@ package watch
 
 import "github.com/quorumbench/quorumbench/internal/measure"
 
-// state is what one watcher was told of one key by a store that tells states: what
-// the key is now, and not each write that made it so. That one was passed over is no
-// loss; that the newest was not told is one.
+// state holds what one watcher received about one key from a store that reports states: the present
+// value of the key, but not each write that led to it. A skipped state is no loss; a missing newest
+// state is one.
 type state struct {
-	rev  int64  // the highest revision told; 0: nothing was
-	at   int64  // when that was told
-	from uint64 // the name of its write in Times; 0: not known
+	rev  int64  // highest revision received; 0: none
+	at   int64  // when it was received
+	from uint64 // name of its write in Times; 0: unknown
 	got  uint32 // distinct events
 }
 
-// take takes what the watcher was told at the given time.
+// take classifies and counts a state that the watcher received at the given time.
 func (s *state) take(revision, at int64) verdict {
 	switch {
 	case revision == s.rev && s.got > 0:
@@ -26,26 +26,26 @@ func (s *state) take(revision, at int64) verdict {
 	return fresh
 }
 
-// name says which write made the state that was told.
+// name notes the write that led to a received state.
 func (s *state) name(revision int64, phase measure.Phase, number uint64) {
 	if revision == s.rev {
 		s.from = key(phase, number)
 	}
 }
 
-// seen notes that a watcher was told a revision of a key that is there. Of one that is
-// not, the revision is that of the answer, which others need not be told.
+// seen notes that a watcher received a revision of an existing key. For a missing key, the revision
+// is that of the response, which other watchers need not receive.
 func (b *Board) seen(key uint64, revision, version int64) {
 	if key < uint64(len(b.newest)) && version > 0 {
 		raise(&b.newest[key], revision)
 	}
 }
 
-// superseded reports whether the key is known to have been written after the write
-// that made the state: another watcher was told a higher revision, or an
-// acknowledged write was sent when that one had certainly been done. Of several
-// writes at the same time, which nobody was told to be the last, that is not known,
-// nor of what was deleted: a key that comes and goes between two queries does not show.
+// superseded reports whether the key is known to have been written after the write that led to the
+// state: another watcher received a higher revision, or an acknowledged write was sent after the
+// state's write had certainly been executed. The order of concurrent writes is unknown unless a
+// watcher received the last of them. After a delete it is also unknown, because a key that exists
+// only between two queries is never reported.
 func (b *Board) superseded(key uint64, s *state) bool {
 	switch {
 	case key >= uint64(len(b.latest)):

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// statesOf is a sink of watchers that are told what the one key is, with a board on
-// which the n-th write was due at n*10, and sent one later.
+// statesOf returns a sink of watchers that receive the states of one key, and a board on which the
+// n-th write was due at n*10 and sent at n*10+1.
 func statesOf(t *testing.T, watchers int) (*Sink, *Board, *keys.Values) {
 	t.Helper()
 	space, err := keys.NewSpace("k", 8, 1)
@@ -30,16 +30,16 @@ func statesOf(t *testing.T, watchers int) (*Sink, *Board, *keys.Values) {
 	return NewSink(cfg), b, cfg.Values
 }
 
-// What is passed over is coalesced, and what is known to be newer than what a watcher
-// was told last is lost.
+// Skipped states are coalesced. A state that is known to be newer than a watcher's last one is
+// lost.
 func TestStates(t *testing.T) {
 	type step struct {
-		acked   uint64 // a write, acknowledged 5 after it was sent; with del a delete
-		told    int64  // a watcher, of the write, at revision 100 more
+		acked   uint64 // a write, acknowledged 5 after it was sent; with del, a delete
+		told    int64  // a watcher receives the write, at revision told+100
 		watcher uint32
 		at      int64
 		del     bool
-		maybe   bool // a delete that may have been done
+		maybe   bool // a delete that may have been executed
 	}
 	ack := func(n uint64) step { return step{acked: n} }
 	told := func(watcher uint32, n, at int64) step { return step{told: n, watcher: watcher, at: at} }

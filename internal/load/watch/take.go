@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Take takes an event that arrived at the given time. The event's Watcher is
-// the loop's own number of it.
+// Take handles an event that arrived at the given time. The event's Watcher is its number in the
+// loop.
 func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	place, key := s.find(ev)
 	if place < 0 {
@@ -32,7 +32,7 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 		number, ours = s.cfg.Values.Number(ev.Key, ev.Value)
 	}
 	if !ours && s.cfg.Names != nil && ev.Version == 0 {
-		// A lease has expired: nobody's write, and the store's own doing.
+		// A lease has expired. The store deleted the key; no client did.
 		return Seen{Passed: seen.Passed, MadeUp: seen.MadeUp, ShowsPassed: seen.ShowsPassed}
 	}
 	if !ours {
@@ -59,7 +59,7 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	return seen
 }
 
-// noteArrival counts an event among those of its place, and says what it shows of others.
+// noteArrival counts an event at its place, and returns what the event shows about earlier ones.
 func (s *Sink) noteArrival(place int, key uint64, ev *store.Event, at int64) (seen Seen) {
 	s.checked = false
 	before := s.passedOver(place)
@@ -79,13 +79,14 @@ func (s *Sink) noteArrival(place int, key uint64, ev *store.Event, at int64) (se
 	} else {
 		seen.MadeUp = before - now
 	}
-	// One without its key's version, and a deletion, which has none, show nothing of others.
+	// An event without its key's version, or of a deletion, which has none, shows nothing about
+	// earlier ones.
 	seen.ShowsPassed = s.showsPassed() && (ev.Version > 0 || seen.Passed+seen.MadeUp > 0)
 	return seen
 }
 
-// passedOver is how many events of a place's key were not seen, as far as those that
-// were show it, and passing over is a loss.
+// passedOver returns how many events of a place's key are known to be missing; 0 if missing events
+// are no loss.
 func (s *Sink) passedOver(place int) uint32 {
 	if !s.showsPassed() {
 		return 0
@@ -93,12 +94,12 @@ func (s *Sink) passedOver(place int) uint32 {
 	return s.tracks[place].passed()
 }
 
-// showsPassed says whether an event shows that one before it did not come: it has its
-// key's version, and its watcher is to be told of each.
+// showsPassed reports whether events show that earlier ones are missing: they contain their keys'
+// versions, and the watchers should receive each version.
 func (s *Sink) showsPassed() bool { return !s.cfg.States && !s.cfg.Coalesced && !s.cfg.ByRevision }
 
-// find returns the place of what the event's watcher has of its key, and the key's
-// number; -1: it does not watch it.
+// find returns the place of the event's watcher and key, and the key's number. The place is -1 if
+// the watcher does not watch the key.
 func (s *Sink) find(ev *store.Event) (place int, key uint64) {
 	if int(ev.Watcher) >= len(s.cfg.Watchers) {
 		return -1, 0
@@ -124,10 +125,10 @@ func (s *Sink) find(ev *store.Event) (place int, key uint64) {
 	return at + int(number-w.First), number
 }
 
-// noKey is the number of a key that is none of the load's.
+// noKey is the number of a key outside the load's key space.
 const noKey = ^uint64(0)
 
-// judge says what an event is to its watcher.
+// judge classifies an event.
 func (s *Sink) judge(place int, key uint64, ev *store.Event, at int64) verdict {
 	if !s.cfg.States {
 		return s.tracks[place].take(ev.Version, ev.Revision)

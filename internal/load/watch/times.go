@@ -1,5 +1,5 @@
-// Package watch is what watchers see of a load: which events came, which were
-// lost, doubled or out of order, and how long after their writes they came.
+// Package watch evaluates the events that a load's watchers receive: which of them were lost,
+// duplicated or out of order, and how long after their writes they arrived.
 package watch
 
 import (
@@ -8,30 +8,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Times remembers when the latest writes were due and sent. All loops of a
-// generator share it without locks: a write is due in one loop, and its event
-// comes in another, perhaps before the write's own answer.
+// Times remembers when the latest writes were due, sent and acknowledged. All loops of a generator
+// share it without locks: a write is due in one loop, and its event arrives in another, perhaps
+// before the write's response.
 type Times struct {
 	of   []times
 	mask uint64
 }
 
-// times belong to a write while its name is in key; 0 is nobody's.
+// times holds the times of the write whose name is in key; 0 means no write.
 type times struct {
 	key              atomic.Uint64
 	due, sent, acked atomic.Int64
 }
 
-// Bounds of what is remembered. At 50,000 writes a second the last ten seconds
-// of each phase are 24 MB. Of a load with few operations the warm-up may have many,
-// and its events are behind where the machine is busy.
+// Bounds of the number of entries. At 50,000 writes per second the last ten seconds of both phases
+// take 32 MiB. In a load with few operations the warm-up may have many more, and a busy machine
+// handles its events late.
 const (
 	fewestTimes = 1 << 16
 	mostTimes   = 1 << 20
 )
 
-// NewTimes remembers the n latest writes of each phase at least, within bounds;
-// 0 means as many as there may be.
+// NewTimes returns a Times for at least the n latest writes of each phase, within bounds; 0 means
+// as many as possible.
 func NewTimes(n uint64) *Times {
 	size := uint64(fewestTimes)
 	for size < mostTimes && (size < 2*n || n == 0) {
@@ -40,13 +40,13 @@ func NewTimes(n uint64) *Times {
 	return &Times{of: make([]times, size), mask: size - 1}
 }
 
-// key is a write's name. The phases have places of their own: a warm-up's
-// events may come when the window has begun.
+// key returns the name of a write. The phases have different places, because events of the warm-up
+// may arrive after the start of the window.
 func key(phase measure.Phase, n uint64) uint64 { return n<<2 | uint64(phase)<<1 | 1 }
 
 func (t *Times) at(key uint64) *times { return &t.of[key>>1&t.mask] }
 
-// Due notes when the phase's n-th operation was due. It was not sent yet.
+// Due notes when the phase's n-th operation was due. The operation is not sent yet.
 func (t *Times) Due(phase measure.Phase, n uint64, due int64) {
 	k := key(phase, n)
 	e := t.at(k)
@@ -57,7 +57,7 @@ func (t *Times) Due(phase measure.Phase, n uint64, due int64) {
 	e.key.Store(k)
 }
 
-// Acked notes when it was acknowledged, unless it is forgotten.
+// Acked notes when an operation was acknowledged, unless the operation is forgotten.
 func (t *Times) Acked(phase measure.Phase, n uint64, at int64) {
 	k := key(phase, n)
 	if e := t.at(k); e.key.Load() == k {
@@ -65,7 +65,7 @@ func (t *Times) Acked(phase measure.Phase, n uint64, at int64) {
 	}
 }
 
-// ackedAt is when the write with the name was acknowledged; 0: it is not known.
+// ackedAt returns when the write with the given name was acknowledged; 0: unknown.
 func (t *Times) ackedAt(name uint64) int64 {
 	e := t.at(name)
 	at := e.acked.Load()
@@ -75,7 +75,7 @@ func (t *Times) ackedAt(name uint64) int64 {
 	return at
 }
 
-// Sent notes when it was sent, unless it is forgotten.
+// Sent notes when an operation was sent, unless the operation is forgotten.
 func (t *Times) Sent(phase measure.Phase, n uint64, sent int64) {
 	k := key(phase, n)
 	if e := t.at(k); e.key.Load() == k {
@@ -83,7 +83,7 @@ func (t *Times) Sent(phase measure.Phase, n uint64, sent int64) {
 	}
 }
 
-// Of returns both; ok is false if they are forgotten, or it was never sent.
+// Of returns when an operation was due and sent; ok is false if it is forgotten or was never sent.
 func (t *Times) Of(phase measure.Phase, n uint64) (due, sent int64, ok bool) {
 	want := key(phase, n)
 	e := t.at(want)

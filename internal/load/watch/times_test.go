@@ -7,8 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Loops write and read at the same time: what is read is what was written for
-// that operation, or nothing.
+// Loops write and read at the same time. A read returns the times of its operation, or none.
 func TestTimesAreNeverMixedUp(t *testing.T) {
 	times := NewTimes(1)
 	const n = 200_000
@@ -18,7 +17,7 @@ func TestTimesAreNeverMixedUp(t *testing.T) {
 			for i := loop; i < n; i += 2 {
 				times.Due(measure.Measured, i, int64(2*i+1))
 				times.Sent(measure.Measured, i, int64(2*i+2))
-				times.Sent(measure.Measured, i+fewestTimes, 1) // not there: nothing happens
+				times.Sent(measure.Measured, i+fewestTimes, 1) // unknown, and therefore ignored
 			}
 		})
 		wg.Go(func() {

@@ -6,23 +6,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Telling is what a load knows of a watcher whose history is kept.
+// Telling describes a watcher whose events are recorded in a history.
 type Telling struct {
 	Watcher
-	Number uint32 // its number among those of all loops
-	Newest bool   // it is told of the newest version alone
+	Number uint32 // its number, counted over all loops
+	Newest bool   // it receives only the newest version
 }
 
-// Told is what a watcher was told now (engine.History), but for the key and the values
-// of an event; ok is false of what says nothing.
+// Told returns the record of an event that a watcher received now (engine.History), without the
+// event's key and values. ok is false if the event is not recorded.
 func (t *Telling) Told(ev *store.Event, asked, from, now int64) (o history.Op, ok bool) {
 	o = history.Op{
 		Kind: kv.Watch, Session: t.Number, Member: ev.Member, Key: t.First, Outcome: ev.Outcome,
 		Invoked: now, Done: now, At: max(ev.At, 0), Mod: max(ev.Revision, 0),
 	}
 	if ev.What == store.Notify && ev.Mod < 0 {
-		// A deletion, and it is not told which, nor what was before it: it is told of what
-		// comes behind the answer that the key is not there.
+		// A deletion without its revision and the previous version. It is recorded as a watcher
+		// that starts after a response in which the key is missing.
 		o.Watch, o.Outcome, o.Written, o.Joined = history.Began, kv.Miss, t.Keys, t.Newest
 		o.At, o.Mod = o.Mod, 0
 		return o, o.At > 0
@@ -41,22 +41,22 @@ func (t *Telling) Told(ev *store.Event, asked, from, now int64) (o history.Op, o
 	return o, true
 }
 
-// History records what the watchers of a Plan are told, for who checks the answers.
+// History records the events of a Plan's watchers, for verification.
 type History struct {
 	To       *history.Recorder
 	Watchers []Watcher
-	Newest   bool // they are told of the newest version alone
+	Newest   bool // they receive only the newest version
 	told     history.Op
 }
 
-// Happened says what an event was of.
+// Happened completes the records of events.
 type Happened interface {
-	// Happened sets the key and the values of what an event tells a watcher. It is false
-	// for an event that is not recorded.
+	// Happened sets the key and the values of a watcher's event in o. It returns false if the
+	// event is not recorded.
 	Happened(watcher uint32, ev *store.Event, o *history.Op) bool
 }
 
-// Told records what a watcher was told now (engine.History).
+// Told records an event that a watcher received now (engine.History).
 func (h *History) Told(watcher uint32, ev *store.Event, asked, from, now int64, of Happened) {
 	t := Telling{Watcher: h.Watchers[watcher], Number: watcher, Newest: h.Newest}
 	o, ok := &h.told, false

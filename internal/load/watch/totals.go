@@ -4,7 +4,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Summarize counts what all loops' watchers got; the loops have ended.
+// Summarize returns the totals of all loops' watchers, after the loops have ended.
 func (b *Board) Summarize(sinks []*Sink) *measure.WatchTotals {
 	t := &measure.WatchTotals{}
 	for i := range b.acked {
@@ -32,8 +32,8 @@ func (b *Board) Summarize(sinks []*Sink) *measure.WatchTotals {
 	return t
 }
 
-// missing is how many of the events that are due did not come: those that are lost,
-// and those that later ones stand for.
+// missing returns how many due events of a key did not arrive: those that are lost, and those that
+// a later event replaces.
 func (s *Sink) missing(i int, k uint64, due uint32) (lost, coalesced uint32) {
 	place := s.place[i] + int(k)
 	switch {

@@ -2,36 +2,36 @@ package watch
 
 import "math/bits"
 
-// track is what one watcher saw of one key. A key's versions count from 1 with
-// each write since it was created, so a version that is passed over is an event
-// that is lost, until it comes after all.
+// track holds what one watcher received about one key. A key's versions count from 1 with each
+// write since its creation, so a version that is skipped is a lost event, unless it arrives later.
 type track struct {
-	last int64  // the highest version seen
-	base int64  // the lowest
-	rev  int64  // the store's revision at the last; 0: nothing was seen
-	seen uint64 // bit i: version last-i was seen
+	last int64  // highest version received
+	base int64  // lowest version received
+	rev  int64  // the store's revision at last; 0: no event yet
+	seen uint64 // bit i: version last-i was received
 	got  uint32 // distinct events
-	// missing is how many versions between base and last were not seen, and
-	// earlier how many events of the key's life before its last deletion.
+	// missing is the number of versions between base and last that were not received, and earlier
+	// the number of such events before the key's last deletion.
 	missing, earlier uint32
 }
 
-// verdict says what an event is.
+// verdict classifies an event.
 type verdict uint8
 
 const (
 	fresh     verdict = iota // later than all before
-	late                     // new, and later ones came before
-	duplicate                // seen before
+	late                     // new, but out of order
+	duplicate                // received before
 )
 
-const window = 64 // versions that track.seen tells apart
+const window = 64 // number of versions in track.seen
 
-// take takes an event: the key's version and the store's revision at it.
-// Version 0 is a deletion.
+// take classifies and counts an event with the key's version and the store's revision. Version 0 is
+// a deletion, and a negative version is unknown.
 //
-// A version older than the window is taken for a missing one as long as one of
-// that age is missing, else for a duplicate.
+// A version older than the window counts as a missing one while a version of that age is missing,
+// and otherwise as a duplicate. For example, after versions 1 to 4, 6 and 8 to 200, version 5
+// counts as late twice, and then as a duplicate.
 func (t *track) take(version, revision int64) verdict {
 	v := t.judge(version, revision)
 	if v != duplicate {
@@ -58,8 +58,8 @@ func (t *track) judge(version, revision int64) verdict {
 	return t.earlierOne(version)
 }
 
-// judgeRevision judges an event whose version is not told. One before the last is
-// taken for new: those are few, and not kept.
+// judgeRevision classifies an event without a version. An event older than the last counts as new,
+// because such events are few, and no memory is kept of them.
 func (t *track) judgeRevision(revision int64) verdict {
 	switch {
 	case revision > t.rev:
@@ -71,9 +71,9 @@ func (t *track) judgeRevision(revision int64) verdict {
 	return late
 }
 
-// begin says what the key is when a watcher begins, and the revision that made it so. What
-// was written between that and what it was told last was passed over. A key that is there
-// with the version that it had, and was written since, was deleted meanwhile.
+// begin notes the state of the key when a watcher starts, and the revision that caused it. Versions
+// between it and the last event were skipped. If the key has the same version as before at a higher
+// revision, it was deleted and created again.
 func (t *track) begin(version, revision int64) {
 	switch {
 	case t.rev == 0:
@@ -82,16 +82,16 @@ func (t *track) begin(version, revision int64) {
 		last := t.last
 		if t.rev = revision; version != last || version > 0 {
 			t.follow(version)
-			t.missing++ // itself too
+			t.missing++ // and the present version
 		}
 	}
 }
 
-// passed is how many versions were passed over.
+// passed returns the number of versions that were skipped.
 func (t *track) passed() uint32 { return t.missing + t.earlier }
 
-// behind is lost where versions may be passed over: what did not come, and is
-// behind the last that did, and how many were passed over.
+// behind returns, for a watcher that may skip versions, the number of due events after the last one
+// that arrived, which are lost, and the number of skipped versions.
 func (t *track) behind(due uint32) (lost, passed uint32) {
 	passed = t.passed()
 	if came := t.got + passed; due > came {
@@ -100,12 +100,12 @@ func (t *track) behind(due uint32) (lost, passed uint32) {
 	return lost, passed
 }
 
-// follow takes the newest event.
+// follow updates the versions with an event that is newer than all before.
 func (t *track) follow(version int64) {
 	switch {
-	case version == 0: // deleted: the next version is 1
+	case version == 0: // deleted; the next version is 1
 		t.newLife(0)
-	case version <= t.last: // deleted and created again, and the deletion was not seen
+	case version <= t.last: // deleted and created again, without an event of the deletion
 		t.newLife(1)
 		t.shift(version)
 	default:
@@ -113,7 +113,7 @@ func (t *track) follow(version int64) {
 	}
 }
 
-// newLife begins after a deletion, of which so many events were not seen.
+// newLife starts again after a deletion. unseen is the number of its events that were not received.
 func (t *track) newLife(unseen uint32) {
 	t.earlier += t.missing + unseen
 	t.last, t.base, t.seen, t.missing = 0, 0, 1, 0
@@ -131,11 +131,11 @@ func (t *track) shift(version int64) {
 	}
 }
 
-// earlierOne takes an event that is older than the newest.
+// earlierOne classifies an event that is older than the newest.
 func (t *track) earlierOne(version int64) verdict {
 	age := t.last - version
 	switch {
-	case age < 0 || version == 0: // of the key's life before its deletion
+	case age < 0 || version == 0: // from the key's life before its deletion
 		if t.earlier == 0 {
 			return duplicate
 		}
@@ -151,7 +151,7 @@ func (t *track) earlierOne(version int64) verdict {
 		return duplicate
 	}
 	t.seen |= 1 << age
-	if version < t.base { // what lies between is known to be missing now
+	if version < t.base { // the versions between them are now known to be missing
 		t.missing += uint32(t.base - version - 1)
 		t.base = version
 	} else {
@@ -160,7 +160,7 @@ func (t *track) earlierOne(version int64) verdict {
 	return late
 }
 
-// missingInWindow is how many of the missing ones the window tells apart.
+// missingInWindow returns how many of the missing versions are inside the window.
 func (t *track) missingInWindow() uint32 {
 	known := ^uint64(0)
 	if n := t.last - t.base + 1; n < window {
@@ -169,7 +169,7 @@ func (t *track) missingInWindow() uint32 {
 	return uint32(bits.OnesCount64(^t.seen & known))
 }
 
-// lost is how many events did not come, of as many as are known to be due.
+// lost returns how many of the due events were not received.
 func (t *track) lost(due uint32) uint32 {
 	lost := t.missing + t.earlier
 	if due > t.got {

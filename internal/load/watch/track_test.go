@@ -7,8 +7,7 @@ import (
 
 type event struct{ version, revision int64 }
 
-// happening makes the events of a key that is written, and with deletions also
-// deleted, n times.
+// happening returns the events of n writes of a key; with deletions, some of them are deletes.
 func happening(r *rand.Rand, n int, deletions bool) (events []event) {
 	version, revision := int64(r.IntN(3)*40), int64(100)
 	for range n {
@@ -21,7 +20,7 @@ func happening(r *rand.Rand, n int, deletions bool) (events []event) {
 	return events
 }
 
-// disturb loses, doubles and delays events, none by more than within places.
+// disturb drops, duplicates and delays events, none by more than within places.
 func disturb(r *rand.Rand, events []event, within int) (out []event) {
 	type placed struct {
 		event
@@ -40,7 +39,7 @@ func disturb(r *rand.Rand, events []event, within int) (out []event) {
 		}
 		all = append(all, placed{e, i})
 	}
-	// Those that were put at two places came twice; a stable sort by place.
+	// A stable sort by place. Duplicates have two places.
 	for at := 0; at < len(events)+within; at++ {
 		for _, p := range all {
 			if p.at == at {
@@ -51,9 +50,8 @@ func disturb(r *rand.Rand, events []event, within int) (out []event) {
 	return out
 }
 
-// What a track counts is what a model with a memory of everything counts,
-// whatever is lost, doubled or late, as long as nothing is later than the
-// window is wide.
+// A track counts what a model with unlimited memory counts, whichever events are lost, duplicated
+// or late, as long as none is later than the window.
 func TestTrackAgreesWithAModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 500 {
@@ -94,16 +92,15 @@ func TestTrackAgreesWithAModel(t *testing.T) {
 		if tr.missing != between {
 			t.Fatalf("round %d: %d are missing, want %d", round, tr.missing, between)
 		}
-		// Those lost before the first and after the last show in the number of
-		// writes.
+		// Events lost before the first and after the last only show in the number of writes.
 		if lost, want := tr.lost(uint32(len(events))), uint32(len(events)-len(seen)); lost != want {
 			t.Fatalf("round %d: %d are lost, want %d", round, lost, want)
 		}
 	}
 }
 
-// With deletions, versions begin again. What comes in order is neither lost
-// nor doubled, and what is left out in between is lost.
+// After a deletion, versions start again. Ordered events are neither lost nor duplicates, and
+// events that are left out are lost.
 func TestTrackFollowsDeletions(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
@@ -128,16 +125,15 @@ func TestTrackFollowsDeletions(t *testing.T) {
 				t.Fatalf("%+v is not new once", e)
 			}
 		}
-		// A whole life that was left out leaves no trace in versions, but in
-		// the number of writes.
+		// A life of the key that was left out as a whole only shows in the number of writes.
 		if part.missing+part.earlier > left || part.lost(100) != left {
 			t.Fatalf("%d lost, want %d", part.lost(100), left)
 		}
 	}
 }
 
-// What is older than the window counts as late while something that old is
-// missing, then as doubled.
+// A version older than the window counts as late while a version of that age is missing, and then
+// as a duplicate.
 func TestTrackBeyondItsWindow(t *testing.T) {
 	var tr track
 	for v := int64(1); v <= 200; v++ {
@@ -156,8 +152,7 @@ func TestTrackBeyondItsWindow(t *testing.T) {
 	}
 }
 
-// A watcher that is told of the newest version alone passes over others, which are
-// not lost; what is behind the last that came is.
+// Versions that a watcher of the newest version skips are not lost. Those after the last event are.
 func TestPassedOver(t *testing.T) {
 	tr := track{}
 	tr.begin(5, 100)
@@ -176,29 +171,29 @@ func TestPassedOver(t *testing.T) {
 	if v := tr.take(9, 120); v != duplicate {
 		t.Errorf("again: %v", v)
 	}
-	tr.begin(12, 150) // created again: three versions were passed over
+	tr.begin(12, 150) // created again; three versions were skipped
 	if lost, passed := tr.behind(7); lost != 0 || passed != 5 {
 		t.Errorf("created again: %d lost, %d passed over", lost, passed)
 	}
-	tr.begin(12, 150) // as it was
+	tr.begin(12, 150) // unchanged
 	if _, passed := tr.behind(0); passed != 5 {
 		t.Errorf("as it was: %d passed over", passed)
 	}
 	tr.begin(0, 155)
 	tr.take(12, 160)
-	tr.begin(12, 165) // deleted and made anew, with the version that it had
+	tr.begin(12, 165) // deleted and created again, with the version that it had
 	if _, passed := tr.behind(0); passed < 7 {
 		t.Errorf("the same version in another life: %d passed over", passed)
 	}
 	tr = track{}
 	tr.begin(9, 120)
-	tr.take(2, 170) // deleted and made anew, of which the last is told
+	tr.take(2, 170) // deleted and created again; only the last version was reported
 	if _, passed := tr.behind(0); passed != 2 {
 		t.Errorf("a new life: %d passed over", passed)
 	}
 }
 
-// Where versions are not told, revisions say what is new.
+// Without versions, revisions show which events are new.
 func TestRevisionsAlone(t *testing.T) {
 	tr := track{}
 	for _, e := range []struct {

@@ -8,10 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Before implements app.Script. A catalog has the instances that are there when the load
-// begins. Of membership nothing is left there by an earlier load of the store: its sessions
-// may live on for a while where its connections were lost, and what they made would be found
-// by this load's registrations, or would go while it lasts.
+// Before implements app.Script. For a catalog it registers the instances that exist at the start of
+// the load. For membership it removes the nodes of an earlier load. Their sessions may still live
+// if the connections were lost; their nodes would then conflict with this load's registrations, or
+// disappear during this load.
 func (s *script) Before() (engine.Source, uint64) {
 	if s.schedule.catalog {
 		return &present{source: source{script: s}}, uint64(s.schedule.there())
@@ -19,8 +19,8 @@ func (s *script) Before() (engine.Source, uint64) {
 	return &clearing{source: source{script: s}}, uint64(s.schedule.all())
 }
 
-// After implements app.Script: the instances of membership that are there when the load begins
-// are plain keys, because the sessions that write them end with the preparation.
+// After implements app.Script. The instances of membership that exist at the start of the load are
+// plain keys, because the sessions that write them end with the preparation.
 func (s *script) After() (engine.Source, uint64) {
 	if s.schedule.catalog {
 		return nil, 0
@@ -28,7 +28,7 @@ func (s *script) After() (engine.Source, uint64) {
 	return &present{source: source{script: s}}, uint64(s.schedule.there())
 }
 
-// clearing removes each instance.
+// clearing removes the keys of all instances.
 type clearing struct {
 	app.PreloadBase
 	source source

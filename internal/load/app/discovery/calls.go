@@ -5,17 +5,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// Call is a kind of call: a row in the report.
+// Call is a kind of call, which is a row of the report.
 type Call uint8
 
-// The kinds of calls.
+// Kinds of calls.
 const (
-	Register   Call = iota // an instance comes
-	Deregister             // an instance goes
-	Lookup                 // membership: a client reads an instance that it was told of
+	Register   Call = iota // adds an instance
+	Deregister             // removes an instance
+	Lookup                 // membership: a client reads an instance that its watch reported
 	Fail                   // catalog: an instance's check becomes critical
-	Pass                   // catalog: it passes again
-	Compare                // catalog: an agent reads what the catalog has of its node
+	Pass                   // catalog: the check passes again
+	Compare                // catalog: an agent reads its node's entries in the catalog
 	numCalls
 )
 
@@ -34,8 +34,8 @@ var (
 	}
 )
 
-// shapesOf returns what the kinds of calls are, by their numbers; those that an application
-// does not make have no name.
+// shapesOf returns the shapes of the calls, indexed by Call. Calls that the application does not
+// make have no name.
 func shapesOf(catalog bool) []app.Shape {
 	if catalog {
 		return catalogShapes[:]

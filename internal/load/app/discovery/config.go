@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The parameters' keys.
+// Keys of the parameters.
 const (
 	servicesKey  = "services"
 	instancesKey = "instances-per-service"
@@ -19,19 +19,19 @@ const (
 	sizeKey      = "instance-size"
 )
 
-// Bounds of what is followed.
+// Bounds of the objects that a load tracks.
 const (
 	maxInstances = 1_000_000
-	maxFollowed  = 4 << 20 // clients' services times the instances of each
+	maxFollowed  = 4 << 20 // clients times services of each times instances of each service
 )
 
 const (
 	// criticalFor is how long an instance stays critical.
 	criticalFor = 5 * time.Second
-	// apart is what lies at least between two calls of one instance that change it, so
-	// that watchers are told of both.
+	// apart is the least time between two calls that change the same instance, so that watchers
+	// receive both changes.
 	apart = 5 * time.Second
-	// shortestLife is how long instances must live in the mean, so that enough can fail and
+	// shortestLife is the least mean life of instances with which enough of them can fail and
 	// pass again.
 	shortestLife = 2 * (criticalFor + 2*apart)
 )
@@ -56,14 +56,14 @@ func parameters(catalog bool) []application.Parameter {
 	return append(all, size)
 }
 
-// config says how large an application is.
+// config holds the size and the rates of an application.
 type config struct {
-	catalog             bool // else membership
-	services, instances int  // of each service
-	clients, uses       int  // services of each client
+	catalog             bool // otherwise membership
+	services, instances int  // instances is the number per service
+	clients, uses       int  // uses is the number of services per client
 	churn               float64
-	health              float64 // instances that become critical a second
-	size                int     // bytes that an instance says of itself
+	health              float64 // instances that become critical per second
+	size                int     // size of an instance's description in bytes
 	seed                uint64
 }
 
@@ -74,11 +74,11 @@ func configOf(catalog bool, s application.Settings, seed uint64) config {
 	}
 }
 
-// there returns how many instances there are when the load begins.
+// there returns the number of instances at the start of the load.
 func (c *config) there() int { return c.services * c.instances }
 
-// streams returns over how many watch streams the clients are told: a client has one, or a
-// blocking query for each of its services.
+// streams returns the number of the clients' watch streams. A client of membership has one, and a
+// client of a catalog has one blocking query for each of its services.
 func (c *config) streams() int {
 	if c.catalog {
 		return c.clients * c.uses
@@ -86,9 +86,9 @@ func (c *config) streams() int {
 	return c.clients
 }
 
-// comparisons returns how many nodes a second compare themselves with the catalog. Consul's
-// agents do so once a minute in clusters of up to 128 nodes, and half as often with each
-// doubling of them (lib/cluster.go, RateScaledInterval and agent/ae: scaleFactor).
+// comparisons returns how many nodes compare themselves with the catalog per second. Consul's
+// agents do so once a minute in clusters of up to 128 nodes; each doubling adds a minute to the
+// interval (lib/cluster.go, RateScaledInterval and agent/ae: scaleFactor).
 func (c *config) comparisons() float64 {
 	nodes, minutes := c.there(), 1.0
 	for n := 128; n < nodes; n *= 2 {
@@ -97,8 +97,8 @@ func (c *config) comparisons() float64 {
 	return float64(nodes) / (60 * minutes)
 }
 
-// rates returns how many calls of each kind become due a second. In membership all clients
-// that use its service read an instance that has come.
+// rates returns the number of calls of each kind per second. In membership all clients of a service
+// read each new instance of it.
 func (c *config) rates() (rates [numCalls]float64) {
 	rates[Register], rates[Deregister] = c.churn, c.churn
 	if c.catalog {

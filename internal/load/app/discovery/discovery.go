@@ -1,9 +1,9 @@
-// Package discovery is the load of service discovery: instances of services come and go, and
-// clients are told of the instances of the services that they use. It is done in two ways,
-// each an application of its own. In membership each instance is a key that ends with its
-// session, as in Apache Curator. In catalog the servers have a catalog of services and their
-// health checks, as those of Consul get it from agents on many nodes. docs/explanation/applications.md
-// says where each number comes from.
+// Package discovery imitates service discovery: instances of services come and go, and clients
+// learn about the instances of the services that they use. There are two applications. In
+// membership, each instance is a key that ends with the instance's session, as in Apache Curator.
+// In catalog, the servers have a catalog of services and health checks, as Consul's servers receive
+// it from the agents of many nodes. docs/explanation/applications.md gives the source of each
+// number.
 package discovery
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// What scenario files call the applications.
+// Names of the applications in scenario files.
 const (
 	MembershipName = "membership"
 	CatalogName    = "catalog"
 )
 
-// Application is membership, or catalog.
+// Application implements application.Application: membership, or catalog if Catalog is set.
 type Application struct{ Catalog bool }
 
 // Definition implements application.Application.

@@ -14,7 +14,7 @@ var (
 	catalog    = Application{Catalog: true}
 )
 
-// settings are an application's defaults with changes.
+// settings returns an application's defaults with changes.
 func settings(a Application, changes map[string]float64) application.Settings {
 	d := a.Definition()
 	s := d.Defaults()
@@ -24,7 +24,7 @@ func settings(a Application, changes map[string]float64) application.Settings {
 	return s
 }
 
-// What is sent is what the profile says, each kind within 1 %.
+// The number of calls of each kind is that of the profile, within 1 %.
 func TestScheduleIsTheProfile(t *testing.T) {
 	for a, cases := range map[Application][]map[string]float64{
 		membership: {nil, {churnKey: 50, usesKey: 3, servicesKey: 40}, {servicesKey: 7, usesKey: 7, clientsKey: 5, churnKey: 20}},
@@ -51,8 +51,8 @@ func TestScheduleIsTheProfile(t *testing.T) {
 	}
 }
 
-// The life of each instance is whole: it comes once, and goes once at most; it fails while
-// it is there, and passes again before it goes or fails anew; who reads it uses its service.
+// An instance comes once, and goes at most once. It fails only while it exists, and passes again
+// before it goes or fails again. Only clients that use its service read it.
 func TestLivesAreWhole(t *testing.T) {
 	for a, changes := range map[Application]map[string]float64{
 		membership: {servicesKey: 13, churnKey: 31, clientsKey: 17},
@@ -98,7 +98,7 @@ func TestLivesAreWhole(t *testing.T) {
 	}
 }
 
-// Each instance has one key, and what is no instance's key has no number.
+// Each instance has one key, and other keys have no number.
 func TestKeysAreOfInstances(t *testing.T) {
 	for a, wrong := range map[Application][]string{
 		membership: {"", "p/", "p/s000000/i00000x", "q/s000000/i000000", "p/s999999/i000000", "p/s000000/j000000", "p/s000000-i000000"},

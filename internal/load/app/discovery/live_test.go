@@ -23,7 +23,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// patience bounds what no test measures.
+// patience bounds waits that no test measures.
 const patience = 2 * time.Minute
 
 var (
@@ -41,9 +41,9 @@ func settings(a discovery.Application) application.Settings {
 	return s
 }
 
-// send sends a load and returns what came of it, and how many calls of each kind succeeded.
-// In 4 s 80 instances of membership come, and 80 of the 100 go that were there before. In 16 s
-// 32 of a catalog come, and 32 go, and 32 fail and pass again.
+// send runs a load, and returns its watch totals and the number of successful calls of each kind.
+// In membership, 80 instances come in 4 s, and 80 of the 100 existing ones go. In a catalog, 32
+// come in 16 s, 32 go, and 32 fail and pass again.
 func send(t *testing.T, a discovery.Application, st store.Store, endpoints []string) (w *measure.WatchTotals, done map[string]int) {
 	t.Helper()
 	length, connections := 4*time.Second, 4
@@ -84,7 +84,7 @@ func send(t *testing.T, a discovery.Application, st store.Store, endpoints []str
 	return w, done
 }
 
-// sendMembership sends a load of membership, of which every client is told of every instance.
+// sendMembership runs a load of membership, in which every client receives every change.
 func sendMembership(t *testing.T, endpoints []string) (done map[string]int) {
 	t.Helper()
 	w, done := send(t, membership, zookeeper.New(), endpoints)
@@ -94,14 +94,13 @@ func sendMembership(t *testing.T, endpoints []string) (done map[string]int) {
 	return done
 }
 
-// TestOnTheNullServer sends a load to the null server: every call succeeds, and every
-// client is told of every instance.
+// Every call to the null server succeeds, and every client receives every change.
 func TestOnTheNullServer(t *testing.T) {
 	sendMembership(t, storetest.ServeNull(t, zookeeper.New(), 1, store.NullOptions{Memory: true}))
 }
 
-// TestOnZooKeeper sends it to a real server. Afterwards the instances are there that
-// were there before and have not gone, and none of those that ended with their sessions.
+// After a load on a real server, the instances that existed before and were not removed exist, and
+// none of those that end with their sessions.
 func TestOnZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
@@ -129,9 +128,8 @@ func TestOnZooKeeper(t *testing.T) {
 	}
 }
 
-// TestOnConsul sends a load to a real cluster. Every call succeeds, every client is told
-// of every instance, and afterwards the healthy instances are those that have come and
-// have not gone.
+// Every call to a real cluster succeeds, and every client receives every change. Afterwards the
+// healthy instances are those that were registered and not deregistered.
 func TestOnConsul(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")

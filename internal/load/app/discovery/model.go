@@ -20,7 +20,7 @@ func (s *script) Model() app.Model {
 	return sessionModel{script: s}
 }
 
-// sessionModel is that of membership: each instance is a key with its number.
+// sessionModel is the model of membership. Each instance has one key, with the instance's number.
 type sessionModel struct {
 	app.ModelBase
 	*script
@@ -39,15 +39,14 @@ func (m sessionModel) Steps(to *history.Recorder) app.Steps {
 	return &sessionSteps{steps: newSteps(m.script, to, 1)}
 }
 
-// catalogModel is that of a catalog, where an instance has two keys: one is there while it is
-// registered, and one while it is healthy besides, which is what those who use its service
-// are told.
+// catalogModel is the model of a catalog. An instance has two keys: one exists while the instance
+// is registered, the other while it is also healthy. Watchers of its service see the second one.
 type catalogModel struct {
 	*script
-	read store.ServiceOp // after the load
+	read store.ServiceOp // the read after the load
 }
 
-const catalogKeys = 2 // of each instance
+const catalogKeys = 2 // per instance
 
 func registeredNumber(object uint32) uint64 { return catalogKeys * uint64(object) }
 func healthyNumber(object uint32) uint64    { return catalogKeys*uint64(object) + 1 }
@@ -55,7 +54,7 @@ func healthyNumber(object uint32) uint64    { return catalogKeys*uint64(object) 
 // Keys implements app.Model.
 func (m *catalogModel) Keys() uint64 { return catalogKeys * uint64(m.schedule.all()) }
 
-// AppendKey implements app.Model: both keys are in the catalog under the instance's ID.
+// AppendKey implements app.Model. Both keys are in the catalog under the instance's ID.
 func (m *catalogModel) AppendKey(b []byte, number uint64) []byte {
 	return m.schedule.appendKey(b, uint32(number/catalogKeys))
 }
@@ -74,13 +73,13 @@ func (m *catalogModel) Steps(to *history.Recorder) app.Steps {
 	return &catalogSteps{steps: newSteps(m.script, to, catalogKeys)}
 }
 
-// steps has what both models record in one way: what watchers are told.
+// steps records watch events, which both models record in the same way.
 type steps struct {
 	engine.HistoryBase
 	script *script
 	to     *history.Recorder
-	heard  watch.History // its watchers are of keys, and not of instances
-	each   uint64        // keys of an instance, the last of which is watched
+	heard  watch.History // its watchers are watchers of keys, not of instances
+	each   uint64        // keys per instance, the last of which is watched
 	key    []byte
 }
 
@@ -97,8 +96,8 @@ func (c *steps) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
 	c.heard.Told(watcher, ev, asked, from, now, c)
 }
 
-// Happened implements watch.Happened, of an event without a value. It is false of an
-// instance of the watcher's service that is none of this load's: others may have left it.
+// Happened implements watch.Happened for events without a value. It returns false for an instance
+// of the watcher's service that is not one of this load's, because others may have left it.
 func (c *steps) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
 	d := c.script.schedule
 	object, ours := d.number(ev.Key)
@@ -116,8 +115,8 @@ func (c *steps) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
 	return true
 }
 
-// sessionSteps records calls of membership: a registration is a compare-and-set that is to
-// find nothing, and the end of its session a delete that may have been done.
+// sessionSteps records calls of membership. A registration is a compare-and-set that expects no
+// key, and the end of its session a delete that may have been executed.
 type sessionSteps struct{ steps }
 
 // Ended implements engine.History.
@@ -128,7 +127,7 @@ func (c *sessionSteps) Ended(done *engine.Completion) {
 	switch e.call {
 	case Register:
 		if o.Kind, o.Written = kv.CAS, keys.Identity(n); o.Outcome == kv.Conflict {
-			o.Read = history.Unseen // what stands there was not asked for
+			o.Read = history.Unseen // the response does not contain the present value
 		}
 	case Lookup:
 		c.found(ev, o)
@@ -154,7 +153,7 @@ func (c *sessionSteps) Read(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// found sets what a read of an instance says of it.
+// found sets the value in o that a read of an instance has returned.
 func (c *sessionSteps) found(ev *store.Event, o *history.Op) {
 	if o.Outcome == kv.OK {
 		c.key = c.script.schedule.appendKey(c.key[:0], uint32(o.Key))
@@ -162,15 +161,15 @@ func (c *sessionSteps) found(ev *store.Event, o *history.Op) {
 	}
 }
 
-// catalogSteps records calls on a catalog: puts and deletes of the instances' keys. No answer
-// tells of which write it is: a key is there, or is not.
+// catalogSteps records calls on a catalog, as puts and deletes of the instances' keys. Responses
+// only show whether a key exists, not which write created it.
 type catalogSteps struct {
 	steps
 	begun bool
 }
 
-// begin records, once, what is there when the load begins: it was written before, and all
-// of it was acknowledged.
+// begin records, once, the keys that exist at the start of the load. Their writes were acknowledged
+// before it.
 func (c *catalogSteps) begin() {
 	if c.begun {
 		return
@@ -220,7 +219,7 @@ func (c *catalogSteps) Read(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// found sets what a read says of a key: whether it is there.
+// found sets in o whether a key exists.
 func (c *catalogSteps) found(ev *store.Event, o *history.Op) {
 	switch o.Kind = kv.Exists; {
 	case o.Outcome == kv.OK && ev.Count > 0:

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// recorded is a load whose history is read.
+// recorded is a load whose history is recorded.
 type recorded struct {
 	*script
 	model  app.Model
@@ -36,7 +36,7 @@ func record(t *testing.T, a Application) *recorded {
 	return r
 }
 
-// What each call was is in the history as an operation that the checker knows.
+// Calls of membership are recorded as operations that the verifier knows.
 func TestSessionCallsAreRecordedAsOperations(t *testing.T) {
 	r := record(t, membership)
 	read := func() store.Event { return store.Event{At: 50, Revision: 1, Mod: 40, Count: 1} }
@@ -44,7 +44,7 @@ func TestSessionCallsAreRecordedAsOperations(t *testing.T) {
 		call  Call
 		ev    store.Event
 		value func(key []byte) []byte
-		want  history.Op // its Key and Written follow
+		want  history.Op // without its Key and Written
 	}{
 		"registered":         {Register, store.Event{At: 50, Revision: 1}, nil, history.Op{Kind: kv.CAS, At: 50}},
 		"there already":      {Register, store.Event{At: 50, Revision: -1, Outcome: kv.Conflict}, nil, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Read: history.Unseen}},
@@ -84,9 +84,9 @@ func TestSessionCallsAreRecordedAsOperations(t *testing.T) {
 	}
 }
 
-// What clients are told, and what their members have after the load, is of the instances by
-// their numbers; what others left below a service says nothing, and what stands elsewhere
-// is of another key.
+// Watch events, and reads after the load, are recorded with the instances' numbers. An instance
+// that another program left below a service is not recorded, and a key elsewhere is a wrong
+// response.
 func TestWhatClientsOfSessionsAreToldIsRecorded(t *testing.T) {
 	r := record(t, membership)
 	w := r.Watching().Sink.Watchers[4]
@@ -120,8 +120,8 @@ func TestWhatClientsOfSessionsAreToldIsRecorded(t *testing.T) {
 	}
 }
 
-// What there is when the load begins was written before, whole, and is recorded once; no
-// reading behind the load records it.
+// The keys that exist at the start of the load are recorded once, as acknowledged writes, unless a
+// history contains only reads after the load.
 func TestWhatIsThereBeforeIsRecorded(t *testing.T) {
 	r := record(t, catalog)
 	r.steps.Read(0, &store.Event{}, &history.Op{Final: true})
@@ -142,7 +142,7 @@ func TestWhatIsThereBeforeIsRecorded(t *testing.T) {
 	}
 }
 
-// What each call was is in the history as operations that the checker knows.
+// Calls of a catalog are recorded as operations that the verifier knows.
 func TestCatalogCallsAreRecordedAsOperations(t *testing.T) {
 	r := record(t, catalog)
 	r.steps.(*catalogSteps).begin()
@@ -151,7 +151,7 @@ func TestCatalogCallsAreRecordedAsOperations(t *testing.T) {
 	for name, c := range map[string]struct {
 		call Call
 		ev   store.Event
-		want history.Op // its Key and Written follow
+		want history.Op // without its Key and Written
 	}{
 		"registered":         {Register, store.Event{Count: -1}, history.Op{Kind: kv.Put}},
 		"perhaps registered": {Register, store.Event{Outcome: kv.TimedOut}, history.Op{Kind: kv.Put, Outcome: kv.TimedOut}},
@@ -191,9 +191,8 @@ func TestCatalogCallsAreRecordedAsOperations(t *testing.T) {
 	}
 }
 
-// What clients are told is of the healthy instances by their numbers; what others left of
-// a service says nothing. Behind the load both keys of an instance are read from the
-// catalog.
+// Watch events are recorded with the healthy instances' numbers, and instances that another program
+// left are not recorded. After the load both keys of an instance are read from the catalog.
 func TestWhatClientsOfACatalogAreToldIsRecorded(t *testing.T) {
 	r := record(t, catalog)
 	r.steps.(*catalogSteps).begin()
@@ -233,7 +232,7 @@ func TestWhatClientsOfACatalogAreToldIsRecorded(t *testing.T) {
 	}
 }
 
-// What is recorded allocates nothing.
+// Recording allocates no memory.
 func TestRecordingDoesNotAllocate(t *testing.T) {
 	for _, a := range []Application{membership, catalog} {
 		r := record(t, a)

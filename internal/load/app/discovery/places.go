@@ -2,16 +2,17 @@ package discovery
 
 import "github.com/quorumbench/quorumbench/internal/load/app"
 
-// places says which number each instance has. Those of a service have the numbers from room
-// times the service's on: at first those that are there before, then those that come.
+// places numbers the instances. Those of a service have the numbers from room times the service's
+// number: first the instances that exist before the load, then those that come during it.
 type places struct {
 	config
-	room   uint32 // numbers of each service
+	room   uint32 // numbers per service
 	prefix string
-	slash  byte // stands between a service's name and an instance's
+	slash  byte // separates the names of service and instance
 }
 
-// newPlaces has room for as many instances as come, spread evenly over the services.
+// newPlaces returns places with room for come additional instances, spread evenly over the
+// services.
 func newPlaces(c config, prefix string, come int) places {
 	p := places{config: c, room: uint32(c.instances + (come+c.services-1)/c.services), prefix: prefix, slash: '/'}
 	if c.catalog {
@@ -31,20 +32,20 @@ func (p *places) users(service uint32) (clients []uint32) {
 	return clients
 }
 
-// all returns how many instances have a number.
+// all returns how many numbers there are.
 func (p *places) all() uint32 { return p.room * uint32(p.services) }
 
-// before reports whether an instance is there when the load begins.
+// before reports whether an instance exists at the start of the load.
 func (p *places) before(object uint32) bool { return object%p.room < uint32(p.instances) }
 
-// nthBefore returns the n-th of those that are there when the load begins.
+// nthBefore returns the n-th instance that exists at the start of the load.
 func (p *places) nthBefore(n uint64) uint32 {
 	each := uint64(p.instances)
 	return uint32(n/each)*p.room + uint32(n%each)
 }
 
-// change returns which instance comes and which one goes as the i-th of those that change:
-// of each service the oldest goes. The order is of the services.
+// change returns the instance that comes and the one that goes in the i-th change. The services
+// take turns in the given order, and the oldest instance of a service goes.
 func (p *places) change(order []int, i int) (came, gone uint32) {
 	first, k := uint32(order[i%p.services])*p.room, uint32(i/p.services)
 	return first + uint32(p.instances) + k, first + k
@@ -59,7 +60,7 @@ func (p *places) appendKey(b []byte, object uint32) []byte {
 	return app.AppendNumber(append(p.appendService(b, object/p.room), p.slash, 'i'), object%p.room)
 }
 
-// number returns the instance that has a key which appendKey made.
+// number returns the instance of a key that appendKey made.
 func (p *places) number(key []byte) (object uint32, ok bool) {
 	const digits = app.Digits
 	if len(key) != len(p.prefix)+len("s/i")+2*digits || string(key[:len(p.prefix)]) != p.prefix {

@@ -7,31 +7,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// readAfter is how long behind its instance's registration a client's read of it
-// becomes due: when it is told cannot be known beforehand. It waits in any case until
-// the registration was answered.
+// readAfter is the delay of a client's read of an instance after its registration. The schedule
+// cannot know when the client's watch reports the instance. The read also waits for the response to
+// the registration.
 const readAfter = 10 * time.Millisecond
 
-// entry is a call that becomes due.
+// entry is a scheduled call.
 type entry struct {
 	call   Call
 	object uint32 // the instance
-	client uint32 // Lookup: who reads it
+	client uint32 // Lookup: the client that reads it
 }
 
-// schedule is what becomes due in a load, in its order.
+// schedule lists the calls of a load in the order of their due times.
 type schedule struct {
 	places
-	due     []int64 // nanoseconds since the load began
+	due     []int64 // nanoseconds since the start of the load
 	entries []entry
 }
 
-// life is when an instance comes and goes, of those that change, and until when nothing
-// else may change it.
+// life holds when an instance comes and goes, and until when its health must not change.
 type life struct{ came, gone, busy time.Duration }
 
-// newSchedule makes the calls that become due in a time. The same configuration makes
-// the same schedule.
+// newSchedule returns the schedule of a load. It depends only on the configuration, the prefix and
+// the length.
 func newSchedule(c config, prefix string, length time.Duration) *schedule {
 	born := int(c.churn * length.Seconds())
 	s := &schedule{places: newPlaces(c, prefix, born)}
@@ -44,7 +43,7 @@ func newSchedule(c config, prefix string, length time.Duration) *schedule {
 	for i := range lives {
 		lives[i] = life{came: -apart, gone: length + apart}
 		if !s.before(uint32(i)) {
-			lives[i].came = length // it never comes
+			lives[i].came = length // not during the load
 		}
 	}
 	line := app.Timeline[entry]{Length: length}
@@ -57,10 +56,10 @@ func newSchedule(c config, prefix string, length time.Duration) *schedule {
 	return s
 }
 
-// addChanges adds the instances that come, with the reads of them, and those that go: of each
-// service the oldest.
+// addChanges adds the instances that come, with their reads, and those that go, which are the
+// oldest of each service.
 func (s *schedule) addChanges(line *app.Timeline[entry], r *rand.Rand, lives []life, born int) {
-	order := r.Perm(s.services) // of the services that change, one after the other
+	order := r.Perm(s.services) // of the services that change, in turn
 	for i := range born {
 		came, gone := s.change(order, i)
 		lives[came].came, lives[gone].gone = placeIn(r, line.Length, i, born), placeIn(r, line.Length, i, born)
@@ -74,13 +73,13 @@ func (s *schedule) addChanges(line *app.Timeline[entry], r *rand.Rand, lives []l
 	}
 }
 
-// placeIn draws when the i-th of count calls becomes due that are spread over a time.
+// placeIn returns a random due time for the i-th of count calls that are spread over a period.
 func placeIn(r *rand.Rand, length time.Duration, i, count int) time.Duration {
 	return time.Duration((float64(i) + r.Float64()) / float64(count) * float64(length))
 }
 
-// mostTries is how often an instance is drawn for a change of health, before the change
-// is left out: all may be new, or about to go.
+// mostTries limits the draws of an instance for a change of health, which is then left out, because
+// all instances may be new or about to go.
 const mostTries = 1000
 
 // addFailures adds the instances that become critical, and pass again.
@@ -102,14 +101,14 @@ func (s *schedule) addFailures(line *app.Timeline[entry], r *rand.Rand, lives []
 	}
 }
 
-// addComparisons adds what agents compare, of the nodes of instances that are there before.
+// addComparisons adds the comparisons of the nodes of instances that exist before the load.
 func (s *schedule) addComparisons(line *app.Timeline[entry], r *rand.Rand, count int) {
 	for i := range count {
 		line.Add(placeIn(r, line.Length, i, count), entry{call: Compare, object: s.nthBefore(uint64(i % s.there()))})
 	}
 }
 
-// kinds returns how many calls of each kind there are.
+// kinds returns the number of calls of each kind.
 func (s *schedule) kinds() []uint64 {
 	n := make([]uint64, numCalls)
 	for _, e := range s.entries {

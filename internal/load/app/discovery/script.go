@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// script is one load of service discovery.
+// script is a load of service discovery. It implements app.Script.
 type script struct {
 	app.ScriptBase
 	schedule *schedule
@@ -19,9 +19,9 @@ type script struct {
 	board    *watch.Board
 	calls    app.Tally
 
-	came, gone []uint32 // by instance: the call by which it is there, or is not, and one more; 0: none was sent
-	settled    []bool   // by instance: the call that it needs next was answered
-	unsure     []bool   // by instance: a call has failed, so that what it is now is not known
+	came, gone []uint32 // by instance: the number, plus one, of the call that added it, or removed it; 0: none was sent
+	settled    []bool   // by instance: the call that its next call needs has ended
+	unsure     []bool   // by instance: a call has failed, so that its state is unknown
 }
 
 func newScript(catalog bool, setup app.Setup) *script {
@@ -46,14 +46,14 @@ func (s *script) Pacer() pace.Pacer { return pace.Listed(s.schedule.due) }
 // CallCounts implements app.Script.
 func (s *script) CallCounts() []measure.Calls { return s.calls.Calls() }
 
-// Watching implements app.Script. In membership each client has a connection, and so a
-// session, of its own, and a watch that stays on each of its services; of a catalog it has a
-// blocking query, and so a connection, for each service.
+// Watching implements app.Script. In membership each client has one connection, and so one session,
+// with a persistent watch on each of its services. With a catalog it has a blocking query, and so a
+// connection, for each service.
 func (s *script) Watching() *watch.Plan {
 	d := s.schedule
 	w := &watch.Plan{Streams: d.streams(), Connections: d.streams()}
 	w.Sink = watch.Config{Board: s.board, Names: (*names)(s), States: d.catalog}
-	for i := range d.clients * d.uses { // the i-th is on stream i modulo the streams
+	for i := range d.clients * d.uses { // watcher i is on stream i modulo the number of streams
 		service := d.usedBy(i%d.clients, i/d.clients)
 		w.Sink.Watchers = append(w.Sink.Watchers, watch.Watcher{First: uint64(service * d.room), Keys: uint64(d.room)})
 	}
@@ -74,8 +74,8 @@ func (s *script) Watching() *watch.Plan {
 	return w
 }
 
-// acknowledged notes for the watchers what was done in a catalog. Where a call failed before,
-// it may be that nothing changed: a check that passes, and never was critical, shows nothing.
+// acknowledged notes an acknowledged change of a catalog for the watchers. After a failed call the
+// change may have no effect: a check that passes, and was never critical, changes nothing.
 func (s *script) acknowledged(_ kv.Kind, n uint64, sent int64, ev *store.Event) {
 	switch e := s.schedule.entries[n]; {
 	case e.call == Compare || ev.Outcome != kv.OK:
@@ -86,7 +86,7 @@ func (s *script) acknowledged(_ kv.Kind, n uint64, sent int64, ev *store.Event) 
 	}
 }
 
-// names finds the instance that an event is of, and the call that made it so.
+// names finds the instance of a watch event, and the call that caused the event.
 type names script
 
 func (s *names) Number(_ uint32, key []byte) (uint64, bool) {

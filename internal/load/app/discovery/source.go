@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// source makes the calls, in memory of its own that the next one gets again.
+// source makes the calls. Each call reuses the memory of the one before.
 type source struct {
 	engine.ReactiveBase
 	*script
@@ -44,7 +44,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	return n
 }
 
-// fillInstance makes an operation one of an instance.
+// fillInstance sets op to an operation on an instance.
 func (s *source) fillInstance(object uint32, op *store.Op) {
 	s.key = s.schedule.appendKey(s.key[:0], object)
 	if *op = (store.Op{Key: s.key}); s.schedule.catalog {
@@ -65,9 +65,9 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return app.SharesOf(shapesOf(s.schedule.catalog), s.schedule.kinds())
 }
 
-// Place implements engine.Reactive: an instance of membership comes and goes on the connection
-// whose session it has. Of the clients, whose own connections carry their watches, many share
-// one for their reads.
+// Place implements engine.Reactive. An instance of membership comes and goes on the same
+// connection, whose session it has. The clients' watches have their own connections, and their
+// reads share the load's.
 func (s *source) Place(n uint64) int {
 	e := s.schedule.entries[n]
 	switch {
@@ -79,8 +79,8 @@ func (s *source) Place(n uint64) int {
 	return int(e.object) % s.setup.Connections
 }
 
-// Ready implements engine.Reactive: what reads or changes an instance waits until it was
-// registered, and what lets it pass again until it had become critical.
+// Ready implements engine.Reactive. Calls that read or change an instance wait for its
+// registration, and a check passes again only after it has become critical.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.entries[n]
 	return e.call == Register || e.call == Compare || s.settled[e.object]
@@ -94,7 +94,7 @@ func (s *source) Failed(n uint64) {
 	s.answered(n)
 }
 
-// answered notes that what waits for a call need not wait any more.
+// answered notes that calls that wait for this one can be made.
 func (s *source) answered(n uint64) {
 	if e := s.schedule.entries[n]; e.call == Register || e.call == Fail {
 		s.settled[e.object] = true
@@ -111,9 +111,8 @@ var (
 	neverWritten = []byte("a value that was never written to this key")
 )
 
-// Check implements engine.Source. The node of an instance that was there before, and that
-// nobody has deregistered, has one service; what a member answers from what it has may
-// be older.
+// Check implements engine.Source. The node of an instance that existed before the load, and that
+// was not deregistered, has one service. A local read may return an older state.
 func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	s.answered(n)
 	e := s.schedule.entries[n]
@@ -122,7 +121,7 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	case e.call == Compare && ev.Count > 1:
 		ev.Text = missing
 		return kv.WrongAnswer
-	case s.schedule.catalog: // acknowledged tells the watchers
+	case s.schedule.catalog: // acknowledged notes changes of a catalog
 	case e.call == Lookup:
 		if s.key = s.schedule.appendKey(s.key[:0], e.object); s.values.Judge(s.key, ev.Value) != keys.Own {
 			ev.Text = neverWritten

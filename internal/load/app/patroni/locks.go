@@ -155,7 +155,7 @@ func (s *sessionName) numbers() (n [2]int64) {
 func uuidOf(n [2]int64) (s sessionName) {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(n[0])) // #nosec G115 -- the bits
-	binary.BigEndian.PutUint64(b[8:], uint64(n[1])) // #nosec G115 -- likewise
+	binary.BigEndian.PutUint64(b[8:], uint64(n[1])) // #nosec G115 -- the bits
 	digits := hex.AppendEncode(nil, b[:])
 	from, at := 0, 0
 	for _, end := range uuidEnds {
