@@ -76,7 +76,7 @@ trials:
 	none := func(where, text string) {
 		for what, secret := range secrets {
 			if strings.Contains(text, secret) {
-				t.Errorf("%s tells %s", where, what)
+				t.Errorf("%s contains %s", where, what)
 			}
 		}
 	}
@@ -98,6 +98,6 @@ trials:
 		}
 	}
 	if files == 0 {
-		t.Error("there is nothing in which they were looked for")
+		t.Error("no file was searched")
 	}
 }

@@ -16,7 +16,7 @@ import (
 // A correct response is never reported as wrong. Members that lag, such as Consul's and
 // ZooKeeper's followers for a moment, have the values of an earlier run or no value; the
 // generator waits for them after the preload.
-func TestAPreloadIsWaitedForOnEveryMember(t *testing.T) {
+func TestPreloadReachesEveryMember(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	endpoints := strings.Split(w.nullServer(t, "--members", "3", "--script", "lag=400ms"), ",")
@@ -145,7 +145,7 @@ func TestRangesCountTheirKeys(t *testing.T) {
 
 // Only the operations that the load will use are tried before it: servers that imitate etcd
 // have no serializable reads.
-func TestOnlyWhatIsUsedIsAskedFor(t *testing.T) {
+func TestOnlyUsedOperationsAreTried(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "refuse=local")
@@ -167,7 +167,7 @@ func TestOnlyWhatIsUsedIsAskedFor(t *testing.T) {
 // On every store, a value of an earlier load is not wrong on a follower that lags, and
 // after the preload every member has every key. Each operation was served by a leader or a
 // follower; for a proxy, by the one of the server to which it forwards.
-func TestAPreloadIsWaitedForOnEveryStore(t *testing.T) {
+func TestPreloadReachesEveryMemberOfEveryStore(t *testing.T) {
 	t.Parallel()
 	const file = `
 order: written
@@ -179,7 +179,7 @@ trials:
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
 		settle.Within(t, func(r settle.Reporter) {
 			w := newWorld(t)
-			if !w.run(t, "run", w.file(t, "preload.yaml", of(file, st, exec)), "--out", w.path("run")).preloads(t, r) {
+			if !w.run(t, "run", w.file(t, "preload.yaml", withStore(file, st, exec)), "--out", w.path("run")).preloads(t, r) {
 				return
 			}
 			run := whole(t, w.path("run"), record.Complete)

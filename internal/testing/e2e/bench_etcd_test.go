@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// sound checks that a trial is as good as every short form of a command must be on a
+// checkSound checks that a trial meets what every short form of a command must reach on a
 // healthy cluster.
-func sound(t *testing.T, trial *record.Trial) {
+func checkSound(t *testing.T, trial *record.Trial) {
 	t.Helper()
 	if trial.State != record.Complete || trial.Errors > 0 || trial.Operations == 0 || trial.Operations != trial.Due {
 		t.Errorf("%s: %s, %d of %d operations, errors %v %v", trial.Name, trial.State, trial.Operations, trial.Due, trial.ErrorsByKind, trial.ErrorTexts)
@@ -26,14 +26,14 @@ func sound(t *testing.T, trial *record.Trial) {
 // everyEvent checks that all events arrived, once and in order.
 func everyEvent(t *testing.T, trial *record.Trial, want uint64) {
 	t.Helper()
-	sound(t, trial)
+	checkSound(t, trial)
 	w := trial.Watch
 	if w == nil {
-		t.Fatalf("%s tells nothing of its watchers", trial.Name)
+		t.Fatalf("%s has no results of its watchers", trial.Name)
 	}
 	if w.Expected != want || w.Delivered != want || w.Lost+w.Duplicated+w.Reordered+w.Wrong+w.Impossible+w.Ended > 0 ||
 		w.Creation.Count != uint64(trial.Load.Watch.Watchers) || rule(trial, 20)+rule(trial, 21) != "" {
-		t.Errorf("%s: %d events were wanted: %+v", trial.Name, want, *w)
+		t.Errorf("%s: want %d events: %+v", trial.Name, want, *w)
 	}
 }
 
@@ -47,7 +47,7 @@ func noLease(t *testing.T, client *clientv3.Client) {
 		t.Fatal(err)
 	}
 	if len(all.Leases) > 0 {
-		t.Errorf("%d leases were left behind", len(all.Leases))
+		t.Errorf("%d leases were left", len(all.Leases))
 	}
 }
 
@@ -61,37 +61,37 @@ func TestBenchCommandsOfEtcd(t *testing.T) {
 	client := official.Etcd(t, store.Access{Endpoints: endpoints})
 
 	mixed := w.bench(t, endpoints, exitDone, "txn-mixed", "--total", "200", "--clients", "4", "--rw-ratio", "2")
-	sound(t, mixed)
+	checkSound(t, mixed)
 	if len(mixed.ByOperation) != 2 {
 		t.Errorf("txn-mixed did %+v", mixed.ByOperation)
 	}
 
 	for _, how := range [][]string{{"--count-only"}, {"--keys-only"}, {"--paginate", "--keys-only"}, {"--stream"}} {
 		scan := w.bench(t, endpoints, exitDone, append([]string{"range", "--prefix", "--total", "20"}, how...)...)
-		sound(t, scan)
+		checkSound(t, scan)
 		if told := map[string]bool{"--count-only": scan.Scan.CountOnly, "--keys-only": scan.Scan.KeysOnly, "--paginate": scan.Scan.PageSize == 10_000, "--stream": scan.Scan.Streamed}; !told[how[0]] {
-			t.Errorf("range %v tells %v", how, told)
+			t.Errorf("range %v has %v", how, told)
 		}
 	}
 
 	for _, locker := range []string{"stm", "lock-client", "lock-rpc"} {
 		stm := w.bench(t, endpoints, exitDone, "stm", "--keys", "4", "--keys-per-txn", "2", "--txn-wr-percent", "100",
 			"--clients", "8", "--total", "80", "--stm-locker", locker)
-		sound(t, stm)
+		checkSound(t, stm)
 		switch {
 		case stm.Retries == nil || stm.STM == nil || stm.STM.Locker.String() != locker:
-			t.Errorf("stm under %s tells %v and %v", locker, stm.Retries, stm.STM)
+			t.Errorf("stm under %s has %v and %v", locker, stm.Retries, stm.STM)
 		case locker == "stm" && *stm.Retries == 0:
-			t.Error("eight clients on four keys never met")
+			t.Error("eight clients on four keys had no conflict")
 		case locker != "stm" && *stm.Retries > 0:
-			t.Errorf("transactions under %s met %d times", locker, *stm.Retries)
+			t.Errorf("transactions under %s had %d conflicts", locker, *stm.Retries)
 		}
 		noLease(t, client)
 	}
 
-	sound(t, w.bench(t, endpoints, exitDone, "lease-keepalive", "--conns", "2", "--clients", "100", "--total", "2000"))
+	checkSound(t, w.bench(t, endpoints, exitDone, "lease-keepalive", "--conns", "2", "--clients", "100", "--total", "2000"))
 	noLease(t, client)
-	sound(t, w.bench(t, endpoints, exitDone, "lease-keepalive", "--rate", "500", "--total", "500"))
+	checkSound(t, w.bench(t, endpoints, exitDone, "lease-keepalive", "--rate", "500", "--total", "500"))
 	noLease(t, client)
 
 	everyEvent(t, w.bench(t, endpoints, exitDone, "watch", "--conns", "2", "--clients", "2", "--streams", "4", "--watch-per-stream", "10",
@@ -124,7 +124,7 @@ func TestBenchPutCompactsAndCompares(t *testing.T) {
 	}
 	run := whole(t, dir, record.Complete)
 	trial := &run.Trials[0]
-	sound(t, trial)
+	checkSound(t, trial)
 	if trial.Hashes == nil || len(trial.Hashes.Members) != 3 || trial.Hashes.Failure != "" || trial.Compact.Behind != 50 {
 		t.Errorf("hashes %+v", trial.Hashes)
 	}

@@ -66,7 +66,7 @@ func benchOperations(t *testing.T, w *world, endpoints []string) {
 	} {
 		trial := w.bench(t, endpoints, exitDone, strings.Fields(test.args)...)
 		if trial.Operation != test.operation || trial.Consistency != test.consistency {
-			t.Errorf("%s: it is told as %s, %q", test.args, trial.Operation, trial.Consistency)
+			t.Errorf("%s: the result says %s, %q", test.args, trial.Operation, trial.Consistency)
 		}
 		if trial.Due != test.total || trial.Operations != test.total || trial.Errors+trial.Misses+trial.WrongAnswers > 0 {
 			t.Errorf("%s: %d due, %d operations, %d misses, errors %v", test.args, trial.Due, trial.Operations, trial.Misses, trial.ErrorsByKind)
@@ -94,7 +94,7 @@ func benchTargets(t *testing.T, w *world, endpoints []string) {
 		}
 		trial := w.bench(t, given, exitDone, "get", "--target", target, "--total", "1200", "--conns", "6", "--clients", "12", "--key-space-size", "50", "--prefix", "targets/")
 		if trial.Target.String() != target || len(trial.Endpoints) != want.members || trial.Members != 3 {
-			t.Errorf("target %s is told as %s with the endpoints %v of %d members", target, trial.Target, trial.Endpoints, trial.Members)
+			t.Errorf("target %s is recorded as %s with the endpoints %v of %d members", target, trial.Target, trial.Endpoints, trial.Members)
 		}
 		served := ""
 		for _, s := range trial.ByRole {
@@ -109,7 +109,7 @@ func benchTargets(t *testing.T, w *world, endpoints []string) {
 			t.Errorf("target %s was served by %s", target, served)
 		}
 		if target == "member:2" && !slices.Equal(trial.Endpoints, endpoints[1:2]) {
-			t.Errorf("member 2 of %v is told as %v", endpoints, trial.Endpoints)
+			t.Errorf("member 2 of %v is recorded as %v", endpoints, trial.Endpoints)
 		}
 	}
 	w.run(t, "bench", "put", "--endpoints", endpoints[0], "--target", "member:4").exits(t, exitFailed).oneSentence(t, "member:4", "3 members")

@@ -12,9 +12,9 @@ import (
 
 // Latency is known by role for every store that already runs, even if its protocol carries
 // no term: every operation was served by a leader or a follower. A running proxy does not
-// reveal to which server it forwards. TestAPreloadIsWaitedForOnEveryStore covers clusters
+// reveal to which server it forwards. TestPreloadReachesEveryMemberOfEveryStore covers clusters
 // that the run starts.
-func TestEveryStoreIsKnownByRole(t *testing.T) {
+func TestLatencyByRoleOfEveryStore(t *testing.T) {
 	t.Parallel()
 	serves := func(st store.Store) bool { return !isProxy(st) }
 	eachStore(t, serves, func(t *testing.T, st store.Store, exec string) {

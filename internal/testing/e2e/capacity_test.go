@@ -54,7 +54,7 @@ func TestCapacityOfEtcd(t *testing.T) {
 // A generator that is stopped half of the time reveals nothing about the store: the search
 // shows its void trials with a remedy, repeats rates, reports that nothing is known, and
 // has its own exit code.
-func TestACapacityThatIsNotKnown(t *testing.T) {
+func TestUnknownCapacityIsExplained(t *testing.T) {
 	t.Parallel()
 	const stop = 250 * time.Millisecond
 	w := newWorld(t)
@@ -107,7 +107,7 @@ func TestACapacityThatIsNotKnown(t *testing.T) {
 }
 
 // Ctrl-C ends a search with the result known so far.
-func TestAnInterruptedCapacityIsReadable(t *testing.T) {
+func TestInterruptedCapacityIsReadable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := w.path("run")

@@ -48,10 +48,10 @@ func (w *world) recordsFrom(t *testing.T, args ...string) *startedProgram {
 	return p
 }
 
-// TestCaptureHearsEveryCall checks that a capture on a router between a member and its
+// TestCaptureRecordsEveryCall checks that a capture on a router between a member and its
 // clients, which sees each packet on two interfaces, records every call exactly once. It
 // reports connections opened earlier, which it cannot decode.
-func TestCaptureHearsEveryCall(t *testing.T) {
+func TestCaptureRecordsEveryCall(t *testing.T) {
 	t.Parallel()
 	if !inNetwork(t) {
 		return

@@ -47,7 +47,7 @@ trials:
 
 // A correct store is not accused of violations, even if members are killed and operations
 // end without a response; and every operation is checked.
-func TestRightAnswersAreNotAccused(t *testing.T) {
+func TestCorrectResponsesAreNotAccused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := w.path("run")
@@ -63,11 +63,11 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 			t.Errorf("%s is accused: %+v", name, a)
 		}
 		if len(a.Members) != 3 {
-			t.Errorf("of %s, %d members were read whole", name, len(a.Members))
+			t.Errorf("for %s, %d members were read completely", name, len(a.Members))
 		}
 		for _, m := range a.Members {
 			if m.Failure != "" || m.Keys > 200 || m.Keys != a.Members[0].Keys {
-				t.Errorf("a member was read so: %+v", m)
+				t.Errorf("a member was read with %+v", m)
 			}
 		}
 		// A transaction has one part per key, and a short history is dominated by its
@@ -77,7 +77,7 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 		}
 		if strings.HasPrefix(name, "locked") {
 			if l := a.Locks; l == nil || l.Locks != 1 || l.Granted != 100 || l.Outlived > 0 || l.Waits.Max == 0 || l.Holds.Max == 0 {
-				t.Errorf("of locks it says %+v", l)
+				t.Errorf("the locks are %+v", l)
 			}
 			continue
 		}
@@ -87,12 +87,12 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 	}
 	for _, name := range []string{"counted", "ranges", "broken"} {
 		if w := byName(t, run, name).Answers.Watches; w == nil || w.Events == 0 || w.Watchers == 0 || w.Ended > 0 {
-			t.Errorf("the watchers of %s were told %+v", name, w)
+			t.Errorf("the watchers of %s received %+v", name, w)
 		}
 	}
 	broken := byName(t, run, "broken").Answers
 	if broken.Watches.Progress == 0 || broken.Watches.Resumed == 0 || broken.Leases == nil || broken.Leases.KeptAlive == 0 || broken.Leases.Gone > 0 {
-		t.Errorf("where the leader was killed, watchers were told %+v, and of leases is known %+v", broken.Watches, broken.Leases)
+		t.Errorf("where the leader was killed, watchers received %+v, and the leases are %+v", broken.Watches, broken.Leases)
 	}
 	// Every operation due was recorded, and so was each key of each member.
 	if counted := byName(t, run, "counted"); counted.Answers.Operations != counted.Due+3*200 || counted.Due != 4000 {
@@ -150,7 +150,7 @@ func TestPlantedLiesAreFound(t *testing.T) {
 						found += trial.Answers.Wrong[kind]
 					}
 					if found == 0 || !strings.Contains(rule(trial, 33), "the store violated a consistency guarantee") || len(trial.Answers.Violations) == 0 {
-						t.Errorf("seed %d: found are %v, and not one of %q", seed, trial.Answers.Wrong, want)
+						t.Errorf("seed %d: found %v, and none of %q", seed, trial.Answers.Wrong, want)
 					}
 				}
 			})
@@ -199,7 +199,7 @@ func TestLiesToWatchersAreFound(t *testing.T) {
 					}
 				}
 				if want == "" && len(wrong) > 0 || want != "" && wrong[want] == 0 {
-					t.Errorf("seed %d: found are %v, and is to be %q", seed, wrong, want)
+					t.Errorf("seed %d: found %v, want %q", seed, wrong, want)
 				}
 			}
 		})
@@ -233,7 +233,7 @@ func TestLiesOfLocksAreFound(t *testing.T) {
 			w.run(t, "run", file, "--out", w.path("run")).exits(t, code)
 			a := byName(t, whole(t, w.path("run"), record.Complete), "locked").Answers
 			if want == "" && len(a.Wrong) > 0 || want != "" && a.Wrong[want] == 0 || a.Locks == nil || a.Locks.Granted == 0 {
-				t.Errorf("found are %v of %+v, and is to be %q", a.Wrong, a.Locks, want)
+				t.Errorf("found %v of %+v, want %q", a.Wrong, a.Locks, want)
 			}
 		})
 	}
@@ -241,7 +241,7 @@ func TestLiesOfLocksAreFound(t *testing.T) {
 
 // A killed run leaves a history that can be checked up to its end, and a damaged history is
 // reported.
-func TestTheHistoryOfAKilledRunIsChecked(t *testing.T) {
+func TestHistoryOfAKilledRunIsChecked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := w.path("run")
@@ -259,13 +259,13 @@ func TestTheHistoryOfAKilledRunIsChecked(t *testing.T) {
 	<-p.ended
 	again := w.run(t, "verify", dir).exits(t, exitDone)
 	if !strings.Contains(again.stdout.String(), "no promise was broken") || !strings.Contains(again.stdout.String(), "the history ends in the middle: what came before is read") {
-		t.Errorf("of a killed run it says\n%s", again.stdout.String())
+		t.Errorf("the output about a killed run is\n%s", again.stdout.String())
 	}
 	w.run(t, "verify", w.path("cache")).exits(t, exitFailed).oneSentence(t)
 }
 
 // Loads that cannot be checked are refused before anything runs.
-func TestWhatCannotBeCheckedIsRefused(t *testing.T) {
+func TestUncheckableLoadsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for args, why := range map[string]string{

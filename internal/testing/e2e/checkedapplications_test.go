@@ -57,7 +57,7 @@ type lies struct {
 	want   []string
 }
 
-// testLies sends an application's load to null servers that lie in each way, in about one
+// testLies sends an application's load to null servers with each kind of lie, in about one
 // of every responses. CI runs three of the ways. told reports whether enough was checked.
 func testLies(t *testing.T, trial, scenario string, every int, all map[string]lies, told func(*record.Answers) bool) {
 	protocol, _, _ := strings.Cut(strings.SplitN(scenario, "store: ", 2)[1], ",")
@@ -79,15 +79,15 @@ func testLies(t *testing.T, trial, scenario string, every int, all map[string]li
 				w.run(t, "run", file, "--seed", fmt.Sprint(seed), "--out", dir).exits(t, code)
 				a := byName(t, whole(t, dir, record.Complete), trial).Answers
 				if want == nil && len(a.Wrong) > 0 {
-					t.Errorf("seed %d: found are %v", seed, a.Wrong)
+					t.Errorf("seed %d: found %v", seed, a.Wrong)
 				}
 				for _, kinds := range want {
 					if !slices.ContainsFunc(strings.Split(kinds, "|"), func(kind string) bool { return a.Wrong[kind] > 0 }) {
-						t.Errorf("seed %d: found are %v, and is to be one of %q", seed, a.Wrong, kinds)
+						t.Errorf("seed %d: found %v, want one of %q", seed, a.Wrong, kinds)
 					}
 				}
 				if a.Watches == nil || !told(a) {
-					t.Errorf("seed %d: watchers were told %+v, and members were read as %+v", seed, a.Watches, a.Members)
+					t.Errorf("seed %d: watchers received %+v, and members were read as %+v", seed, a.Watches, a.Members)
 				}
 			}
 		})
@@ -115,14 +115,14 @@ func TestAnApplicationIsNotAccused(t *testing.T) {
 		trial, a := byName(t, run, name), unaccused(t, run, name)
 		sameKeys(t, a)
 		if a.Members[0].Keys < 500 || a.Watches == nil || a.Watches.Events == 0 || a.Watches.Progress == 0 {
-			t.Fatalf("of %s it says %+v", name, a)
+			t.Fatalf("%s has %+v", name, a)
 		}
 		if a.Operations < trial.Due+3*a.Members[0].Keys || a.Keys < a.Members[0].Keys {
 			t.Errorf("%d operations of %d keys were checked, and %d calls were due", a.Operations, a.Keys, trial.Due)
 		}
 	}
 	if a := byName(t, run, "broken").Answers; a.Watches.Resumed == 0 || a.Indefinite < 2 {
-		t.Errorf("where the leader was killed, %d writes may have been done, and watchers were told %+v", a.Indefinite, a.Watches)
+		t.Errorf("where the leader was killed, %d writes may have been executed, and watchers received %+v", a.Indefinite, a.Watches)
 	}
 	w.run(t, "verify", dir).exits(t, exitDone)
 }
@@ -202,7 +202,7 @@ func TestNoStoreIsAccusedByADiscovery(t *testing.T) {
 			a := unaccused(t, run, name)
 			sameKeys(t, a)
 			if a.Watches == nil || a.Watches.Events == 0 {
-				t.Errorf("of %s it says %+v", name, a)
+				t.Errorf("%s has %+v", name, a)
 			}
 		}
 	})

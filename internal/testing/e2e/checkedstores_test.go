@@ -75,7 +75,7 @@ func checkedRuns(t *testing.T, suits func(store.Store) bool, text func(store.Sto
 		w := newWorld(t)
 		for n := range times {
 			dir := w.path(fmt.Sprint("run", n))
-			w.run(t, "run", w.file(t, "checked.yaml", of(text(st), st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
+			w.run(t, "run", w.file(t, "checked.yaml", withStore(text(st), st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
 			check(t, st, dir, whole(t, dir, record.Complete))
 			w.run(t, "verify", dir).exits(t, exitDone)
 		}
@@ -115,7 +115,7 @@ func sameKeys(t *testing.T, a *record.Answers) {
 func TestNoStoreIsAccused(t *testing.T) {
 	t.Parallel()
 	replace := window("2s", "kill leader at 500ms for 200ms", "30s", manyFaults)
-	others := func(st store.Store) bool { return st.Name() != "etcd" } // TestRightAnswersAreNotAccused checks etcd
+	others := func(st store.Store) bool { return st.Name() != "etcd" } // TestCorrectResponsesAreNotAccused checks etcd
 	checkedRuns(t, others, func(st store.Store) string {
 		can := st.Capabilities()
 		return strings.NewReplacer(append(replace, "MIX", checkedMix(can), "WATCH", checkedWatch(can))...).Replace(checkedOfAll)

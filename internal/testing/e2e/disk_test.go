@@ -54,8 +54,8 @@ func fill(t *testing.T, disk string) {
 func TestFullDiskWhileRecording(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
-		"attached":          {"bench", "put", "--duration", "10m", "--rate", "2000", "--conns", "4"},
-		"a cluster of ours": {"run"},
+		"attached":    {"bench", "put", "--duration", "10m", "--rate", "2000", "--conns", "4"},
+		"own cluster": {"run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,10 +72,10 @@ func TestFullDiskWhileRecording(t *testing.T) {
 			fill(t, disk)
 			p.exits(t, exitFailed)
 			if said := p.oneSentence(t, "disk is full", disk); strings.Count(said, "disk is full") != 1 {
-				t.Errorf("it says so more than once: %s", said)
+				t.Errorf("the error repeats itself: %s", said)
 			}
 			if out := p.stdout.String(); name == "attached" && !strings.Contains(out, "  throughput  ") {
-				t.Errorf("what was measured is not printed:\n%s", out)
+				t.Errorf("the results are not printed:\n%s", out)
 			}
 			if left := w.members(); len(left) > 0 || dataLeft(w.dir) {
 				t.Errorf("left are %v, and data: %v", left, dataLeft(w.dir))

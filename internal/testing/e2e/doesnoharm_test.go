@@ -91,9 +91,9 @@ func TestEveryKindOfBenchIsTriedForHarm(t *testing.T) {
 	}
 }
 
-// TestCommandsChangeNothingOfAUsers runs every command that writes on a real cluster with a
+// TestCommandsKeepUserData runs every command that writes on a real cluster with a
 // user's keys. Each command leaves the cluster as it was.
-func TestCommandsChangeNothingOfAUsers(t *testing.T) {
+func TestCommandsKeepUserData(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		var commands []string
 		sample := u.store != "etcd" && !settle.Long()
@@ -155,8 +155,8 @@ var scenarioOnUsers = []struct{ file, store, args string }{
 	{"six-stores.yaml", "", "--scale 0.01 --set duration=300ms --set warmup=100ms"},
 }
 
-// TestScenariosChangeNothingOfAUsers runs the ready scenarios against running clusters.
-func TestScenariosChangeNothingOfAUsers(t *testing.T) {
+// TestScenariosKeepUserData runs the ready scenarios against running clusters.
+func TestScenariosKeepUserData(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
 		for _, s := range scenarioOnUsers {
@@ -223,8 +223,8 @@ func (u *inUse) startInterruptible(t *testing.T, w *world, storeName, text strin
 	return p
 }
 
-// TestInterruptedCommandsChangeNothingOfAUsers ends loads with Ctrl-C.
-func TestInterruptedCommandsChangeNothingOfAUsers(t *testing.T) {
+// TestInterruptedCommandsKeepUserData ends loads with Ctrl-C.
+func TestInterruptedCommandsKeepUserData(t *testing.T) {
 	eachInterruptible(t, func(t *testing.T, w *world, u *inUse, before contents, p *startedProgram) {
 		p.interrupt(t)
 		p.exits(t, exitInterrupted)

@@ -19,7 +19,7 @@ import (
 // If the leader changes without a failure in a cluster whose logs are not read, the
 // election is found by status requests, dated by the time of the request as the event says,
 // and counted once. No member is reported as lost.
-func TestMovedLeadershipIsSeen(t *testing.T) {
+func TestMovedLeadershipIsDetected(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"etcd", "consul"} {
 		t.Run(name, func(t *testing.T) {

@@ -229,9 +229,9 @@ func endingForward(t *testing.T, to string, most int) string {
 	return l.Addr().String()
 }
 
-// TestClustersStartedAlikeAreNotTakenForOne passes two clusters whose members have the same
+// TestSimilarClustersAreDistinguished passes two clusters whose members have the same
 // names and numbers, like two containers: the order of reads distinguishes them.
-func TestClustersStartedAlikeAreNotTakenForOne(t *testing.T) {
+func TestSimilarClustersAreDistinguished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var given []string

@@ -172,7 +172,7 @@ func checkElected(t *testing.T, r settle.Reporter, dir string, trial *record.Tri
 		if !slices.ContainsFunc(all, func(e record.Event) bool {
 			return e.Kind == string(kind) && e.Member != "" && e.Member != killed && e.Line != ""
 		}) {
-			t.Errorf("%s: %s was killed, and no event %s tells of another among %+v", trial.Name, killed, kind, all)
+			t.Errorf("%s: %s was killed, and no event %s names another member: %+v", trial.Name, killed, kind, all)
 		}
 	}
 }

@@ -24,7 +24,7 @@ trials:
 
 // A run that is killed during a fault leaves no process, mount, device or route. The next
 // run can read its directory as usual.
-func TestNothingIsLeftOfARunThatIsKilledInAFault(t *testing.T) {
+func TestRunKilledDuringAFaultLeavesNothing(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
 		t.Skip("disks that fail on request need /dev/fuse, and root or fusermount3")

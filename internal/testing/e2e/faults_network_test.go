@@ -42,7 +42,7 @@ var (
 // On every store, network faults are injected and healed, the cluster is whole again, the
 // verdict does not count the injected faults against the trial, and nothing remains of the
 // members' networks.
-func TestFaultsOfTheNetwork(t *testing.T) {
+func TestNetworkFaults(t *testing.T) {
 	t.Parallel()
 	if err := network.Possible(); err != nil {
 		t.Skip(err)
@@ -58,7 +58,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 		settle.Within(t, func(r settle.Reporter) {
 			attempt++
 			dir := w.path(fmt.Sprintf("run%d", attempt))
-			w.run(t, "run", w.file(t, "links.yaml", of(linksScenario(faults), st, exec)), "--out", dir).exits(t, exitDone)
+			w.run(t, "run", w.file(t, "links.yaml", withStore(linksScenario(faults), st, exec)), "--out", dir).exits(t, exitDone)
 			trial := byName(t, whole(t, dir, record.Complete), "first")
 			if len(trial.Faults) != len(faults) {
 				t.Fatalf("the faults are %+v", trial.Faults)
@@ -66,7 +66,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 			for _, f := range trial.Faults {
 				t.Logf("%+v", f)
 				if f.Failure != "" || f.Began == nil || f.Healed == nil || f.Ready == nil {
-					r.Errorf("the fault came to nothing: %+v", f)
+					r.Errorf("the fault had no effect: %+v", f)
 				}
 			}
 			for _, number := range []int{1, 2, 3, 4, 11, 13, 14, 18, 31} {
@@ -120,7 +120,7 @@ func nothingLeft(t *testing.T, w *world, member net.IP) {
 }
 
 // A user who may not create networks gets an error before anything is started.
-func TestNetworksThatMayNotBeAreRefused(t *testing.T) {
+func TestNetworkFaultsWithoutPermissionAreRefused(t *testing.T) {
 	t.Parallel()
 	if err := network.Possible(); err != nil {
 		t.Skip(err)

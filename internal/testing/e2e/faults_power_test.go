@@ -40,7 +40,7 @@ var unsafely = map[string]string{
 // All members lose power in the middle of a load. A store that syncs still has everything
 // that it acknowledged. One that does not sync, or whose disks lie, lost some of it, and
 // verification finds that.
-func TestPowerLossIsFoundByTheCheck(t *testing.T) {
+func TestVerificationFindsPowerLoss(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
 		t.Skip("disks that fail on request need /dev/fuse, and root or fusermount3")
@@ -48,7 +48,7 @@ func TestPowerLossIsFoundByTheCheck(t *testing.T) {
 	some := func(st store.Store) bool { return st.Name() == "etcd" || settle.Long() }
 	eachStore(t, some, func(t *testing.T, st store.Store, exec string) {
 		w := newWorld(t)
-		text := strings.Replace(of(powerScenario, st, exec), "UNSAFE", unsafely[st.Name()], 1)
+		text := strings.Replace(withStore(powerScenario, st, exec), "UNSAFE", unsafely[st.Name()], 1)
 		if settle.Long() {
 			text += powerSafely
 		}
@@ -67,7 +67,7 @@ func TestPowerLossIsFoundByTheCheck(t *testing.T) {
 			}
 			switch lost := a.Wrong["lost write"]; {
 			case trial.Name == "safe" && (len(a.Wrong) > 0 || rule(trial, 33) != ""):
-				t.Errorf("what the store had synced is said to be lost: %v", a.Wrong)
+				t.Errorf("data that the store had synced is reported as lost: %v", a.Wrong)
 			case trial.Name == "unsafe" && (lost == 0 || !strings.Contains(rule(trial, 33), "the store violated a consistency guarantee")):
 				t.Errorf("a store that acknowledged what was not on a disk lost nothing: %v, %v", a.Wrong, trial.Verdict)
 			}

@@ -31,14 +31,14 @@ trials:
 
 // On every store, faults are injected on the leader of the moment and healed, the cluster
 // is whole again after each, and the verdict does not count them against the trial.
-func TestFaultsAreDoneAndHealed(t *testing.T) {
+func TestFaultsAreInjectedAndHealed(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
 		w, attempt := newWorld(t), 0
 		settle.Within(t, func(r settle.Reporter) { // a lack of CPU time can cause further elections
 			attempt++
 			dir := w.path(fmt.Sprintf("run%d", attempt))
-			p := w.run(t, "run", w.file(t, "faulty.yaml", of(faultsScenario, st, exec)), "--out", dir).exits(t, exitDone)
+			p := w.run(t, "run", w.file(t, "faulty.yaml", withStore(faultsScenario, st, exec)), "--out", dir).exits(t, exitDone)
 			trial := byName(t, whole(t, dir, record.Complete), "first")
 			_, table, _ := strings.Cut(p.stdout.String(), "\nWhat breaks, and for how long")
 			if len(trial.Faults) != 2 {
@@ -51,20 +51,20 @@ func TestFaultsAreDoneAndHealed(t *testing.T) {
 			for i, f := range trial.Faults {
 				t.Logf("%+v", f)
 				if f.Failure != "" || f.Began == nil || f.Healed == nil || f.Ready == nil {
-					t.Errorf("the fault came to nothing: %+v", f)
+					t.Errorf("the fault had no effect: %+v", f)
 					continue
 				}
 				if f.Role != "leader" || f.Member == "" || (f.Ended != nil) != (i == 1) {
-					t.Errorf("it was done to %s %s", f.Role, f.Member)
+					t.Errorf("the fault was injected on %s %s", f.Role, f.Member)
 				}
 				if lasted := *f.Healed - *f.Began; lasted < []float64{0.7, 0.5}[i] || *f.Began < f.Asked {
-					t.Errorf("it lasted %g s from %g s on", lasted, *f.Began)
+					t.Errorf("the outage lasted %g s, beginning at %g s", lasted, *f.Began)
 				}
 				if f.LongestBefore != nil && !strings.Contains(table, "\n"+f.What+" ") {
 					t.Errorf("the table has no %s:\n%s", f.What, p.stdout.String())
 				}
 				if c := f.Clients; c == nil || c.Clients != 6 || c.Worst < c.Median || c.Worst > 0 && f.Outage != nil && c.Worst < *f.Outage-0.01 {
-					t.Errorf("of its clients it says %+v, of all %v", c, f.Outage)
+					t.Errorf("its clients' outages are %+v, the whole outage is %v", c, f.Outage)
 				}
 				for _, kind := range []string{record.FaultBegan, record.FaultHealed, record.FaultReady} {
 					n := 0
@@ -84,7 +84,7 @@ func TestFaultsAreDoneAndHealed(t *testing.T) {
 				}
 			}
 			if trial.MeantTermChanges != trial.TermChanges {
-				r.Errorf("%d elections, of which %d were meant", trial.TermChanges, trial.MeantTermChanges)
+				r.Errorf("%d elections, %d of them during faults", trial.TermChanges, trial.MeantTermChanges)
 			}
 		})
 	})
@@ -103,7 +103,7 @@ trials:
 // On a real etcd, the watchers of a paused follower receive events late, and no watcher
 // receives events while there is no leader. No event is lost, and no lease expires. A write
 // in flight at the leader may be executed late or never.
-func TestWatchersAreToldLateInAFault(t *testing.T) {
+func TestWatchersGetLateEventsInAFault(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := w.path("run")
@@ -114,20 +114,20 @@ func TestWatchersAreToldLateInAFault(t *testing.T) {
 	}
 	for _, f := range trial.Faults {
 		if f.Failure != "" || f.Watch == nil || f.Watch.Latest == nil || f.Watch.LatestBefore == nil || f.Watch.Lost == nil {
-			t.Fatalf("a fault is %+v, and of the events it says %+v", f, f.Watch)
+			t.Fatalf("the fault is %+v, its watch events are %+v", f, f.Watch)
 		}
 		late, before := lateClass(*f.Watch.Latest), lateClass(*f.Watch.LatestBefore)
 		t.Logf("%s: the latest event after %g s, before after %g s, %d late", f.What, *f.Watch.Latest, *f.Watch.LatestBefore, f.Watch.Late)
 		if *f.Watch.Lost != 0 || f.Watch.Ended != 0 || f.Leases != nil || (f.Watch.Late > 0) != (late > before) {
-			t.Errorf("of the events and leases of %s it says %+v and %+v", f.What, f.Watch, f.Leases)
+			t.Errorf("the events and leases of %s are %+v and %+v", f.What, f.Watch, f.Leases)
 		}
 	}
 	if latest := *trial.Faults[0].Watch.Latest; latest < 0.5 {
-		t.Errorf("where a follower stood still for 0.7 s the latest event came after %g s", latest)
+		t.Errorf("a follower was paused for 0.7 s, and the latest event arrived after %g s", latest)
 	}
 	// An outage of writes is also an outage of events.
 	if f := trial.Faults[1]; f.Outage != nil && (f.Watch.Outage == nil || *f.Watch.Outage < *f.Outage-0.1) {
-		t.Errorf("an outage of %g s is told of the events as %+v", *f.Outage, f.Watch)
+		t.Errorf("an outage of %g s is reported for the events as %+v", *f.Outage, f.Watch)
 	}
 	if _, table, _ := strings.Cut(p.stdout.String(), "\nWhat breaks, and for how long"); !strings.Contains(table, "late events") {
 		t.Errorf("the table has no events:\n%s", p.stdout.String())
@@ -178,7 +178,7 @@ func TestFaultsEndWithTheRun(t *testing.T) {
 				}
 				first := byName(t, whole(t, dir, record.Interrupted), "first")
 				if len(first.Faults) != 1 || first.Faults[0].Healed == nil || first.Faults[0].Failure == "" || rule(first, 31) == "" {
-					t.Errorf("of the fault that was cut short it says %+v, and the verdict is %v", first.Faults, first.Verdict)
+					t.Errorf("the fault that was cut short is %+v, and the verdict is %v", first.Faults, first.Verdict)
 				}
 			})
 		}

@@ -30,7 +30,7 @@ func emptyServer(t *testing.T) (endpoint string) {
 }
 
 // A server whose responses are all empty gives no valid result for any operation.
-func TestNothingIsNoValidAnswer(t *testing.T) {
+func TestEmptyResponsesAreNotValid(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	endpoint := emptyServer(t)

@@ -29,7 +29,7 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			if tt.busy {
-				besideBusyLoops(t)
+				keepCPUsBusy(t)
 			}
 			endpoint := w.nullServer(t, "--script", "delay=2ms")
 			dir := w.path("run")
@@ -67,7 +67,7 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 // A store that responds in 20 ms, and every 50th time in 300 ms, hides from p50 and p99
 // that the generator is stopped for 130 ms of each second: the verdict says that p90 and
 // p95 are several times too high, and the report marks them.
-func TestStopsThatMoveP90AreSaid(t *testing.T) {
+func TestStopsThatMoveP90AreReported(t *testing.T) {
 	const stop, period = 130 * time.Millisecond, time.Second
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "delay=20ms; delay=300ms every 50")
@@ -120,7 +120,7 @@ func TestThrottledGeneratorIsNeverValid(t *testing.T) {
 			}
 			run := opened(t, w.path("run"))
 			if got := run.Machines[0].CPULimit; got == nil || *got != limit {
-				t.Errorf("the limit of %v processors is told as %v", limit, show(got))
+				t.Errorf("the limit of %v processors is recorded as %v", limit, show(got))
 			}
 			checkExit(t, p, trial)
 		})

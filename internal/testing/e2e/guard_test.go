@@ -18,7 +18,7 @@ import (
 )
 
 // A value that the servers refuse is found before the load and its preparation.
-func TestARefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
+func TestRefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
 		for _, command := range []string{"bench put --total 20 --val-size 3000000", "bench get --total 20 --key-space-size 10 --val-size 3000000"} {
@@ -33,7 +33,7 @@ func TestARefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
 
 // Keys that no run wrote are not replaced or deleted without permission, and no command
 // that would delete them is printed.
-func TestKeysOfOthersAreNotTouched(t *testing.T) {
+func TestForeignKeysAreNotTouched(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		u.put(t, "quorumbench/mine")
 		u.put(t, "quorumbench/check-perf/mine")
@@ -68,7 +68,7 @@ func TestKeysOfOthersAreNotTouched(t *testing.T) {
 
 // An interrupted run removes its keys. The command cleanup removes those of a killed run,
 // but not those of a running one; so does the next run.
-func TestWhatInterruptedAndKilledRunsLeave(t *testing.T) {
+func TestCleanupAfterInterruptedAndKilledRuns(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
 		begin := func() *startedProgram {
@@ -131,7 +131,7 @@ func TestOneRunAtTwoAddressesOfACluster(t *testing.T) {
 
 // A key that another program writes below the prefix during a run, or after it was killed,
 // stays and is named.
-func TestKeysThatOthersAddStay(t *testing.T) {
+func TestForeignKeysBelowThePrefixStay(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		users := u.read(t).Keys
 		p := u.quorumbench(t, w, "bench", "put", "--total", "100000000", "--key-space-size", "20")
@@ -173,9 +173,9 @@ var applied = map[string][]string{
 	"consul":    {"application: election-race", "application: catalog, services: 10, instances-per-service: 4, discovery-clients: 10, services-per-client: 3, instance-churn: 1"},
 }
 
-// TestApplicationsLeaveARunningClusterAsItWas runs applications to their end and kills them
+// TestApplicationsLeaveARunningClusterUnchanged runs applications to their end and kills them
 // with SIGKILL, and expects that neither keys nor leases, sessions or services remain.
-func TestApplicationsLeaveARunningClusterAsItWas(t *testing.T) {
+func TestApplicationsLeaveARunningClusterUnchanged(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
 		for i, app := range applied[u.store] {
@@ -193,14 +193,14 @@ func TestApplicationsLeaveARunningClusterAsItWas(t *testing.T) {
 			p.signal(t, syscall.SIGKILL)
 			<-p.ended
 			u.quorumbench(t, w, "cleanup").exits(t, exitDone)
-			eventually(t, patience, "what had no key ended by itself", func() bool { return cmp.Equal(before, u.read(t)) })
+			eventually(t, patience, "leases and sessions without a key expired", func() bool { return cmp.Equal(before, u.read(t)) })
 		}
 	})
 }
 
 // The history of a running etcd is compacted only with an explicit flag, and the key that
 // coordinates compaction is the load's own.
-func TestNothingClusterWideWithoutAFlag(t *testing.T) {
+func TestNoClusterWideChangeWithoutAFlag(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	u := w.used(t, "etcd")
@@ -222,9 +222,9 @@ func TestNothingClusterWideWithoutAFlag(t *testing.T) {
 	}
 }
 
-// Keys that a run was told to keep are named, are reused by the next run, and are removed
+// Keys that a run had to keep are named, are reused by the next run, and are removed
 // by the command that was printed.
-func TestKeysThatAreToStay(t *testing.T) {
+func TestKeptKeys(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
 		p := u.quorumbench(t, w, "bench", "put", "--total", "20", "--cleanup=false").exits(t, exitDone)

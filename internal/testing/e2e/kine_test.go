@@ -67,7 +67,7 @@ func TestKineIsNotAccused(t *testing.T) {
 			t.Errorf("%s: found are %+v, and %d errors: %v", name, a, trial.Errors, trial.ErrorTexts)
 		}
 		if watches := trial.Answers.Watches; (name == "kubernetes" || name == "watch") && (watches == nil || watches.Events == 0) {
-			t.Errorf("%s: watchers were told %+v", name, watches)
+			t.Errorf("%s: watchers received %+v", name, watches)
 		}
 	}
 }

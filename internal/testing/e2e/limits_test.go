@@ -19,7 +19,7 @@ import (
 
 // The preparation of a load uses only the load's connections, slows down if the store
 // limits requests, and repeats refused requests, so that a load within the limits runs.
-func TestAPreparationKeepsToTheLimitsOfTheStore(t *testing.T) {
+func TestPreparationObeysTheStoresLimits(t *testing.T) {
 	t.Parallel()
 	endpoint := oneServer(t, "consul", func(_, text string) string {
 		var config map[string]any
@@ -41,7 +41,7 @@ func TestAPreparationKeepsToTheLimitsOfTheStore(t *testing.T) {
 }
 
 // The same holds if a member of ZooKeeper closes connections beyond its limit.
-func TestAPreparationKeepsToTheConnectionsOfZooKeeper(t *testing.T) {
+func TestPreparationObeysZooKeepersConnectionLimit(t *testing.T) {
 	t.Parallel()
 	endpoint := oneServer(t, "zookeeper", func(path, text string) string {
 		if filepath.Base(path) == "zoo.cfg" {
@@ -55,7 +55,7 @@ func TestAPreparationKeepsToTheConnectionsOfZooKeeper(t *testing.T) {
 
 // Operators often allow only few four-letter words in ZooKeeper. The report says which one
 // is missing, and nodes that the server created are not wrong responses.
-func TestZooKeeperThatAnswersFewWords(t *testing.T) {
+func TestZooKeeperThatAllowsFewWords(t *testing.T) {
 	t.Parallel()
 	endpoint := oneServer(t, "zookeeper", func(path, text string) string {
 		if filepath.Base(path) == "zoo.cfg" {

@@ -26,7 +26,7 @@ trials:
 // startLosing runs it on a store until something was measured.
 func (w *world) startLosing(t *testing.T, st store.Store, exec string) *startedProgram {
 	t.Helper()
-	p := w.start(t, "run", w.file(t, "losing.yaml", of(losing, st, exec)), "--out", w.path("run"))
+	p := w.start(t, "run", w.file(t, "losing.yaml", withStore(losing, st, exec)), "--out", w.path("run"))
 	p.measuring(t, w.path("run"), "trial-01-first")
 	return p
 }
@@ -104,7 +104,7 @@ func checkPaused(t *testing.T, r settle.Reporter, trial *record.Trial) {
 func checkNamed(t *testing.T, w *world, trial *record.Trial, lost ...string) {
 	t.Helper()
 	if got := slices.Sorted(slices.Values(trial.LostMembers)); !slices.Equal(got, lost) {
-		t.Errorf("%s: %v were lost, and it tells %v", trial.Name, lost, got)
+		t.Errorf("%s: %v were lost, and the record says %v", trial.Name, lost, got)
 	}
 	files, err := record.OpenTrial(w.path("run"), trial.Folder)
 	if err != nil {
@@ -119,7 +119,7 @@ func checkNamed(t *testing.T, w *world, trial *record.Trial, lost ...string) {
 			t.Errorf("%s: %s was lost, and the verdict is %v", trial.Name, name, trial.Verdict)
 		}
 		if !slices.ContainsFunc(files.Events, func(e record.Event) bool { return e.Kind == "member_lost" && e.Member == name && e.Text != "" }) {
-			t.Errorf("%s: no event tells that %s was lost: %+v", trial.Name, name, files.Events)
+			t.Errorf("%s: no event reports that %s was lost: %+v", trial.Name, name, files.Events)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func TestKilledLeaderIsFollowed(t *testing.T) {
 	first := byName(t, run, "first")
 	checkLoss(t, w, first, leader)
 	if rule(first, 14) == "" || first.TermChanges == 0 {
-		t.Errorf("the verdict tells no election: %v, and %d term changes", first.Verdict, first.TermChanges)
+		t.Errorf("the verdict reports no election: %v, and %d term changes", first.Verdict, first.TermChanges)
 	}
 	files, err := record.OpenTrial(w.path("run"), first.Folder)
 	if err != nil {
@@ -123,7 +123,7 @@ func checkLoss(t *testing.T, w *world, trial *record.Trial, lost string) {
 		told = told || e.Kind == "member_lost" && e.Member == lost
 	}
 	if !told {
-		t.Errorf("no event tells that %s was lost: %+v", lost, files.Events)
+		t.Errorf("no event reports that %s was lost: %+v", lost, files.Events)
 	}
 }
 
@@ -134,7 +134,7 @@ func checkElection(t *testing.T, files *record.Files, before string) {
 			return
 		}
 	}
-	t.Errorf("no event tells the election: %+v", files.Events)
+	t.Errorf("no event reports the election: %+v", files.Events)
 }
 
 // checkFollowed checks that two members served operations, each while it was the leader.

@@ -12,7 +12,7 @@ import (
 
 // Only the user can read or change a run directory, because it holds addresses, paths and
 // members' logs.
-func TestRunDirectoryIsItsUsersAlone(t *testing.T) {
+func TestRunDirectoryIsPrivate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const one = `

@@ -36,7 +36,7 @@ func inNetwork(t *testing.T) bool {
 	case refused != nil:
 		t.Skip(refused)
 	case err != nil || !strings.Contains(string(out), "\nPASS\n"):
-		t.Errorf("in a network of its own the test ends with %v:\n%s", err, out)
+		t.Errorf("in its own network the test ends with %v:\n%s", err, out)
 	case strings.Contains(string(out), "--- SKIP: "+t.Name()):
 		t.Skipf("%s", out)
 	default:
@@ -56,7 +56,7 @@ func newHub(t *testing.T, members int) *hub {
 	t.Helper()
 	for _, tool := range []string{"ip", "nsenter"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("a network of its own is made with %s, which is not here: install Debian's iproute2 and util-linux", tool)
+			t.Skipf("separate networks need %s, which is missing: install Debian's iproute2 and util-linux", tool)
 		}
 	}
 	h := &hub{}

@@ -40,8 +40,8 @@ func (w *world) shared(t *testing.T, name string) string {
 	return dir
 }
 
-// asNobody runs a shell command as another user.
-func asNobody(t *testing.T, command string) {
+// runAsOther runs a shell command as another user.
+func runAsOther(t *testing.T, command string) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "umask 0; "+command)
 	cmd.Dir = "/"
@@ -72,12 +72,12 @@ func victim(t *testing.T) (id host.Identity, text string) {
 }
 
 // Another user who may write to a shared data folder registers an unrelated process there
-// as one of a killed run. It is not killed.
+// as part of a killed run. It is not killed.
 func TestNeighbourCannotHaveAProcessKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	shared := w.shared(t, "shared")
-	w.file(t, "shared/something", "of somebody")
+	w.file(t, "shared/something", "of another user")
 	// The folder is registered now.
 	w.run(t, "run", "--exec", "/bin/false", "--data-dir", shared, "--out", w.path("first")).exits(t, exitFailed)
 	id, text := victim(t)
@@ -86,7 +86,7 @@ func TestNeighbourCannotHaveAProcessKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asNobody(t, fmt.Sprintf(`mkdir %[1]s && cat >%[1]s/owner.json <<'END'
+	runAsOther(t, fmt.Sprintf(`mkdir %[1]s && cat >%[1]s/owner.json <<'END'
 {"place":%[3]s,"owner":{"pid":1,"start":"1","boot":""},"mark":"%[4]s","processes":[%[2]s]}
 END`, evil, text, here, host.NewMark()))
 	endpoint := w.nullServer(t)
@@ -108,7 +108,7 @@ func TestDownInAnotherUsersFolder(t *testing.T) {
 	dir := filepath.Join(w.shared(t, "shared"), "play")
 	id, text := victim(t)
 	for _, schema := range []int{1, 2} { // without and with proof of identity for members
-		asNobody(t, fmt.Sprintf(`mkdir -p %[1]s/m1 && cat >%[1]s/quorumbench-cluster.json <<'END'
+		runAsOther(t, fmt.Sprintf(`mkdir -p %[1]s/m1 && cat >%[1]s/quorumbench-cluster.json <<'END'
 {"schema":%[3]d,"store":"etcd","mark":"%[4]s","members":[{"name":"m1","endpoint":"127.0.0.1:1","process":%[2]s}]}
 END`, dir, text, schema, host.NewMark()))
 		w.run(t, "cluster", "down", "--dir", dir).exits(t, exitFailed).oneSentence(t, "not ours", "uid 65534")
@@ -117,7 +117,7 @@ END`, dir, text, schema, host.NewMark()))
 	if _, err := os.Stat(filepath.Join(dir, "m1")); err != nil || !id.Running() {
 		t.Errorf("the process runs: %v, the folder: %v", id.Running(), err)
 	}
-	asNobody(t, "rm -r "+dir+" && mkdir "+dir)
+	runAsOther(t, "rm -r "+dir+" && mkdir "+dir)
 	w.run(t, "cluster", "up", "--members", "1", "--dir", dir).exits(t, exitFailed).oneSentence(t, "not ours", "uid 65534")
 }
 
@@ -131,7 +131,7 @@ func TestRunsFolderOfAnotherUser(t *testing.T) {
 	if err := os.Mkdir(w.path("mine"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	asNobody(t, fmt.Sprintf("mkdir -m 755 %[1]s/runs && ln -s %[2]s %[1]s/link", shared, w.path("mine")))
+	runAsOther(t, fmt.Sprintf("mkdir -m 755 %[1]s/runs && ln -s %[2]s %[1]s/link", shared, w.path("mine")))
 	scenario := w.file(t, "brief.yaml", brief)
 	for name, leads := range map[string]string{"runs": filepath.Join(shared, "runs"), "link": w.path("mine")} {
 		w.run(t, "run", scenario, "--runs-dir", filepath.Join(shared, name)).exits(t, exitFailed).oneSentence(t, "belongs to another user (uid 65534)")
@@ -144,7 +144,7 @@ func TestRunsFolderOfAnotherUser(t *testing.T) {
 	}
 	w.run(t, "run", scenario) // with any verdict
 	if made, err := os.ReadDir(w.path("mine")); err != nil || len(made) != 1 {
-		t.Errorf("through a link of ours there is %v, %v", made, err)
+		t.Errorf("the folder at the user's own link contains %v, %v", made, err)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestDownElsewhere(t *testing.T) {
 
 // If `cluster up` is killed when its first member exists, the member may not be registered
 // yet, and is found by its environment.
-func TestKilledUpLeavesNothingUnknown(t *testing.T) {
+func TestKilledUpLeavesNoUnknownMember(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	server := w.file(t, "server", "#!/bin/sh\nexec sleep 600 # "+w.dir+"\n")

@@ -120,7 +120,7 @@ func awaitRole(t *testing.T, a store.Admin, role kv.Role, n int) {
 
 // A non-voter is not a follower: it receives only local reads unless it is selected by its
 // number, and every report names it.
-func TestMembersWithoutAVote(t *testing.T) {
+func TestNonVoters(t *testing.T) {
 	t.Parallel()
 	suits := func(st store.Store) bool {
 		return st.Capabilities().NonVoters.Name != "" && slices.Contains([]string{"etcd", "etcd-gateway", "zookeeper", "consul"}, st.Name())

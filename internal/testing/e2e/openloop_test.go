@@ -69,7 +69,7 @@ func closedLoopHidesTheStall(t *testing.T, r settle.Reporter, w *world) {
 }
 
 // Errors are not dropped: they are in the percentiles, timed, and counted by kind.
-func TestErrorsDoNotVanish(t *testing.T) {
+func TestErrorsAreNotDropped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "error=unavailable every 1000")
@@ -116,7 +116,7 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 
 // A connection that the server closes loses its operations in flight, and is
 // re-established.
-func TestClosedConnectionsAreMadeAgain(t *testing.T) {
+func TestClosedConnectionsAreReestablished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	settle.Within(t, func(r settle.Reporter) { closedConnectionsAreMadeAgain(t, r, w) })
@@ -155,6 +155,6 @@ func TestNothingCompletedIsInvalid(t *testing.T) {
 		}
 	}
 	if strings.Contains(out, "e+") || strings.Contains(out, "NaN") {
-		t.Error("it prints a number that nobody reads")
+		t.Error("it prints an unreadable number")
 	}
 }

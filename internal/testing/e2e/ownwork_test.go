@@ -39,7 +39,7 @@ func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faul
 		}
 	}
 	dir := w.path("run")
-	file := strings.Replace(of(lasting, st, exec), "connections: 3", settings+"connections: 3", 1)
+	file := strings.Replace(withStore(lasting, st, exec), "connections: 3", settings+"connections: 3", 1)
 	p := w.start(t, "run", w.file(t, "faults.yaml", strings.Replace(file, "FAULTS", strings.Join(faults, ", "), 1)), "--out", dir)
 	p.measuring(t, dir, "trial-01-first")
 	events := ""
@@ -72,7 +72,7 @@ func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faul
 // maintenance, replacing a member by an empty one, and restarting one member after the
 // other. The last one takes up to a minute and runs only in make test-long;
 // TestRollingUpgrade covers it with another server.
-func TestTheStoresOwnWorkBesideALoad(t *testing.T) {
+func TestOwnWorkDuringALoad(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
 		settings, faults := "", []string(nil)
@@ -208,7 +208,7 @@ func TestRollingUpgrade(t *testing.T) {
 }
 
 // An impossible step is reported before anything starts.
-func TestOwnWorkIsLookedAtBeforehand(t *testing.T) {
+func TestImpossibleOwnWorkIsReportedBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const file = "trials: [{store: STORE, operation: put, duration: 9s, faults: [FAULT]}]\n"

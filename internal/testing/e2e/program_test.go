@@ -209,7 +209,7 @@ func (p *startedProgram) oneSentence(t *testing.T, contains ...string) string {
 	}
 	for _, part := range contains {
 		if !strings.Contains(said[0], part) {
-			t.Errorf("quorumbench %s says %q, which does not tell of %q", p.args, said[0], part)
+			t.Errorf("quorumbench %s says %q, which does not contain %q", p.args, said[0], part)
 		}
 	}
 	return said[0]

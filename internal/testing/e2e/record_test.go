@@ -78,7 +78,7 @@ func checkMachines(t *testing.T, dir string, trial *record.Trial) {
 		}
 	}
 	if !known["generator"] || !known["machine"] || trial.StoreCPUSeconds != nil && !known["member"] {
-		t.Errorf("%s: machines.csv has of %d rows what is to be known of %v alone", trial.Name, len(rows), known)
+		t.Errorf("%s: of %d rows, machines.csv has complete ones only for %v", trial.Name, len(rows), known)
 	}
 }
 

@@ -75,7 +75,7 @@ func holds(t *testing.T, p *startedProgram, lines ...string) {
 }
 
 // A p99 of fdatasync from 100 writes is the second largest time, and is not printed.
-func TestReportTellsNoP99OfAHundredSyncs(t *testing.T) {
+func TestReportOmitsP99OfAHundredSyncs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := w.changedRun(t, "run", repeated(2, func(_ int, trial map[string]any) {
@@ -97,7 +97,7 @@ func TestReportNamesAPercentileBelow100(t *testing.T) {
 
 // Invalid and interrupted repeats are in no median of a comparison. The comparison reports
 // that, the number of its tests, and that repeats on one cluster are dependent.
-func TestComparisonCountsWhatCounts(t *testing.T) {
+func TestComparisonIgnoresInvalidRepeats(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	now := w.changedRun(t, "now", repeated(6, func(repeat int, trial map[string]any) {
@@ -121,7 +121,7 @@ func TestComparisonCountsWhatCounts(t *testing.T) {
 // A store whose linearizable reads are weaker than their name has a mark in the table and
 // an explanation below. Its members are called m1, m2 and m3, and each operation belongs to
 // one of them.
-func TestTableSaysWhatALevelIsNot(t *testing.T) {
+func TestTableMarksWeakerReads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	bench := func(store string) *startedProgram {

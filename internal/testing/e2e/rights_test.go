@@ -20,7 +20,7 @@ import (
 
 // A user who may write only below one prefix can measure there; the marker is within the
 // permissions of users who may write in the folder above.
-func TestAUserWithFewRights(t *testing.T) {
+func TestUserWithFewPermissions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	u := w.used(t, "etcd")
@@ -86,7 +86,7 @@ func TestAUserWithFewRights(t *testing.T) {
 
 // A Consul token that may write only below one prefix can measure there. Facts missing in
 // the report get a note that names the permission.
-func TestATokenWithFewRights(t *testing.T) {
+func TestTokenWithFewPermissions(t *testing.T) {
 	t.Parallel()
 	const management, few = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
 	endpoint := oneServer(t, "consul", func(path, text string) string {
@@ -156,8 +156,8 @@ func TestATokenWithFewRights(t *testing.T) {
 
 // A ZooKeeper user whose nodes are all below one node, in a tree whose root only the
 // operator changes, can measure there.
-func TestAZooKeeperUserWithFewRights(t *testing.T) {
-	settle.LongOnly(t, "TestAUserWithFewRights")
+func TestZooKeeperUserWithFewPermissions(t *testing.T) {
+	settle.LongOnly(t, "TestUserWithFewPermissions")
 	t.Parallel()
 	endpoint := oneServer(t, "zookeeper", func(_, text string) string { return text })
 	c, _, err := zk.Connect([]string{endpoint}, patience, zk.WithLogInfo(false))

@@ -81,7 +81,7 @@ func checkQuietTrial(t *testing.T, trial *record.Trial) {
 		t.Errorf("%s: the generator's cost is missing", trial.Name)
 	}
 	if trial.StoreCPUPerOp == nil || *trial.StoreCPUPerOp <= 0 || trial.StoreMaxRSSBytes == nil {
-		t.Errorf("%s: what the store used is missing", trial.Name)
+		t.Errorf("%s: the store's resource use is missing", trial.Name)
 	} else {
 		between(t, trial.Name+": the store's resident bytes", *trial.StoreMaxRSSBytes, 3<<20, 3<<30)
 	}

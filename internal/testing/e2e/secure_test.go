@@ -138,7 +138,7 @@ func TestBenchWithAPassword(t *testing.T) {
 		}
 		said := w.run(t, args...).exits(t, exitFailed).oneSentence(t, want)
 		if _, password, _ := strings.Cut(user, ":"); password != "" && strings.Contains(said, password) {
-			t.Errorf("it tells the password: %s", said)
+			t.Errorf("the output contains the password: %s", said)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (w *world) holdsNo(t *testing.T, folder, secret string) {
 	t.Helper()
 	for _, file := range []string{"run.json", "trial-01-mixed/events.jsonl"} {
 		if b := w.read(t, folder+"/"+file); strings.Contains(b, secret) {
-			t.Errorf("%s tells the password", file)
+			t.Errorf("%s contains the password", file)
 		}
 	}
 }

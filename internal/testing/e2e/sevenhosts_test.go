@@ -272,7 +272,7 @@ func (h *hostsWithAgents) slow(t *testing.T) {
 			limit /= 10
 		}
 		if err := a.Limit(limit); err != nil {
-			t.Skipf("what a host sends cannot be limited here: %v", err)
+			t.Skipf("the traffic of a host cannot be limited here: %v", err)
 		}
 	}
 	defer func() {
@@ -323,7 +323,7 @@ func (h *hostsWithAgents) lostWorker(t *testing.T) {
 		}
 	}
 	if put.Operations == 0 || !strings.Contains(p.stdout.String(), "invalid") {
-		t.Errorf("%d operations are told:\n%s", put.Operations, p.stdout.String())
+		t.Errorf("%d operations are recorded:\n%s", put.Operations, p.stdout.String())
 	}
 	h.noDataIsLeft(t)
 }

@@ -59,9 +59,9 @@ func server(t *testing.T, st store.Store) string {
 	return path
 }
 
-// of replaces STORE in a scenario by a store, and its server if that is not in
+// withStore replaces STORE in a scenario by a store, and its server if that is not in
 // quorumbench's own binary.
-func of(scenario string, st store.Store, exec string) string {
+func withStore(scenario string, st store.Store, exec string) string {
 	which := "store: " + st.Name()
 	if exec != "" {
 		which += fmt.Sprintf(", exec: %q", exec)

@@ -106,7 +106,7 @@ func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 // A server is stalled for most of each second until 6 s after the first operation: the
 // window opened too early, and all formats say so. A response takes so long that the effect
 // of a busy machine is small.
-func TestWindowThatOpenedTooEarlyIsSaid(t *testing.T) {
+func TestWindowThatOpenedTooEarlyIsReported(t *testing.T) {
 	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()
 	const warning = `The warm-up of .* s was too short: throughput was steady only from about (5|10) s of the window on, at .*/s, where the whole window has .*/s`

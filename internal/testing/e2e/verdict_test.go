@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// besideBusyLoops keeps every CPU busy with another program until the test ends.
-func besideBusyLoops(t *testing.T) {
+// keepCPUsBusy keeps every CPU busy with another program until the test ends.
+func keepCPUsBusy(t *testing.T) {
 	t.Helper()
 	for range runtime.NumCPU() {
 		cmd := exec.Command("/bin/sh", "-c", "while :; do :; done")
@@ -29,20 +29,20 @@ func besideBusyLoops(t *testing.T) {
 
 // The CPU time of other programs on the members' machine is recorded, and if it may have
 // moved the figures the trial is not valid.
-func TestForeignProgramsAreSeen(t *testing.T) {
+func TestForeignProgramsAreDetected(t *testing.T) {
 	w := newWorld(t)
 	file := w.file(t, "reads.yaml", `
 name: reads
 trials:
   - {store: etcd, members: 1, operation: get, consistency: local, connections: 4, clients: 16, key-space: 100, warmup: 500ms, duration: 3s}
 `)
-	besideBusyLoops(t)
+	keepCPUsBusy(t)
 	dir := w.path("run")
 	p := w.run(t, "run", file, "--out", dir)
 	p.end(t)
 	trial := &whole(t, dir, record.Complete).Trials[0]
 	if trial.ForeignShare == nil || *trial.ForeignShare < 0.1 {
-		t.Fatalf("beside a busy loop for each processor other programs used %s of the machine", show(trial.ForeignShare))
+		t.Fatalf("next to a busy loop for each processor other programs used %s of the machine", show(trial.ForeignShare))
 	}
 	if trial.Verdict.State == verdict.Valid || rule(trial, 23) == "" {
 		t.Errorf("the verdict is %+v", trial.Verdict)
@@ -81,14 +81,14 @@ func TestManyClientsAreNoStall(t *testing.T) {
 
 // Members of a cluster that already ran are found on this machine by their sockets, so that
 // the effect of other programs on them is known, too.
-func TestForeignProgramsBesideAttachedMembersAreSeen(t *testing.T) {
+func TestForeignProgramsNextToAttachedMembersAreDetected(t *testing.T) {
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "delay=5ms")
-	besideBusyLoops(t)
+	keepCPUsBusy(t)
 	p := w.run(t, "bench", "put", "--endpoints", endpoint, "--conns", "4", "--clients", "16", "--duration", "3s", "--format", "json")
 	trial := result(t, p.end(t))
 	if trial.ForeignShare == nil || *trial.ForeignShare < 0.1 {
-		t.Fatalf("beside a busy loop for each processor other programs used %s of the machine", show(trial.ForeignShare))
+		t.Fatalf("next to a busy loop for each processor other programs used %s of the machine", show(trial.ForeignShare))
 	}
 	if trial.Verdict.StateOf("p99") == verdict.Valid || rule(trial, 23) == "" {
 		t.Errorf("the verdict is %+v", trial.Verdict)

@@ -84,7 +84,7 @@ func TestTwoVersionsInOneTable(t *testing.T) {
 }
 
 // The program searches for all servers before it starts the first.
-func TestAMissingServerIsToldBeforeAnythingStarts(t *testing.T) {
+func TestMissingServerIsReportedBeforeAnythingStarts(t *testing.T) {
 	t.Parallel()
 	const file = `
 defaults: {operation: put, members: 1, duration: 1s}

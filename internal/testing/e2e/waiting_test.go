@@ -13,7 +13,7 @@ import (
 // On HTTP/1.1 a connection takes one operation at a time. An operation that finds all
 // connections occupied waits for a connection, which is reported as such and not as
 // lateness of the generator.
-func TestConnectionsAreTheLimitOfHTTP1(t *testing.T) {
+func TestConnectionsLimitHTTP1(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"etcdv2", "consul"} {
 		w := newWorld(t)
@@ -41,7 +41,7 @@ func TestLimitReachedInTheWarmUp(t *testing.T) {
 }
 
 // An operation that was never written is counted under its own kind.
-func TestNeverWrittenHasItsKind(t *testing.T) {
+func TestUnsentOperationsHaveTheirKind(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	server, endpoint := w.startNullServer(t)

@@ -46,7 +46,7 @@ func TestWatchLatencyScenario(t *testing.T) {
 		seen := uint64(0)
 		for _, row := range rows {
 			if row.Watch == nil {
-				t.Fatalf("%s: a second tells nothing of watch events", name)
+				t.Fatalf("%s: a second has no watch events", name)
 			}
 			if row.Phase == measure.Measured.String() {
 				seen += row.Watch.Events
@@ -125,7 +125,7 @@ trials:
 	run := whole(t, w.path("run"), record.Complete)
 	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
 	for i := range run.Trials {
-		sound(t, &run.Trials[i])
+		checkSound(t, &run.Trials[i])
 	}
 	for name, locker := range map[string]string{"stm-keys=2+write-percent=100": "stm", "stm-keys=2+locker=lock-client": "lock-client", "stm-keys=2+locker=lock-rpc+isolation=ss": "lock-rpc", "stm-open": "stm"} {
 		if trial := byName(t, run, name); trial.STM == nil || trial.STM.Locker.String() != locker || trial.STM.KeysPerTxn != 2 || trial.Retries == nil || locker != "stm" && *trial.Retries > 0 {

@@ -13,7 +13,7 @@ import (
 
 // The binary needs nothing else: with an otherwise empty root folder, without a folder for
 // temporary files, `bench` measures and leaves nothing.
-func TestNothingButTheBinary(t *testing.T) {
+func TestRunsWithOnlyTheBinary(t *testing.T) {
 	needsNode(t)
 	root := t.TempDir()
 	binary, err := os.ReadFile(program)

@@ -34,8 +34,8 @@ func within(t *testing.T, bound time.Duration, what string, ask func() bool) {
 	}
 }
 
-// begun starts a run on pods and returns when it has all of them.
-func begun(t *testing.T) *exec.Cmd {
+// begin starts a run on pods and returns when it has all of them.
+func begin(t *testing.T) *exec.Cmd {
 	t.Helper()
 	c, dir, out := command(t, long, "--members", "1", "--workers", "2")
 	if err := c.Start(); err != nil {
@@ -57,7 +57,7 @@ func begun(t *testing.T) *exec.Cmd {
 // Ctrl-C ends the run, which removes everything before the command ends.
 func TestInterrupted(t *testing.T) {
 	needsNode(t)
-	c := begun(t)
+	c := begin(t)
 	if err := c.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -65,20 +65,20 @@ func TestInterrupted(t *testing.T) {
 	if err := c.Wait(); !errors.As(err, &ended) || ended.ExitCode() != 130 {
 		t.Errorf("it ends with %v", err)
 	}
-	gone(t)
+	checkGone(t)
 }
 
 // After a controller is killed, the agents' lease of ten seconds expires: the agents end,
 // then their Job, and then everything that belongs to it.
 func TestControllerKilled(t *testing.T) {
 	needsNode(t)
-	c := begun(t)
+	c := begin(t)
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Wait() // it fails because the process was killed
 	began := time.Now()
-	within(t, time.Minute, "something of the run is still there", func() bool { return left(t) == "" })
+	within(t, time.Minute, "something of the run is still there", func() bool { return listRemains(t) == "" })
 	t.Logf("all was gone after %v", time.Since(began).Round(time.Second))
 }
 
@@ -98,7 +98,7 @@ func TestPodDoesNotStart(t *testing.T) {
 		if err := c.Run(); err == nil || !strings.Contains(out.String(), test.want) || strings.Contains(out.String(), "panic") {
 			t.Errorf("%v ends with %v and says, without %q:\n%s", test.args, err, test.want, out)
 		}
-		gone(t)
+		checkGone(t)
 	}
 }
 
@@ -117,8 +117,8 @@ func TestAttached(t *testing.T) {
 	if trial := run.Trials[0]; trial.Errors != 0 || len(trial.ByWorker) != 2 || len(run.Hosts) != 2 {
 		t.Errorf("%d errors, %d workers, %d hosts", trial.Errors, len(trial.ByWorker), len(run.Hosts))
 	}
-	heard(t, run, dir, 1)
-	gone(t)
+	checkMetrics(t, run, dir, 1)
+	checkGone(t)
 }
 
 // reachable makes a server on the loopback interface reachable for pods only.
@@ -183,5 +183,5 @@ func TestInside(t *testing.T) {
 	if !strings.Contains(status, `"type":"Complete"`) {
 		t.Error(status)
 	}
-	gone(t)
+	checkGone(t)
 }

@@ -77,37 +77,37 @@ func TestRun(t *testing.T) {
 				r.Errorf("%v", trial.Verdict)
 			}
 		}
-		heard(t, run, dir, 3)
-		gone(t)
+		checkMetrics(t, run, dir, 3)
+		checkGone(t)
 	})
 }
 
-// heard checks for how many members the run has metrics, although the controller cannot
+// checkMetrics checks for how many members the run has metrics, although the controller cannot
 // connect to them.
-func heard(t *testing.T, run *record.Run, dir string, members int) {
+func checkMetrics(t *testing.T, run *record.Run, dir string, members int) {
 	t.Helper()
 	run.ReadEvents(dir)
-	told := map[string]bool{}
+	known := map[string]bool{}
 	for _, row := range run.Trials[0].Stores {
 		if _, ok := row.Metrics[store.FsyncSeconds]; ok && row.Failure == "" {
-			told[row.Endpoint] = true
+			known[row.Endpoint] = true
 		}
 	}
-	if len(told) != members {
-		t.Errorf("%d members of %d tell their metrics: %+v", len(told), members, run.Trials[0].Stores)
+	if len(known) != members {
+		t.Errorf("%d of %d members have metrics: %+v", len(known), members, run.Trials[0].Stores)
 	}
 }
 
-// gone returns what is left of a run.
-func gone(t *testing.T) {
+// checkGone checks that nothing of a run is left.
+func checkGone(t *testing.T) {
 	t.Helper()
-	if left := left(t); left != "" {
+	if left := listRemains(t); left != "" {
 		t.Errorf("there still is %.500s", left)
 	}
 }
 
-// left returns what exists of runs; empty if nothing does.
-func left(t *testing.T) string {
+// listRemains returns what exists of runs; empty if nothing does.
+func listRemains(t *testing.T) string {
 	t.Helper()
 	for _, kind := range []string{"/apis/batch/v1/namespaces/default/jobs", "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/secrets", "/api/v1/namespaces/default/persistentvolumeclaims"} {
 		b, err := node.Get(kind + "?labelSelector=app.kubernetes.io/name=quorumbench")

@@ -81,7 +81,7 @@ func TestSizes(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
-	t.Logf("a node with the images of this test alone:\n%s", row(ctx, t, client, &rows[0], nil))
+	t.Logf("a node with only the images of this test:\n%s", row(ctx, t, client, &rows[0], nil))
 	if err := node.AddImages(ctx, nodeImages); err != nil {
 		t.Fatal(err)
 	}

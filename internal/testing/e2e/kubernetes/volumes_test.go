@@ -40,7 +40,7 @@ func TestVolume(t *testing.T) {
 	if err := c.Run(); err != nil {
 		t.Fatalf("%v:\n%s", err, out)
 	}
-	gone(t)
+	checkGone(t)
 	if logs, err := filepath.Glob(filepath.Join(folder, "agent", "*")); err != nil || len(logs) == 0 {
 		left, _ := os.ReadDir(folder)
 		t.Errorf("the member's logs are not on the volume, %v: there is %v", err, left)
@@ -50,12 +50,12 @@ func TestVolume(t *testing.T) {
 	if err := c.Run(); err == nil || !strings.Contains(out.String(), `; its volume: ProvisioningFailed: storageclass.storage.k8s.io "none" not found`) {
 		t.Errorf("with a class that is not there it ends with %v and says:\n%s", err, out)
 	}
-	gone(t)
+	checkGone(t)
 
 	// A second member would need another volume.
 	c, _, out = command(t, puts, "--members", "2", "--workers", "1", "--pod-storage-class", "disks", "--ready-timeout", "8s")
 	if err := c.Run(); err == nil || !strings.Contains(out.String(), "no node takes it: ") || !strings.Contains(out.String(), "volume") {
 		t.Errorf("without a volume it ends with %v and says:\n%s", err, out)
 	}
-	gone(t)
+	checkGone(t)
 }
