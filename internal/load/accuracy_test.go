@@ -20,8 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// The null server is the ground truth: its script determines what it does with each operation, and so what the
-// load must measure.
+// The null server is the ground truth: its script determines what it does with each operation,
+// and so what the load must measure.
 
 // serve starts a null server with a script and returns its endpoint.
 func serve(t testing.TB, script string, o store.NullOptions) string {
@@ -30,8 +30,8 @@ func serve(t testing.TB, script string, o store.NullOptions) string {
 	return storetest.ServeNull(t, etcd.New(), 1, o)[0]
 }
 
-// patience is the timeout of operations that should get a reply, however slow the machine is. No test measures
-// it.
+// patience is the timeout of operations that should get a reply, however slow the machine is.
+// No test measures it.
 const patience = 2 * time.Minute
 
 func base(kind kv.Kind, level kv.Consistency) scenario.Load {
@@ -47,8 +47,8 @@ func open(l scenario.Load, rate float64, d time.Duration) scenario.Load {
 	return l
 }
 
-// run runs a load and checks the invariants of every load: due = completed + errors, and every operation due has
-// exactly one time.
+// run runs a load and checks the invariants of every load: due = completed + errors, and every
+// operation due has exactly one time.
 func run(t testing.TB, p task) *load.Result {
 	t.Helper()
 	res, err := load.Run(context.Background(), p.worker(), &p.Assignment, p.Reports)
@@ -80,8 +80,8 @@ func near(t settle.Reporter, what string, got, want, tolerance float64) {
 	}
 }
 
-// atLeast checks that a time is not shorter than the server made it. A busy machine can lengthen the time without
-// limit; only the resolution of a histogram, 0.1 %, can shorten it.
+// atLeast checks that a time is not shorter than the server made it. A busy machine can
+// lengthen the time without limit; only the resolution of a histogram, 0.1 %, can shorten it.
 func atLeast(t settle.Reporter, what string, got, least float64) {
 	t.Helper()
 	if got < 0.998*least {
@@ -89,9 +89,9 @@ func atLeast(t settle.Reporter, what string, got, least float64) {
 	}
 }
 
-// littlesLaw checks that throughput × mean response time equals the number of clients of a closed loop. An
-// operation that crosses an edge of the window counts on one side only, so the law is exact except for their
-// share.
+// littlesLaw checks that throughput × mean response time equals the number of clients of a
+// closed loop. An operation that crosses an edge of the window counts on one side only, so the
+// law is exact except for their share.
 func littlesLaw(t *testing.T, r *load.Result, clients float64) {
 	t.Helper()
 	m := r.Measured
@@ -115,9 +115,9 @@ func eachLoops(t *testing.T, test func(t *testing.T, loops int)) {
 	}
 }
 
-// etcd's benchmark reports p99 = 3.2 ms for this. In fact 1,000 of 10,000 operations fall into the stall, and those
-// due at its beginning wait for 1 s. The engine's simulated test is exact; on any real machine the times are at
-// least that long.
+// etcd's benchmark reports p99 = 3.2 ms for this. In fact 1,000 of 10,000 operations fall into
+// the stall, and those due at its beginning wait for 1 s. The engine's simulated test is exact;
+// on any real machine the times are at least that long.
 func TestCoordinatedOmission(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
@@ -160,8 +160,9 @@ func TestClosedLoopMeanTimesThroughputIsClients(t *testing.T) {
 
 func sized(l scenario.Load, value int) scenario.Load { l.ValueSize = value; return l }
 
-// The engine's simulated test is exact to the nanosecond. Here the clock is the machine's, which may pause: the
-// timeout is longer than such a pause, and no operation may be given up before it.
+// The engine's simulated test is exact to the nanosecond. Here the clock is the machine's,
+// which may pause: the timeout is longer than such a pause, and no operation may be given up
+// before it.
 func TestNeverAnsweredIsTimedAndCounted(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
@@ -283,8 +284,9 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 		if m.Due != 15_000 || m.Succeeded() != 15_000 || m.Lateness == nil || m.Lateness.TotalCount() != 15_000 {
 			t.Errorf("due %d, succeeded %d; each has a lateness", m.Due, m.Succeeded())
 		}
-		// Operations that were due in the window and done after it were due at most one longest response
-		// time before its end. Those done in the window and due before it were carried in.
+		// Operations that were due in the window and done after it were due at most one longest
+		// response time before its end. Those done in the window and due before it were carried
+		// in.
 		slowest := float64(m.Whole().Response.Max()) / 1e9 * 1.001
 		after, before := uint64(5000*slowest)+1, m.CarriedIn
 		if m.Done+after < 15_000 || m.Done > 15_000+before || m.Seconds != 3 {
@@ -309,8 +311,9 @@ func TestSeveralLoops(t *testing.T) {
 	}
 }
 
-// All loops share a total: none runs out of numbers early and lets its clients idle, even if the loops have different
-// numbers of connections. Without sharing, only 40 of these 50 clients would be busy with two loops.
+// All loops share a total: none runs out of numbers early and lets its clients idle, even if
+// the loops have different numbers of connections. Without sharing, only 40 of these 50 clients
+// would be busy with two loops.
 func TestLoopsShareATotal(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
@@ -327,9 +330,9 @@ func TestLoopsShareATotal(t *testing.T) {
 	})
 }
 
-// holdsAllocations checks the number of allocations per operation. The operations also bear the allocations of a
-// second and of a window's beginning. On a machine so busy that there are few operations, the measurement is
-// repeated.
+// holdsAllocations checks the number of allocations per operation. The operations also bear the
+// allocations of a second and of a window's beginning. On a machine so busy that there are few
+// operations, the measurement is repeated.
 func holdsAllocations(t settle.Reporter, mallocs, n uint64, limit float64) {
 	t.Helper()
 	if perOp := float64(mallocs) / float64(n); perOp > limit {
@@ -337,7 +340,8 @@ func holdsAllocations(t settle.Reporter, mallocs, n uint64, limit float64) {
 	}
 }
 
-// In the steady state an operation allocates nothing; the allocations of a second are spread over its operations.
+// In the steady state an operation allocates nothing; the allocations of a second are spread
+// over its operations.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	endpoint := serve(t, "", store.NullOptions{})
@@ -383,8 +387,8 @@ func countAllocations(p *task) func() uint64 {
 	return func() uint64 { return after.Mallocs - before.Mallocs }
 }
 
-// A compare-and-set knows the version from the preload or from the write before it. A conflict is a response, not an
-// error. Without concurrent writes to a key there is no conflict.
+// A compare-and-set knows the version from the preload or from the write before it. A conflict
+// is a response, not an error. Without concurrent writes to a key there is no conflict.
 func TestCompareAndSet(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})

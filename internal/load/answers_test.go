@@ -69,8 +69,8 @@ func TestReadsAreJudged(t *testing.T) {
 	}
 }
 
-// A value too short for a checksum is wrong if a linearizable read should return one with a checksum: after a preload
-// of a load whose own values have one.
+// A value too short for a checksum is wrong if a linearizable read should return one with a
+// checksum: after a preload of a load whose own values have one.
 func TestShortValues(t *testing.T) {
 	const first = 98
 	for _, c := range []struct {
@@ -177,7 +177,8 @@ func TestRangesAreJudged(t *testing.T) {
 	}
 }
 
-// One of many long replies is checked completely; of the others only the keys, their number, and the first value.
+// One of many long replies is checked completely; of the others only the keys, their number,
+// and the first value.
 func TestLongRangesAreSampled(t *testing.T) {
 	settle.Unraced(t)
 	s := readerOf(t, 64, 0)
@@ -240,8 +241,8 @@ func TestJudgingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A write's reply must be for its key, a delete that found nothing is a miss, and a transaction must have as many
-// writes as requested.
+// A write's reply must be for its key, a delete that found nothing is a miss, and a transaction
+// must have as many writes as requested.
 func TestWritesAreJudged(t *testing.T) {
 	const number = 7
 	own, other := []byte("p/0007"), []byte("p/0008")

@@ -21,8 +21,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// Every kind of worker records an application's calls, and reads all its keys afterwards: the initial
-// ones and those that the application created.
+// Every kind of worker records an application's calls, and reads all its keys afterwards: the
+// initial ones and those that the application created.
 func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.Piped(local()), "agent": agents.Worker(t, nil)} {
@@ -77,8 +77,8 @@ func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 	}
 }
 
-// The keys of a service catalog are not ordinary keys: each kind of worker reads them as their script
-// defines.
+// The keys of a service catalog are not ordinary keys: each kind of worker reads them as their
+// script defines.
 func TestKeysAreReadAsTheirScriptSays(t *testing.T) {
 	t.Parallel()
 	local := func() load.Worker {
@@ -154,8 +154,8 @@ func elections(t *testing.T, which election.Application, then func(t *testing.T,
 	}
 }
 
-// Every kind of worker records sequential nodes, whose numbers the store assigns, and lists them after
-// the load. It finds nodes that have outlived their sessions.
+// Every kind of worker records sequential nodes, whose numbers the store assigns, and lists
+// them after the load. It finds nodes that have outlived their sessions.
 func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
 	t.Parallel()
 	elections(t, election.Application{Queue: true}, func(t *testing.T, w load.Worker, a *load.Assignment, ops []history.Op) {

@@ -46,8 +46,8 @@ func TestGiveWay(t *testing.T) {
 	}
 }
 
-// A load gets one of Go's processors per loop plus one. In an agent it also gets one for each thread of
-// low priority, which may wait long for a CPU.
+// A load gets one of Go's processors per loop plus one. In an agent it also gets one for each
+// thread of low priority, which may wait long for a CPU.
 func TestGoProcessorsOfALoad(t *testing.T) {
 	had := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(had) })

@@ -29,8 +29,8 @@ func listOf(keys, size int) (answer []byte) {
 	return append(answer, "0\r\n\r\n"...)
 }
 
-// The buffer for a load's replies is large enough even if all replies arrive at the same time, piece by
-// piece, in the most verbose encoding.
+// The buffer for a load's replies is large enough even if all replies arrive at the same time,
+// piece by piece, in the most verbose encoding.
 func TestAllAnswersOfALoadAreKept(t *testing.T) {
 	settle.Unraced(t)
 	for _, c := range []struct {

@@ -12,7 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// told collects the recorders of a worker's loops, each with the time at which the loop's clock was 0.
+// told collects the recorders of a worker's loops, each with the time at which the loop's clock
+// was 0.
 type told struct {
 	mu  sync.Mutex
 	ops []history.Op
@@ -33,8 +34,8 @@ func (h *told) history(zero time.Time, within time.Duration) *history.Recorder {
 	}}
 }
 
-// Every kind of worker records every operation that a load sends exactly once, with the value written, the
-// revision and the member.
+// Every kind of worker records every operation that a load sends exactly once, with the value
+// written, the revision and the member.
 func TestWorkersRecordEveryOperation(t *testing.T) {
 	t.Parallel()
 	const total = 4000
@@ -78,8 +79,8 @@ func TestWorkersRecordEveryOperation(t *testing.T) {
 	})
 }
 
-// A range is recorded key by key, including keys that do not exist, as far as its reply covers them. This
-// holds for every form of range and for a range over one key.
+// A range is recorded key by key, including keys that do not exist, as far as its reply covers
+// them. This holds for every form of range and for a range over one key.
 func TestRangesAreRecordedKeyByKey(t *testing.T) {
 	t.Parallel()
 	const keys = 30
@@ -151,8 +152,8 @@ func TestRangesAreRecordedKeyByKey(t *testing.T) {
 	}
 }
 
-// All events of watchers are recorded: their creation, every watch event in order with the previous value,
-// and their progress.
+// All events of watchers are recorded: their creation, every watch event in order with the
+// previous value, and their progress.
 func TestWhatWatchersAreToldIsRecorded(t *testing.T) {
 	t.Parallel()
 	p := watched(serve(t, "", store.NullOptions{Memory: true}))
@@ -190,8 +191,8 @@ func TestWhatWatchersAreToldIsRecorded(t *testing.T) {
 	}
 }
 
-// Every kind of worker reads every key back once, and counts the keys that exist, even if another load
-// wrote their values.
+// Every kind of worker reads every key back once, and counts the keys that exist, even if
+// another load wrote their values.
 func TestWorkersReadEveryKeyBack(t *testing.T) {
 	t.Parallel()
 	const keys = 300

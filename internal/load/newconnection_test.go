@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
-// Every protocol can use a new connection, and session, for each operation: no operation is lost, no reply
-// is wrong, and all clients are always busy.
+// Every protocol can use a new connection, and session, for each operation: no operation is
+// lost, no reply is wrong, and all clients are always busy.
 func TestEveryProtocolConnectsForEachOperation(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms"}, func(t *testing.T, plan func(scenario.Load) task) {
@@ -68,8 +68,8 @@ func TestPollersConnectForEachOperation(t *testing.T) {
 	}
 }
 
-// If nothing listens at the endpoint, each operation ends at its timeout with a definite error that has the
-// reason.
+// If nothing listens at the endpoint, each operation ends at its timeout with a definite error
+// that has the reason.
 func TestNewConnectionsToNobody(t *testing.T) {
 	t.Parallel()
 	l := base(kv.Put, kv.None)

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// For each key that ends with its session the history has a delete that may have been executed, invoked
-// after everything that the load did. After the reply to the session's end it has the end of the key's
-// version, at a revision after the version's own.
+// For each key that ends with its session the history has a delete that may have been executed,
+// invoked after everything that the load did. After the reply to the session's end it has the
+// end of the key's version, at a revision after the version's own.
 func TestSessionsEndInTheHistory(t *testing.T) {
 	t.Parallel()
 	l := base(kv.Ephemeral, kv.None)

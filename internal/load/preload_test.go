@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// A preload reports a store that does not respond after one timeout, not after one timeout for every few
-// keys.
+// A preload reports a store that does not respond after one timeout, not after one timeout for
+// every few keys.
 func TestPreloadGivesUpOnAStoreThatDoesNotServe(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{

@@ -20,8 +20,8 @@ func eachProtocol(t *testing.T, o store.NullOptions, test func(t *testing.T, pla
 	eachServer(t, o, func(t *testing.T, start func() func(scenario.Load) task) { test(t, start()) })
 }
 
-// eachServer is like eachProtocol, but the test starts the server itself, because each server executes its
-// script's timed steps only once.
+// eachServer is like eachProtocol, but the test starts the server itself, because each server
+// executes its script's timed steps only once.
 func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start func() func(scenario.Load) task)) {
 	t.Helper()
 	for _, s := range registry.All() {
@@ -40,9 +40,9 @@ func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start
 	}
 }
 
-// Of 500 operations per second for 5 s, a stall of 0.5 s delays a tenth. So p95 is half of the stall, and p99
-// nine tenths of it, whatever the protocol is and however many operations a connection takes. On any
-// machine the times are at least that long.
+// Of 500 operations per second for 5 s, a stall of 0.5 s delays a tenth. So p95 is half of the
+// stall, and p99 nine tenths of it, whatever the protocol is and however many operations a
+// connection takes. On any machine the times are at least that long.
 func TestStallShowsInEveryProtocol(t *testing.T) {
 	t.Parallel()
 	eachServer(t, store.NullOptions{Memory: true, Script: "delay=1ms; stall=500ms@2s"}, func(t *testing.T, start func() func(scenario.Load) task) {

@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// Each client of a closed loop keeps its own lease alive: afterwards every lease has its full time to live
-// again, less the duration of the load.
+// Each client of a closed loop keeps its own lease alive: afterwards every lease has its full
+// time to live again, less the duration of the load.
 func TestKeepAlives(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -78,8 +78,8 @@ func TestKeepAlives(t *testing.T) {
 	}
 }
 
-// Transactions run at every isolation level with few keys, so that there are conflicts at levels that detect
-// them. The number of requests shows the reads, commits and retries.
+// Transactions run at every isolation level with few keys, so that there are conflicts at
+// levels that detect them. The number of requests shows the reads, commits and retries.
 func TestSTM(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -119,8 +119,8 @@ func TestTxnMixed(t *testing.T) {
 	}
 }
 
-// Transactions under a lock never conflict, with either kind of lock. Each takes two more requests, plus those
-// while it waits. Afterwards the lock is free.
+// Transactions under a lock never conflict, with either kind of lock. Each takes two more
+// requests, plus those while it waits. Afterwards the lock is free.
 func TestSTMUnderALock(t *testing.T) {
 	t.Parallel()
 	for _, locker := range []kv.Locker{kv.LockRPC, kv.LockClient} {
@@ -179,8 +179,8 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	recordedUnder(t, h.ops)
 }
 
-// recordedUnder checks that each transaction is recorded with the versions that it compared, and that the
-// holds of the lock are recorded and do not overlap.
+// recordedUnder checks that each transaction is recorded with the versions that it compared,
+// and that the holds of the lock are recorded and do not overlap.
 func recordedUnder(t *testing.T, ops []history.Op) {
 	writes, token, freed := map[int64]int{}, int64(0), int64(-1)
 	held := map[uint32]*history.Op{}
@@ -210,8 +210,8 @@ func recordedUnder(t *testing.T, ops []history.Op) {
 	}
 }
 
-// If a client's transaction failed under a lock, an unanswered request may still end a later hold of the
-// client. The ends of such holds are not recorded.
+// If a client's transaction failed under a lock, an unanswered request may still end a later
+// hold of the client. The ends of such holds are not recorded.
 func TestHoldsBehindAFailureProveNothing(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "never every 60; delay=uniform(0ms,1ms)", store.NullOptions{Memory: true})

@@ -93,9 +93,9 @@ func drawnLoad(r *rand.Rand) scenario.Load {
 	return l
 }
 
-// n shards together send exactly the operations that one worker sends. The kind, key and due time of an
-// operation depend only on its number. Clients and connections are divided, and the counts of the merged
-// seconds are the sum.
+// n shards together send exactly the operations that one worker sends. The kind, key and due
+// time of an operation depend only on its number. Clients and connections are divided, and the
+// counts of the merged seconds are the sum.
 func TestShardsSendWhatOneWorkerSends(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(10, 6))
@@ -168,8 +168,8 @@ func (s *sent) add(o *sent) {
 	}
 }
 
-// Constant arrivals interleave: if the connections can be divided evenly, shard i sends the operations i,
-// i+n, i+2n, … of the schedule.
+// Constant arrivals interleave: if the connections can be divided evenly, shard i sends the
+// operations i, i+n, i+2n, … of the schedule.
 func TestShardsInterleave(t *testing.T) {
 	l := drawnLoad(rand.New(rand.NewPCG(1, 1)))
 	l.Arrival, l.Total, l.Warmup, l.Duration, l.Rate.PerSecond = scenario.Constant, 0, 0, time.Second, 600
@@ -185,7 +185,8 @@ func TestShardsInterleave(t *testing.T) {
 	}
 }
 
-// Every way of dividing assigns each connection, client, number and unit of the limit to exactly one shard.
+// Every way of dividing assigns each connection, client, number and unit of the limit to
+// exactly one shard.
 func TestShardsArePartitions(t *testing.T) {
 	for n := 1; n < 9; n++ {
 		for _, total := range []uint64{0, 1, 7, 8, 9, 1000, 1<<40 + 3} {
@@ -256,9 +257,9 @@ func TestWhatCannotBeDivided(t *testing.T) {
 	}
 }
 
-// checkClients checks the clients in a result: each client is listed once, with the others of its connection,
-// at the connection's endpoint, and their completed operations add up to the total. In an open loop there
-// are none.
+// checkClients checks the clients in a result: each client is listed once, with the others of
+// its connection, at the connection's endpoint, and their completed operations add up to the
+// total. In an open loop there are none.
 func checkClients(t *testing.T, what string, l *scenario.Load, m *measure.Totals) {
 	t.Helper()
 	clients, want := map[string][]int{}, map[string][]int{}

@@ -60,8 +60,9 @@ func wide() *measure.Second {
 	return s
 }
 
-// A worker that reports nothing and does not fail must not delay the others' seconds without limit: it is cut
-// off and named, and the load ends with the seconds that all workers have reported.
+// A worker that reports nothing and does not fail must not delay the others' seconds without
+// limit: it is cut off and named, and the load ends with the seconds that all workers have
+// reported.
 func TestAWorkerThatTellsNothingIsCutOff(t *testing.T) {
 	t.Parallel()
 	w := load.Workers{

@@ -60,15 +60,16 @@ var behind = func(w load.Worker) load.Worker { return w }
 
 func (p *task) worker() load.Worker { return behind(p.Worker) }
 
-// notOverAPipe matches the tests that do not need to run again over a pipe: those of memory per operation,
-// long measurements, tests that use their own pipes, and tests without a worker.
+// notOverAPipe matches the tests that do not need to run again over a pipe: those of memory per
+// operation, long measurements, tests that use their own pipes, and tests without a worker.
 const notOverAPipe = "Allocate|CoordinatedOmission|ClosedLoopMean|NeverAnswered|LoopsShareATotal|StallShows|Pollers|LatencyHas|LatencyIs|WatchEventFaults|Workers|Shards|LongRanges|AllAnswers"
 
-// sampleOverAPipe matches the tests that CI runs over a pipe: those of the data that passes through it.
+// sampleOverAPipe matches the tests that CI runs over a pipe: those of the data that passes
+// through it.
 const sampleOverAPipe = "Recorded|EveryWorker|Errors|Preload|Watchers|Judged|Wrong|Sessions|PersistentWatches|ReadsWhatItWrote|Txn|Stop|Refuse|CutOff|Lost"
 
-// TestMain runs the tests twice: with a worker in this process, and with the same worker behind an encoder
-// and a decoder, through which only data passes.
+// TestMain runs the tests twice: with a worker in this process, and with the same worker behind
+// an encoder and a decoder, through which only data passes.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 && flag.Lookup("test.bench").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == "" {

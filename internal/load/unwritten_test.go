@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// If the preparation failed because the store was full, the error is about that, even if other operations then
-// found no connection. Otherwise the store is not reported as full.
+// If the preparation failed because the store was full, the error is about that, even if other
+// operations then found no connection. Otherwise the store is not reported as full.
 func TestWhyAPreparationFailed(t *testing.T) {
 	t.Parallel()
 	var totals measure.Totals

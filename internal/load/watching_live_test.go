@@ -33,10 +33,10 @@ func seen(w scenario.Watch, keys, n int) (events uint64) {
 	return events
 }
 
-// Every event of every write reaches every watcher of its key, whether the watchers share the writers'
-// connections, have their own, or are in another loop, and each event has both times. The loop is closed,
-// because etcd gives up writes that arrive faster than the machine can execute them. On a busy machine it may
-// give up some anyway, and may still execute them.
+// Every event of every write reaches every watcher of its key, whether the watchers share the
+// writers' connections, have their own, or are in another loop, and each event has both times.
+// The loop is closed, because etcd gives up writes that arrive faster than the machine can
+// execute them. On a busy machine it may give up some anyway, and may still execute them.
 func TestWatchersGetEveryEvent(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -81,8 +81,8 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 	}
 }
 
-// cuttable forwards connections to a server. It cuts the first few when the server has sent a number of bytes,
-// so that the cuts do not depend on timing.
+// cuttable forwards connections to a server. It cuts the first few when the server has sent a
+// number of bytes, so that the cuts do not depend on timing.
 type cuttable struct {
 	after int64 // bytes
 	cuts  atomic.Int32
@@ -152,8 +152,8 @@ func TestWatchersResumeAfterACut(t *testing.T) {
 	if w.Acknowledged != 1200 || w.Expected != 12_000 || w.Delivered != w.Expected || w.Lost+w.Reordered+w.Wrong+w.Ended+w.Duplicated > 0 {
 		t.Errorf("%+v", *w)
 	}
-	// Half of the watchers each time. At the second and third cut some may not have been created again
-	// yet.
+	// Half of the watchers each time. At the second and third cut some may not have been
+	// created again yet.
 	if left := net.cuts.Load(); w.Resubscribed < 25 || w.Resubscribed > 75 || left > 0 {
 		t.Errorf("%d watchers were created again, and %d cuts left", w.Resubscribed, left)
 	}
@@ -199,8 +199,8 @@ func TestWatchersSurviveTheMember(t *testing.T) {
 	}
 }
 
-// Watchers that begin at an earlier revision catch up while the load reads. The load ends when all have
-// caught up.
+// Watchers that begin at an earlier revision catch up while the load reads. The load ends when
+// all have caught up.
 func TestWatchersCatchUp(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)

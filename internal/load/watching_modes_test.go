@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// ofMode returns a load of 1,000 puts of four keys, with one watcher per key on each of three connections:
-// 3,000 events of watches in a mode.
+// ofMode returns a load of 1,000 puts of four keys, with one watcher per key on each of three
+// connections: 3,000 events of watches in a mode.
 func ofMode(t *testing.T, script string, mode kv.WatchMode) task {
 	l := open(base(kv.Put, kv.None), 500, 2*time.Second)
 	l.KeySpace, l.Connections, l.Distribution = 4, 2, scenario.Distribution{Name: "sequential"}
@@ -22,8 +22,9 @@ func ofMode(t *testing.T, script string, mode kv.WatchMode) task {
 	return p
 }
 
-// Persistent watches report each change. The reply to a write identifies it, whether it arrives before or after
-// the event. Events that the server loses, duplicates or delays are counted exactly.
+// Persistent watches report each change. The reply to a write identifies it, whether it arrives
+// before or after the event. Events that the server loses, duplicates or delays are counted
+// exactly.
 func TestPersistentWatches(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]struct{ delivered, lost, duplicated uint64 }{
@@ -58,8 +59,8 @@ func TestPersistentWatches(t *testing.T) {
 	}
 }
 
-// A one-shot watch is set again by a read: each version either arrived or was skipped because of a newer one, and
-// none is lost.
+// A one-shot watch is set again by a read: each version either arrived or was skipped because
+// of a newer one, and none is lost.
 func TestOneShotWatches(t *testing.T) {
 	t.Parallel()
 	for _, script := range []string{"", "delay=200ms every 3"} {

@@ -10,10 +10,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// awaited is the wait for events that never arrive, and so the longest time that a put may take meanwhile.
+// awaited is the wait for events that never arrive, and so the longest time that a put may take
+// meanwhile.
 const awaited = 5 * time.Second
 
-// watched returns a load of 1,000 puts of four keys with twenty watchers, five per key: 5,000 events.
+// watched returns a load of 1,000 puts of four keys with twenty watchers, five per key: 5,000
+// events.
 func watched(endpoint string) task {
 	l := open(base(kv.Put, kv.None), 500, 2*time.Second)
 	l.KeySpace, l.Connections, l.Distribution = 4, 2, scenario.Distribution{Name: "sequential"}
@@ -22,7 +24,8 @@ func watched(endpoint string) task {
 	return p
 }
 
-// If a server loses, duplicates, reorders or delays watch events, each fault is reported and counted exactly.
+// If a server loses, duplicates, reorders or delays watch events, each fault is reported and
+// counted exactly.
 func TestWatchEventFaultsAreReported(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]struct{ delivered, lost, duplicated, reordered uint64 }{
@@ -45,8 +48,8 @@ func TestWatchEventFaultsAreReported(t *testing.T) {
 			t.Errorf("%q: the window has %+v", script, got)
 		}
 	}
-	// Every 101st event is held until its watcher's next one. It is out of order unless the next one is held,
-	// too, or does not arrive.
+	// Every 101st event is held until its watcher's next one. It is out of order unless the
+	// next one is held, too, or does not arrive.
 	p := watched(serve(t, "watch=reorder every 101", store.NullOptions{Memory: true}))
 	p.Load.Timeout = awaited
 	w := run(t, p).Measured.Watching
@@ -59,7 +62,8 @@ func TestWatchEventFaultsAreReported(t *testing.T) {
 	}
 }
 
-// An event that arrives before the reply to its put is timed from the put, and no time is clamped to 0.
+// An event that arrives before the reply to its put is timed from the put, and no time is
+// clamped to 0.
 func TestWatchLatencyIsFromThePut(t *testing.T) {
 	settle.Within(t, func(r settle.Reporter) { watchLatencyIsFromThePut(t, r) })
 }
@@ -81,8 +85,8 @@ func watchLatencyIsFromThePut(t *testing.T, r settle.Reporter) {
 	}
 }
 
-// If puts must wait because the server takes few at once, the events' times from due include the wait, and those
-// from sent do not.
+// If puts must wait because the server takes few at once, the events' times from due include
+// the wait, and those from sent do not.
 func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 	settle.Within(t, func(r settle.Reporter) { watchLatencyHasNoCoordinatedOmission(t, r) })
 }
@@ -98,9 +102,9 @@ func watchLatencyHasNoCoordinatedOmission(t *testing.T, r settle.Reporter) {
 		t.Fatalf("%v, %+v", m.Outcomes, m.Watch)
 	}
 	due, sent := m.Watch.FromDue, m.Watch.FromSent
-	// The server stalls for a quarter of the 2 s. Puts that are due then wait until its end, and only the first
-	// ten are sent before. The delays of a busy machine are in both times; the engine's simulated test has
-	// none.
+	// The server stalls for a quarter of the 2 s. Puts that are due then wait until its end,
+	// and only the first ten are sent before. The delays of a busy machine are in both times;
+	// the engine's simulated test has none.
 	atLeast(t, "p95 from due", float64(due.ValueAtQuantile(95)), 0.376e9)
 	atLeast(t, "the mean wait to be sent", due.Mean()-sent.Mean(), 0.056e9)
 	if sent.ValueAtQuantile(90) > 250_000_000 || !sentAll {
@@ -133,8 +137,8 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 	})
 }
 
-// 200,000 events per second: 200 puts per second with 1,000 watchers each. However long they take on this machine,
-// each event is counted and timed once.
+// 200,000 events per second: 200 puts per second with 1,000 watchers each. However long they
+// take on this machine, each event is counted and timed once.
 func TestManyWatchEventsAreCountedRight(t *testing.T) {
 	t.Parallel()
 	settle.Unraced(t)

@@ -36,8 +36,9 @@ func queried(endpoints []string, w scenario.Watch, keys uint64) task {
 	return p
 }
 
-// settledOnNewest fails the test unless every watcher ended with the newest state of its keys and never received
-// a state twice or an older one. A state that a watcher did not receive must be older than one that it did.
+// settledOnNewest fails the test unless every watcher ended with the newest state of its keys
+// and never received a state twice or an older one. A state that a watcher did not receive must
+// be older than one that it did.
 func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 	t.Helper()
 	if _, err := preload(t.Context(), p); err != nil {
@@ -81,7 +82,8 @@ func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 	}
 }
 
-// Blocking queries serve as watchers, on the null server and on a real one, of single keys and of intervals.
+// Blocking queries serve as watchers, on the null server and on a real one, of single keys and
+// of intervals.
 func TestQueriesThatWaitAreWatchers(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T) []string{

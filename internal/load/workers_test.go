@@ -28,8 +28,8 @@ func local() load.Worker {
 	return &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 }
 
-// eachWorker runs a test with every kind of worker: in this process, over a pipe, two together, two together over
-// pipes, and agents over mutual TLS.
+// eachWorker runs a test with every kind of worker: in this process, over a pipe, two together,
+// two together over pipes, and agents over mutual TLS.
 func eachWorker(t *testing.T, test func(t *testing.T, w load.Worker)) {
 	for name, w := range map[string]load.Worker{
 		"local": local(), "piped": remote.Piped(local()),
@@ -84,8 +84,8 @@ func (h *heard) reports(t *testing.T) load.Reports {
 	}
 }
 
-// A load on a real etcd: every kind of worker reports what a single one reports, and several together send as much
-// and report it as one.
+// A load on a real etcd: every kind of worker reports what a single one reports, and several
+// together send as much and report it as one.
 func TestWorkersOnEtcd(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
@@ -127,7 +127,8 @@ func TestWorkersOnEtcd(t *testing.T) {
 	})
 }
 
-// An open loop sends exactly its schedule's operations, with every kind of worker, and reports the server's errors.
+// An open loop sends exactly its schedule's operations, with every kind of worker, and reports
+// the server's errors.
 func TestWorkersReportErrors(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, w load.Worker) {
@@ -149,8 +150,8 @@ func TestWorkersReportErrors(t *testing.T) {
 	})
 }
 
-// A stopped load returns what it has measured. A load that is stopped before its window returns ErrNeverOpened, and
-// one that cannot connect returns the reason.
+// A stopped load returns what it has measured. A load that is stopped before its window returns
+// ErrNeverOpened, and one that cannot connect returns the reason.
 func TestWorkersStop(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})

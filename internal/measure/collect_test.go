@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// generate returns the seconds that a shard would hand over, and adds their content to a whole cell and a list of
-// milliseconds in which operations were done.
+// generate returns the seconds that a shard would hand over, and adds their content to a whole
+// cell and a list of milliseconds in which operations were done.
 func generate(r *rand.Rand, seconds int, whole *Cell, done map[int]bool) (out []*Second) {
 	for i := range seconds {
 		s := &Second{Phase: Measured, Index: i}
@@ -49,8 +49,8 @@ func one(ns int64) *Histogram {
 	return h
 }
 
-// Merged histograms equal the whole, whatever the number of shards is, the order in which their seconds arrive, and how
-// early one of them ends.
+// Merged histograms equal the whole, whatever the number of shards is, the order in which their
+// seconds arrive, and how early one of them ends.
 func TestMergeEqualsWhole(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))

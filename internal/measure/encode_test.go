@@ -103,8 +103,8 @@ func TestTooManyMembersCrossUnnamed(t *testing.T) {
 	}
 }
 
-// Encoding does not change a second whose cells are merged into an existing unnamed series, and does not count
-// operations of that series as unreported.
+// Encoding does not change a second whose cells are merged into an existing unnamed series, and
+// does not count operations of that series as unreported.
 func TestASecondStaysAsItIs(t *testing.T) {
 	settle.Unraced(t)
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Events of one write at several watchers support only the percentiles that the writes support, with unchanged values.
+// Events of one write at several watchers support only the percentiles that the writes support,
+// with unchanged values.
 func TestGroupedSupportsWhatItsCausesSupport(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 300 {

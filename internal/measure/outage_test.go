@@ -9,7 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// pulse returns the pulse of operations at the given times, in nanoseconds, in a window of the given number of seconds.
+// pulse returns the pulse of operations at the given times, in nanoseconds, in a window of the
+// given number of seconds.
 func pulse(seconds int, times func(yield func(ns int64) bool)) *Pulse {
 	all := make([]Second, seconds)
 	for i := range all {
@@ -28,8 +29,8 @@ func pulse(seconds int, times func(yield func(ns int64) bool)) *Pulse {
 	return p
 }
 
-// steady generates operations with random gaps of the given mean, none during the silence. If slope is not 0, they
-// become rarer before it.
+// steady generates operations with random gaps of the given mean, none during the silence. If
+// slope is not 0, they become rarer before it.
 func steady(r *rand.Rand, mean, from, length, slope float64, until int64) func(func(int64) bool) {
 	return func(yield func(int64) bool) {
 		for at := 0.0; int64(at) < until; at += mean * r.ExpFloat64() {
@@ -57,7 +58,8 @@ func times(t *testing.T) uint64 {
 	return n
 }
 
-// An outage of 3 to 3,000 ms, abrupt or gradual, is measured within 10 ms, and none is reported if there was none.
+// An outage of 3 to 3,000 ms, abrupt or gradual, is measured within 10 ms, and none is reported
+// if there was none.
 func TestOutagesAreMeasured(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -94,8 +96,8 @@ func TestNoOutageIsToldOfNone(t *testing.T) {
 	}
 }
 
-// A gap until the window's end is an outage that ends there. Before the first operation there is nothing to compare
-// with.
+// A gap until the window's end is an outage that ends there. Before the first operation there
+// is nothing to compare with.
 func TestOutageAtTheEdges(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := pulse(10, steady(r, 50e3, 6e9, 60e9, 0, 10e9))

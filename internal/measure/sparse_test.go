@@ -94,7 +94,8 @@ func TestStepAt(t *testing.T) {
 	}
 }
 
-// eachStep returns the same steps as a walk through the whole histogram, for any number and length of times.
+// eachStep returns the same steps as a walk through the whole histogram, for any number and
+// length of times.
 func TestFewTimesAreFoundOneByOne(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 2000 {

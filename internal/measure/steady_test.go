@@ -20,8 +20,8 @@ func TestTheTimeOfDay(t *testing.T) {
 	}
 }
 
-// A pause of the process between reading two clocks is not mistaken for a clock that was set, and a clock that was set is
-// detected even after such a pause.
+// A pause of the process between reading two clocks is not mistaken for a clock that was set,
+// and a clock that was set is detected even after such a pause.
 func TestAStopBetweenTwoClocks(t *testing.T) {
 	const us = time.Microsecond
 	for _, tt := range []struct {

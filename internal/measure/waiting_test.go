@@ -11,7 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// handedOver returns the seconds of a shard: of a warm-up and of a window, with some left out, until its end.
+// handedOver returns the seconds of a shard: of a warm-up and of a window, with some left out,
+// until its end.
 func handedOver(r *rand.Rand, seconds int) (all []*Second) {
 	for i := range seconds {
 		if r.IntN(20) == 0 {
@@ -47,8 +48,9 @@ func unionOf(shards [][]*Second) (all []*Second) {
 	return all
 }
 
-// However the seconds of many workers interleave, late, left out or missing at the end, each merged second is the union of
-// its parts, bin by bin, and arrives once and in order. Meanwhile only a few are kept as histograms.
+// However the seconds of many workers interleave, late, left out or missing at the end, each
+// merged second is the union of its parts, bin by bin, and arrives once and in order. Meanwhile
+// only a few are kept as histograms.
 func TestAnyInterleavingIsTheUnion(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(11, 12))
@@ -149,7 +151,8 @@ func TestAStragglerIsFound(t *testing.T) {
 	t.Error("nobody was found")
 }
 
-// Decoding into reused histograms yields the encoded seconds, and an invalid second does not affect the others.
+// Decoding into reused histograms yields the encoded seconds, and an invalid second does not
+// affect the others.
 func TestReaderReadsIntoUsedHistograms(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(15, 16))

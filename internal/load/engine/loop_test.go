@@ -166,9 +166,9 @@ func TestClosedLoopSendsItsTotal(t *testing.T) {
 }
 
 // This is the flaw called coordinated omission: against a server that stalls for 1 s in 10 s,
-// etcd's benchmark at 1,000/s reports p99 = 3.2 ms. In fact 1,000 of the
-// 10,000 operations due fall into the stall and wait for its end. The percentiles are the same if a connection takes only
-// one operation at a time, so that the others wait for a connection.
+// etcd's benchmark at 1,000/s reports p99 = 3.2 ms. In fact 1,000 of the 10,000 operations due
+// fall into the stall and wait for its end. The percentiles are the same if a connection takes
+// only one operation at a time, so that the others wait for a connection.
 func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
 	settle.Unraced(t)
 	for _, c := range []struct {

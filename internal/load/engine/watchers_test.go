@@ -375,9 +375,9 @@ func TestLoopWithoutWatchersHoldsNothing(t *testing.T) {
 	}
 }
 
-// In a load with faults each second records when events arrived, how late, and how many were missing.
-// Here no event arrives for 700 ms. Then the delayed ones arrive except two, and one of the two
-// arrives later.
+// In a load with faults each second records when events arrived, how late, and how many were
+// missing. Here no event arrives for 700 ms. Then the delayed ones arrive except two, and one
+// of the two arrives later.
 func TestEventsWithinASecondAreTold(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, 4*secondNS))
 	w.cfg.Fine = true

@@ -202,8 +202,8 @@ func TestJudgeFindsWhatNobodyWrote(t *testing.T) {
 	}
 }
 
-// The checksum covers key and value, so values of other runs are recognized, whatever their seed, size,
-// client and operation.
+// The checksum covers key and value, so values of other runs are recognized, whatever their
+// seed, size, client and operation.
 func TestJudgeKnowsTheValuesOfEveryRun(t *testing.T) {
 	settle.Unraced(t)
 	key := []byte("some/key")

@@ -129,8 +129,8 @@ func TestFilesAreReadInOrder(t *testing.T) {
 	}
 }
 
-// Files whose clocks started at different times are put on one clock, and an incomplete file reports when operations may be
-// missing.
+// Files whose clocks started at different times are put on one clock, and an incomplete file
+// reports when operations may be missing.
 func TestClocksThatBeganApart(t *testing.T) {
 	dir := t.TempDir()
 	late, early := filepath.Join(dir, "a"), filepath.Join(dir, "b")
@@ -159,7 +159,8 @@ func TestClocksThatBeganApart(t *testing.T) {
 	}
 }
 
-// A run that is killed leaves a readable prefix. Damage at any position is detected, and the operations before it are read.
+// A run that is killed leaves a readable prefix. Damage at any position is detected, and the
+// operations before it are read.
 func TestEveryPrefixIsRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
