@@ -27,7 +27,7 @@ func TestSendingAgainDoesNotAllocate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plan := planOf(t, one.st, one.calls)
 			if int(plan.Calls()) != len(one.calls) {
-				t.Fatalf("%d of %d calls are sent again: %v", plan.Calls(), len(one.calls), plan.Left)
+				t.Fatalf("%d of %d calls are replayed, without: %v", plan.Calls(), len(one.calls), plan.Left)
 			}
 			source := plan.Source()
 			reactive := source.(engine.Reactive)

@@ -38,10 +38,10 @@ func TestConsulsGuardsHoldAgain(t *testing.T) {
 			path := relayed(t, st, address, redactor, func(relay string) { changeConsul(t, consulClient(t, relay), name) })
 			plan, o := resend(t, st, path, address, replay.Options{Speed: 10, Prefix: "again-" + name + "/", Salt: 7})
 			if o.Held < 60 || o.HeldAgain*100 < o.Held*99 || o.Held == o.Guarded {
-				t.Errorf("guards held another time: %+v", o)
+				t.Errorf("guards held in the replay: %+v", o)
 			}
 			if plan.Prepared() < 5 || len(plan.Left) != 2 {
-				t.Errorf("%d keys and sessions were made before; not sent again: %v", plan.Prepared(), plan.Left)
+				t.Errorf("%d keys and sessions are preloaded; not replayed: %v", plan.Prepared(), plan.Left)
 			}
 			if !redactor.Plain() {
 				hides(t, path, "registry", "list-", "made ", "secret")
@@ -101,7 +101,7 @@ func changeConsul(t *testing.T, c *api.Client, name string) {
 	for _, want := range []bool{true, false} {
 		if ok, _ := txn(&api.KVTxnOp{Verb: api.KVCAS, Key: "list-" + name + "/0", Value: []byte("u"), Index: at},
 			&api.KVTxnOp{Verb: api.KVGet, Key: "list-" + name + "/1"}); ok != want {
-			t.Errorf("a transaction's guards held: %v", ok)
+			t.Errorf("the guards of a transaction held: %v", ok)
 		}
 	}
 	_, _, err = c.KV().Keys("list-"+name+"/", "", &api.QueryOptions{AllowStale: true})
@@ -124,7 +124,7 @@ func changeConsul(t *testing.T, c *api.Client, name string) {
 	_, _, err = c.Session().Renew(id, nil)
 	must(err)
 	if !ok || !gone {
-		t.Errorf("a lock was had: %v, given back: %v", ok, gone)
+		t.Errorf("a lock was acquired: %v, released: %v", ok, gone)
 	}
 	_, err = c.Session().Destroy(id, nil)
 	must(err)
@@ -184,7 +184,7 @@ func sameConsul(t *testing.T, c *api.Client, prefix string) {
 		}
 	}
 	if len(want) != len(got) {
-		t.Errorf("%v are there, not %v", got, want)
+		t.Errorf("the keys are %v, want %v", got, want)
 	}
 	for key, value := range want {
 		if now, ok := got[key]; !ok || now != value && value != "earlier" {

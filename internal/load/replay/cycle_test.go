@@ -139,10 +139,10 @@ func TestNoCallWaitsForItself(t *testing.T) {
 			text := ""
 			for _, n := range cycle(p) {
 				c := p.calls[n]
-				text += fmt.Sprintf("\n  call %d, done as %d, from %d to %d, revision %d, held %v: %+v", n, order[c], c.At, c.At+c.Took, c.Revision, c.Held, c.Parts)
+				text += fmt.Sprintf("\n  call %d, executed as %d, from %d to %d, revision %d, held %v: %+v", n, order[c], c.At, c.At+c.Took, c.Revision, c.Held, c.Parts)
 			}
 			if text != "" {
-				t.Fatalf("with revisions %v, of seed %d these wait for each other:%s", revisions, seed, text)
+				t.Fatalf("with revisions %v and seed %d, these calls wait for each other:%s", revisions, seed, text)
 			}
 		}
 	}

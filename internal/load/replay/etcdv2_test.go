@@ -76,17 +76,17 @@ func TestV2sGuardsHoldAgain(t *testing.T) {
 			path := relayed(t, st, address, redactor, func(relay string) { changeV2(t, relay, name) })
 			plan, o := resend(t, st, path, address, replay.Options{Speed: 10, Prefix: "again-" + name + "/", Salt: 7})
 			if o.Held < 60 || o.HeldAgain*100 < o.Held*99 || o.Held == o.Guarded {
-				t.Errorf("guards held another time: %+v", o)
+				t.Errorf("guards held in the replay: %+v", o)
 			}
 			if plan.Prepared() < 5 || len(plan.Left) != 2 {
-				t.Errorf("%d keys were made before; not sent again: %v", plan.Prepared(), plan.Left)
+				t.Errorf("%d keys are preloaded; not replayed: %v", plan.Prepared(), plan.Left)
 			}
 			if !redactor.Plain() {
 				hides(t, path, "registry", "queue", "made", "secret")
 				return
 			}
 			if want, got := leavesOf(direct, ""), leavesOf(direct, "again-"+name+"/"); strings.Join(want, "\n") != strings.Join(got, "\n") {
-				t.Errorf("there is\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+				t.Errorf("the store has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 			profiled(t, path)
 		})
@@ -104,7 +104,7 @@ func changeV2(t *testing.T, address, name string) {
 	folder := "queue-" + name
 	made := c.ask("POST", folder, "", "value=secret")
 	if at := strings.TrimPrefix(made.Node.Key, "/"); at == "" || c.ask("GET", at, "quorum=true", "").Node.Value != "secret" {
-		t.Errorf("%+v was made", made)
+		t.Errorf("created %+v", made)
 	}
 	c.ask("PUT", folder+"/a", "prevExist=false", "value=secret")
 	if again := c.ask("PUT", folder+"/a", "prevExist=false", "value=secret"); again.ErrorCode != 105 {
@@ -119,7 +119,7 @@ func changeV2(t *testing.T, address, name string) {
 	c.ask("PUT", folder+"/sub/c", "", "value=secret")
 	c.ask("DELETE", folder+"/sub", "recursive=true&dir=true", "")
 	c.ask("DELETE", folder+"/b", "", "")
-	// The next two calls and the wait are not sent again.
+	// The calls on the folder and the wait are not sent again.
 	c.ask("PUT", folder+"/empty", "dir=true", "")
 	at := c.ask("PUT", folder+"/a", "", "value=secret").Node.ModifiedIndex
 	c.ask("GET", folder+"/a", fmt.Sprintf("wait=true&waitIndex=%d", at), "")

@@ -19,6 +19,6 @@ func TestWhatIsHeardDoesNotGrow(t *testing.T) {
 		h.drop(n - 1)
 	}
 	if len(h.bytes) > 100 || len(h.keys) != 2 {
-		t.Errorf("%d bytes of %d keys are kept", len(h.bytes), len(h.keys))
+		t.Errorf("%d bytes of %d keys are still held", len(h.bytes), len(h.keys))
 	}
 }

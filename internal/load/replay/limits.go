@@ -73,7 +73,7 @@ func (l *limits) call(c *call.Call) error {
 		}
 	}
 	if c.Got > scenario.MaxValueSize+recordBytes {
-		return fmt.Errorf("%s states an answer of %s to its %s at %s, and an answer that is sent again can have at most %s; record it again, for the file is damaged or forged",
+		return fmt.Errorf("%s states a response of %s to its %s at %s, but a response to a replayed call can have at most %s, so the file is damaged or forged; record it again",
 			l.path, text.FormatSize(c.Got), method(c), moment(c.At), text.FormatSize(scenario.MaxValueSize))
 	}
 	l.sizes[bits.Len(uint(sends))]++
@@ -84,14 +84,14 @@ func (l *limits) call(c *call.Call) error {
 const recordBytes = 8 << 20
 
 func (l *limits) value(c *call.Call, size int) error {
-	return fmt.Errorf("%s states %s of keys and values in its %s at %s, and a call that is sent again can have at most %s; record the load again without that call",
+	return fmt.Errorf("%s states %s of keys and values in its %s at %s, but a replayed call can have at most %s; record the load again without that call",
 		l.path, text.FormatSize(size), method(c), moment(c.At), text.FormatSize(scenario.MaxValueSize))
 }
 
 // needs adds memory to the plan's. It returns an error if the sum is too large.
 func (l *limits) needs(bytes int) error {
 	if l.bytes += bytes; l.bytes > l.most {
-		return fmt.Errorf("%s needs more than %s of memory to be sent again, after %d of its calls; record for a shorter time, or run what \"quorumbench traffic profile\" makes of it",
+		return fmt.Errorf("%s needs more than %s of memory for a replay, after %d of its calls; record for a shorter time, or run the scenario that \"quorumbench traffic profile\" makes of it",
 			l.path, text.FormatSize(l.most), l.calls)
 	}
 	return nil
@@ -100,7 +100,7 @@ func (l *limits) needs(bytes int) error {
 // schedule returns an error if the replay takes longer than a load may.
 func (l *limits) schedule(first, last int64) error {
 	if seconds := float64(last-first) / l.speed / 1e9; seconds > scenario.MaxDuration.Seconds() {
-		return fmt.Errorf("%s lasts %s hours at %s times its speed, and a load can last at most %.0f hours; give a higher --speed",
+		return fmt.Errorf("%s lasts %s hours at %s times its speed, but a load can last at most %.0f hours; set a higher --speed",
 			l.path, strconv.FormatFloat(math.Ceil(seconds/3600), 'f', 0, 64), strconv.FormatFloat(l.speed, 'g', -1, 64), scenario.MaxDuration.Hours())
 	}
 	return nil
@@ -116,7 +116,7 @@ func (l *limits) underWay(p *Plan, inFlight int) error {
 	for i := range p.before {
 		before.sizes[bits.Len(uint(p.before[i].Parts[0].Value.Size+requestBytes))]++
 	}
-	return before.together(min(inFlight, preparing), "max-in-flight", "key that is written before")
+	return before.together(min(inFlight, preparing), "max-in-flight", "preloaded key")
 }
 
 // together returns an error if the largest calls need too much memory when most of them are in
@@ -132,7 +132,7 @@ func (l *limits) together(most int, flag, what string) error {
 	if need <= room {
 		return nil
 	}
-	return fmt.Errorf("%s may have %s under way at once that need %.0f GiB of memory, and a load can need at most %d GiB; give a smaller --%s, such as %.0f",
+	return fmt.Errorf("%s may have %s in flight at once that need %.0f GiB of memory, but a load can need at most %d GiB; set a smaller --%s, such as %.0f",
 		l.path, text.Plural(uint64(float64(most)-left), what), math.Ceil(need/(1<<30)), int64(room>>30), flag, max(fits, 1))
 }
 

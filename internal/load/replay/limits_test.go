@@ -59,14 +59,14 @@ func TestSmallRecordingAsksForMuch(t *testing.T) {
 		call  func(int) call.Call
 		want  string
 	}{
-		"a value of 2 GiB":         {1, one(written(1<<31 - 1)), `states 2147483647 B of keys and values in its "KV/Put" at 0s, and a call that is sent again can have at most 64 MiB`},
-		"many values in one call":  {1, one(repeat(written(1<<20), 200)...), `of keys and values in its "KV/Put" at 0s, and a call`},
-		"an answer of 1 TiB":       {1, read, `states an answer of 1024 GiB to its "KV/Range" at 0s`},
-		"values of 1 GiB together": {1000, one(written(32 << 20)), "may have 1,000 calls under way at once that need 63 GiB of memory, and a load can need at most 4 GiB; give a smaller --max-in-flight, such as 64"},
+		"a value of 2 GiB":         {1, one(written(1<<31 - 1)), `states 2147483647 B of keys and values in its "KV/Put" at 0s, but a replayed call can have at most 64 MiB`},
+		"many values in one call":  {1, one(repeat(written(1<<20), 200)...), `of keys and values in its "KV/Put" at 0s, but a replayed call`},
+		"a response of 1 TiB":      {1, read, `states a response of 1024 GiB to its "KV/Range" at 0s`},
+		"values of 1 GiB together": {1000, one(written(32 << 20)), "may have 1,000 calls in flight at once that need 63 GiB of memory, but a load can need at most 4 GiB; set a smaller --max-in-flight, such as 64"},
 		"73 years": {2, func(i int) call.Call {
 			return call.Call{At: int64(i) << 60, Took: 1, Conn: 1, Method: "KV/Put", Parts: []call.Part{written(1)}}
-		}, "lasts 320256 hours at 1 times its speed, and a load can last at most 1000 hours; give a higher --speed"},
-		"parts without end": {4000, one(repeat(written(0), call.MaxParts)...), "needs more than 512 MiB of memory to be sent again"},
+		}, "lasts 320256 hours at 1 times its speed, but a load can last at most 1000 hours; set a higher --speed"},
+		"parts without end": {4000, one(repeat(written(0), call.MaxParts)...), "needs more than 512 MiB of memory for a replay"},
 	} {
 		path := writeCalls(t, etcd.New(), c.calls, c.call)
 		_, err := replay.Read(path, etcd.New(), replay.Options{Speed: 1, MaxInFlight: 100_000})

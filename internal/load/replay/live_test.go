@@ -94,14 +94,14 @@ func resend(t *testing.T, st recorded, path, to string, o replay.Options) (*repl
 		t.Fatal(err)
 	}
 	if a.Preloaded.Written != plan.Prepared() {
-		t.Errorf("%d keys and leases were written before, of %d", a.Preloaded.Written, plan.Prepared())
+		t.Errorf("%d of %d keys and leases are preloaded", a.Preloaded.Written, plan.Prepared())
 	}
 	res, err := load.Run(t.Context(), w, a, load.Reports{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m := res.Measured; m.Due != plan.Calls() || m.Outcomes[kv.OK]+m.Outcomes[kv.Conflict]+m.Outcomes[kv.Miss] != m.Due {
-		t.Errorf("of %d calls %d were due: %v %v", plan.Calls(), m.Due, m.Outcomes, m.ErrorTexts)
+		t.Errorf("%d calls, %d due: %v %v", plan.Calls(), m.Due, m.Outcomes, m.ErrorTexts)
 	}
 	return plan, plan.Outcome()
 }

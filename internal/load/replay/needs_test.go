@@ -27,13 +27,13 @@ func TestOrderOfCallsThatOverlapped(t *testing.T) {
 		who   int
 		needs []int32
 	}{
-		"who lost waits for who won, also where it came later": {[]*call.Call{read(0, 10, 5), swap(20, 50, 5, false), swap(30, 10, 5, true)}, 1, []int32{0, 2}},
-		"who lost a creation waits for who created":            {[]*call.Call{read(0, 10, 5), swap(20, 50, 0, false), swap(30, 10, 0, true)}, 1, []int32{2}},
-		"a change waits for a read that came later and saw what was before": {
+		"a failed guard waits for the call that succeeded, even if that was sent later": {[]*call.Call{read(0, 10, 5), swap(20, 50, 5, false), swap(30, 10, 5, true)}, 1, []int32{0, 2}},
+		"a failed create waits for the call that created the key":                       {[]*call.Call{read(0, 10, 5), swap(20, 50, 0, false), swap(30, 10, 0, true)}, 1, []int32{2}},
+		"a change waits for a read that was sent later and saw the earlier version": {
 			[]*call.Call{read(0, 10, 5), swap(20, 50, 5, true), read(30, 10, 5), swap(45, 50, 5, false)}, 1, []int32{0, 2}},
-		"a read waits for the change that it saw, though that came later": {
+		"a read waits for the change that it saw, even if that was sent later": {
 			[]*call.Call{read(0, 10, 5), read(20, 50, 7), swap(30, 20, 5, true), swap(80, 10, 7, true)}, 1, []int32{2}},
-		"a read that was over before a change waits for none": {
+		"a read that ended before a change waits for no call": {
 			[]*call.Call{read(0, 10, 5), read(20, 5, 7), swap(30, 20, 5, true), swap(80, 10, 7, true)}, 1, nil},
 	} {
 		p := &Plan{calls: c.calls}

@@ -33,7 +33,7 @@ func TestZetcdsVersionsHoldAgain(t *testing.T) {
 	})
 	_, o := resend(t, st, path, a.Endpoints[0], replay.Options{Speed: 2, Prefix: "again/"})
 	if o.Held < 35 || o.HeldAgain*100 < o.Held*99 {
-		t.Errorf("guards held another time: %+v", o)
+		t.Errorf("guards held in the replay: %+v", o)
 	}
 	hides(t, path, "registry", "made ")
 }
@@ -42,7 +42,7 @@ func TestZetcdsVersionsHoldAgain(t *testing.T) {
 func TestCetcdsGuardsHoldAgain(t *testing.T) {
 	binary := os.Getenv("QUORUMBENCH_CETCD")
 	if binary == "" {
-		t.Skip("no registry has cetcd: set QUORUMBENCH_CETCD to the path of its binary")
+		t.Skip("cetcd cannot be installed: set QUORUMBENCH_CETCD to the path of its binary")
 	}
 	st := cetcd.New()
 	address := proxied.Start(t, st, binary, 1).Access.Endpoints[0]
@@ -66,7 +66,7 @@ func TestCetcdsGuardsHoldAgain(t *testing.T) {
 	})
 	_, o := resend(t, st, path, address, replay.Options{Speed: 2, Prefix: "again/"})
 	if o.Held < 60 || o.HeldAgain*100 < o.Held*99 {
-		t.Errorf("guards held another time: %+v", o)
+		t.Errorf("guards held in the replay: %+v", o)
 	}
 	hides(t, path, "registry", "made ")
 }

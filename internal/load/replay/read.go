@@ -38,7 +38,7 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 		return nil, err
 	}
 	if len(p.calls) == 0 {
-		return nil, fmt.Errorf("%s has no call that can be sent again", path)
+		return nil, fmt.Errorf("%s contains no call that can be replayed", path)
 	}
 	slices.SortStableFunc(p.calls, func(a, b *call.Call) int { return cmp.Compare(a.At, b.At) })
 	if err := r.limit.schedule(p.calls[0].At, p.calls[len(p.calls)-1].At); err != nil {

@@ -54,7 +54,7 @@ func captured(t *testing.T, st store.Tapped, at *net.TCPAddr, redactor *call.Red
 	t.Helper()
 	packets, err := passive.Open(uint16(at.Port))
 	if err != nil {
-		t.Logf("it is not captured: %v", err)
+		t.Logf("no capture: %v", err)
 		return func(string) {}
 	}
 	path := filepath.Join(t.TempDir(), "captured.qbrec")
@@ -77,7 +77,7 @@ func captured(t *testing.T, st store.Tapped, at *net.TCPAddr, redactor *call.Red
 		}
 		got, want := connections(t, path), connections(t, relayed)
 		if len(got) != len(want) {
-			t.Errorf("%d connections are captured, and %d were relayed", len(got), len(want))
+			t.Errorf("%d connections captured, %d relayed", len(got), len(want))
 		}
 		for i := range min(len(got), len(want)) {
 			sameCalls(t, got[i], want[i])
@@ -125,17 +125,17 @@ func said(calls ...*call.Call) string {
 func sameCalls(t *testing.T, got, want []*call.Call) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Errorf("%d calls are captured, and %d were relayed:\n%s\n%s", len(got), len(want), said(got...), said(want...))
+		t.Errorf("%d calls captured, %d relayed:\n%s\n%s", len(got), len(want), said(got...), said(want...))
 		return
 	}
 	for i, w := range want {
 		g := got[i]
 		if said(g) != said(w) {
-			t.Errorf("captured is\n%sand relayed was\n%s", said(g), said(w))
+			t.Errorf("captured\n%srelayed\n%s", said(g), said(w))
 		}
 		// The clocks are read some microseconds apart.
 		if apart := int64(50 * time.Microsecond); !w.Told && w.Answered() && (g.At > w.At+apart || g.At+g.Took < w.At+w.Took-apart) {
-			t.Errorf("%s took from %d to %d before the relay, which was asked at %d and answered at %d", w.Method, g.At, g.At+g.Took, w.At, w.At+w.Took)
+			t.Errorf("%s lasted from %d to %d in front of the relay, and from %d to %d in the relay", w.Method, g.At, g.At+g.Took, w.At, w.At+w.Took)
 		}
 	}
 }

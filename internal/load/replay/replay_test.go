@@ -40,10 +40,10 @@ func TestGuardsHoldAgain(t *testing.T) {
 	})
 	plan, o := resend(t, etcd.New(), path, to, replay.Options{Speed: 20, Prefix: "again/", Salt: 7})
 	if plan.Prepared() < 5 {
-		t.Errorf("%d keys and leases were written before", plan.Prepared())
+		t.Errorf("%d keys and leases are preloaded", plan.Prepared())
 	}
 	if o.Held < 60 || o.HeldAgain != o.Held || o.HeldNow != 0 || o.Held == o.Guarded {
-		t.Errorf("guards held another time: %+v", o)
+		t.Errorf("guards held in the replay: %+v", o)
 	}
 	same(t, plain, official.Etcd(t, store.Access{Endpoints: []string{to}}))
 }
@@ -100,7 +100,7 @@ func same(t *testing.T, a, b *clientv3.Client) {
 		t.Fatal(err)
 	}
 	if len(want.Kvs) != len(got.Kvs) {
-		t.Fatalf("%d keys are there, not %d", len(got.Kvs), len(want.Kvs))
+		t.Fatalf("%d keys, want %d", len(got.Kvs), len(want.Kvs))
 	}
 	for i, kv := range want.Kvs {
 		g := got.Kvs[i]

@@ -32,19 +32,19 @@ func TestWatchersAreToldAgain(t *testing.T) {
 			})
 			plan, o := resend(t, st, path, to, replay.Options{Speed: 5, Prefix: name + "/", Salt: 7, Compactions: true})
 			if o.Watchers != 3 || o.Events != uint64(told) || o.EventsNow+6 < o.Events || o.EventsNow > o.Events+6 { // writes of other keys may be in another order, and the last events may not have arrived
-				t.Errorf("%d events were told: %+v", told, o)
+				t.Errorf("the watchers received %d events: %+v", told, o)
 			}
 			if len(plan.Left) > 0 {
-				t.Errorf("not sent again: %v", plan.Left)
+				t.Errorf("not replayed: %v", plan.Left)
 			}
 			c := official.Etcd(t, store.Access{Endpoints: []string{to}})
 			// Revisions before the compaction are gone.
 			if _, err := c.Get(t.Context(), "a", clientv3.WithRev(2)); err == nil {
-				t.Error("the history is there yet")
+				t.Error("a revision before the compaction still exists")
 			}
 			plan, err := replay.Read(path, st, replay.Options{Speed: 5})
 			if err != nil || plan.Left["KV/Compact"] != 1 {
-				t.Errorf("%v, not sent again: %v", err, plan.Left)
+				t.Errorf("%v, not replayed: %v", err, plan.Left)
 			}
 			if !redactor.Plain() {
 				hides(t, path, "registry", "secret")

@@ -43,10 +43,10 @@ func TestZooKeepersVersionsHoldAgain(t *testing.T) {
 			path := relayed(t, st, address, redactor, func(relay string) { changeZooKeeper(t, relay, name) })
 			plan, o := resend(t, st, path, address, replay.Options{Speed: 10, Prefix: "again-" + name + "/", Salt: 7})
 			if o.Held < 60 || o.HeldAgain*100 < o.Held*99 || o.Held == o.Guarded {
-				t.Errorf("guards held another time: %+v", o)
+				t.Errorf("guards held in the replay: %+v", o)
 			}
 			if plan.Prepared() < 4 || plan.Connections < 4 || plan.Left["create"]+plan.Left["multi"]+plan.Left["setData"] > 0 {
-				t.Errorf("%d nodes were made before, %d sessions; not sent again: %v", plan.Prepared(), plan.Connections, plan.Left)
+				t.Errorf("%d nodes are preloaded, %d sessions; not replayed: %v", plan.Prepared(), plan.Connections, plan.Left)
 			}
 			if !redactor.Plain() {
 				hides(t, path, "registry", "queue", "made ", "secret")
@@ -110,7 +110,7 @@ func changeZooKeeper(t *testing.T, address, name string) {
 	must(err)
 	ok, _, err := c.Exists(root + "/none")
 	if must(err); ok {
-		t.Error("it is there")
+		t.Error("the deleted node still exists")
 	}
 	// Transactions return the versions for the guards of the next ones. The last one does not hold.
 	make1(t, c, root+"/stays", "secret")
@@ -122,7 +122,7 @@ func changeZooKeeper(t *testing.T, address, name string) {
 		must(err)
 	}
 	if _, err := c.Multi(&zk.SetDataRequest{Path: root + "/stays", Data: []byte("never"), Version: 99}); err == nil {
-		t.Error("a guard held that cannot")
+		t.Error("an impossible guard held")
 	}
 	all.Wait()
 	c.Close()
@@ -185,6 +185,6 @@ func sameZooKeeper(t *testing.T, c *zk.Conn, below string) {
 		got = append(got, strings.TrimPrefix(line, below))
 	}
 	if want := treeOf(t, c, "/"); strings.Join(want, "\n") != strings.Join(got, "\n") {
-		t.Errorf("there is\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("the store has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -26,10 +26,10 @@ func TestEndedWatchersAreNotAwaited(t *testing.T) {
 	}
 	take(1, 1)
 	if s.Ended(1, []byte("compacted")); s.Caught() {
-		t.Error("the last watcher has nothing yet")
+		t.Error("Caught is true before the last watcher has its events")
 	}
 	if s.Ended(2, nil); !s.Caught() {
-		t.Error("the watchers that ended are awaited")
+		t.Error("Caught awaits watchers that have ended")
 	}
 }
 

@@ -31,11 +31,11 @@ func TestOneEventIsTheLast(t *testing.T) {
 	wg.Wait()
 	for n := range last {
 		if last[n].Load() != 1 {
-			t.Fatalf("%d events of write %d are its last", last[n].Load(), n)
+			t.Fatalf("write %[2]d has %[1]d last events", last[n].Load(), n)
 		}
 	}
 	if b.Everybody(1); !b.fan.last(fewestTimes+7) || b.fan.last(7) {
-		t.Error("a write whose place is another's has a last event")
+		t.Error("a write whose place was taken has a last event")
 	}
 }
 
@@ -58,7 +58,7 @@ func TestTheLastIsTimed(t *testing.T) {
 	}
 	sum := b.Summarize([]*Sink{s})
 	if sum.Last.TotalCount() != 1 || sum.Last.Max() < 3900 || sum.Last.Max() > 4000 {
-		t.Errorf("%d writes reached all, the longest after %d", sum.Last.TotalCount(), sum.Last.Max())
+		t.Errorf("%d writes reached all watchers, the latest after %d", sum.Last.TotalCount(), sum.Last.Max())
 	}
 }
 
@@ -80,7 +80,7 @@ func TestWhatEventsShow(t *testing.T) {
 			shows, passed = shows || seen.ShowsPassed, passed+seen.Passed
 		}
 		if shows != test.shows || (passed > 0) != (test.versions[len(test.versions)-2] == 4) {
-			t.Errorf("%v shows what was passed over: %v, %d", test.versions, shows, passed)
+			t.Errorf("versions %v: ShowsPassed %v, Passed %d", test.versions, shows, passed)
 		}
 	}
 }

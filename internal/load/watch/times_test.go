@@ -31,16 +31,16 @@ func TestTimesAreNeverMixedUp(t *testing.T) {
 	}
 	wg.Wait()
 	if _, _, ok := times.Of(measure.Measured, n-1); !ok {
-		t.Error("the last is forgotten")
+		t.Error("the last operation is forgotten")
 	}
 	if _, _, ok := times.Of(measure.Measured, 0); ok {
-		t.Error("the first is not")
+		t.Error("the first operation is not forgotten")
 	}
 	times.Due(measure.Warmup, n-1, 5)
 	if _, _, ok := times.Of(measure.Warmup, n-1); ok {
-		t.Error("what was not sent has a time")
+		t.Error("an operation that was not sent has a time")
 	}
 	if _, _, ok := times.Of(measure.Measured, n-1); !ok {
-		t.Error("a warm-up's operation took the place of a measured one")
+		t.Error("a warm-up operation took the place of a measured one")
 	}
 }

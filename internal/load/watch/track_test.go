@@ -144,7 +144,7 @@ func TestTrackBeyondItsWindow(t *testing.T) {
 	}
 	for i, want := range []verdict{late, late, duplicate} {
 		if got := tr.take(5, 5); got != want {
-			t.Errorf("the %d. old one: %d, want %d", i, got, want)
+			t.Errorf("old event %d: %d, want %d", i, got, want)
 		}
 	}
 	if tr.missing != 1 || tr.take(190, 190) != late || tr.missing != 0 {
@@ -163,33 +163,33 @@ func TestPassedOver(t *testing.T) {
 		}
 	}
 	if lost, passed := tr.behind(4); lost != 0 || passed != 2 || tr.got != 2 {
-		t.Errorf("%d lost, %d passed over, %d came", lost, passed, tr.got)
+		t.Errorf("%d lost, %d skipped, %d received", lost, passed, tr.got)
 	}
 	if lost, _ := tr.behind(6); lost != 2 {
-		t.Errorf("%d lost of two behind the last", lost)
+		t.Errorf("%d lost of two after the last event", lost)
 	}
 	if v := tr.take(9, 120); v != duplicate {
 		t.Errorf("again: %v", v)
 	}
 	tr.begin(12, 150) // created again; three versions were skipped
 	if lost, passed := tr.behind(7); lost != 0 || passed != 5 {
-		t.Errorf("created again: %d lost, %d passed over", lost, passed)
+		t.Errorf("created again: %d lost, %d skipped", lost, passed)
 	}
 	tr.begin(12, 150) // unchanged
 	if _, passed := tr.behind(0); passed != 5 {
-		t.Errorf("as it was: %d passed over", passed)
+		t.Errorf("unchanged: %d skipped", passed)
 	}
 	tr.begin(0, 155)
 	tr.take(12, 160)
 	tr.begin(12, 165) // deleted and created again, with the version that it had
 	if _, passed := tr.behind(0); passed < 7 {
-		t.Errorf("the same version in another life: %d passed over", passed)
+		t.Errorf("the same version after a deletion: %d skipped", passed)
 	}
 	tr = track{}
 	tr.begin(9, 120)
 	tr.take(2, 170) // deleted and created again; only the last version was reported
 	if _, passed := tr.behind(0); passed != 2 {
-		t.Errorf("a new life: %d passed over", passed)
+		t.Errorf("a lower version after a deletion: %d skipped", passed)
 	}
 }
 

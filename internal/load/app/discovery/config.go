@@ -114,17 +114,17 @@ func (c *config) check() (parameter, why string) {
 	case c.there() > maxInstances:
 		return instancesKey, fmt.Sprintf("<services> times <instances-per-service> is %d instances and can be at most %d", c.there(), maxInstances)
 	case c.uses > c.services:
-		return usesKey, fmt.Sprintf("<services-per-client> is %d, and there are %d <services>", c.uses, c.services)
+		return usesKey, fmt.Sprintf("<services-per-client> is %d, but there are only %d <services>", c.uses, c.services)
 	case c.clients*c.uses > maxFollowed/c.instances:
-		return clientsKey, fmt.Sprintf("<discovery-clients> times <services-per-client> times <instances-per-service> is more than can be followed: at most %d", maxFollowed)
+		return clientsKey, fmt.Sprintf("<discovery-clients> times <services-per-client> times <instances-per-service> can be at most %d", maxFollowed)
 	case c.health > 0 && c.churn*shortestLife.Seconds() > float64(c.there()):
-		return healthKey, fmt.Sprintf("with <instance-churn> at %s the %d instances live for less than %v in the mean, which is too short for <health-changes>", application.Format(c.churn), c.there(), shortestLife)
+		return healthKey, fmt.Sprintf("with an <instance-churn> of %s the %d instances live for less than %v on average, which is too short for <health-changes>", application.Format(c.churn), c.there(), shortestLife)
 	}
 	return "", ""
 }
 
 func (c *config) phrase() string {
-	return fmt.Sprintf("%s with %s each, %s that use %s each, %s a second that come and as many that go",
+	return fmt.Sprintf("%s with %s each, %s that use %s each, %s per second that come and as many that go",
 		text.Plural(uint64(c.services), "service"), text.Plural(uint64(c.instances), "instance"),
 		text.Plural(uint64(c.clients), "client"), text.Plural(uint64(c.uses), "service"), application.Format(c.churn))
 }

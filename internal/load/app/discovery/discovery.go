@@ -70,7 +70,7 @@ func (a Application) Phrase(s application.Settings) string {
 	c := configOf(a.Catalog, s, 0)
 	words := c.phrase()
 	if a.Catalog {
-		words += fmt.Sprintf(", %s a second that fail and pass again", application.Format(c.health))
+		words += fmt.Sprintf(", %s per second that fail and pass again", application.Format(c.health))
 	}
 	return words
 }

@@ -73,7 +73,7 @@ func TestLivesAreWhole(t *testing.T) {
 				}
 			case Deregister:
 				if gone[e.object] || fails[e.object] || !a.Catalog && !there {
-					t.Fatalf("instance %d goes twice, or while it fails, or is not there", e.object)
+					t.Fatalf("instance %d goes twice, or while it fails, or does not exist", e.object)
 				}
 				gone[e.object] = true
 			case Fail, Pass:
@@ -112,7 +112,7 @@ func TestKeysAreOfInstances(t *testing.T) {
 		}
 		for _, key := range wrong {
 			if _, ok := s.number([]byte(key)); ok {
-				t.Errorf("%q is an instance's key", key)
+				t.Errorf("%q is accepted as an instance's key", key)
 			}
 		}
 	}

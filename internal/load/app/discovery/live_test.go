@@ -67,19 +67,19 @@ func send(t *testing.T, a discovery.Application, st store.Store, endpoints []str
 		t.Fatal(err)
 	}
 	if m := res.Measured; m.Due == 0 || m.Outcomes[kv.OK] != m.Due {
-		t.Errorf("of %d calls not all succeeded: %v %v", m.Due, m.Outcomes, m.ErrorTexts)
+		t.Errorf("%d calls due, some failed: %v %v", m.Due, m.Outcomes, m.ErrorTexts)
 	}
 	done = map[string]int{}
 	for _, c := range res.Calls {
 		if c.Due == 0 || c.Outcomes[kv.OK] != c.Due {
-			t.Errorf("%s: of %d calls: %v", c.Name, c.Due, c.Outcomes)
+			t.Errorf("%s: %d calls due, outcomes %v", c.Name, c.Due, c.Outcomes)
 		}
 		done[c.Name] = int(c.Outcomes[kv.OK])
 	}
 	// Each service has six clients.
 	if w = res.Measured.Watching; w == nil || w.Watchers != 120 || w.Expected != 6*w.Acknowledged || w.Delivered == 0 ||
 		w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Untimed+w.Foreign+w.Impossible != 0 {
-		t.Fatalf("watchers were told %+v", w)
+		t.Fatalf("watch totals %+v", w)
 	}
 	return w, done
 }
@@ -89,7 +89,7 @@ func sendMembership(t *testing.T, endpoints []string) (done map[string]int) {
 	t.Helper()
 	w, done := send(t, membership, zookeeper.New(), endpoints)
 	if w.Acknowledged != 160 || w.Delivered != w.Expected {
-		t.Errorf("watchers were told %+v", w)
+		t.Errorf("watch totals %+v", w)
 	}
 	return done
 }
@@ -124,7 +124,7 @@ func TestOnZooKeeper(t *testing.T) {
 	}
 	s, gone := settings(membership), done["deregister"]
 	if before := s.Whole("services") * s.Whole("instances-per-service"); there != before-gone {
-		t.Errorf("%d instances are there; %d were, and %d have gone", there, before, gone)
+		t.Errorf("%d instances exist; %d existed before, and %d were removed", there, before, gone)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestOnConsul(t *testing.T) {
 	})
 	w, done := send(t, catalog, st, l.Endpoints)
 	if w.Acknowledged < 100 || w.Delivered+w.Coalesced != w.Expected {
-		t.Errorf("watchers were told %+v", w)
+		t.Errorf("watch totals %+v", w)
 	}
 	s := settings(catalog)
 	want := s.Whole("services")*s.Whole("instances-per-service") + done["register"] - done["deregister"]

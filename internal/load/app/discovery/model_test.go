@@ -46,15 +46,15 @@ func TestSessionCallsAreRecordedAsOperations(t *testing.T) {
 		value func(key []byte) []byte
 		want  history.Op // without its Key and Written
 	}{
-		"registered":         {Register, store.Event{At: 50, Revision: 1}, nil, history.Op{Kind: kv.CAS, At: 50}},
-		"there already":      {Register, store.Event{At: 50, Revision: -1, Outcome: kv.Conflict}, nil, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Read: history.Unseen}},
-		"perhaps registered": {Register, store.Event{Outcome: kv.TimedOut}, nil, history.Op{Kind: kv.CAS, Outcome: kv.TimedOut}},
-		"gone":               {Deregister, store.Event{At: 50, Count: 1}, nil, history.Op{Kind: kv.Delete, At: 50}},
-		"was not there":      {Deregister, store.Event{At: 50, Outcome: kv.Miss}, nil, history.Op{Kind: kv.Delete, Outcome: kv.Miss, At: 50}},
-		"perhaps gone":       {Deregister, store.Event{Outcome: kv.ConnectionLost}, nil, history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost}},
-		"read":               {Lookup, read(), func(key []byte) []byte { return r.values.Append(nil, key, 0, 5) }, history.Op{Kind: kv.Get, Consistency: kv.Local, At: 50, Mod: 40, Read: keys.Identity(5)}},
-		"of no call":         {Lookup, read(), func([]byte) []byte { return []byte("anything") }, history.Op{Kind: kv.Get, Consistency: kv.Local, At: 50, Mod: 40, Read: keys.Nobodys}},
-		"not there":          {Lookup, store.Event{At: 50, Outcome: kv.Miss}, nil, history.Op{Kind: kv.Get, Consistency: kv.Local, Outcome: kv.Miss, At: 50}},
+		"registered":          {Register, store.Event{At: 50, Revision: 1}, nil, history.Op{Kind: kv.CAS, At: 50}},
+		"existing":            {Register, store.Event{At: 50, Revision: -1, Outcome: kv.Conflict}, nil, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Read: history.Unseen}},
+		"possibly registered": {Register, store.Event{Outcome: kv.TimedOut}, nil, history.Op{Kind: kv.CAS, Outcome: kv.TimedOut}},
+		"gone":                {Deregister, store.Event{At: 50, Count: 1}, nil, history.Op{Kind: kv.Delete, At: 50}},
+		"already gone":        {Deregister, store.Event{At: 50, Outcome: kv.Miss}, nil, history.Op{Kind: kv.Delete, Outcome: kv.Miss, At: 50}},
+		"possibly gone":       {Deregister, store.Event{Outcome: kv.ConnectionLost}, nil, history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost}},
+		"read":                {Lookup, read(), func(key []byte) []byte { return r.values.Append(nil, key, 0, 5) }, history.Op{Kind: kv.Get, Consistency: kv.Local, At: 50, Mod: 40, Read: keys.Identity(5)}},
+		"a foreign value":     {Lookup, read(), func([]byte) []byte { return []byte("anything") }, history.Op{Kind: kv.Get, Consistency: kv.Local, At: 50, Mod: 40, Read: keys.Nobodys}},
+		"missing":             {Lookup, store.Event{At: 50, Outcome: kv.Miss}, nil, history.Op{Kind: kv.Get, Consistency: kv.Local, Outcome: kv.Miss, At: 50}},
 	} {
 		n, e := r.first(c.call)
 		var op store.Op
@@ -80,7 +80,7 @@ func TestSessionCallsAreRecordedAsOperations(t *testing.T) {
 	r.steps.SessionEnded(n, &history.Op{Kind: kv.Ephemeral, Session: 2, Invoked: 30, Done: 60, At: 90, Mod: 50})
 	want = history.Op{Kind: kv.Ephemeral, Session: 2, Key: uint64(e.object), Invoked: 30, Done: 60, At: 90, Mod: 50, Written: keys.Identity(n)}
 	if got := r.to.Since(); len(got) != 1 || got[0] != want {
-		t.Errorf("the end of a session that was answered is recorded as %+v", got)
+		t.Errorf("the end of a session with a response is recorded as %+v", got)
 	}
 }
 
@@ -95,13 +95,13 @@ func TestWhatClientsOfSessionsAreToldIsRecorded(t *testing.T) {
 		ev   store.Event
 		want history.Op
 	}{
-		"created":        {store.Event{What: store.Done, Revision: 20}, history.Op{Key: w.First, Written: w.Keys, Invoked: 5, Done: 9, Watch: history.Began, At: 20}},
-		"came":           {store.Event{What: store.Notify, Key: r.model.AppendKey(nil, own), Version: -1, Revision: 30, At: 30}, history.Op{Key: own, Read: history.Unseen, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
-		"gone":           {store.Event{What: store.Notify, Key: r.model.AppendKey(nil, own), Revision: 30, At: 30}, history.Op{Key: own, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
-		"of another":     {store.Event{What: store.Notify, Key: r.model.AppendKey(nil, own+w.Keys), Revision: 30, At: 30}, history.Op{Key: own + w.Keys, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
-		"of no instance": {store.Event{What: store.Notify, Key: []byte("services/x"), Revision: 30, At: 30}, history.Op{Key: w.First, Outcome: kv.WrongAnswer, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
-		"of others":      {store.Event{What: store.Notify, Key: append(r.schedule.appendService(nil, uint32(w.First)/r.schedule.room), "/i999999"...), Revision: 30}, history.Op{}},
-		"all up to":      {store.Event{What: store.Seen, Revision: 30}, history.Op{Key: w.First, Invoked: 9, Done: 9, Watch: history.Reached, Mod: 30}},
+		"created":           {store.Event{What: store.Done, Revision: 20}, history.Op{Key: w.First, Written: w.Keys, Invoked: 5, Done: 9, Watch: history.Began, At: 20}},
+		"came":              {store.Event{What: store.Notify, Key: r.model.AppendKey(nil, own), Version: -1, Revision: 30, At: 30}, history.Op{Key: own, Read: history.Unseen, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
+		"gone":              {store.Event{What: store.Notify, Key: r.model.AppendKey(nil, own), Revision: 30, At: 30}, history.Op{Key: own, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
+		"another service's": {store.Event{What: store.Notify, Key: r.model.AppendKey(nil, own+w.Keys), Revision: 30, At: 30}, history.Op{Key: own + w.Keys, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
+		"not an instance's": {store.Event{What: store.Notify, Key: []byte("services/x"), Revision: 30, At: 30}, history.Op{Key: w.First, Outcome: kv.WrongAnswer, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
+		"another program's": {store.Event{What: store.Notify, Key: append(r.schedule.appendService(nil, uint32(w.First)/r.schedule.room), "/i999999"...), Revision: 30}, history.Op{}},
+		"progress":          {store.Event{What: store.Seen, Revision: 30}, history.Op{Key: w.First, Invoked: 9, Done: 9, Watch: history.Reached, Mod: 30}},
 	} {
 		r.steps.Told(4, &c.ev, 5, 0, 9)
 		var want []history.Op
@@ -126,19 +126,19 @@ func TestWhatIsThereBeforeIsRecorded(t *testing.T) {
 	r := record(t, catalog)
 	r.steps.Read(0, &store.Event{}, &history.Op{Final: true})
 	if got := r.to.Since(); len(got) != 1 {
-		t.Errorf("a reading begins with %+v", got)
+		t.Errorf("a read after the load is recorded as %+v", got)
 	}
 	r.steps.(*catalogSteps).begin()
 	r.steps.(*catalogSteps).begin()
 	seen := map[uint64]bool{}
 	for i, o := range r.to.Since() {
 		if seen[o.Key] || o.Kind != kv.Put || o.Done != 0 || o.Joined != (i > 0) || !r.schedule.before(uint32(o.Key/catalogKeys)) || !o.Acknowledged() {
-			t.Errorf("the %d. is %+v", i, o)
+			t.Errorf("initial key %d is recorded as %+v", i, o)
 		}
 		seen[o.Key] = true
 	}
 	if len(seen) != catalogKeys*r.schedule.there() {
-		t.Errorf("%d keys are there", len(seen))
+		t.Errorf("%d initial keys", len(seen))
 	}
 }
 
@@ -153,15 +153,15 @@ func TestCatalogCallsAreRecordedAsOperations(t *testing.T) {
 		ev   store.Event
 		want history.Op // without its Key and Written
 	}{
-		"registered":         {Register, store.Event{Count: -1}, history.Op{Kind: kv.Put}},
-		"perhaps registered": {Register, store.Event{Outcome: kv.TimedOut}, history.Op{Kind: kv.Put, Outcome: kv.TimedOut}},
-		"deregistered":       {Deregister, store.Event{Count: -1}, history.Op{Kind: kv.Delete}},
-		"critical":           {Fail, store.Event{Count: -1}, history.Op{Kind: kv.Delete}},
-		"perhaps critical":   {Fail, store.Event{Outcome: kv.StoreTimeout}, history.Op{Kind: kv.Delete, Outcome: kv.StoreTimeout}},
-		"passing":            {Pass, store.Event{Count: -1}, history.Op{Kind: kv.Put}},
-		"compared":           {Compare, there, history.Op{Kind: kv.Exists, Consistency: kv.Local, Read: history.Unseen}},
-		"not there":          {Compare, store.Event{}, history.Op{Kind: kv.Exists, Consistency: kv.Local, Outcome: kv.Miss}},
-		"not answered":       {Compare, store.Event{Outcome: kv.NoLeader}, history.Op{Kind: kv.Exists, Consistency: kv.Local, Outcome: kv.NoLeader}},
+		"registered":          {Register, store.Event{Count: -1}, history.Op{Kind: kv.Put}},
+		"possibly registered": {Register, store.Event{Outcome: kv.TimedOut}, history.Op{Kind: kv.Put, Outcome: kv.TimedOut}},
+		"deregistered":        {Deregister, store.Event{Count: -1}, history.Op{Kind: kv.Delete}},
+		"critical":            {Fail, store.Event{Count: -1}, history.Op{Kind: kv.Delete}},
+		"possibly critical":   {Fail, store.Event{Outcome: kv.StoreTimeout}, history.Op{Kind: kv.Delete, Outcome: kv.StoreTimeout}},
+		"passing":             {Pass, store.Event{Count: -1}, history.Op{Kind: kv.Put}},
+		"compared":            {Compare, there, history.Op{Kind: kv.Exists, Consistency: kv.Local, Read: history.Unseen}},
+		"missing":             {Compare, store.Event{}, history.Op{Kind: kv.Exists, Consistency: kv.Local, Outcome: kv.Miss}},
+		"without a response":  {Compare, store.Event{Outcome: kv.NoLeader}, history.Op{Kind: kv.Exists, Consistency: kv.Local, Outcome: kv.NoLeader}},
 	} {
 		n := uint64(0)
 		for r.schedule.entries[n].call != c.call {
@@ -204,11 +204,11 @@ func TestWhatClientsOfACatalogAreToldIsRecorded(t *testing.T) {
 		ev   store.Event
 		want history.Op
 	}{
-		"created":         {store.Event{What: store.Done, Revision: 20}, history.Op{Key: 2 * w.First, Written: 2 * w.Keys, Invoked: 5, Done: 9, Watch: history.Began, At: 20}},
-		"came":            {store.Event{What: store.Notify, Key: id, Version: 1, Revision: 30}, history.Op{Key: own, Read: history.Unseen, Invoked: 9, Done: 9, Watch: history.Happened, Mod: 30}},
-		"gone":            {store.Event{What: store.Notify, Key: id, Revision: 30}, history.Op{Key: own, Invoked: 9, Done: 9, Watch: history.Happened, Mod: 30}},
-		"of no instance":  {store.Event{What: store.Notify, Key: []byte("web"), Revision: 30}, history.Op{Key: 2 * w.First, Outcome: kv.WrongAnswer, Invoked: 9, Done: 9, Watch: history.Happened, Mod: 30}},
-		"left by another": {store.Event{What: store.Notify, Key: append(r.schedule.appendService(nil, object/r.schedule.room), "-i999999"...), Revision: 30}, history.Op{}},
+		"created":           {store.Event{What: store.Done, Revision: 20}, history.Op{Key: 2 * w.First, Written: 2 * w.Keys, Invoked: 5, Done: 9, Watch: history.Began, At: 20}},
+		"came":              {store.Event{What: store.Notify, Key: id, Version: 1, Revision: 30}, history.Op{Key: own, Read: history.Unseen, Invoked: 9, Done: 9, Watch: history.Happened, Mod: 30}},
+		"gone":              {store.Event{What: store.Notify, Key: id, Revision: 30}, history.Op{Key: own, Invoked: 9, Done: 9, Watch: history.Happened, Mod: 30}},
+		"not an instance's": {store.Event{What: store.Notify, Key: []byte("web"), Revision: 30}, history.Op{Key: 2 * w.First, Outcome: kv.WrongAnswer, Invoked: 9, Done: 9, Watch: history.Happened, Mod: 30}},
+		"another program's": {store.Event{What: store.Notify, Key: append(r.schedule.appendService(nil, object/r.schedule.room), "-i999999"...), Revision: 30}, history.Op{}},
 	} {
 		r.steps.Told(4, &c.ev, 5, 0, 9)
 		var want []history.Op
@@ -228,7 +228,7 @@ func TestWhatClientsOfACatalogAreToldIsRecorded(t *testing.T) {
 	}
 	r.steps.Read(own, &store.Event{Count: 1}, &history.Op{Kind: kv.Range, Consistency: kv.Local, Final: true})
 	if d := cmp.Diff([]history.Op{{Kind: kv.Exists, Consistency: kv.Local, Key: own, Done: 9, Final: true, Read: history.Unseen}}, r.to.Since()); d != "" {
-		t.Errorf("it is recorded so (-want +got): %s", d)
+		t.Errorf("the read after the load (-want +got): %s", d)
 	}
 }
 

@@ -107,7 +107,7 @@ func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 }
 
 var (
-	missing      = []byte("a node that was registered is not there, or has another number of services")
+	missing      = []byte("a registered node is missing, or has a wrong number of services")
 	neverWritten = []byte("a value that was never written to this key")
 )
 
