@@ -17,7 +17,7 @@ import (
 
 // Every call of several recordings is made, written by the store's codec, and its response handled:
 // once to allocate all memory, and then without allocations.
-func TestSendingAgainDoesNotAllocate(t *testing.T) {
+func TestReplayDoesNotAllocate(t *testing.T) {
 	for name, one := range map[string]struct {
 		st    store.Replayer
 		calls []*call.Call

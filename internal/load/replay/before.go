@@ -24,7 +24,7 @@ func (p *Plan) findBefore() {
 			s.searchPart(c, &c.Parts[i])
 		}
 		for i := range c.Parts {
-			if part := &c.Parts[i]; part.Scope == call.One && wrote(c, part) {
+			if part := &c.Parts[i]; part.Scope == call.One && wroteKey(c, part) {
 				s.written[string(writtenKey(part))] = true
 			}
 		}
@@ -73,7 +73,7 @@ func (s *search) searchPart(c *call.Call, part *call.Part) {
 		s.known[part.Lease] = true
 		s.leases = append(s.leases, part.Lease)
 	}
-	if key := s.plan.store.Requires(part); len(key) > 0 && !s.written[string(key)] && did(c, part) {
+	if key := s.plan.store.Requires(part); len(key) > 0 && !s.written[string(key)] && executed(c, part) {
 		s.noteKey(key)
 	}
 	if part.Scope != call.One || s.written[string(part.Key)] {
@@ -92,7 +92,7 @@ func (s *search) searchPart(c *call.Call, part *call.Part) {
 		s.noteKey(part.Key)
 	case call.Read:
 		if c.OK() && part.Branch == call.Always && c.Keys > 0 {
-			s.plan.wasRead(s.noteKey(part.Key), c, part)
+			s.plan.learnSize(s.noteKey(part.Key), c, part)
 		}
 	case call.Remove:
 		if c.OK() && part.Branch == call.Always && c.Keys > 0 {
@@ -101,11 +101,11 @@ func (s *search) searchPart(c *call.Call, part *call.Part) {
 	}
 }
 
-// wasRead derives the size of a key's value from a read of the key.
-func (p *Plan) wasRead(e *earlier, c *call.Call, part *call.Part) {
+// learnSize derives the size of a key's value from a read of the key.
+func (p *Plan) learnSize(e *earlier, c *call.Call, part *call.Part) {
 	switch {
 	case e.known || part.Flags&(call.KeysOnly|call.CountOnly) != 0:
-	case p.told.any: // the response contains it
+	case p.versions.any: // the response contains it
 		e.size, e.known = part.Value.Size, true
 	default:
 		e.size, e.known = max(c.Got-len(part.Key)-answerBytes, 0), true
@@ -160,10 +160,10 @@ func (s *beforeSource) Shares(measure.Phase) []engine.Share {
 // Check implements engine.Source. It keeps the present revision of a key, or the name of a lease.
 func (s *beforeSource) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	if part := &s.before[n].Parts[0]; part.Action == call.Write {
-		s.had[string(part.Key)] = earlierNow{ev.At, ev.Revision}
+		s.preloaded[string(part.Key)] = preloaded{ev.At, ev.Revision}
 		s.base = max(s.base, ev.At)
 	} else if ev.Outcome == kv.OK {
-		s.names.granted(part.Lease, ev.Value)
+		s.names.keepLease(part.Lease, ev.Value)
 	}
 	return ev.Outcome
 }

@@ -26,7 +26,7 @@ func consulClient(t *testing.T, address string) *api.Client {
 
 // Calls of Consul's official client are recorded, and sent again to the same server, with another
 // prefix and faster.
-func TestConsulsGuardsHoldAgain(t *testing.T) {
+func TestGuardsHoldAgainOnConsul(t *testing.T) {
 	st := consul.New()
 	address := member(t, st, &consul.Settings{LogLevel: "warn"})
 	direct := consulClient(t, address)

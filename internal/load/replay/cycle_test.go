@@ -101,7 +101,7 @@ func cycle(p *Plan) []int32 {
 	var visit func(n int32) bool
 	visit = func(n int32) bool {
 		path, state[n] = append(path, n), 1
-		for _, m := range p.needs.of(uint64(n)) {
+		for _, m := range p.needs.callsFor(uint64(n)) {
 			if state[m] == 1 {
 				path = append(path[slices.Index(path, m):], m)
 				return true
@@ -134,7 +134,7 @@ func TestNoCallWaitsForItself(t *testing.T) {
 			}
 			slices.SortStableFunc(p.calls, func(a, b *call.Call) int { return cmp.Compare(a.At, b.At) })
 			p.findWriters()
-			p.findTold()
+			p.findVersions()
 			p.findNeeds()
 			text := ""
 			for _, n := range cycle(p) {

@@ -64,7 +64,7 @@ func (c *v2) ask(method, key, query, form string) (a v2Answer) {
 
 // Calls of clients of etcd's v2 API are recorded, and sent again to the same server, below another
 // folder and faster.
-func TestV2sGuardsHoldAgain(t *testing.T) {
+func TestGuardsHoldAgainOnEtcdV2(t *testing.T) {
 	st := etcdv2.New()
 	address := member(t, st, nil)
 	direct := newV2(t, address)

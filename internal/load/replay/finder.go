@@ -19,7 +19,7 @@ type finder struct {
 	uses map[int64][]int32
 	// watches contains the newest calls that started or ended watchers, at most mostWatches.
 	watches []int32
-	tells   map[int32][]int32  // by slot: the newest calls whose responses contain the version, at most mostRecent
+	sources map[int32][]int32  // by slot: the newest calls whose responses contain the version, at most mostRecent
 	reads   map[string][]int32 // by key: the newest reads whose responses contain its version, at most mostRecent
 }
 
@@ -40,8 +40,8 @@ type sweep struct {
 	by   int32
 }
 
-// before makes the call wait for the previous write of a key in the store's order.
-func (f *finder) before(key []byte) {
+// needPrevious makes the call wait for the previous write of a key in the store's order.
+func (f *finder) needPrevious(key []byte) {
 	c := f.plan.calls[f.now]
 	writes := f.order[string(key)]
 	for i := sort.Search(len(writes), func(i int) bool { return writes[i].at > c.Revision }) - 1; i >= 0; i-- {
@@ -52,8 +52,8 @@ func (f *finder) before(key []byte) {
 	}
 }
 
-// add makes the call wait for another one that is earlier in the recording.
-func (f *finder) add(call int32) {
+// need makes the call wait for another one that is earlier in the recording.
+func (f *finder) need(call int32) {
 	if call < f.now {
 		f.wait(call)
 	}
@@ -71,9 +71,9 @@ func (f *finder) wait(call int32) bool {
 	return true
 }
 
-// newest makes the call wait for the newest of the given calls with a response when this call was
-// sent.
-func (f *finder) newest(calls []int32) {
+// needNewest makes the call wait for the newest of the given calls with a response when this call
+// was sent.
+func (f *finder) needNewest(calls []int32) {
 	at := f.plan.calls[f.now].At
 	best, end := int32(-1), int64(-1)
 	for _, n := range calls {
@@ -83,7 +83,7 @@ func (f *finder) newest(calls []int32) {
 		}
 	}
 	if best >= 0 {
-		f.add(best)
+		f.need(best)
 	}
 }
 
@@ -96,13 +96,13 @@ func recent(list []int32, n int32, most int) []int32 {
 	return append(list, n)
 }
 
-// ended makes the call wait for another one, and returns true, if that one had a response when this
-// call was sent.
-func (f *finder) ended(n int32) bool {
+// needEnded makes the call wait for another one, and returns true, if that one had a response when
+// this call was sent.
+func (f *finder) needEnded(n int32) bool {
 	c := f.plan.calls[n]
 	ok := c.Answered() && c.At+c.Took <= f.plan.calls[f.now].At
 	if ok {
-		f.add(n)
+		f.need(n)
 	}
 	return ok
 }

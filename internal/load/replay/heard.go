@@ -4,33 +4,33 @@ import (
 	"bytes"
 )
 
-// heard holds the keys of responses with several keys until their operations end. It implements
-// store.Keys.
-type heard struct {
+// responseKeys holds the keys of responses with several keys until their operations end. It
+// implements store.Keys.
+type responseKeys struct {
 	bytes []byte
-	keys  []heardKey
+	keys  []responseKey
 }
 
-type heardKey struct {
+type responseKey struct {
 	tag      uint32
 	from, to int
 	version  int64
 }
 
 // Begin implements store.Keys.
-func (h *heard) Begin(tag uint32) bool {
+func (h *responseKeys) Begin(tag uint32) bool {
 	h.drop(tag)
 	return false
 }
 
 // Add implements store.Keys.
-func (h *heard) Add(tag uint32, key, _ []byte, version int64) {
+func (h *responseKeys) Add(tag uint32, key, _ []byte, version int64) {
 	from := len(h.bytes)
 	h.bytes = append(h.bytes, key...)
-	h.keys = append(h.keys, heardKey{tag, from, len(h.bytes), version})
+	h.keys = append(h.keys, responseKey{tag, from, len(h.bytes), version})
 }
 
-func (h *heard) has(tag uint32) bool {
+func (h *responseKeys) contains(tag uint32) bool {
 	for i := range h.keys {
 		if h.keys[i].tag == tag {
 			return true
@@ -40,7 +40,7 @@ func (h *heard) has(tag uint32) bool {
 }
 
 // version returns the version of a recorded key, which has a prefix in the replay; 0: unknown.
-func (h *heard) version(tag uint32, prefix string, key []byte) int64 {
+func (h *responseKeys) version(tag uint32, prefix string, key []byte) int64 {
 	for i := range h.keys {
 		k := &h.keys[i]
 		if k.tag != tag {
@@ -61,7 +61,7 @@ var slash = []byte{'/'}
 
 // drop discards the keys of a response. The other keys move to its place, because there may always
 // be operations that have not ended.
-func (h *heard) drop(tag uint32) {
+func (h *responseKeys) drop(tag uint32) {
 	left, end := h.keys[:0], 0
 	for _, k := range h.keys {
 		if k.tag != tag {

@@ -6,8 +6,8 @@ import (
 )
 
 // Memory does not grow if two responses are pending at any time.
-func TestWhatIsHeardDoesNotGrow(t *testing.T) {
-	var h heard
+func TestPendingListsDoNotGrow(t *testing.T) {
+	var h responseKeys
 	key := func(n uint32) string { return fmt.Sprintf("key-%05d", n) }
 	for n := uint32(1); n < 1000; n++ {
 		h.Begin(n)

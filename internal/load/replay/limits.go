@@ -51,15 +51,15 @@ func mostPlan(fileBytes int64) int {
 	return int(min(max(leastPlan, planPerByte*min(fileBytes, scenario.MaxMemory/planPerByte)), scenario.MaxMemory))
 }
 
-// call adds a call. It returns an error if the call is larger than a scenario's could be, or if the
-// plan needs too much memory with it.
-func (l *limits) call(c *call.Call) error {
+// addCall adds a call. It returns an error if the call is larger than a scenario's could be, or if
+// the plan needs too much memory with it.
+func (l *limits) addCall(c *call.Call) error {
 	l.calls++
 	needs, sends := callBytes, requestBytes
 	for i := range c.Parts {
 		part := &c.Parts[i]
 		if part.Value.Size > scenario.MaxValueSize {
-			return l.value(c, part.Value.Size)
+			return l.valueError(c, part.Value.Size)
 		}
 		needs += partBytes + len(part.Key) + len(part.End) + len(part.Value.Text)
 		if part.Flags&call.Sequential != 0 || part.Lease != 0 {
@@ -69,7 +69,7 @@ func (l *limits) call(c *call.Call) error {
 			sends += part.Value.Size
 		}
 		if sends += l.prefix + len(part.Key) + len(part.End); sends > scenario.MaxValueSize+recordBytes {
-			return l.value(c, sends)
+			return l.valueError(c, sends)
 		}
 	}
 	if c.Got > scenario.MaxValueSize+recordBytes {
@@ -77,19 +77,19 @@ func (l *limits) call(c *call.Call) error {
 			l.path, text.FormatSize(c.Got), method(c), moment(c.At), text.FormatSize(scenario.MaxValueSize))
 	}
 	l.sizes[bits.Len(uint(sends))]++
-	return l.needs(needs)
+	return l.addBytes(needs)
 }
 
 // recordBytes limits the keys of a call, in bytes, in addition to its values.
 const recordBytes = 8 << 20
 
-func (l *limits) value(c *call.Call, size int) error {
+func (l *limits) valueError(c *call.Call, size int) error {
 	return fmt.Errorf("%s states %s of keys and values in its %s at %s, but a replayed call can have at most %s; record the load again without that call",
 		l.path, text.FormatSize(size), method(c), moment(c.At), text.FormatSize(scenario.MaxValueSize))
 }
 
-// needs adds memory to the plan's. It returns an error if the sum is too large.
-func (l *limits) needs(bytes int) error {
+// addBytes adds memory to the plan's. It returns an error if the sum is too large.
+func (l *limits) addBytes(bytes int) error {
 	if l.bytes += bytes; l.bytes > l.most {
 		return fmt.Errorf("%s needs more than %s of memory for a replay, after %d of its calls; record for a shorter time, or run the scenario that \"quorumbench traffic profile\" makes of it",
 			l.path, text.FormatSize(l.most), l.calls)
@@ -97,8 +97,8 @@ func (l *limits) needs(bytes int) error {
 	return nil
 }
 
-// schedule returns an error if the replay takes longer than a load may.
-func (l *limits) schedule(first, last int64) error {
+// checkLength returns an error if the replay takes longer than a load may.
+func (l *limits) checkLength(first, last int64) error {
 	if seconds := float64(last-first) / l.speed / 1e9; seconds > scenario.MaxDuration.Seconds() {
 		return fmt.Errorf("%s lasts %s hours at %s times its speed, but a load can last at most %.0f hours; set a higher --speed",
 			l.path, strconv.FormatFloat(math.Ceil(seconds/3600), 'f', 0, 64), strconv.FormatFloat(l.speed, 'g', -1, 64), scenario.MaxDuration.Hours())
@@ -106,22 +106,22 @@ func (l *limits) schedule(first, last int64) error {
 	return nil
 }
 
-// underWay returns an error if the largest calls that can be in flight at once, or the largest keys
-// that are written before the load, need more memory than a load may have.
-func (l *limits) underWay(p *Plan, inFlight int) error {
-	if err := l.together(inFlight, "max-in-flight", "call"); err != nil {
+// checkInFlight returns an error if the largest calls that can be in flight at once, or the largest
+// keys that are written before the load, need more memory than a load may have.
+func (l *limits) checkInFlight(p *Plan, inFlight int) error {
+	if err := l.checkTotal(inFlight, "max-in-flight", "call"); err != nil {
 		return err
 	}
 	before := limits{path: l.path}
 	for i := range p.before {
 		before.sizes[bits.Len(uint(p.before[i].Parts[0].Value.Size+requestBytes))]++
 	}
-	return before.together(min(inFlight, preparing), "max-in-flight", "preloaded key")
+	return before.checkTotal(min(inFlight, preparing), "max-in-flight", "preloaded key")
 }
 
-// together returns an error if the largest calls need too much memory when most of them are in
+// checkTotal returns an error if the largest calls need too much memory when most of them are in
 // flight at once. flag is the name of the flag that sets most.
-func (l *limits) together(most int, flag, what string) error {
+func (l *limits) checkTotal(most int, flag, what string) error {
 	const room = scenario.MaxMemory
 	need, left, fits := 0.0, float64(most), 0.0
 	for n := len(l.sizes) - 1; n >= 0 && left > 0; n-- {

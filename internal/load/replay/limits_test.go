@@ -45,7 +45,7 @@ func written(size int) call.Part {
 
 // A small recording that states more than a scenario may contain is refused, with a sentence,
 // before memory is allocated.
-func TestSmallRecordingAsksForMuch(t *testing.T) {
+func TestRefusesSmallRecordingsWithLargeContent(t *testing.T) {
 	one := func(parts ...call.Part) func(int) call.Call {
 		return func(i int) call.Call {
 			return call.Call{At: int64(i) * 1000, Took: 1000, Conn: 1, Method: "KV/Put", Parts: parts}
@@ -90,7 +90,7 @@ func repeat(p call.Part, n int) (all []call.Part) {
 
 // Recordings of sessions that all overlap, and of guards that all failed, are planned in time. Work
 // that grows with the square of their number would take minutes.
-func TestManyOddCallsArePlanned(t *testing.T) {
+func TestPlansManyOddCalls(t *testing.T) {
 	settle.Unraced(t)
 	sessions := func(i int) call.Call {
 		return call.Call{At: int64(i), Took: 1e12, Conn: uint32(i + 1), Method: "setData", Revision: int64(i + 1), Parts: []call.Part{written(1)}}

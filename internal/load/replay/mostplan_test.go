@@ -7,7 +7,7 @@ import (
 )
 
 // The limit of a plan's memory grows with the recording, within bounds.
-func TestMostPlan(t *testing.T) {
+func TestPlanLimitGrowsWithTheFile(t *testing.T) {
 	for size, want := range map[int64]int{0: leastPlan, 1 << 20: leastPlan, 16 << 20: 1 << 30, 1 << 40: scenario.MaxMemory, 1<<63 - 1: scenario.MaxMemory} {
 		if got := mostPlan(size); got != want {
 			t.Errorf("a recording of %d bytes may need %d, want %d", size, got, want)

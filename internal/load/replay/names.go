@@ -32,9 +32,9 @@ func (p *Plan) findNames() {
 	}
 }
 
-// named makes the call wait for the call that created a sequential key.
-func (f *finder) named(key []byte) {
+// needName makes the call wait for the call that created a sequential key.
+func (f *finder) needName(key []byte) {
 	if by, ok := f.plan.names.makers[string(key)]; ok {
-		f.add(by)
+		f.need(by)
 	}
 }

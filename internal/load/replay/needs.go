@@ -8,17 +8,17 @@ import (
 
 func (p *Plan) findNeeds() {
 	f := finder{plan: p, order: p.orders(), writes: map[string][]int32{}, grants: map[int64]int32{}, uses: map[int64][]int32{},
-		tells: map[int32][]int32{}, reads: map[string][]int32{}}
+		sources: map[int32][]int32{}, reads: map[string][]int32{}}
 	for n, c := range p.calls {
 		p.needs.first = append(p.needs.first, uint32(len(p.needs.calls)))
 		f.now, f.found = int32(n), f.found[:0]
 		for i := range c.Parts {
-			f.named(c.Parts[i].Key)
-			f.guard(int32(i))
-			f.part(&c.Parts[i])
-			f.watch(&c.Parts[i])
+			f.needName(c.Parts[i].Key)
+			f.needGuard(int32(i))
+			f.needPart(&c.Parts[i])
+			f.needWatch(&c.Parts[i])
 		}
-		f.learns(c)
+		f.needWritesRead(c)
 		slices.Sort(f.found)
 		p.needs.calls = append(p.needs.calls, slices.Compact(f.found)...)
 		f.note(c)
@@ -32,7 +32,7 @@ func (p *Plan) orders() map[string][]revision {
 	for _, made := range p.made { // ascending
 		c := p.calls[made.by]
 		for i := range c.Parts {
-			if part := &c.Parts[i]; part.Scope == call.One && wrote(c, part) {
+			if part := &c.Parts[i]; part.Scope == call.One && wroteKey(c, part) {
 				key := string(writtenKey(part))
 				order[key] = append(order[key], made)
 			}
@@ -41,14 +41,14 @@ func (p *Plan) orders() map[string][]revision {
 	return order
 }
 
-func (f *finder) part(part *call.Part) {
+func (f *finder) needPart(part *call.Part) {
 	if by, ok := f.grants[part.Lease]; ok && part.Lease != 0 {
-		f.add(by)
+		f.need(by)
 	}
 	switch part.Action {
 	case call.Revoke:
 		for _, n := range f.uses[part.Lease] {
-			f.ended(n)
+			f.needEnded(n)
 		}
 		return
 	case call.Compare:
@@ -64,19 +64,19 @@ func (f *finder) part(part *call.Part) {
 	if part.Scope != call.One {
 		// Earlier calls may concern any of those keys.
 		for n := f.now - 1; n >= max(0, f.now-mostSweeps); n-- {
-			f.ended(n)
+			f.needEnded(n)
 		}
 		return
 	}
-	f.readBefore(part.Key)
+	f.needReads(part.Key)
 	if c := f.plan.calls[f.now]; c.OK() && c.Revision > 0 {
-		f.before(part.Key)
+		f.needPrevious(part.Key)
 	} else {
-		f.newest(f.writes[string(part.Key)])
+		f.needNewest(f.writes[string(part.Key)])
 	}
 	for i := range f.sweeps {
 		if within(f.sweeps[i].part, part.Key) {
-			f.newest([]int32{f.sweeps[i].by})
+			f.needNewest([]int32{f.sweeps[i].by})
 		}
 	}
 }
@@ -84,8 +84,8 @@ func (f *finder) part(part *call.Part) {
 // note remembers the keys and leases that a call writes, grants or names, and the versions in its
 // response.
 func (f *finder) note(c *call.Call) {
-	for _, l := range f.plan.told.lessons[f.now] {
-		f.tells[l.slot] = recent(f.tells[l.slot], f.now, mostRecent)
+	for _, l := range f.plan.versions.learned[f.now] {
+		f.sources[l.slot] = recent(f.sources[l.slot], f.now, mostRecent)
 		if l.read {
 			f.reads[string(l.key)] = recent(f.reads[string(l.key)], f.now, mostRecent)
 		}
@@ -99,7 +99,7 @@ func (f *finder) note(c *call.Call) {
 			f.watches = recent(f.watches, f.now, mostWatches)
 		case part.Action == call.Grant && c.OK():
 			f.grants[c.Lease] = f.now
-		case part.Action != call.Write && part.Action != call.Remove, c.Answered() && !did(c, part):
+		case part.Action != call.Write && part.Action != call.Remove, c.Answered() && !executed(c, part):
 		case part.Scope == call.One:
 			key := string(writtenKey(part))
 			f.writes[key] = recent(f.writes[key], f.now, mostRecent)

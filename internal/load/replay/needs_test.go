@@ -9,7 +9,7 @@ import (
 
 // In a store whose responses to writes contain no version, reads and guards determine the order of
 // calls that overlapped.
-func TestOrderOfCallsThatOverlapped(t *testing.T) {
+func TestOrdersOverlappingCalls(t *testing.T) {
 	key := []byte("k")
 	read := func(at, took, version int64) *call.Call {
 		return &call.Call{At: at, Took: took, Parts: []call.Part{{Action: call.Read, Key: key, Version: version}}}
@@ -38,9 +38,9 @@ func TestOrderOfCallsThatOverlapped(t *testing.T) {
 	} {
 		p := &Plan{calls: c.calls}
 		p.findWriters()
-		p.findTold()
+		p.findVersions()
 		p.findNeeds()
-		if got := p.needs.of(uint64(c.who)); !slices.Equal(got, c.needs) {
+		if got := p.needs.callsFor(uint64(c.who)); !slices.Equal(got, c.needs) {
 			t.Errorf("%s: it waits for %v, want %v", name, got, c.needs)
 		}
 	}

@@ -29,20 +29,20 @@ func within(part *call.Part, key []byte) bool {
 	return bytes.Equal(key, part.Key)
 }
 
-// wrote reports whether a part was executed in the recording, and wrote a key, or removed one that
-// may have existed.
-func wrote(c *call.Call, part *call.Part) bool {
+// wroteKey reports whether a part was executed in the recording, and wrote a key, or removed one
+// that may have existed.
+func wroteKey(c *call.Call, part *call.Part) bool {
 	if part.Action != call.Write && part.Action != call.Remove {
 		return false
 	}
 	if part.Action == call.Remove && c.Keys == 0 {
 		return false // no key was removed
 	}
-	return did(c, part)
+	return executed(c, part)
 }
 
-// did reports whether a part was executed in the recording.
-func did(c *call.Call, part *call.Part) bool {
+// executed reports whether a part was executed in the recording.
+func executed(c *call.Call, part *call.Part) bool {
 	if !c.OK() {
 		return false
 	}
@@ -59,20 +59,20 @@ func did(c *call.Call, part *call.Part) bool {
 func changesKey(c *call.Call, key []byte) bool {
 	for i := range c.Parts {
 		part := &c.Parts[i]
-		if writes := part.Action == call.Write || part.Action == call.Remove; writes && did(c, part) && within(part, key) {
+		if writes := part.Action == call.Write || part.Action == call.Remove; writes && executed(c, part) && within(part, key) {
 			return true
 		}
 	}
 	return false
 }
 
-// absent reports whether a part is the guard that its key does not exist.
-func absent(part *call.Part) bool {
+// expectsNoKey reports whether a part is the guard that its key does not exist.
+func expectsNoKey(part *call.Part) bool {
 	return part.Action == call.Compare && part.Target <= call.Modified && part.Relation == call.Equal && part.Number == 0
 }
 
-// guards returns the number of a call's guards.
-func guards(c *call.Call) (n int) {
+// countGuards returns the number of a call's guards.
+func countGuards(c *call.Call) (n int) {
 	for i := range c.Parts {
 		if c.Parts[i].Action == call.Compare {
 			n++

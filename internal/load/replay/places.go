@@ -80,8 +80,8 @@ func (t *takenPlaces) Pop() any {
 	return last
 }
 
-// next reports whether a call is the next one of its place.
-func (p *places) next(n uint64) bool {
+// isNext reports whether a call is the next one of its place.
+func (p *places) isNext(n uint64) bool {
 	at := p.of[n]
 	line := p.lines[at]
 	for p.heads[at] < len(line) && p.sent[line[p.heads[at]]] {
@@ -96,7 +96,7 @@ type span struct {
 	used        bool
 }
 
-func (s span) with(c *call.Call) span {
+func (s span) extend(c *call.Call) span {
 	end := c.At + max(c.Took, 0)
 	if !s.used {
 		return span{c.At, end, true}

@@ -36,21 +36,21 @@ type Plan struct {
 	prefix string
 	salt   uint64
 
-	needs    needs
-	before   []call.Call
-	states   []state // by call
-	revised  []int64 // by call: the revision that it has made in this replay; 0: unknown
-	lates    []int64 // by call: how late it was sent, in nanoseconds; -1: it was not sent, or it waited
-	had      map[string]earlierNow
-	told     told
-	names    names
-	places   *places // nil: calls may use any connection
-	watchers watchers
-	base     int64           // newest revision of the preloaded keys
-	conns    int             // number of connections of this replay
-	writers  map[int64]int32 // by recorded revision: the call that made it
-	made     []revision      // all revisions of writers, ascending
-	waited   uint64
+	needs     needs
+	before    []call.Call
+	states    []state // by call
+	revised   []int64 // by call: the revision that it has made in this replay; 0: unknown
+	lates     []int64 // by call: how late it was sent, in nanoseconds; -1: it was not sent, or it waited
+	preloaded map[string]preloaded
+	versions  versions
+	names     names
+	places    *places // nil: calls may use any connection
+	watchers  watchers
+	base      int64           // newest revision of the preloaded keys
+	conns     int             // number of connections of this replay
+	writers   map[int64]int32 // by recorded revision: the call that made it
+	made      []revision      // all revisions of writers, ascending
+	waited    uint64
 }
 
 // state is the progress of a call.
@@ -132,7 +132,7 @@ type Outcome struct {
 
 // Outcome returns the results after the load has ended.
 func (p *Plan) Outcome() Outcome {
-	o := Outcome{Waited: p.waited, Watchers: uint64(len(p.watchers.by)), Events: p.watchers.total, EventsNow: p.watchers.told}
+	o := Outcome{Waited: p.waited, Watchers: uint64(len(p.watchers.by)), Events: p.watchers.total, EventsNow: p.watchers.received}
 	o.Gaps = p.gapErrors()
 	for n, c := range p.calls {
 		if !c.Guarded {
@@ -167,8 +167,8 @@ func (p *Plan) gapErrors() (all []int64) {
 // none is a revision that no key has.
 const none = math.MaxInt64
 
-// earlierNow is the present revision and version of a preloaded key.
-type earlierNow struct{ at, version int64 }
+// preloaded is the present revision and version of a preloaded key.
+type preloaded struct{ at, version int64 }
 
 // names maps recorded names that the store has chosen to the names that it has chosen in this
 // replay: those of sequential keys, and of leases without numbers.
@@ -202,8 +202,8 @@ func (m *names) ofLease(lease int64) []byte {
 	return nil
 }
 
-// granted notes the present name of a recorded lease.
-func (m *names) granted(lease int64, name []byte) {
+// keepLease notes the present name of a recorded lease.
+func (m *names) keepLease(lease int64, name []byte) {
 	if at, ok := m.leases[lease]; ok {
 		m.texts[at] = append(m.texts[at][:0], name...)
 	}
@@ -233,7 +233,7 @@ type needs struct {
 	calls []int32
 }
 
-func (n *needs) of(call uint64) []int32 { return n.calls[n.first[call]:n.first[call+1]] }
+func (n *needs) callsFor(call uint64) []int32 { return n.calls[n.first[call]:n.first[call+1]] }
 
 // revisionOf returns the present revision of the write that made a recorded revision of a key.
 func (p *Plan) revisionOf(key []byte, recorded int64) int64 {
@@ -246,7 +246,7 @@ func (p *Plan) revisionOf(key []byte, recorded int64) int64 {
 		}
 		return none
 	}
-	if now := p.had[string(key)].at; now > 0 {
+	if now := p.preloaded[string(key)].at; now > 0 {
 		return now
 	}
 	return none
@@ -262,19 +262,19 @@ func (p *Plan) revisionAt(recorded int64) int64 {
 	return p.revised[p.made[i-1].by]
 }
 
-// told contains the versions in recorded responses, and the guards that need them. A slot is the
-// number of a version of a key that a guard names. Slots are assigned when the recording is read,
-// so that the load allocates no memory.
+// versions contains the versions in recorded responses, and the guards that need them. A slot is
+// the number of a version of a key that a guard names. Slots are assigned when the recording is
+// read, so that the load allocates no memory.
 //
 // For example, call 3 reads version 7 of key k, and call 5 writes k under the guard that its
-// version is 7. If this version has slot 0, then guards[{5, 0}] is 0, and lessons[3] contains k and
+// version is 7. If this version has slot 0, then guards[{5, 0}] is 0, and learned[3] contains k and
 // slot 0. When the response to call 3 has version 12 in the replay, now[0] becomes 12, and the
 // guard of call 5 is sent with version 12.
-type told struct {
-	any     bool               // some response contains a version
-	guards  map[guardAt]int32  // the slot of the version in a guard
-	lessons map[int32][]lesson // by call: the versions in its response that guards need
-	now     []int64            // by slot: the present version; 0: unknown
+type versions struct {
+	any     bool                       // some response contains a version
+	guards  map[guardAt]int32          // the slot of the version in a guard
+	learned map[int32][]learnedVersion // by call: the versions in its response that guards need
+	now     []int64                    // by slot: the present version; 0: unknown
 	// enders contains, by slot, the calls whose guard on the version held, and that replaced the
 	// version.
 	enders map[int32][]int32
@@ -295,8 +295,8 @@ type change struct {
 // guardAt identifies a part of a call.
 type guardAt struct{ call, part int32 }
 
-// lesson is a version of a key in a response.
-type lesson struct {
+// learnedVersion is a version of a key in a response.
+type learnedVersion struct {
 	key  []byte // as recorded
 	slot int32
 	read bool // the call read the version, and did not write it
@@ -313,8 +313,8 @@ type watchers struct {
 	now   []uint64         // by watcher: number of events in the replay
 	ended uint64           // number of watchers that the store has ended in the replay
 
-	total, told uint64 // sums of then and of now
-	asked, till int64  // told when Awaits was last called, and the end of the wait for more events
+	total, received uint64 // sums of then and of now
+	asked, till     int64  // received when Awaits was last called, and the end of the wait for more events
 }
 
 // unknownWatcher is the number of a watcher that the recording does not start.

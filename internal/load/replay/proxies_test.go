@@ -18,7 +18,7 @@ import (
 )
 
 // Calls of ZooKeeper's Go client to zetcd are recorded, and sent again to it.
-func TestZetcdsVersionsHoldAgain(t *testing.T) {
+func TestGuardsHoldAgainOnZetcd(t *testing.T) {
 	st := zetcd.New()
 	a := proxied.Start(t, st, servers.Installed(t, st), 1).Access
 	direct := official.ZooKeeper(t, a)
@@ -39,7 +39,7 @@ func TestZetcdsVersionsHoldAgain(t *testing.T) {
 }
 
 // Calls of Consul's client to cetcd are recorded, and sent again to it, if its binary exists.
-func TestCetcdsGuardsHoldAgain(t *testing.T) {
+func TestGuardsHoldAgainOnCetcd(t *testing.T) {
 	binary := os.Getenv("QUORUMBENCH_CETCD")
 	if binary == "" {
 		t.Skip("cetcd cannot be installed: set QUORUMBENCH_CETCD to the path of its binary")

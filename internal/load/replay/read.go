@@ -27,7 +27,7 @@ type Options struct {
 
 // Read returns a plan of the calls in a recording that the store can repeat.
 func Read(path string, st store.Replayer, o Options) (*Plan, error) {
-	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, store: st, had: map[string]earlierNow{}}
+	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, store: st, preloaded: map[string]preloaded{}}
 	r := reader{plan: p, options: o, connections: map[uint32]span{}, events: map[stream]uint64{},
 		limit: limits{path: path, most: leastPlan, prefix: len(o.Prefix), speed: o.Speed}}
 	if about, err := os.Stat(path); err == nil { // otherwise ReadRecording returns the reason
@@ -41,7 +41,7 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 		return nil, fmt.Errorf("%s contains no call that can be replayed", path)
 	}
 	slices.SortStableFunc(p.calls, func(a, b *call.Call) int { return cmp.Compare(a.At, b.At) })
-	if err := r.limit.schedule(p.calls[0].At, p.calls[len(p.calls)-1].At); err != nil {
+	if err := r.limit.checkLength(p.calls[0].At, p.calls[len(p.calls)-1].At); err != nil {
 		return nil, err
 	}
 	r.planConnections()
@@ -51,12 +51,12 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 	}
 	p.findWriters()
 	p.findWatchers(r.events)
-	p.findTold()
+	p.findVersions()
 	p.findNames()
 	p.findNeeds()
 	p.measureKeys()
 	p.findBefore()
-	if err := r.limit.underWay(p, o.MaxInFlight); err != nil {
+	if err := r.limit.checkInFlight(p, o.MaxInFlight); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -80,24 +80,24 @@ func (r *reader) takeRecord(record call.Record) error {
 	case c.Told:
 		at := stream{c.Conn, c.Stream, c.Lease}
 		if _, ok := r.events[at]; !ok {
-			if err := r.limit.needs(mapEntryBytes); err != nil {
+			if err := r.limit.addBytes(mapEntryBytes); err != nil {
 				return err
 			}
 		}
 		r.events[at] += uint64(c.Keys) // #nosec G115 -- not below 0
 	case !p.store.Replays(c), c.Parts[0].Action == call.Compaction && !r.options.Compactions:
 		if _, ok := p.Left[c.Method]; !ok {
-			if err := r.limit.needs(mapEntryBytes + len(c.Method)); err != nil {
+			if err := r.limit.addBytes(mapEntryBytes + len(c.Method)); err != nil {
 				return err
 			}
 		}
 		p.Left[c.Method]++
 	default:
-		if err := r.limit.call(c); err != nil {
+		if err := r.limit.addCall(c); err != nil {
 			return err
 		}
 		p.calls = append(p.calls, c)
-		r.connections[c.Conn] = r.connections[c.Conn].with(c)
+		r.connections[c.Conn] = r.connections[c.Conn].extend(c)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (r *reader) takeRecord(record call.Record) error {
 // planConnections sets the number of connections, and the calls that share one.
 func (r *reader) planConnections() {
 	p := r.plan
-	p.Connections = atOnce(r.connections)
+	p.Connections = mostAtOnce(r.connections)
 	if p.store.Capabilities().Ordered {
 		p.places = placesOf(p.calls, r.connections, r.options.Connections)
 		p.Connections = len(p.places.lines)
@@ -115,8 +115,8 @@ func (r *reader) planConnections() {
 	}
 }
 
-// atOnce returns the highest number of connections that were in use at once.
-func atOnce(connections map[uint32]span) (most int) {
+// mostAtOnce returns the highest number of connections that were in use at once.
+func mostAtOnce(connections map[uint32]span) (most int) {
 	var begins, ends []int64
 	for _, s := range connections {
 		begins, ends = append(begins, s.first), append(ends, s.last)
@@ -137,7 +137,7 @@ func atOnce(connections map[uint32]span) (most int) {
 func (p *Plan) findWriters() {
 	p.writers = map[int64]int32{}
 	for n, c := range p.calls {
-		if c.Revision <= 0 || !slices.ContainsFunc(c.Parts, func(part call.Part) bool { return wrote(c, &part) }) {
+		if c.Revision <= 0 || !slices.ContainsFunc(c.Parts, func(part call.Part) bool { return wroteKey(c, &part) }) {
 			continue
 		}
 		if _, ok := p.writers[c.Revision]; !ok {

@@ -105,12 +105,12 @@ func connections(t *testing.T, path string) [][]*call.Call {
 	for _, calls := range of {
 		all = append(all, calls)
 	}
-	slices.SortFunc(all, func(a, b []*call.Call) int { return strings.Compare(said(a...), said(b...)) })
+	slices.SortFunc(all, func(a, b []*call.Call) int { return strings.Compare(textOf(a...), textOf(b...)) })
 	return all
 }
 
-// said returns a text of calls without their times and connections.
-func said(calls ...*call.Call) string {
+// textOf returns a text of calls without their times and connections.
+func textOf(calls ...*call.Call) string {
 	var s strings.Builder
 	for _, c := range calls {
 		other := *c
@@ -125,13 +125,13 @@ func said(calls ...*call.Call) string {
 func sameCalls(t *testing.T, got, want []*call.Call) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Errorf("%d calls captured, %d relayed:\n%s\n%s", len(got), len(want), said(got...), said(want...))
+		t.Errorf("%d calls captured, %d relayed:\n%s\n%s", len(got), len(want), textOf(got...), textOf(want...))
 		return
 	}
 	for i, w := range want {
 		g := got[i]
-		if said(g) != said(w) {
-			t.Errorf("captured\n%srelayed\n%s", said(g), said(w))
+		if textOf(g) != textOf(w) {
+			t.Errorf("captured\n%srelayed\n%s", textOf(g), textOf(w))
 		}
 		// The clocks are read some microseconds apart.
 		if apart := int64(50 * time.Microsecond); !w.Told && w.Answered() && (g.At > w.At+apart || g.At+g.Took < w.At+w.Took-apart) {

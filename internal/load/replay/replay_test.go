@@ -18,7 +18,7 @@ import (
 
 // Calls of etcd's official client, which reads keys and changes them by their revisions, are
 // recorded, and sent to another etcd, faster.
-func TestGuardsHoldAgain(t *testing.T) {
+func TestGuardsHoldAgainOnEtcd(t *testing.T) {
 	from, to := embedded.Etcd(t), embedded.Etcd(t)
 	plain := official.Etcd(t, store.Access{Endpoints: []string{from}})
 	for i := range 5 { // they exist before the recording

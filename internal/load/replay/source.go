@@ -16,7 +16,7 @@ type source struct {
 	*Plan
 	translator
 	asked uint64 // the number, plus one, of the latest call that had to wait
-	heard heard
+	lists responseKeys
 	keys  store.RangeOp // for calls that collect keys
 	watch store.WatchOp // for calls that start or end a watcher
 }
@@ -28,7 +28,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	c := s.calls[n]
 	kind := kindOf(c)
 	*op = store.Op{Kind: kind.Kind, Consistency: kind.Level, Call: s.translate(n, c)}
-	if len(s.told.lessons[int32(n)]) > 0 {
+	if len(s.versions.learned[int32(n)]) > 0 {
 		op.Range = &s.keys
 	}
 	if watcher, ok := s.watchers.of[int32(n)]; ok {
@@ -67,7 +67,7 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 		s.revised[n] = ev.At
 	}
 	if ev.Outcome == kv.OK {
-		s.learn(n, c, ev)
+		s.keepVersions(n, c, ev)
 	}
 	if kindOf(c).Kind == kv.Get && ev.Count == 0 && ev.Outcome == kv.OK {
 		return kv.Miss
@@ -92,7 +92,7 @@ func (s *source) Sent(n uint64, late int64, waited bool) {
 
 // Ready implements engine.Reactive.
 func (s *source) Ready(n uint64) bool {
-	for _, call := range s.needs.of(n) {
+	for _, call := range s.needs.callsFor(n) {
 		if s.states[call] == open {
 			if n >= s.asked { // the first time
 				s.asked = n + 1
@@ -101,11 +101,11 @@ func (s *source) Ready(n uint64) bool {
 			return false
 		}
 	}
-	return s.places == nil || s.places.next(n)
+	return s.places == nil || s.places.isNext(n)
 }
 
-// named keeps the names in a response.
-func (s *source) named(c *call.Call, ev *store.Event) {
+// keepNames keeps the names in a response.
+func (s *source) keepNames(c *call.Call, ev *store.Event) {
 	if len(s.names.texts) == 0 {
 		return
 	}
@@ -113,9 +113,9 @@ func (s *source) named(c *call.Call, ev *store.Event) {
 		part := &c.Parts[i]
 		switch {
 		case part.Action == call.Grant && part.Lease == 0:
-			s.names.granted(c.Lease, ev.Value)
+			s.names.keepLease(c.Lease, ev.Value)
 		case part.Action == call.Grant:
-			s.names.granted(part.Lease, ev.Value)
+			s.names.keepLease(part.Lease, ev.Value)
 		case part.Flags&call.Sequential != 0 && len(part.End) > 0 && len(ev.Key) > 0:
 			at := s.names.keys[string(part.End)]
 			prefix := s.prefix
@@ -146,29 +146,29 @@ func (s *source) Place(n uint64) int {
 // Source implements app.Script.
 func (p *Plan) Source() engine.Source {
 	s := &source{Plan: p, translator: translator{plan: p}}
-	s.keys.Keys = &s.heard
+	s.keys.Keys = &s.lists
 	return s
 }
 
-// learn keeps the names and versions in a response.
-func (s *source) learn(n uint64, c *call.Call, ev *store.Event) {
-	s.named(c, ev)
-	lessons := s.told.lessons[int32(n)]
-	if len(lessons) == 0 {
+// keepVersions keeps the names and versions in a response.
+func (s *source) keepVersions(n uint64, c *call.Call, ev *store.Event) {
+	s.keepNames(c, ev)
+	learned := s.versions.learned[int32(n)]
+	if len(learned) == 0 {
 		return
 	}
-	several := s.heard.has(ev.Tag)
-	for i := range lessons {
-		l := &lessons[i]
+	several := s.lists.contains(ev.Tag)
+	for i := range learned {
+		l := &learned[i]
 		version := ev.Revision
 		if several {
-			version = s.heard.version(ev.Tag, s.prefix, l.key)
+			version = s.lists.version(ev.Tag, s.prefix, l.key)
 		}
 		if version > 0 {
-			s.told.now[l.slot] = version
+			s.versions.now[l.slot] = version
 		}
 	}
-	s.heard.drop(ev.Tag)
+	s.lists.drop(ev.Tag)
 }
 
 // quiet is the time without an event, in nanoseconds, after which no more events are awaited.
@@ -183,7 +183,7 @@ func (s *source) Notified(ev *store.Event) {
 	switch ev.What {
 	case store.Notify:
 		w.now[ev.Watcher]++
-		w.told++
+		w.received++
 	case store.Ended:
 		w.ended++
 	}
@@ -192,11 +192,11 @@ func (s *source) Notified(ev *store.Event) {
 // Awaits implements engine.Reactive.
 func (s *source) Awaits(now int64) bool {
 	w := &s.watchers
-	if w.told >= w.total {
+	if w.received >= w.total {
 		return false
 	}
-	if told := int64(w.told); w.till == 0 || told != w.asked { // #nosec G115 -- counted one by one
-		w.asked, w.till = told, now+quiet
+	if received := int64(w.received); w.till == 0 || received != w.asked { // #nosec G115 -- counted one by one
+		w.asked, w.till = received, now+quiet
 	}
 	return now < w.till
 }

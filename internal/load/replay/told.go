@@ -20,15 +20,15 @@ type versionOf struct {
 	version int64
 }
 
-// findTold finds the calls whose responses contain the versions in guards.
-func (p *Plan) findTold() {
-	p.told = told{guards: map[guardAt]int32{}, lessons: map[int32][]lesson{}, enders: map[int32][]int32{}, changes: map[string][]change{}, readers: map[int32][]int32{}, creators: map[string][]int32{}}
+// findVersions finds the calls whose responses contain the versions in guards.
+func (p *Plan) findVersions() {
+	p.versions = versions{guards: map[guardAt]int32{}, learned: map[int32][]learnedVersion{}, enders: map[int32][]int32{}, changes: map[string][]change{}, readers: map[int32][]int32{}, creators: map[string][]int32{}}
 	for _, c := range p.calls {
 		for i := range c.Parts {
-			p.told.any = p.told.any || c.Parts[i].Version != 0
+			p.versions.any = p.versions.any || c.Parts[i].Version != 0
 		}
 	}
-	if !p.told.any {
+	if !p.versions.any {
 		return
 	}
 	slots := map[versionOf]int32{}
@@ -36,9 +36,9 @@ func (p *Plan) findTold() {
 		for i := range c.Parts {
 			part := &c.Parts[i]
 			replaces := c.OK() && c.Held && changesKey(c, part.Key)
-			if absent(part) {
+			if expectsNoKey(part) {
 				if replaces {
-					p.told.creators[string(part.Key)] = append(p.told.creators[string(part.Key)], int32(n))
+					p.versions.creators[string(part.Key)] = append(p.versions.creators[string(part.Key)], int32(n))
 				}
 				continue
 			}
@@ -51,17 +51,17 @@ func (p *Plan) findTold() {
 				slot = int32(len(slots)) // #nosec G115 -- a plan has few enough parts
 				slots[of] = slot
 			}
-			p.told.guards[guardAt{int32(n), int32(i)}] = slot
+			p.versions.guards[guardAt{int32(n), int32(i)}] = slot
 			if replaces {
-				p.told.enders[slot] = append(p.told.enders[slot], int32(n))
-				p.told.changes[of.key] = append(p.told.changes[of.key], change{part.Number, int32(n)})
+				p.versions.enders[slot] = append(p.versions.enders[slot], int32(n))
+				p.versions.changes[of.key] = append(p.versions.changes[of.key], change{part.Number, int32(n)})
 			}
 		}
 	}
-	for _, of := range p.told.changes {
+	for _, of := range p.versions.changes {
 		slices.SortStableFunc(of, func(a, b change) int { return cmp.Compare(a.from, b.from) })
 	}
-	p.told.now = make([]int64, len(slots))
+	p.versions.now = make([]int64, len(slots))
 	for n, c := range p.calls {
 		for i := range c.Parts {
 			part := &c.Parts[i]
@@ -70,22 +70,22 @@ func (p *Plan) findTold() {
 				continue
 			}
 			read := part.Action != call.Write
-			p.told.lessons[int32(n)] = append(p.told.lessons[int32(n)], lesson{writtenKey(part), slot, read, part.Version})
+			p.versions.learned[int32(n)] = append(p.versions.learned[int32(n)], learnedVersion{writtenKey(part), slot, read, part.Version})
 			if read && !c.Guarded {
-				p.told.readers[slot] = append(p.told.readers[slot], int32(n))
+				p.versions.readers[slot] = append(p.versions.readers[slot], int32(n))
 			}
 		}
 	}
 }
 
-// guarded returns the present version or revision for the recorded one in a guard.
-func (p *Plan) guarded(at guardAt, part *call.Part) int64 {
-	slot, ok := p.told.guards[at]
+// presentGuard returns the present version or revision for the recorded one in a guard.
+func (p *Plan) presentGuard(at guardAt, part *call.Part) int64 {
+	slot, ok := p.versions.guards[at]
 	switch {
-	case ok && p.told.now[slot] != 0:
-		return p.told.now[slot]
+	case ok && p.versions.now[slot] != 0:
+		return p.versions.now[slot]
 	case part.Target == call.Version && ok:
-		if now := p.had[string(part.Key)].version; now > 0 {
+		if now := p.preloaded[string(part.Key)].version; now > 0 {
 			return now
 		}
 		return part.Number
@@ -95,46 +95,46 @@ func (p *Plan) guarded(at guardAt, part *call.Part) int64 {
 	return p.revisionOf(part.Key, part.Number)
 }
 
-// guard makes the call wait for a call whose response contains the version in a part's guard: the
-// newest with a response when this call was sent, or else the newest.
-func (f *finder) guard(part int32) {
+// needGuard makes the call wait for a call whose response contains the version in a part's guard:
+// the newest with a response when this call was sent, or else the newest.
+func (f *finder) needGuard(part int32) {
 	c := f.plan.calls[f.now]
 	held := c.OK() && c.Held
-	if p := &c.Parts[part]; absent(p) && !held {
-		f.lost(f.plan.told.creators[string(p.Key)])
+	if p := &c.Parts[part]; expectsNoKey(p) && !held {
+		f.needWinner(f.plan.versions.creators[string(p.Key)])
 	}
-	slot, ok := f.plan.told.guards[guardAt{f.now, part}]
+	slot, ok := f.plan.versions.guards[guardAt{f.now, part}]
 	if !ok {
 		return
 	}
-	tellers := f.tells[slot]
+	sources := f.sources[slot]
 	if held && changesKey(c, c.Parts[part].Key) {
-		for _, n := range tellers { // all calls that saw the version that this call replaced
-			f.add(n)
+		for _, n := range sources { // all calls that saw the version that this call replaced
+			f.need(n)
 		}
-		f.overtaken(slot)
+		f.needReaders(slot)
 		return
 	}
 	if !held {
-		f.lost(f.plan.told.enders[slot])
+		f.needWinner(f.plan.versions.enders[slot])
 	}
-	for i := len(tellers) - 1; i >= 0; i-- {
-		if f.ended(tellers[i]) {
+	for i := len(sources) - 1; i >= 0; i-- {
+		if f.needEnded(sources[i]) {
 			return
 		}
 	}
-	for i := len(tellers) - 1; i >= 0; i-- { // except for a call that waits for this one, because it saw this one's change
-		if n := tellers[i]; !slices.Contains(f.plan.needs.of(uint64(n)), f.now) {
-			f.add(n)
+	for i := len(sources) - 1; i >= 0; i-- { // except for a call that waits for this one, because it saw this one's change
+		if n := sources[i]; !slices.Contains(f.plan.needs.callsFor(uint64(n)), f.now) {
+			f.need(n)
 			return
 		}
 	}
 }
 
-// overtaken makes a call whose guard held wait for the reads that were sent after it and before its
-// response, but saw the version that it replaced. Otherwise they would return the new version.
-func (f *finder) overtaken(slot int32) {
-	c, readers := f.plan.calls[f.now], f.plan.told.readers[slot]
+// needReaders makes a call whose guard held wait for the reads that were sent after it and before
+// its response, but saw the version that it replaced. Otherwise they would return the new version.
+func (f *finder) needReaders(slot int32) {
+	c, readers := f.plan.calls[f.now], f.plan.versions.readers[slot]
 	from, _ := slices.BinarySearch(readers, f.now)
 	for _, n := range readers[from:min(from+mostRecent, len(readers))] {
 		if f.plan.calls[n].At < c.At+c.Took {
@@ -143,13 +143,13 @@ func (f *finder) overtaken(slot int32) {
 	}
 }
 
-// lost makes a call whose guard did not hold wait for the call whose guard held, and that replaced
-// the version in both guards: the newest that was sent before this call's response. If this call
-// has several guards, it is unknown which of them did not hold; it then waits for the newest with a
-// response when it was sent.
-func (f *finder) lost(enders []int32) {
+// needWinner makes a call whose guard did not hold wait for the call whose guard held, and that
+// replaced the version in both guards: the newest that was sent before this call's response. If
+// this call has several guards, it is unknown which of them did not hold; it then waits for the
+// newest with a response when it was sent.
+func (f *finder) needWinner(enders []int32) {
 	c := f.plan.calls[f.now]
-	several := guards(c) > 1
+	several := countGuards(c) > 1
 	// Calls are ordered by time, and those sent later are not considered.
 	last := sort.Search(len(enders), func(i int) bool { return f.plan.calls[enders[i]].At >= c.At+c.Took })
 	for i := last - 1; i >= max(0, last-mostEnders) && c.OK(); i-- {
@@ -161,30 +161,30 @@ func (f *finder) lost(enders []int32) {
 	}
 }
 
-// mostEnders limits the calls that lost considers.
+// mostEnders limits the calls that needWinner considers.
 const mostEnders = 1024
 
-// learns makes a call that reads a version wait for the write of that version.
-func (f *finder) learns(c *call.Call) {
-	for _, l := range f.plan.told.lessons[f.now] {
+// needWritesRead makes a call that reads a version wait for the write of that version.
+func (f *finder) needWritesRead(c *call.Call) {
+	for _, l := range f.plan.versions.learned[f.now] {
 		writes := f.order[string(l.key)]
 		switch {
 		case !l.read:
 		case c.Revision > 0 && len(writes) > 0:
 			if i := sort.Search(len(writes), func(i int) bool { return writes[i].at > c.Revision }); i > 0 {
-				f.add(writes[i-1].by)
+				f.need(writes[i-1].by)
 			}
 		default:
-			f.newest(f.writes[string(l.key)])
-			f.replaced(l)
+			f.needNewest(f.writes[string(l.key)])
+			f.needReplacers(l)
 		}
 	}
 }
 
-// replaced makes a read wait for the writes that replaced an older version than it saw, even if
-// they had no response, or were not sent yet, when the read was sent.
-func (f *finder) replaced(l lesson) {
-	c, changes := f.plan.calls[f.now], f.plan.told.changes[string(l.key)]
+// needReplacers makes a read wait for the writes that replaced an older version than it saw, even
+// if they had no response, or were not sent yet, when the read was sent.
+func (f *finder) needReplacers(l learnedVersion) {
+	c, changes := f.plan.calls[f.now], f.plan.versions.changes[string(l.key)]
 	i, _ := slices.BinarySearchFunc(changes, l.version, func(a change, version int64) int { return cmp.Compare(a.from, version) })
 	if i > 0 && changes[i-1].by > f.now && f.plan.calls[changes[i-1].by].At < c.At+c.Took {
 		f.wait(changes[i-1].by)
@@ -195,22 +195,22 @@ func (f *finder) replaced(l lesson) {
 			part := &c.Parts[i]
 			guards := part.Action == call.Compare && part.Target <= call.Modified && bytes.Equal(part.Key, l.key)
 			if guards && c.OK() && c.Held && part.Number < l.version {
-				f.add(n)
+				f.need(n)
 			}
 		}
 	}
 }
 
-// readBefore makes a write wait for the reads of its key that saw the state before it.
-func (f *finder) readBefore(key []byte) {
+// needReads makes a write wait for the reads of its key that saw the state before it.
+func (f *finder) needReads(key []byte) {
 	c := f.plan.calls[f.now]
 	for _, n := range f.reads[string(key)] {
 		if at := f.plan.calls[n].Revision; c.Revision > 0 && at > 0 {
 			if at < c.Revision {
-				f.add(n)
+				f.need(n)
 			}
 			continue
 		}
-		f.ended(n)
+		f.needEnded(n)
 	}
 }

@@ -39,7 +39,7 @@ func (t *translator) part(at guardAt, part *call.Part) {
 	case call.Compare:
 		switch part.Target {
 		case call.Modified, call.Created, call.Version:
-			part.Number = t.plan.guarded(at, part)
+			part.Number = t.plan.presentGuard(at, part)
 		case call.ValueIs:
 			part.Value.Text = t.value(&part.Value)
 		}

@@ -17,7 +17,7 @@ import (
 
 // Watchers of etcd's official client, which start at the present and at an earlier revision, and a
 // compaction are recorded and sent again.
-func TestWatchersAreToldAgain(t *testing.T) {
+func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 	from, to := embedded.Etcd(t), embedded.Etcd(t)
 	st := etcd.New()
 	for name, redactor := range map[string]*call.Redactor{"plain": {}, "hashed": call.NewRedactor()} {

@@ -42,42 +42,42 @@ func (p *Plan) findWatchers(events map[stream]uint64) {
 	w.now = make([]uint64, len(w.by))
 }
 
-// watch adds the needs of the start or end of a watcher, of a compaction, and of a read at a
+// needWatch adds the needs of the start or end of a watcher, of a compaction, and of a read at a
 // revision: the newest write up to that revision, or the start of the watcher.
-func (f *finder) watch(part *call.Part) {
+func (f *finder) needWatch(part *call.Part) {
 	switch part.Action {
 	case call.Watch:
-		f.until(part.Number - 1)
+		f.needUntil(part.Number - 1)
 		if part.Number == 0 { // earlier writes are not reported
-			f.until(f.plan.calls[f.now].Revision)
+			f.needUntil(f.plan.calls[f.now].Revision)
 		}
 	case call.Compaction: // watchers that start at an earlier revision must have started
-		f.until(part.Number)
-		f.begun()
+		f.needUntil(part.Number)
+		f.needWatchers()
 	case call.Read:
-		f.until(part.Number)
+		f.needUntil(part.Number)
 	case call.Unwatch:
-		f.until(f.plan.calls[f.now].Revision) // its events must arrive before the end
+		f.needUntil(f.plan.calls[f.now].Revision) // its events must arrive before the end
 		if w := &f.plan.watchers; w.of[f.now] != unknownWatcher {
-			f.add(w.by[w.of[f.now]])
+			f.need(w.by[w.of[f.now]])
 		}
 	case call.Write, call.Remove: // watchers must report it
-		f.begun()
+		f.needWatchers()
 	}
 }
 
-// begun makes the call wait for the newest starts and ends of watchers that had a response.
-func (f *finder) begun() {
+// needWatchers makes the call wait for the newest starts and ends of watchers that had a response.
+func (f *finder) needWatchers() {
 	for _, n := range f.watches {
-		f.ended(n)
+		f.needEnded(n)
 	}
 }
 
-// until makes the call wait for the newest write up to a revision.
-func (f *finder) until(revision int64) {
+// needUntil makes the call wait for the newest write up to a revision.
+func (f *finder) needUntil(revision int64) {
 	made := f.plan.made
 	if i := sort.Search(len(made), func(i int) bool { return made[i].at > revision }); revision > 0 && i > 0 {
-		f.add(made[i-1].by)
+		f.need(made[i-1].by)
 	}
 }
 

@@ -22,7 +22,7 @@ var open = zk.WorldACL(zk.PermAll)
 
 // Calls of ZooKeeper's Go client are recorded, and sent again to the same server, below another
 // node and faster.
-func TestZooKeepersVersionsHoldAgain(t *testing.T) {
+func TestGuardsHoldAgainOnZooKeeper(t *testing.T) {
 	st := zookeeper.New()
 	no := false
 	address := member(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
@@ -110,7 +110,7 @@ func changeZooKeeper(t *testing.T, address, name string) {
 	must(err)
 	ok, _, err := c.Exists(root + "/none")
 	if must(err); ok {
-		t.Error("the deleted node still exists")
+		t.Error("a node that was never created exists")
 	}
 	// Transactions return the versions for the guards of the next ones. The last one does not hold.
 	make1(t, c, root+"/stays", "secret")

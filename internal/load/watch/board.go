@@ -94,7 +94,7 @@ func (b *Board) Quiet() bool { return b.busy.Load() <= 0 }
 // Everybody notes, before the watchers start, that each of the given number of watchers watches
 // every key that is written.
 func (b *Board) Everybody(watchers int) {
-	if watchers < 1<<toldBits {
-		b.fan = &fanOut{watchers: uint32(watchers), told: make([]atomic.Uint64, fewestTimes)}
+	if watchers < 1<<countBits {
+		b.fan = &fanOut{watchers: uint32(watchers), counts: make([]atomic.Uint64, fewestTimes)}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // Each write has one last event, in whichever loop it arrives, unless a later write has taken its
 // place.
-func TestOneEventIsTheLast(t *testing.T) {
+func TestEachWriteHasOneLastEvent(t *testing.T) {
 	const loops, each, writes = 4, 250, 300
 	b := NewBoard(1, loops, writes)
 	b.Everybody(loops * each)
@@ -21,7 +21,7 @@ func TestOneEventIsTheLast(t *testing.T) {
 		wg.Go(func() {
 			for n := range uint64(writes) {
 				for range each {
-					if b.fan.last(n) {
+					if b.fan.countLast(n) {
 						last[n].Add(1)
 					}
 				}
@@ -34,14 +34,14 @@ func TestOneEventIsTheLast(t *testing.T) {
 			t.Fatalf("write %[2]d has %[1]d last events", last[n].Load(), n)
 		}
 	}
-	if b.Everybody(1); !b.fan.last(fewestTimes+7) || b.fan.last(7) {
+	if b.Everybody(1); !b.fan.countLast(fewestTimes+7) || b.fan.countLast(7) {
 		t.Error("a write whose place was taken has a last event")
 	}
 }
 
 // The time until the last event counts from when the write was due. A watcher that receives it
 // twice counts once.
-func TestTheLastIsTimed(t *testing.T) {
+func TestTimesTheLastEvent(t *testing.T) {
 	space, err := keys.NewSpace("", 8, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestTheLastIsTimed(t *testing.T) {
 }
 
 // Only events with versions of their keys can show that none was lost.
-func TestWhatEventsShow(t *testing.T) {
+func TestVersionsShowSkippedEvents(t *testing.T) {
 	space, err := keys.NewSpace("", 8, 1)
 	if err != nil {
 		t.Fatal(err)

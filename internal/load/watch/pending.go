@@ -11,16 +11,16 @@ type pending struct {
 	reordered    bool
 }
 
-// timed returns what such an event is, or keeps it until Resolve.
-func (s *Sink) timed(p pending) (seen Seen) {
-	if seen, ok := s.known(&p); ok {
+// timeOrKeep returns what such an event is, or keeps it until Resolve.
+func (s *Sink) timeOrKeep(p pending) (seen Seen) {
+	if seen, ok := s.identify(&p); ok {
 		return seen
 	}
 	s.pending = append(s.pending, p)
 	return seen
 }
 
-func (s *Sink) known(p *pending) (seen Seen, ok bool) {
+func (s *Sink) identify(p *pending) (seen Seen, ok bool) {
 	phase, number, ok := s.cfg.Board.Answers.Of(p.revision)
 	if !ok {
 		return seen, false
@@ -44,7 +44,7 @@ func (s *Sink) Resolve(now int64, found func(seen Seen, at int64)) {
 	kept := s.pending[:0]
 	for i := range s.pending {
 		p := &s.pending[i]
-		switch seen, ok := s.known(p); {
+		switch seen, ok := s.identify(p); {
 		case ok:
 			found(seen, p.at)
 		case now-p.at >= s.cfg.Patience:

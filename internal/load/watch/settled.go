@@ -26,7 +26,7 @@ func (s *Sink) lacks(i int, k uint64) bool {
 	place := s.place[i] + int(k)
 	if !s.cfg.States {
 		t := &s.tracks[place]
-		return s.due(i, k) > t.got && (!s.cfg.Coalesced || s.due(i, k) > t.got+t.passed())
+		return s.due(i, k) > t.got && (!s.cfg.Coalesced || s.due(i, k) > t.got+t.skipped())
 	}
 	return len(s.cfg.Key) == 0 && s.cfg.Board.superseded(s.cfg.Watchers[i].First+k, &s.states[place])
 }

@@ -114,7 +114,7 @@ func (s *Sink) time(seen *Seen, number uint64, at int64) {
 		s.total.Untimed++
 		seen.Timed = false
 	}
-	s.toLast(seen, number, at)
+	s.recordLast(seen, number, at)
 }
 
 // got returns the number of distinct events at a place.
@@ -158,10 +158,11 @@ func (s *Sink) Ended(watcher uint32, why []byte) {
 	}
 }
 
-// toLast records the time until all watchers have received a write, if this event is the last one.
-func (s *Sink) toLast(seen *Seen, n uint64, at int64) {
+// recordLast records the time until all watchers have received a write, if this event is the last
+// one.
+func (s *Sink) recordLast(seen *Seen, n uint64, at int64) {
 	f := s.cfg.Board.fan
-	if f == nil || !seen.Timed || seen.Phase != measure.Measured || !f.last(n) {
+	if f == nil || !seen.Timed || seen.Phase != measure.Measured || !f.countLast(n) {
 		return
 	}
 	if s.last == nil {

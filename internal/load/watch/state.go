@@ -26,16 +26,16 @@ func (s *state) take(revision, at int64) verdict {
 	return fresh
 }
 
-// name notes the write that led to a received state.
-func (s *state) name(revision int64, phase measure.Phase, number uint64) {
+// noteWrite notes the write that led to a received state.
+func (s *state) noteWrite(revision int64, phase measure.Phase, number uint64) {
 	if revision == s.rev {
 		s.from = key(phase, number)
 	}
 }
 
-// seen notes that a watcher received a revision of an existing key. For a missing key, the revision
-// is that of the response, which other watchers need not receive.
-func (b *Board) seen(key uint64, revision, version int64) {
+// noteRevision notes that a watcher received a revision of an existing key. For a missing key, the
+// revision is that of the response, which other watchers need not receive.
+func (b *Board) noteRevision(key uint64, revision, version int64) {
 	if key < uint64(len(b.newest)) && version > 0 {
 		raise(&b.newest[key], revision)
 	}

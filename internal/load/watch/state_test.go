@@ -34,29 +34,29 @@ func statesOf(t *testing.T, watchers int) (*Sink, *Board, *keys.Values) {
 // lost.
 func TestStates(t *testing.T) {
 	type step struct {
-		acked   uint64 // a write, acknowledged 5 after it was sent; with del, a delete
-		told    int64  // a watcher receives the write, at revision told+100
-		watcher uint32
-		at      int64
-		del     bool
-		maybe   bool // a delete that may have been executed
+		acked    uint64 // a write, acknowledged 5 after it was sent; with del, a delete
+		received int64  // a watcher receives the write, at revision received+100
+		watcher  uint32
+		at       int64
+		del      bool
+		maybe    bool // a delete that may have been executed
 	}
 	ack := func(n uint64) step { return step{acked: n} }
-	told := func(watcher uint32, n, at int64) step { return step{told: n, watcher: watcher, at: at} }
+	received := func(watcher uint32, n, at int64) step { return step{received: n, watcher: watcher, at: at} }
 	for name, c := range map[string]struct {
 		steps                                  []step
 		delivered, lost, coalesced, dup, after uint64
 		settled                                bool
 	}{
-		"each":                              {[]step{ack(1), told(0, 1, 20), told(1, 1, 21), ack(3), told(0, 3, 40), told(1, 3, 41)}, 4, 0, 0, 0, 0, true},
-		"skipped":                           {[]step{ack(1), ack(2), ack(3), told(0, 3, 40), told(1, 3, 41)}, 2, 0, 4, 0, 0, true},
-		"nothing":                           {[]step{ack(1), told(0, 1, 20)}, 1, 1, 0, 0, 0, false},
-		"one lags":                          {[]step{ack(1), told(0, 1, 20), told(1, 1, 21), ack(3), told(0, 3, 40)}, 3, 1, 0, 0, 0, false},
-		"both lag":                          {[]step{ack(1), told(0, 1, 20), told(1, 1, 21), ack(3)}, 2, 2, 0, 0, 0, false},
-		"received before the response":      {[]step{told(0, 1, 12), told(1, 1, 13), ack(1)}, 2, 0, 0, 0, 0, true},
-		"acknowledged before a newer write": {[]step{ack(1), told(0, 1, 29), told(1, 1, 29), ack(2)}, 2, 2, 0, 0, 0, false},
-		"twice":                             {[]step{ack(1), told(0, 1, 20), told(0, 1, 21), told(1, 1, 20)}, 2, 0, 0, 1, 0, true},
-		"back":                              {[]step{ack(1), ack(3), told(0, 3, 40), told(0, 1, 41), told(1, 3, 40)}, 3, 0, 1, 0, 1, true},
+		"each":                              {[]step{ack(1), received(0, 1, 20), received(1, 1, 21), ack(3), received(0, 3, 40), received(1, 3, 41)}, 4, 0, 0, 0, 0, true},
+		"skipped":                           {[]step{ack(1), ack(2), ack(3), received(0, 3, 40), received(1, 3, 41)}, 2, 0, 4, 0, 0, true},
+		"nothing":                           {[]step{ack(1), received(0, 1, 20)}, 1, 1, 0, 0, 0, false},
+		"one lags":                          {[]step{ack(1), received(0, 1, 20), received(1, 1, 21), ack(3), received(0, 3, 40)}, 3, 1, 0, 0, 0, false},
+		"both lag":                          {[]step{ack(1), received(0, 1, 20), received(1, 1, 21), ack(3)}, 2, 2, 0, 0, 0, false},
+		"received before the response":      {[]step{received(0, 1, 12), received(1, 1, 13), ack(1)}, 2, 0, 0, 0, 0, true},
+		"acknowledged before a newer write": {[]step{ack(1), received(0, 1, 29), received(1, 1, 29), ack(2)}, 2, 2, 0, 0, 0, false},
+		"twice":                             {[]step{ack(1), received(0, 1, 20), received(0, 1, 21), received(1, 1, 20)}, 2, 0, 0, 1, 0, true},
+		"back":                              {[]step{ack(1), ack(3), received(0, 3, 40), received(0, 1, 41), received(1, 3, 40)}, 3, 0, 1, 0, 1, true},
 		"deleted, without an event":         {[]step{ack(1), {acked: 2, del: true}}, 0, 0, 4, 0, 0, true},
 		"possibly deleted":                  {[]step{ack(1), {maybe: true}}, 0, 0, 2, 0, 0, true},
 	} {
@@ -72,9 +72,9 @@ func TestStates(t *testing.T) {
 				b.AcknowledgeSent(0, int64(x.acked)*10+1)
 			default:
 				key := s.cfg.Space.Append(nil, 0)
-				seen := s.Take(&store.Event{What: store.Notify, Watcher: x.watcher, Key: key, Value: values.Append(nil, key, 0, uint64(x.told)), Version: 1, Revision: 100 + x.told}, x.at)
-				if !seen.Duplicate && (!seen.Timed || seen.Due != x.told*10) {
-					t.Errorf("%s: write %d has %+v", name, x.told, seen)
+				seen := s.Take(&store.Event{What: store.Notify, Watcher: x.watcher, Key: key, Value: values.Append(nil, key, 0, uint64(x.received)), Version: 1, Revision: 100 + x.received}, x.at)
+				if !seen.Duplicate && (!seen.Timed || seen.Due != x.received*10) {
+					t.Errorf("%s: write %d has %+v", name, x.received, seen)
 				}
 			}
 		}

@@ -18,7 +18,7 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	seen = s.noteArrival(place, key, ev, at)
 	if s.cfg.ByRevision {
 		if !seen.Duplicate {
-			return s.timed(pending{revision: ev.Revision, at: at, reordered: seen.Reordered})
+			return s.timeOrKeep(pending{revision: ev.Revision, at: at, reordered: seen.Reordered})
 		}
 		seen.Phase, seen.Counts = measure.Measured, true
 		return seen
@@ -53,7 +53,7 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 		return seen
 	}
 	if s.cfg.States {
-		s.states[place].name(ev.Revision, seen.Phase, number)
+		s.states[place].noteWrite(ev.Revision, seen.Phase, number)
 	}
 	s.time(&seen, number, at)
 	return seen
@@ -62,7 +62,7 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 // noteArrival counts an event at its place, and returns what the event shows about earlier ones.
 func (s *Sink) noteArrival(place int, key uint64, ev *store.Event, at int64) (seen Seen) {
 	s.checked = false
-	before := s.passedOver(place)
+	before := s.skippedAt(place)
 	switch s.judge(place, key, ev, at) {
 	case duplicate:
 		s.total.Duplicated++
@@ -70,11 +70,11 @@ func (s *Sink) noteArrival(place int, key uint64, ev *store.Event, at int64) (se
 	case late:
 		s.total.Reordered++
 		seen.Reordered = true
-		s.delivered(place)
+		s.countDelivered(place)
 	case fresh:
-		s.delivered(place)
+		s.countDelivered(place)
 	}
-	if now := s.passedOver(place); now > before {
+	if now := s.skippedAt(place); now > before {
 		seen.Passed = now - before
 	} else {
 		seen.MadeUp = before - now
@@ -85,13 +85,13 @@ func (s *Sink) noteArrival(place int, key uint64, ev *store.Event, at int64) (se
 	return seen
 }
 
-// passedOver returns how many events of a place's key are known to be missing; 0 if missing events
+// skippedAt returns how many events of a place's key are known to be missing; 0 if missing events
 // are no loss.
-func (s *Sink) passedOver(place int) uint32 {
+func (s *Sink) skippedAt(place int) uint32 {
 	if !s.showsPassed() {
 		return 0
 	}
-	return s.tracks[place].passed()
+	return s.tracks[place].skipped()
 }
 
 // showsPassed reports whether events show that earlier ones are missing: they contain their keys'
@@ -133,11 +133,11 @@ func (s *Sink) judge(place int, key uint64, ev *store.Event, at int64) verdict {
 	if !s.cfg.States {
 		return s.tracks[place].take(ev.Version, ev.Revision)
 	}
-	s.cfg.Board.seen(key, ev.Revision, ev.Version)
+	s.cfg.Board.noteRevision(key, ev.Revision, ev.Version)
 	return s.states[place].take(ev.Revision, at)
 }
 
-func (s *Sink) delivered(place int) {
+func (s *Sink) countDelivered(place int) {
 	s.total.Delivered++
 	if s.got(place) <= s.cfg.Expect {
 		s.awaited--

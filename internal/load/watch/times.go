@@ -44,12 +44,12 @@ func NewTimes(n uint64) *Times {
 // may arrive after the start of the window.
 func key(phase measure.Phase, n uint64) uint64 { return n<<2 | uint64(phase)<<1 | 1 }
 
-func (t *Times) at(key uint64) *times { return &t.of[key>>1&t.mask] }
+func (t *Times) entry(key uint64) *times { return &t.of[key>>1&t.mask] }
 
 // Due notes when the phase's n-th operation was due. The operation is not sent yet.
 func (t *Times) Due(phase measure.Phase, n uint64, due int64) {
 	k := key(phase, n)
-	e := t.at(k)
+	e := t.entry(k)
 	e.key.Store(0)
 	e.due.Store(due)
 	e.sent.Store(0)
@@ -60,14 +60,14 @@ func (t *Times) Due(phase measure.Phase, n uint64, due int64) {
 // Acked notes when an operation was acknowledged, unless the operation is forgotten.
 func (t *Times) Acked(phase measure.Phase, n uint64, at int64) {
 	k := key(phase, n)
-	if e := t.at(k); e.key.Load() == k {
+	if e := t.entry(k); e.key.Load() == k {
 		e.acked.Store(at)
 	}
 }
 
 // ackedAt returns when the write with the given name was acknowledged; 0: unknown.
 func (t *Times) ackedAt(name uint64) int64 {
-	e := t.at(name)
+	e := t.entry(name)
 	at := e.acked.Load()
 	if name == 0 || e.key.Load() != name {
 		return 0
@@ -78,7 +78,7 @@ func (t *Times) ackedAt(name uint64) int64 {
 // Sent notes when an operation was sent, unless the operation is forgotten.
 func (t *Times) Sent(phase measure.Phase, n uint64, sent int64) {
 	k := key(phase, n)
-	if e := t.at(k); e.key.Load() == k {
+	if e := t.entry(k); e.key.Load() == k {
 		e.sent.Store(sent)
 	}
 }
@@ -86,7 +86,7 @@ func (t *Times) Sent(phase measure.Phase, n uint64, sent int64) {
 // Of returns when an operation was due and sent; ok is false if it is forgotten or was never sent.
 func (t *Times) Of(phase measure.Phase, n uint64) (due, sent int64, ok bool) {
 	want := key(phase, n)
-	e := t.at(want)
+	e := t.entry(want)
 	if e.key.Load() != want {
 		return 0, 0, false
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Loops write and read at the same time. A read returns the times of its operation, or none.
-func TestTimesAreNeverMixedUp(t *testing.T) {
+func TestTimesAreConsistentAcrossLoops(t *testing.T) {
 	times := NewTimes(1)
 	const n = 200_000
 	var wg sync.WaitGroup

@@ -38,7 +38,7 @@ func (s *Sink) missing(i int, k uint64, due uint32) (lost, coalesced uint32) {
 	place := s.place[i] + int(k)
 	switch {
 	case s.cfg.Coalesced:
-		return s.tracks[place].behind(due)
+		return s.tracks[place].lostAndSkipped(due)
 	case !s.cfg.States:
 		return s.tracks[place].lost(due), 0
 	case !s.settled && s.lacks(i, k):

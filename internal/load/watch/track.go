@@ -55,7 +55,7 @@ func (t *track) judge(version, revision int64) verdict {
 	case revision == t.rev:
 		return duplicate
 	}
-	return t.earlierOne(version)
+	return t.judgeEarlier(version)
 }
 
 // judgeRevision classifies an event without a version. An event older than the last counts as new,
@@ -87,13 +87,13 @@ func (t *track) begin(version, revision int64) {
 	}
 }
 
-// passed returns the number of versions that were skipped.
-func (t *track) passed() uint32 { return t.missing + t.earlier }
+// skipped returns the number of versions that were skipped.
+func (t *track) skipped() uint32 { return t.missing + t.earlier }
 
-// behind returns, for a watcher that may skip versions, the number of due events after the last one
-// that arrived, which are lost, and the number of skipped versions.
-func (t *track) behind(due uint32) (lost, passed uint32) {
-	passed = t.passed()
+// lostAndSkipped returns, for a watcher that may skip versions, the number of due events after the
+// last one that arrived, which are lost, and the number of skipped versions.
+func (t *track) lostAndSkipped(due uint32) (lost, passed uint32) {
+	passed = t.skipped()
 	if came := t.got + passed; due > came {
 		lost = due - came
 	}
@@ -131,8 +131,8 @@ func (t *track) shift(version int64) {
 	}
 }
 
-// earlierOne classifies an event that is older than the newest.
-func (t *track) earlierOne(version int64) verdict {
+// judgeEarlier classifies an event that is older than the newest.
+func (t *track) judgeEarlier(version int64) verdict {
 	age := t.last - version
 	switch {
 	case age < 0 || version == 0: // from the key's life before its deletion

@@ -7,8 +7,8 @@ import (
 
 type event struct{ version, revision int64 }
 
-// happening returns the events of n writes of a key; with deletions, some of them are deletes.
-func happening(r *rand.Rand, n int, deletions bool) (events []event) {
+// writeEvents returns the events of n writes of a key; with deletions, some of them are deletes.
+func writeEvents(r *rand.Rand, n int, deletions bool) (events []event) {
 	version, revision := int64(r.IntN(3)*40), int64(100)
 	for range n {
 		revision += 1 + int64(r.IntN(3))
@@ -55,7 +55,7 @@ func disturb(r *rand.Rand, events []event, within int) (out []event) {
 func TestTrackAgreesWithAModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 500 {
-		events := happening(r, 1+r.IntN(300), false)
+		events := writeEvents(r, 1+r.IntN(300), false)
 		within := 1 + r.IntN(40)
 		var tr track
 		seen, highest, lowest := map[int64]bool{}, int64(0), int64(1<<62)
@@ -104,7 +104,7 @@ func TestTrackAgreesWithAModel(t *testing.T) {
 func TestTrackFollowsDeletions(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
-		events := happening(r, 100, true)
+		events := writeEvents(r, 100, true)
 		var whole track
 		for _, e := range events {
 			if whole.take(e.version, e.revision) != fresh {
@@ -153,7 +153,7 @@ func TestTrackBeyondItsWindow(t *testing.T) {
 }
 
 // Versions that a watcher of the newest version skips are not lost. Those after the last event are.
-func TestPassedOver(t *testing.T) {
+func TestCountsSkippedVersions(t *testing.T) {
 	tr := track{}
 	tr.begin(5, 100)
 	tr.begin(5, 90) // known already
@@ -162,39 +162,39 @@ func TestPassedOver(t *testing.T) {
 			t.Fatalf("%+v is %v", e, v)
 		}
 	}
-	if lost, passed := tr.behind(4); lost != 0 || passed != 2 || tr.got != 2 {
+	if lost, passed := tr.lostAndSkipped(4); lost != 0 || passed != 2 || tr.got != 2 {
 		t.Errorf("%d lost, %d skipped, %d received", lost, passed, tr.got)
 	}
-	if lost, _ := tr.behind(6); lost != 2 {
+	if lost, _ := tr.lostAndSkipped(6); lost != 2 {
 		t.Errorf("%d lost of two after the last event", lost)
 	}
 	if v := tr.take(9, 120); v != duplicate {
 		t.Errorf("again: %v", v)
 	}
 	tr.begin(12, 150) // created again; three versions were skipped
-	if lost, passed := tr.behind(7); lost != 0 || passed != 5 {
+	if lost, passed := tr.lostAndSkipped(7); lost != 0 || passed != 5 {
 		t.Errorf("created again: %d lost, %d skipped", lost, passed)
 	}
 	tr.begin(12, 150) // unchanged
-	if _, passed := tr.behind(0); passed != 5 {
+	if _, passed := tr.lostAndSkipped(0); passed != 5 {
 		t.Errorf("unchanged: %d skipped", passed)
 	}
 	tr.begin(0, 155)
 	tr.take(12, 160)
 	tr.begin(12, 165) // deleted and created again, with the version that it had
-	if _, passed := tr.behind(0); passed < 7 {
+	if _, passed := tr.lostAndSkipped(0); passed < 7 {
 		t.Errorf("the same version after a deletion: %d skipped", passed)
 	}
 	tr = track{}
 	tr.begin(9, 120)
 	tr.take(2, 170) // deleted and created again; only the last version was reported
-	if _, passed := tr.behind(0); passed != 2 {
+	if _, passed := tr.lostAndSkipped(0); passed != 2 {
 		t.Errorf("a lower version after a deletion: %d skipped", passed)
 	}
 }
 
 // Without versions, revisions show which events are new.
-func TestRevisionsAlone(t *testing.T) {
+func TestEventsWithoutVersions(t *testing.T) {
 	tr := track{}
 	for _, e := range []struct {
 		revision int64

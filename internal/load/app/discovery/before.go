@@ -14,7 +14,7 @@ import (
 // disappear during this load.
 func (s *script) Before() (engine.Source, uint64) {
 	if s.schedule.catalog {
-		return &present{source: source{script: s}}, uint64(s.schedule.there())
+		return &present{source: source{script: s}}, uint64(s.schedule.initial())
 	}
 	return &clearing{source: source{script: s}}, uint64(s.schedule.all())
 }
@@ -25,7 +25,7 @@ func (s *script) After() (engine.Source, uint64) {
 	if s.schedule.catalog {
 		return nil, 0
 	}
-	return &present{source: source{script: s}}, uint64(s.schedule.there())
+	return &present{source: source{script: s}}, uint64(s.schedule.initial())
 }
 
 // clearing removes the keys of all instances.

@@ -28,12 +28,12 @@ const (
 const (
 	// criticalFor is how long an instance stays critical.
 	criticalFor = 5 * time.Second
-	// apart is the least time between two calls that change the same instance, so that watchers
+	// minGap is the least time between two calls that change the same instance, so that watchers
 	// receive both changes.
-	apart = 5 * time.Second
+	minGap = 5 * time.Second
 	// shortestLife is the least mean life of instances with which enough of them can fail and
 	// pass again.
-	shortestLife = 2 * (criticalFor + 2*apart)
+	shortestLife = 2 * (criticalFor + 2*minGap)
 )
 
 func parameters(catalog bool) []application.Parameter {
@@ -74,8 +74,8 @@ func configOf(catalog bool, s application.Settings, seed uint64) config {
 	}
 }
 
-// there returns the number of instances at the start of the load.
-func (c *config) there() int { return c.services * c.instances }
+// initial returns the number of instances at the start of the load.
+func (c *config) initial() int { return c.services * c.instances }
 
 // streams returns the number of the clients' watch streams. A client of membership has one, and a
 // client of a catalog has one blocking query for each of its services.
@@ -90,7 +90,7 @@ func (c *config) streams() int {
 // agents do so once a minute in clusters of up to 128 nodes; each doubling adds a minute to the
 // interval (lib/cluster.go, RateScaledInterval and agent/ae: scaleFactor).
 func (c *config) comparisons() float64 {
-	nodes, minutes := c.there(), 1.0
+	nodes, minutes := c.initial(), 1.0
 	for n := 128; n < nodes; n *= 2 {
 		minutes++
 	}
@@ -111,14 +111,14 @@ func (c *config) rates() (rates [numCalls]float64) {
 
 func (c *config) check() (parameter, why string) {
 	switch {
-	case c.there() > maxInstances:
-		return instancesKey, fmt.Sprintf("<services> times <instances-per-service> is %d instances and can be at most %d", c.there(), maxInstances)
+	case c.initial() > maxInstances:
+		return instancesKey, fmt.Sprintf("<services> times <instances-per-service> is %d instances and can be at most %d", c.initial(), maxInstances)
 	case c.uses > c.services:
 		return usesKey, fmt.Sprintf("<services-per-client> is %d, but there are only %d <services>", c.uses, c.services)
 	case c.clients*c.uses > maxFollowed/c.instances:
 		return clientsKey, fmt.Sprintf("<discovery-clients> times <services-per-client> times <instances-per-service> can be at most %d", maxFollowed)
-	case c.health > 0 && c.churn*shortestLife.Seconds() > float64(c.there()):
-		return healthKey, fmt.Sprintf("with an <instance-churn> of %s the %d instances live for less than %v on average, which is too short for <health-changes>", application.Format(c.churn), c.there(), shortestLife)
+	case c.health > 0 && c.churn*shortestLife.Seconds() > float64(c.initial()):
+		return healthKey, fmt.Sprintf("with an <instance-churn> of %s the %d instances live for less than %v on average, which is too short for <health-changes>", application.Format(c.churn), c.initial(), shortestLife)
 	}
 	return "", ""
 }

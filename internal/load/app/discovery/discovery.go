@@ -59,7 +59,7 @@ func (a Application) Profile(s application.Settings, _ int) application.Profile 
 	c := configOf(a.Catalog, s, 0)
 	rates := c.rates()
 	return application.Profile{
-		There: uint64(c.there()), KeySize: len("s000000/i000000"), ValueSize: c.size,
+		There: uint64(c.initial()), KeySize: len("s000000/i000000"), ValueSize: c.size,
 		Watchers: c.clients * c.uses, Streams: c.streams(),
 		Calls: app.Calls(shapesOf(a.Catalog), rates[:]),
 	}

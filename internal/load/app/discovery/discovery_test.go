@@ -25,7 +25,7 @@ func settings(a Application, changes map[string]float64) application.Settings {
 }
 
 // The number of calls of each kind is that of the profile, within 1 %.
-func TestScheduleIsTheProfile(t *testing.T) {
+func TestScheduleMatchesTheProfile(t *testing.T) {
 	for a, cases := range map[Application][]map[string]float64{
 		membership: {nil, {churnKey: 50, usesKey: 3, servicesKey: 40}, {servicesKey: 7, usesKey: 7, clientsKey: 5, churnKey: 20}},
 		catalog:    {nil, {churnKey: 10, usesKey: 3, servicesKey: 40}, {servicesKey: 7, usesKey: 7, clientsKey: 5, healthKey: 0.5, churnKey: 1}, {instancesKey: 100, churnKey: 0}},
@@ -53,7 +53,7 @@ func TestScheduleIsTheProfile(t *testing.T) {
 
 // An instance comes once, and goes at most once. It fails only while it exists, and passes again
 // before it goes or fails again. Only clients that use its service read it.
-func TestLivesAreWhole(t *testing.T) {
+func TestInstancesComeAndGoOnce(t *testing.T) {
 	for a, changes := range map[Application]map[string]float64{
 		membership: {servicesKey: 13, churnKey: 31, clientsKey: 17},
 		catalog:    {servicesKey: 13, churnKey: 3, healthKey: 2},
@@ -99,7 +99,7 @@ func TestLivesAreWhole(t *testing.T) {
 }
 
 // Each instance has one key, and other keys have no number.
-func TestKeysAreOfInstances(t *testing.T) {
+func TestInstanceKeysRoundTrip(t *testing.T) {
 	for a, wrong := range map[Application][]string{
 		membership: {"", "p/", "p/s000000/i00000x", "q/s000000/i000000", "p/s999999/i000000", "p/s000000/j000000", "p/s000000-i000000"},
 		catalog:    {"", "p/", "p/s000000-i00000x", "q/s000000-i000000", "p/s999999-i000000", "p/s000000-j000000", "p/s000000/i000000"},
@@ -118,7 +118,7 @@ func TestKeysAreOfInstances(t *testing.T) {
 	}
 }
 
-func TestSettingsThatCannotBe(t *testing.T) {
+func TestRefusesImpossibleSettings(t *testing.T) {
 	for _, a := range []Application{membership, catalog} {
 		cases := map[string]map[string]float64{
 			"": nil, usesKey: {usesKey: 101}, instancesKey: {servicesKey: 100_000, instancesKey: 100}, clientsKey: {clientsKey: 20_000, usesKey: 100},

@@ -76,34 +76,34 @@ func (m *catalogModel) Steps(to *history.Recorder) app.Steps {
 // steps records watch events, which both models record in the same way.
 type steps struct {
 	engine.HistoryBase
-	script *script
-	to     *history.Recorder
-	heard  watch.History // its watchers are watchers of keys, not of instances
-	each   uint64        // keys per instance, the last of which is watched
-	key    []byte
+	script  *script
+	to      *history.Recorder
+	watched watch.History // its watchers are watchers of keys, not of instances
+	each    uint64        // keys per instance, the last of which is watched
+	key     []byte
 }
 
 func newSteps(s *script, to *history.Recorder, each uint64) steps {
-	c := steps{script: s, to: to, heard: watch.History{To: to}, each: each}
+	c := steps{script: s, to: to, watched: watch.History{To: to}, each: each}
 	for _, w := range s.Watching().Sink.Watchers {
-		c.heard.Watchers = append(c.heard.Watchers, watch.Watcher{First: each * w.First, Keys: each * w.Keys})
+		c.watched.Watchers = append(c.watched.Watchers, watch.Watcher{First: each * w.First, Keys: each * w.Keys})
 	}
 	return c
 }
 
 // Told implements engine.History.
 func (c *steps) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
-	c.heard.Told(watcher, ev, asked, from, now, c)
+	c.watched.Told(watcher, ev, asked, from, now, c)
 }
 
 // Happened implements watch.Happened for events without a value. It returns false for an instance
 // of the watcher's service that is not one of this load's, because others may have left it.
 func (c *steps) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
 	d := c.script.schedule
-	object, ours := d.number(ev.Key)
-	if !ours {
+	object, own := d.number(ev.Key)
+	if !own {
 		o.Outcome = kv.WrongAnswer
-		c.key = d.appendService(c.key[:0], uint32(c.heard.Watchers[watcher].First/c.each)/d.room)
+		c.key = d.appendService(c.key[:0], uint32(c.watched.Watchers[watcher].First/c.each)/d.room)
 		if !d.catalog {
 			c.key = append(c.key, d.slash)
 		}
@@ -130,7 +130,7 @@ func (c *sessionSteps) Ended(done *engine.Completion) {
 			o.Read = history.Unseen // the response does not contain the present value
 		}
 	case Lookup:
-		c.found(ev, o)
+		c.setRead(ev, o)
 	}
 	c.to.Add(o)
 }
@@ -149,12 +149,12 @@ func (c *sessionSteps) SessionEnded(n uint64, o *history.Op) {
 // Read implements app.Steps.
 func (c *sessionSteps) Read(number uint64, ev *store.Event, o *history.Op) {
 	o.Key = number
-	c.found(ev, o)
+	c.setRead(ev, o)
 	c.to.Add(o)
 }
 
-// found sets the value in o that a read of an instance has returned.
-func (c *sessionSteps) found(ev *store.Event, o *history.Op) {
+// setRead sets the value in o that a read of an instance has returned.
+func (c *sessionSteps) setRead(ev *store.Event, o *history.Op) {
 	if o.Outcome == kv.OK {
 		c.key = c.script.schedule.appendKey(c.key[:0], uint32(o.Key))
 		o.Read, o.Mod = c.script.values.Of(c.key, ev.Value), max(ev.Mod, 0)
@@ -168,15 +168,15 @@ type catalogSteps struct {
 	begun bool
 }
 
-// begin records, once, the keys that exist at the start of the load. Their writes were acknowledged
-// before it.
-func (c *catalogSteps) begin() {
+// recordInitial records, once, the keys that exist at the start of the load. Their writes were
+// acknowledged before it.
+func (c *catalogSteps) recordInitial() {
 	if c.begun {
 		return
 	}
 	c.begun = true
 	d := c.script.schedule
-	for n := range uint64(d.there()) {
+	for n := range uint64(d.initial()) {
 		object := d.nthBefore(n)
 		o := history.Op{Kind: kv.Put, Written: keys.Identity(app.BeforeMark | n), Key: registeredNumber(object), Joined: n > 0}
 		c.to.Add(&o)
@@ -188,7 +188,7 @@ func (c *catalogSteps) begin() {
 // Ended implements engine.History.
 func (c *catalogSteps) Ended(done *engine.Completion) {
 	n, ev, o := done.N, done.Event, done.Op
-	c.begin()
+	c.recordInitial()
 	e := c.script.schedule.entries[n]
 	if o.Key = healthyNumber(e.object); o.Kind == kv.Put {
 		o.Written = keys.Identity(n)
@@ -201,26 +201,26 @@ func (c *catalogSteps) Ended(done *engine.Completion) {
 		o.Kind, o.Written = kv.Delete, history.Absent
 	case Compare:
 		o.Key = registeredNumber(e.object)
-		c.found(ev, o)
+		c.setRead(ev, o)
 	}
 	c.to.Add(o)
 }
 
 // Told implements engine.History.
 func (c *catalogSteps) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
-	c.begin()
+	c.recordInitial()
 	c.steps.Told(watcher, ev, asked, from, now)
 }
 
 // Read implements app.Steps.
 func (c *catalogSteps) Read(number uint64, ev *store.Event, o *history.Op) {
 	o.Key = number
-	c.found(ev, o)
+	c.setRead(ev, o)
 	c.to.Add(o)
 }
 
-// found sets in o whether a key exists.
-func (c *catalogSteps) found(ev *store.Event, o *history.Op) {
+// setRead sets in o whether a key exists.
+func (c *catalogSteps) setRead(ev *store.Event, o *history.Op) {
 	switch o.Kind = kv.Exists; {
 	case o.Outcome == kv.OK && ev.Count > 0:
 		o.Read = history.Unseen

@@ -37,7 +37,7 @@ func record(t *testing.T, a Application) *recorded {
 }
 
 // Calls of membership are recorded as operations that the verifier knows.
-func TestSessionCallsAreRecordedAsOperations(t *testing.T) {
+func TestRecordsMembershipCalls(t *testing.T) {
 	r := record(t, membership)
 	read := func() store.Event { return store.Event{At: 50, Revision: 1, Mod: 40, Count: 1} }
 	for name, c := range map[string]struct {
@@ -87,7 +87,7 @@ func TestSessionCallsAreRecordedAsOperations(t *testing.T) {
 // Watch events, and reads after the load, are recorded with the instances' numbers. An instance
 // that another program left below a service is not recorded, and a key elsewhere is a wrong
 // response.
-func TestWhatClientsOfSessionsAreToldIsRecorded(t *testing.T) {
+func TestRecordsMembershipWatchEvents(t *testing.T) {
 	r := record(t, membership)
 	w := r.Watching().Sink.Watchers[4]
 	own := w.First + 2
@@ -122,14 +122,14 @@ func TestWhatClientsOfSessionsAreToldIsRecorded(t *testing.T) {
 
 // The keys that exist at the start of the load are recorded once, as acknowledged writes, unless a
 // history contains only reads after the load.
-func TestWhatIsThereBeforeIsRecorded(t *testing.T) {
+func TestRecordsInitialInstances(t *testing.T) {
 	r := record(t, catalog)
 	r.steps.Read(0, &store.Event{}, &history.Op{Final: true})
 	if got := r.to.Since(); len(got) != 1 {
 		t.Errorf("a read after the load is recorded as %+v", got)
 	}
-	r.steps.(*catalogSteps).begin()
-	r.steps.(*catalogSteps).begin()
+	r.steps.(*catalogSteps).recordInitial()
+	r.steps.(*catalogSteps).recordInitial()
 	seen := map[uint64]bool{}
 	for i, o := range r.to.Since() {
 		if seen[o.Key] || o.Kind != kv.Put || o.Done != 0 || o.Joined != (i > 0) || !r.schedule.before(uint32(o.Key/catalogKeys)) || !o.Acknowledged() {
@@ -137,15 +137,15 @@ func TestWhatIsThereBeforeIsRecorded(t *testing.T) {
 		}
 		seen[o.Key] = true
 	}
-	if len(seen) != catalogKeys*r.schedule.there() {
+	if len(seen) != catalogKeys*r.schedule.initial() {
 		t.Errorf("%d initial keys", len(seen))
 	}
 }
 
 // Calls of a catalog are recorded as operations that the verifier knows.
-func TestCatalogCallsAreRecordedAsOperations(t *testing.T) {
+func TestRecordsCatalogCalls(t *testing.T) {
 	r := record(t, catalog)
-	r.steps.(*catalogSteps).begin()
+	r.steps.(*catalogSteps).recordInitial()
 	r.to.Since()
 	there := store.Event{Count: 1}
 	for name, c := range map[string]struct {
@@ -193,9 +193,9 @@ func TestCatalogCallsAreRecordedAsOperations(t *testing.T) {
 
 // Watch events are recorded with the healthy instances' numbers, and instances that another program
 // left are not recorded. After the load both keys of an instance are read from the catalog.
-func TestWhatClientsOfACatalogAreToldIsRecorded(t *testing.T) {
+func TestRecordsCatalogWatchEvents(t *testing.T) {
 	r := record(t, catalog)
-	r.steps.(*catalogSteps).begin()
+	r.steps.(*catalogSteps).recordInitial()
 	r.to.Since()
 	w := r.Watching().Sink.Watchers[4]
 	object := uint32(w.First) + 2

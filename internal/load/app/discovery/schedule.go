@@ -41,7 +41,7 @@ func newSchedule(c config, prefix string, length time.Duration) *schedule {
 	r := rand.New(rand.NewPCG(c.seed, stream))
 	lives := make([]life, s.all())
 	for i := range lives {
-		lives[i] = life{came: -apart, gone: length + apart}
+		lives[i] = life{came: -minGap, gone: length + minGap}
 		if !s.before(uint32(i)) {
 			lives[i].came = length // not during the load
 		}
@@ -90,10 +90,10 @@ func (s *schedule) addFailures(line *app.Timeline[entry], r *rand.Rand, lives []
 		for range mostTries {
 			n := r.Uint32N(s.all())
 			l := &lives[n]
-			if l.came > at-apart || l.gone < at+criticalFor+apart || l.busy > at {
+			if l.came > at-minGap || l.gone < at+criticalFor+minGap || l.busy > at {
 				continue
 			}
-			l.busy = at + criticalFor + apart
+			l.busy = at + criticalFor + minGap
 			line.Add(at, entry{call: Fail, object: n})
 			line.Add(at+criticalFor, entry{call: Pass, object: n})
 			break
@@ -104,7 +104,7 @@ func (s *schedule) addFailures(line *app.Timeline[entry], r *rand.Rand, lives []
 // addComparisons adds the comparisons of the nodes of instances that exist before the load.
 func (s *schedule) addComparisons(line *app.Timeline[entry], r *rand.Rand, count int) {
 	for i := range count {
-		line.Add(placeIn(r, line.Length, i, count), entry{call: Compare, object: s.nthBefore(uint64(i % s.there()))})
+		line.Add(placeIn(r, line.Length, i, count), entry{call: Compare, object: s.nthBefore(uint64(i % s.initial()))})
 	}
 }
 

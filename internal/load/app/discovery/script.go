@@ -58,7 +58,7 @@ func (s *script) Watching() *watch.Plan {
 		w.Sink.Watchers = append(w.Sink.Watchers, watch.Watcher{First: uint64(service * d.room), Keys: uint64(d.room)})
 	}
 	if d.catalog {
-		w.Acknowledged = s.acknowledged
+		w.Acknowledged = s.noteChange
 	}
 	var key, end []byte
 	w.Fill = func(n uint32, op *store.Op) {
@@ -74,9 +74,9 @@ func (s *script) Watching() *watch.Plan {
 	return w
 }
 
-// acknowledged notes an acknowledged change of a catalog for the watchers. After a failed call the
+// noteChange notes an acknowledged change of a catalog for the watchers. After a failed call the
 // change may have no effect: a check that passes, and was never critical, changes nothing.
-func (s *script) acknowledged(_ kv.Kind, n uint64, sent int64, ev *store.Event) {
+func (s *script) noteChange(_ kv.Kind, n uint64, sent int64, ev *store.Event) {
 	switch e := s.schedule.entries[n]; {
 	case e.call == Compare || ev.Outcome != kv.OK:
 	case s.unsure[e.object]:

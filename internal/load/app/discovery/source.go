@@ -91,11 +91,11 @@ func (s *source) Failed(n uint64) {
 	if e := s.schedule.entries[n]; e.call != Compare {
 		s.unsure[e.object] = true
 	}
-	s.answered(n)
+	s.releaseCalls(n)
 }
 
-// answered notes that calls that wait for this one can be made.
-func (s *source) answered(n uint64) {
+// releaseCalls notes that calls that wait for this one can be made.
+func (s *source) releaseCalls(n uint64) {
 	if e := s.schedule.entries[n]; e.call == Register || e.call == Fail {
 		s.settled[e.object] = true
 	}
@@ -114,14 +114,14 @@ var (
 // Check implements engine.Source. The node of an instance that existed before the load, and that
 // was not deregistered, has one service. A local read may return an older state.
 func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
-	s.answered(n)
+	s.releaseCalls(n)
 	e := s.schedule.entries[n]
 	switch {
 	case ev.Outcome != kv.OK:
 	case e.call == Compare && ev.Count > 1:
 		ev.Text = missing
 		return kv.WrongAnswer
-	case s.schedule.catalog: // acknowledged notes changes of a catalog
+	case s.schedule.catalog: // noteChange notes changes of a catalog
 	case e.call == Lookup:
 		if s.key = s.schedule.appendKey(s.key[:0], e.object); s.values.Judge(s.key, ev.Value) != keys.Own {
 			ev.Text = neverWritten
