@@ -20,20 +20,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// admin asks a cluster through the official client, one for each endpoint.
+// admin implements store.Admin with one official client per endpoint.
 type admin struct {
 	store.NoHistory
 
-	timeout   time.Duration // bounds one question to one endpoint
+	timeout   time.Duration // bounds one request to one endpoint
 	endpoints []string
 	clients   []*api.Client
 	http      *http.Client
 
 	mu      sync.Mutex
-	known   []store.Member    // by endpoint's number: what it said last of itself
-	leaders []string          // likewise: the leader's RPC address, as it said then
-	servers map[string]uint64 // members' IDs by their RPC addresses
-	// sessions are the names of those that it made, by their numbers.
+	known   []store.Member    // by endpoint index: the endpoint's latest status
+	leaders []string          // by endpoint index: the leader's RPC address at that time
+	servers map[string]uint64 // member IDs by RPC address
+	// sessions are the names of the sessions that Grant created, by number.
 	sessions map[int64]string
 }
 
@@ -70,15 +70,14 @@ func (a *admin) Close() error {
 	return nil
 }
 
-// Status implements store.Admin. Every endpoint is asked by itself and at the
-// same time.
+// Status implements store.Admin. It asks all endpoints concurrently.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	return store.AskAll(len(a.endpoints), func(i int) store.Member { return a.ask(ctx, i) })
 }
 
-// Role implements store.Admin. Which server leads is a cheap question; the
-// whole of an agent's state, which has the term, is asked when the answer is
-// another than before.
+// Role implements store.Admin. Asking for the leader is cheap. Role requests an
+// agent's whole state, which includes the term, only if the leader differs from
+// the previous reply.
 func (a *admin) Role(ctx context.Context, i int) store.Member {
 	asked, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -89,7 +88,7 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	a.mu.Lock()
 	m := a.known[i]
 	m.Leader = a.servers[leader]
-	again := m.ID == 0 || m.Role == kv.NonVoter || leader != "" && leader != a.leaders[i] // one without a vote may be given one
+	again := m.ID == 0 || m.Role == kv.NonVoter || leader != "" && leader != a.leaders[i] // a non-voter may become a voter
 	a.leaders[i] = leader
 	a.mu.Unlock()
 	switch {
@@ -99,15 +98,15 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 		m.Role = kv.Unknown
 	case m.Leader == m.ID:
 		m.Role = kv.Leader
-	case m.Hidden != "" && m.Role == kv.Unknown: // its address is no server's
+	case m.Hidden != "" && m.Role == kv.Unknown: // its address is not a server's
 	default:
 		m.Role = kv.Follower
 	}
 	return m
 }
 
-// ask asks one agent about itself: its version, and the state of its Raft. A token
-// without the right to it gets what every token may know.
+// ask asks one agent for its version and Raft state. Without the right to read
+// them it falls back to what every token may read.
 func (a *admin) ask(ctx context.Context, i int) store.Member {
 	m := store.Member{Endpoint: a.endpoints[i]}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
@@ -148,7 +147,7 @@ func (a *admin) ask(ctx context.Context, i int) store.Member {
 	case "Leader":
 		m.Role, m.Leader, leader = kv.Leader, m.ID, rpc
 	case "Follower":
-		// One that waits for an election to begin is a follower too.
+		// A candidate also reports the state Follower.
 		var err error
 		if leader, err = a.leader(ctx, i); err == nil && leader != "" {
 			m.Role = kv.Follower
@@ -161,15 +160,16 @@ func (a *admin) ask(ctx context.Context, i int) store.Member {
 	return a.remember(i, m, rpc, leader)
 }
 
-// peers are the RPC addresses of the servers, sorted. An agent that knows no leader tells none.
+// peers returns the servers' RPC addresses, sorted; none if the agent knows no
+// leader.
 func (a *admin) peers(ctx context.Context, i int) []string {
 	peers, _ := a.clients[i].Status().PeersWithQueryOptions((&api.QueryOptions{}).WithContext(ctx))
 	slices.Sort(peers)
 	return peers[:min(len(peers), kv.MaxMembers)]
 }
 
-// remember keeps what an agent said last of itself and of the leader, and returns it with
-// the leader's number.
+// remember stores an agent's latest status and leader, and returns the status
+// with the leader's ID.
 func (a *admin) remember(i int, m store.Member, rpc, leader string) store.Member {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -183,15 +183,15 @@ func (a *admin) remember(i int, m store.Member, rpc, leader string) store.Member
 	return m
 }
 
-// hasNoVote reports whether Raft's configuration, such as
-// [{Suffrage:Voter ID:6f1e... Address:10.0.0.1:8300} ...], gives a server no vote: it is
-// a read replica, a non-voting server, or one that joined a moment ago.
+// hasNoVote reports whether Raft's configuration, such as [{Suffrage:Voter
+// ID:6f1e... Address:10.0.0.1:8300} ...], gives a server no vote: the server is a
+// read replica, non-voting, or has just joined.
 func hasNoVote(servers, id string) bool {
 	before, _, found := strings.Cut(servers, " ID:"+id+" ")
 	return found && !strings.HasSuffix(before, "{Suffrage:Voter")
 }
 
-// unanswered is an agent that did not answer.
+// unanswered returns the status of an agent that did not respond.
 func (a *admin) unanswered(i int, ctx context.Context, err error) store.Member {
 	return store.Member{
 		Endpoint: a.endpoints[i], Gone: store.Refused(err),
@@ -199,18 +199,19 @@ func (a *admin) unanswered(i int, ctx context.Context, err error) store.Member {
 	}
 }
 
-// leader asks an agent for the leader's RPC address; empty if it knows none.
+// leader returns the leader's RPC address according to an agent, or "" if the
+// agent knows no leader.
 func (a *admin) leader(ctx context.Context, i int) (string, error) {
 	return a.clients[i].Status().LeaderWithQueryOptions((&api.QueryOptions{}).WithContext(ctx))
 }
 
-// noKey is one that no load writes.
+// noKey is a key that no load writes.
 const noKey = "quorumbench/no/such/key"
 
-// Applied implements store.Applier: stale reads of what is not there have the index of the
-// newest write that the agent's server has applied.
+// Applied implements store.Applier. A stale read of a missing key returns the
+// index of the newest write that the agent's server has applied.
 func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
-	switch m := a.ask(ctx, i); { // an agent that is no server would ask any of them
+	switch m := a.ask(ctx, i); { // a client agent would forward the request to any server
 	case m.Err != nil:
 		return 0, m.Err
 	case m.Role == kv.Unknown && m.Hidden != "":
@@ -221,8 +222,8 @@ func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	return a.newest(ctx, i, api.QueryOptions{AllowStale: true})
 }
 
-// Newest implements store.Applier: a consistent read has that of the leader, which
-// applies a write before it acknowledges it.
+// Newest implements store.Applier. A consistent read returns the index of the
+// leader, which applies a write before it acknowledges it.
 func (a *admin) Newest(ctx context.Context) (revision int64, err error) {
 	for i := range a.clients {
 		if revision, err = a.newest(ctx, i, api.QueryOptions{RequireConsistent: true}); err == nil {
@@ -232,15 +233,16 @@ func (a *admin) Newest(ctx context.Context) (revision int64, err error) {
 	return revision, err
 }
 
-// newest is the highest index of the keys, of the catalog and of its checks: answers have
-// that of their own table. A server applies one entry of the log after the other, so that
-// who has the newest of any table has all before it.
+// newest returns the highest index of the keys, the catalog and its checks; a
+// response has only its own table's index. A server applies the log's entries in
+// order, so a server with the newest write of any table has all earlier writes.
 func (a *admin) newest(ctx context.Context, i int, how api.QueryOptions) (revision int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	c, opt := a.clients[i], how.WithContext(ctx)
 	for _, ask := range []func() (*api.QueryMeta, error){
-		// A token without a right to the key gets an empty list, and no refusal.
+		// A token without rights to the key gets an empty list instead of an
+		// error.
 		func() (*api.QueryMeta, error) { _, meta, err := c.KV().Keys(noKey, "", opt); return meta, err },
 		func() (*api.QueryMeta, error) {
 			_, meta, err := c.Catalog().NodeServiceList(noKey, opt)
@@ -257,7 +259,7 @@ func (a *admin) newest(ctx context.Context, i int, how api.QueryOptions) (revisi
 	return revision, nil
 }
 
-// memberID is a node's id as a number: the first half of its UUID.
+// memberID converts a node ID to a number, the first half of its UUID.
 func memberID(uuid string) uint64 {
 	b, err := hex.DecodeString(strings.ReplaceAll(uuid, "-", ""))
 	if err != nil || len(b) < 8 {
@@ -270,9 +272,9 @@ func memberID(uuid string) uint64 {
 	return n
 }
 
-// Members implements store.Admin. Servers tell each other neither their HTTP
-// addresses nor ports: those among the endpoints are known, and for the others
-// the port is taken to be that of the first endpoint.
+// Members implements store.Admin. Servers don't know each other's HTTP ports:
+// members that are endpoints have known ports; for the others Members assumes the
+// first endpoint's port.
 func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	s, err := a.Status(ctx)
 	if err != nil {
@@ -303,7 +305,7 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 			server.Endpoint = answered.Endpoint
 		} else {
 			e := net.JoinHostPort(m.Addr, port)
-			if !taken[e] { // another member's: the port is not known
+			if !taken[e] { // another member's address: the port is unknown
 				server.Endpoint, taken[e] = e, true
 			}
 		}
@@ -315,7 +317,7 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	return a.membersByAddress(&s, s.Members[asked].Peers)
 }
 
-// reason is what an error of the official client says to a user.
+// reason returns the text of a client error for users.
 func reason(ctx context.Context, err error) string {
 	var status api.StatusError
 	if !errors.As(err, &status) {
@@ -327,8 +329,8 @@ func reason(ctx context.Context, err error) string {
 	return fmt.Sprintf("HTTP status %d", status.Code)
 }
 
-// UserUnchecked implements store.Admin: an agent without ACLs refuses to describe the
-// token that it was given.
+// UserUnchecked implements store.Admin. An agent without ACLs refuses to describe
+// the token of the request.
 func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
 	c, err := a.first(ctx)
 	if err != nil {

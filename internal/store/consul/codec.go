@@ -14,7 +14,7 @@ func tokenOf(a store.Access) string {
 	return a.User
 }
 
-// Codecs are those of one event loop for a server that speaks the dialect. The
+// Codecs returns the codecs of one event loop for a server with this dialect. The
 // ACL token is the access's password, or its user if there is no password.
 func (d *Dialect) Codecs(a store.Access) store.Codecs {
 	token := tokenOf(a)
@@ -70,7 +70,8 @@ func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
 	case c.Kind == kv.Get && c.JSON:
 		c.parseOne(r.Body, e)
 	case c.Kind == kv.Get:
-		// The index of an answer about one key that is there is its ModifyIndex.
+		// The index of a response about one existing key is the key's
+		// ModifyIndex.
 		if e.Value, e.Count, e.Revision = r.Body, 1, int64(r.Uint(fieldIndex)); e.Revision <= 0 {
 			c.wrong(e, noIndex)
 		}

@@ -12,17 +12,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Recorded calls sent again: what tap.go read is written here. Which call it is follows
-// from its parts, but for a transaction of one operation, which its method tells.
+// Replay of recorded calls: the inverse of tap.go. The request type follows from
+// the call's parts, except that the method identifies a transaction of one
+// operation.
 
-// Replays implements store.Replayer. Blocking queries, services and administration are
-// not sent again.
+// Replays implements store.Replayer. Not replayed: blocking queries, services and
+// administration.
 func (*Store) Replays(r *call.Call) bool { return Replays(r) }
 
-// Requires implements store.Replayer: no key needs another.
+// Requires implements store.Replayer: no key depends on another key.
 func (*Store) Requires(*call.Part) []byte { return nil }
 
-// Replays reports whether codecs of a Dialect send a recorded call again.
+// Replays reports whether codecs of a Dialect can replay a recorded call.
 func Replays(r *call.Call) bool {
 	switch r.Method {
 	case methodGet, methodPut, methodDelete, methodTxn, methodCreate, methodRenew, methodDestroy:
@@ -38,7 +39,8 @@ func Replays(r *call.Call) bool {
 	return !r.Told && len(r.Parts) > 0
 }
 
-// ReplaysKeys is Replays of reads and writes of keys, without locks, alone.
+// ReplaysKeys reports whether a recorded call can be replayed and only reads or
+// writes keys without locks.
 func ReplaysKeys(r *call.Call) bool {
 	locks := slices.ContainsFunc(r.Parts, func(p call.Part) bool { return p.Target == call.LeaseIs })
 	return (r.Method == methodGet || r.Method == methodPut) && !locks && Replays(r)
@@ -92,7 +94,8 @@ func (c *codec) readAgain(p *call.Part) {
 	c.Send(c.Head(appendMode(b, p.Flags)))
 }
 
-// appendMode appends the parameter of a consistency mode behind a ? or another one.
+// appendMode appends the parameter of a consistency mode after a ? or another
+// parameter.
 func appendMode(b []byte, flags call.Flags) []byte {
 	word := ""
 	switch {
@@ -107,7 +110,7 @@ func appendMode(b []byte, flags call.Flags) []byte {
 	return append(b, word...)
 }
 
-// swapAgain sends a write or a removal with its guard.
+// swapAgain sends a write or delete with its guard.
 func (c *codec) swapAgain(guard, p *call.Part) {
 	key := httpkv.Bare(p.Key)
 	if p.Action == call.Remove {
@@ -127,7 +130,7 @@ func (c *codec) swapAgain(guard, p *call.Part) {
 	c.Send(append(c.Head(b), p.Value.Text...))
 }
 
-// appendSession appends what asks for a session.
+// appendSession appends the body of a request for a session.
 func appendSession(b []byte, p *call.Part) []byte {
 	b = append(b, `{"Behavior":"release"`...)
 	if p.Flags&call.Ephemeral != 0 {
@@ -145,7 +148,7 @@ func appendSession(b []byte, p *call.Part) []byte {
 	return append(b, '}')
 }
 
-// transactAgain sends a transaction.
+// transactAgain sends a recorded transaction.
 func (c *codec) transactAgain(r *call.Call) {
 	b := c.Begin(c.multi)
 	if p := &r.Parts[0]; p.Action == call.Read {
@@ -174,7 +177,7 @@ func (c *codec) transactAgain(r *call.Call) {
 	c.Send(append(b, ']'))
 }
 
-// answeredAgain takes the answer to a recorded call.
+// answeredAgain handles the response to a recorded call.
 func (c *codec) answeredAgain(r *http1.Response, e *store.Event) {
 	reads := c.again <= againNames
 	switch {
@@ -199,7 +202,8 @@ func (c *codec) answeredAgain(r *http1.Response, e *store.Event) {
 	}
 }
 
-// listAgain counts what a list has, and hands out keys with their versions.
+// listAgain counts a list's keys and passes them with their versions to the
+// receiver.
 func (c *codec) listAgain(body []byte, e *store.Event) {
 	names := c.again == againNames
 	if !names {
@@ -219,7 +223,7 @@ func (c *codec) listAgain(body []byte, e *store.Event) {
 	}
 }
 
-// entryAgain takes an entry, and hands it out if that is wanted.
+// entryAgain parses an entry and passes it to the receiver, if there is one.
 func (c *codec) entryAgain(s *httpkv.JSONScanner) {
 	var k entry
 	c.buf = c.buf[:0]
@@ -237,7 +241,7 @@ func (c *codec) entryAgain(s *httpkv.JSONScanner) {
 	c.HandOutVersion(k.key, value, k.index)
 }
 
-// resultsAgain takes the answer to a transaction.
+// resultsAgain parses the response to a transaction.
 func (c *codec) resultsAgain(body []byte, e *store.Event) {
 	c.BeginList()
 	s := httpkv.NewJSONScanner(body)
@@ -276,8 +280,8 @@ func (c *codec) resultAgain(s *httpkv.JSONScanner) {
 	}
 }
 
-// granted takes the answer to the creation of a session, whose name is the event's
-// value.
+// granted parses the response to the creation of a session. The event's value is
+// the session's name.
 func (c *codec) granted(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)

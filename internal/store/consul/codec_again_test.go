@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// recorded are calls of each form that is sent again.
+// recorded returns one call of each replayable form.
 func recorded() (calls []call.Call) {
 	key, text := []byte("b"), call.Value{Text: []byte("v")}
 	part := func(a call.Action, b call.Branch) call.Part {
@@ -38,7 +38,7 @@ func recorded() (calls []call.Call) {
 	return calls
 }
 
-// sentAgain is a codec that has sent a recorded call, and what it sent.
+// sentAgain returns a codec that has sent a recorded call, and the sent bytes.
 func sentAgain(request *call.Call) (*codec, string) {
 	op := store.Op{Tag: 9, Kind: kv.KeepAlive, Call: request, Range: &store.RangeOp{Keys: passed{}}}
 	if kind, _, ok := request.Kind(); ok {
@@ -51,14 +51,14 @@ func sentAgain(request *call.Call) (*codec, string) {
 	return c, sent
 }
 
-// passed takes keys.
+// passed is a store.Keys that discards the keys.
 type passed struct{}
 
 func (passed) Begin(uint32) bool                 { return true }
 func (passed) Add(uint32, []byte, []byte, int64) {}
 
-// The names of sessions are the server's. Whatever they are made of, a request is the
-// one that was meant.
+// TestNamesOfSessionsAreEscaped checks that no session name, which the server
+// chooses, can change a request.
 func TestNamesOfSessionsAreEscaped(t *testing.T) {
 	name := []byte("a\"} HTTP/1.1\r\n\r\nDELETE /v1/kv/b&c")
 	for i, call := range recorded() {
@@ -73,7 +73,8 @@ func TestNamesOfSessionsAreEscaped(t *testing.T) {
 	}
 }
 
-// A session that no check of its node ends says so, and is recorded so.
+// TestSessionsWithoutChecks checks that a session without health checks is
+// created and recorded as such.
 func TestSessionsWithoutChecks(t *testing.T) {
 	for flags, want := range map[call.Flags]string{
 		call.Ephemeral | call.Unchecked: `{"Behavior":"delete","Checks":[],"TTL":"15s","LockDelay":"1ms"}`,
@@ -99,8 +100,8 @@ func TestSessionsWithoutChecks(t *testing.T) {
 	}
 }
 
-// FuzzAgain: whatever a server answers to whatever recorded call, there is one event for
-// it, and the connection serves another kind of operation behind it.
+// FuzzAgain checks that any response to any recorded call produces one event, and
+// that the connection then accepts another operation.
 func FuzzAgain(f *testing.F) {
 	calls := recorded()
 	for i, in := range []string{

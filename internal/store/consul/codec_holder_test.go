@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// A watcher that asks who has the lock of its key is told of the session and of how often
-// the lock was taken, at once if it begins with what there is, and of an answer about
-// another key that it is wrong.
+// TestWatchOfWhoHasTheLock checks a watcher of a lock's holder: its events have
+// the session and the LockIndex, a start index delivers the present holder at
+// once, and a response about another key is a wrong answer.
 func TestWatchOfWhoHasTheLock(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Start: 1, Holder: true}, "")
 	if asked := asked(s); strings.Contains(asked, "raw") {

@@ -8,10 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// failed is what an answer that is not 200 means, and what it says. Consul
-// answers most errors with 500 and a text, which may be wrapped in others, so
-// what the text says decides first. Only what certainly did not change the
-// store may become a definite outcome.
+// failed returns the outcome and text of a response other than 200. Consul sends
+// most errors with status 500 and a text, which may be wrapped in other texts, so
+// the text takes precedence. Only an error that proves that the store did not
+// change may map to a definite outcome.
 func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
 	outcome = httpkv.OutcomeOf(r.Status)
 	for _, known := range texts {
@@ -26,20 +26,19 @@ func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
 	return outcome, httpkv.AppendText(nil, r)
 }
 
-// texts are parts of Consul's errors and of those of hashicorp/raft, in the
-// order in which they count: an error that says how far the request came stands
-// before those that it may be wrapped in.
+// texts are parts of the errors of Consul and hashicorp/raft by precedence: an
+// error that shows how far the request got precedes the errors that may wrap it.
 var texts = [...]struct {
 	text    string
 	outcome kv.Outcome
 }{
-	// raft.ErrLeadershipLost: it was in the log, and may be committed yet.
+	// raft.ErrLeadershipLost: the entry is in the log and may still be committed.
 	{"leadership lost while committing log", kv.LeaderChanged},
-	// raft.ErrAbortedByRestore and ErrRaftShutdown: likewise.
+	// raft.ErrAbortedByRestore and ErrRaftShutdown: the same.
 	{"snapshot restored while committing log", kv.StoreError},
 	{"raft is already shutdown", kv.StoreError},
 
-	// Said before the log is written.
+	// Returned before the log is written.
 	{"No cluster leader", kv.NoLeader},
 	{"Raft leader not found in server lookup mapping", kv.NoLeader},
 	{"node is not the leader", kv.Refused},
@@ -48,7 +47,7 @@ var texts = [...]struct {
 	{"Not ready to serve consistent reads", kv.Refused},
 	{"rate limit exceeded", kv.Refused},
 	{"Your IP is issuing too many concurrent connections", kv.Refused},
-	// No stream to the leader was opened, so nothing was sent to it.
+	// No stream to the leader was opened, so the request was not forwarded.
 	{"rpc error getting client", kv.Refused},
 
 	{"Permission denied", kv.Denied},

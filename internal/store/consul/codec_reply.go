@@ -10,20 +10,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// wrong makes an event a wrong answer, with a sentence that begins with the
-// server's name or has it in the place of %s.
+// wrong turns an event into a wrong answer. why is a format for the server's
+// name.
 func (c *codec) wrong(e *store.Event, why string) {
 	*e = store.Event{Tag: e.Tag, Extra: e.Extra, Outcome: kv.WrongAnswer, Text: fmt.Appendf(nil, why, c.Name)}
 }
 
-// Sentences about answers that the server cannot have sent.
+// Descriptions of responses that the server cannot have sent.
 const (
 	noIndex  = "the answer has no index above 0: %s gives every key one"
 	unsorted = "%s lists keys that are not in the order of their bytes"
 	stray    = "%s lists a key that does not begin with the prefix that was asked for"
 )
 
-// malformed makes an event one of an answer that is not understood.
+// malformed turns an event into the error of a response that cannot be parsed.
 func (c *codec) malformed(e *store.Event) {
 	*e = store.Event{
 		Tag: e.Tag, Extra: e.Extra, Outcome: kv.StoreError,
@@ -31,12 +31,11 @@ func (c *codec) malformed(e *store.Event) {
 	}
 }
 
-// written takes the answer to a write of one key. cetcd's is false also when
-// etcd answered it with an error, so that only a compare-and-set may take it for
-// a conflict.
+// written parses the response to a write of one key. cetcd also responds false to
+// an etcd error, so only a compare-and-set may report false as a conflict.
 func (c *codec) written(body []byte, e *store.Event) {
 	if c.Kind == kv.Delete {
-		e.Count = -1 // it is answered with true whether or not the key was there
+		e.Count = -1 // the response is true whether or not the key existed
 	}
 	switch string(bytes.TrimSpace(body)) {
 	case "true":
@@ -51,7 +50,7 @@ func (c *codec) written(body []byte, e *store.Event) {
 	e.Revision = httpkv.AnyIndex
 }
 
-// notFound is an answer about no key.
+// notFound handles a 404 response.
 func (c *codec) notFound(e *store.Event) {
 	switch {
 	case c.Doing == httpkv.Listing:
@@ -62,12 +61,13 @@ func (c *codec) notFound(e *store.Event) {
 	}
 }
 
-// parseEntry reads an entry. Its key is in c.buf if it had to be decoded.
+// parseEntry parses an entry. Its key is in c.buf if it had to be decoded.
 func (c *codec) parseEntry(s *httpkv.JSONScanner, to *entry) { c.buf = readEntry(s, to, c.buf) }
 
-// readEntry reads an object such as {"LockIndex":0,"Key":"k","Flags":0,"Value":"dg==",
-// "CreateIndex":1,"ModifyIndex":2}. What had to be decoded is appended to buf, which is
-// returned.
+// readEntry parses an object such as
+// {"LockIndex":0,"Key":"k","Flags":0,"Value":"dg==",
+// "CreateIndex":1,"ModifyIndex":2}. It appends decoded strings to buf and returns
+// buf.
 func readEntry(s *httpkv.JSONScanner, to *entry, buf []byte) []byte {
 	if !s.Object() {
 		return buf
@@ -96,7 +96,8 @@ func readEntry(s *httpkv.JSONScanner, to *entry, buf []byte) []byte {
 	}
 }
 
-// parseOne reads the list that is the answer about one key: [] if it is not there.
+// parseOne parses the list in a response about one key, which is [] if the key
+// does not exist.
 func (c *codec) parseOne(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)
@@ -118,7 +119,7 @@ func (c *codec) parseOne(body []byte, e *store.Event) {
 	}
 }
 
-// fill puts a key into the event.
+// fill stores an entry in the event.
 func (c *codec) fill(e *store.Event, found *entry) {
 	var ok bool
 	e.Revision = found.index
@@ -131,8 +132,8 @@ func (c *codec) fill(e *store.Event, found *entry) {
 	}
 }
 
-// parseList counts the keys of a list that lie in the interval asked for; the
-// first of them is in the event.
+// parseList counts the keys of a list that are in the requested interval and
+// stores the first one in the event.
 func (c *codec) parseList(body []byte, e *store.Event) {
 	s := httpkv.NewJSONScanner(body)
 	var first entry
@@ -142,7 +143,7 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 		var k entry
 		c.parseEntry(&s, &k)
 		switch {
-		case !s.OK(): // what is wrong is said at the end
+		case !s.OK(): // the error is reported at the end
 		case !bytes.HasPrefix(k.key, c.prefix):
 			c.wrong(e, stray)
 			return
@@ -172,7 +173,8 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 	}
 }
 
-// list hands out a key of a list. It returns false if its value is no base64.
+// list passes a key of a list to the receiver. It returns false if its value is
+// not base64.
 func (c *codec) list(k *entry) (ok bool) {
 	at := len(c.buf)
 	var key, value []byte
@@ -187,7 +189,7 @@ func (c *codec) list(k *entry) (ok bool) {
 	return ok
 }
 
-// decode appends what base64 stands for to c.buf.
+// decode appends the decoded base64 text to c.buf and returns the appended part.
 func (c *codec) decode(value []byte) ([]byte, bool) {
 	from := len(c.buf)
 	var err error
@@ -195,8 +197,8 @@ func (c *codec) decode(value []byte) ([]byte, bool) {
 	return c.buf[from:], err == nil
 }
 
-// parseTxn reads the answer to a transaction: {"Results":[{"KV":{...}}],
-// "Errors":null}.
+// parseTxn parses the response to a transaction:
+// {"Results":[{"KV":{...}}],"Errors":null}.
 func (c *codec) parseTxn(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)
@@ -223,7 +225,7 @@ func (c *codec) parseTxn(body []byte, e *store.Event) {
 	}
 }
 
-// parseResult reads one result, of which the version counts.
+// parseResult parses one result for its version.
 func (c *codec) parseResult(s *httpkv.JSONScanner, e *store.Event) {
 	for more := s.Object(); more; {
 		name, ok := s.Member()

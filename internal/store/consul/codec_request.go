@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Write implements httpkv.API with PUT /v1/kv/KEY and the value as it is, and
-// ?cas=INDEX if it compares.
+// Write implements httpkv.API with PUT /v1/kv/KEY and the raw value, and
+// ?cas=INDEX if index is not negative.
 func (c *codec) Write(key, value []byte, index int64) {
 	b := http1.AppendPath(c.Begin(c.put), key)
 	if index >= 0 {
@@ -21,8 +21,8 @@ func (c *codec) Write(key, value []byte, index int64) {
 	c.Send(append(c.Head(b), value...))
 }
 
-// Read implements httpkv.API with GET /v1/kv/KEY?raw, whose answer is the value
-// as it is, without base64 and JSON.
+// Read implements httpkv.API with GET /v1/kv/KEY?raw, whose response is the raw
+// value without base64 and JSON.
 func (c *codec) Read(key []byte, level kv.Consistency) {
 	b := http1.AppendPath(c.Begin(c.get), key)
 	switch {
@@ -42,12 +42,12 @@ func appendLevel(b []byte, level kv.Consistency) []byte {
 	case kv.Local:
 		return append(b, "&stale"...)
 	}
-	return b // the default mode: the leader answers as long as its lease lasts
+	return b // the default mode: the leader responds as long as its lease lasts
 }
 
-// List implements httpkv.API with GET /v1/kv/PREFIX?recurse. Consul lists by
-// prefix alone and knows no limit, so the longest prefix that holds the interval
-// is asked for, and what lies outside is passed over when the answer comes.
+// List implements httpkv.API with GET /v1/kv/PREFIX?recurse. Consul lists only by
+// prefix and has no limit, so List requests the longest prefix that covers the
+// interval; the parser skips keys outside of the interval.
 func (c *codec) List(level kv.Consistency) {
 	c.prefix = prefixOf(c.From, c.To)
 	b := append(http1.AppendPath(c.Begin(c.get), c.prefix), "?recurse"...)
@@ -65,8 +65,9 @@ func (c *codec) List(level kv.Consistency) {
 // Remove implements httpkv.API.
 func (c *codec) Remove(key []byte) { c.Send(c.Head(http1.AppendPath(c.Begin(c.del), key))) }
 
-// prefixOf is the longest prefix of all keys from from up to to that can stand
-// in a path: it does not end in a segment that means a folder.
+// prefixOf returns the longest common prefix of the keys in [from, to) that a
+// path can have: its last segment is not one that paths treat specially, such as
+// "..".
 func prefixOf(from, to []byte) []byte {
 	n, start := 0, 0
 	for n < len(from) && n < len(to) && from[n] == to[n] {
@@ -80,8 +81,8 @@ func prefixOf(from, to []byte) []byte {
 	return from[:n]
 }
 
-// Transact implements httpkv.API with PUT /v1/txn and a set for each pair, which Consul carries out
-// together or not at all. It takes 128 at most.
+// Transact implements httpkv.API with PUT /v1/txn and a set of each pair. Consul
+// executes all of them or none, and accepts at most 128.
 func (c *codec) Transact(pairs []store.Pair) {
 	b := append(c.Head(c.Begin(c.multi)), '[')
 	for i, p := range pairs {
@@ -90,8 +91,8 @@ func (c *codec) Transact(pairs []store.Pair) {
 	c.Send(append(b, ']'))
 }
 
-// appendJSON appends s as a JSON string. Consul reads keys in transactions as
-// UTF-8, and bytes that are none as replacement characters.
+// appendJSON appends s as a JSON string. In transactions Consul reads keys as
+// UTF-8 and replaces invalid bytes.
 func appendJSON(b, s []byte) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')

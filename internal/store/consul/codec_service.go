@@ -13,10 +13,10 @@ import (
 
 var _ httpkv.API = (*codec)(nil)
 
-// Instances of services are in the catalog, each on a node of its own, as the servers get
-// them from the agents of other machines
-// (https://developer.hashicorp.com/consul/api-docs/catalog). Node, instance and check
-// have one name: the instance's ID.
+// Service instances are registered in the catalog, each on its own node, as
+// servers receive them from agents on other machines
+// (https://developer.hashicorp.com/consul/api-docs/catalog). Node, instance and
+// check share one name: the instance's ID.
 
 // Register implements httpkv.API.
 func (c *codec) Register(op *store.Op) {
@@ -55,7 +55,7 @@ func (c *codec) Register(op *store.Op) {
 	}
 }
 
-// registered takes the answer to an operation on a service's instance.
+// registered handles the response to an operation on a service instance.
 func (c *codec) registered(r *http1.Response, e *store.Event) {
 	switch {
 	case r.Status != 200:
@@ -65,14 +65,14 @@ func (c *codec) registered(r *http1.Response, e *store.Event) {
 	case c.Kind != kv.Put && c.Kind != kv.Delete:
 		c.parseNode(r.Body, e)
 	case isTrue(r.Body):
-		e.Count = -1 // it is answered with true whether or not the instance was there
+		e.Count = -1 // the response is true whether or not the instance existed
 	default:
 		c.malformed(e)
 	}
 }
 
-// parseNode counts the services of a node: {"Node":{...},"Services":[...]}, in which both
-// are null where there is no such node.
+// parseNode counts the services of a node: {"Node":{...},"Services":[...]}; both
+// are null if the node does not exist.
 func (c *codec) parseNode(body []byte, e *store.Event) {
 	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {
@@ -98,8 +98,8 @@ func (c *codec) parseNode(body []byte, e *store.Event) {
 	}
 }
 
-// parseChecks counts the checks of a node that pass: [{"Status":"passing",...}], which is
-// empty where there is no such node.
+// parseChecks counts the passing checks of a node: [{"Status":"passing",...}],
+// which is empty if the node does not exist.
 func (c *codec) parseChecks(body []byte, e *store.Event) {
 	s := httpkv.NewJSONScanner(body)
 	for more := s.Array(); more && s.Element(); {
@@ -123,8 +123,8 @@ func (c *codec) parseChecks(body []byte, e *store.Event) {
 	}
 }
 
-// changesOfService takes the list that is the answer about a service's healthy
-// instances. Their own index, or that of their checks, says that one is there anew.
+// changesOfService handles the list of a service's healthy instances. A changed
+// index of an instance or of its checks means that the instance is new.
 func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wrong *store.Event) []store.Event {
 	w := &c.watch
 	s := httpkv.NewJSONScanner(body)
@@ -164,7 +164,7 @@ func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wro
 	for i := range c.instances {
 		f := &c.instances[i]
 		if i > 0 && bytes.Equal(f.id, c.instances[i-1].id) {
-			continue // two nodes have it
+			continue // two nodes have the same instance
 		}
 		w.next.add(f.id, f.mod)
 		to, at = c.gone(to, at, f.id, index)
@@ -182,7 +182,7 @@ func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wro
 
 const noInstance = "%s lists an instance of a service without its ID or its index"
 
-// parseInstance reads the ID and the ModifyIndex of a service's instance, or of a check.
+// parseInstance parses the ID and ModifyIndex of a service instance or check.
 func (c *codec) parseInstance(s *httpkv.JSONScanner, to *instance) {
 	for more := s.Object(); more; {
 		name, ok := s.Member()

@@ -18,7 +18,7 @@ func (c *codec) KeepAlive(op *store.Op) {
 	c.Send(c.Head(http1.AppendPath(c.Begin(c.renew), op.LeaseName)))
 }
 
-// parseRenewed reads the list of the one session that was renewed.
+// parseRenewed parses the response to a renewal, a list with one session.
 func (c *codec) parseRenewed(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
 	s, sessions := httpkv.NewJSONScanner(body), 0
@@ -39,7 +39,7 @@ func (c *codec) parseRenewed(body []byte, e *store.Event) {
 	}
 }
 
-// parseSession reads a session, of which the ID and the TTL count.
+// parseSession parses a session's ID and TTL.
 func (c *codec) parseSession(s *httpkv.JSONScanner) (id, ttl []byte) {
 	for more := s.Object(); more; {
 		name, ok := s.Member()
@@ -58,7 +58,7 @@ func (c *codec) parseSession(s *httpkv.JSONScanner) (id, ttl []byte) {
 	return id, ttl
 }
 
-// secondsOf is a TTL, such as 100s, in whole seconds.
+// secondsOf converts a TTL such as 100s to whole seconds.
 func secondsOf(ttl []byte) (seconds int64, ok bool) {
 	n := len(ttl) - 1
 	if n < 1 || n > 9 || ttl[n] != 's' {

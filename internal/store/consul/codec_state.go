@@ -9,55 +9,55 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Dialect is what a server that speaks Consul's KV API does in its own way.
+// Dialect describes how a server's KV API differs from other servers that speak
+// it.
 type Dialect struct {
-	// About has the server's name for sentences about it, and its operations.
+	// About holds the server's name, for messages, and its operations.
 	httpkv.About
-	// JSON says that a read of one key is answered with a list of JSON, which is
-	// empty where there is no such key, and not as ?raw; and that a parameter
-	// counts only where it has a value.
+	// JSON means that reads of one key return a JSON list, empty if the key does
+	// not exist, instead of ?raw values, and that parameters need a value.
 	JSON bool
 	// Wait is how long a blocking query waits; 0 for the server's default.
 	Wait time.Duration
-	// Failed is what an answer that is not 200 means.
+	// Failed returns the outcome and text of a response other than 200.
 	Failed func(r *http1.Response) (kv.Outcome, []byte)
 }
 
-// codec is Consul's KV API on one connection, which has one operation in
-// flight (https://developer.hashicorp.com/consul/api-docs/kv).
+// codec implements Consul's KV API on one connection with one operation in flight
+// (https://developer.hashicorp.com/consul/api-docs/kv).
 type codec struct {
-	grants *store.Grants // takes what operations were granted; nil for nobody
+	grants *store.Grants // receives the sessions that operations were granted; nil: none wanted
 	httpkv.Codec
 	*Dialect
 	get, put, del, multi                                   *http1.Template
 	create, renew, destroy                                 *http1.Template // sessions
 	register, deregister, nodeServices, nodeChecks, health *http1.Template
 
-	prefix []byte // Range: what is asked for
+	prefix []byte // Range: the requested prefix
 
 	again   again // the recorded call in flight, and whether it has guards
 	guarded bool
 
-	buf []byte // what answers decode to
+	buf []byte // holds decoded parts of responses
 
-	session []byte // KeepAlive: whose
+	session []byte // KeepAlive: the session's name
 
-	instances []instance // of the answer about a service
-	ofChecks  bool       // a Range about an instance asks for its checks
+	instances []instance // of the response about a service
+	ofChecks  bool       // the Range of an instance requests its checks
 
 	stm    stm
-	edited []byte // what STMOp.Edit made
+	edited []byte // the result of STMOp.Edit
 
 	watch  watched
-	ticked int64  // when Tick was called last
-	atTick uint64 // how many queries of the watcher there were then
-	dead   bool   // the last one is overdue
+	ticked int64  // time of the latest Tick
+	atTick uint64 // the watcher's number of queries at that time
+	dead   bool   // the latest query is overdue
 }
 
-// The response fields that are kept.
+// Indexes of the response fields that are kept.
 const fieldIndex = 0
 
-// again is what a recorded call is that awaits its answer.
+// again is the kind of the recorded call in flight.
 type again uint8
 
 const (
@@ -70,61 +70,61 @@ const (
 	againLease
 )
 
-// entry is a key as the KV API's JSON describes it.
+// entry is a key as in the KV API's JSON.
 type entry struct {
 	key   []byte
 	value []byte // base64
 	index int64
-	// Of a lock: how often it was acquired, and who has it.
+	// For a lock: how often it was acquired, and its holder.
 	lockIndex int64
 	session   []byte
 }
 
-// instance is one of those that a service has.
+// instance is a service instance.
 type instance struct {
 	id  []byte
-	mod int64 // of itself, or of its checks
+	mod int64 // of the instance or its checks
 }
 
-// stage is what the request in flight is to the transaction.
+// stage is the purpose of the transaction's request in flight.
 type stage uint8
 
 const (
 	acquiring  stage = iota
-	confirming       // it has the lock: which LockIndex that is
-	looking          // another has it
+	confirming       // acquired: reads the lock's LockIndex
+	looking          // another client has the lock
 	waiting          // for a change of the lock's key
-	pausing          // for the lock-delay to end, as nobody has it
+	pausing          // the lock has no holder: waits for the end of its lock-delay
 	reading
 	committing
 	releasing
-	ended // nothing is asked any more
+	ended // no request is left
 )
 
-// stm is the optimistic transaction under way.
+// stm is the optimistic transaction in progress.
 type stm struct {
-	open      bool // its end was not told yet
+	open      bool // its end was not reported yet
 	stage     stage
-	late      bool  // given up: what is left is to give the lock back
+	late      bool  // abandoned: only the lock must be released
 	held      bool  // the lock was acquired
-	index     int64 // of the lock's key, to wait for a change of
+	index     int64 // index of the lock's key, to wait for a change
 	lock      []byte
 	session   []byte
 	isolation kv.Isolation
 	edit      func(pair int, value, read, write []byte) []byte
 	told      store.STMTold
 	pairs     []stmPair
-	commits   bool // there is something to be sent after the reads
+	commits   bool // there is a request after the reads
 	retries   uint32
 	result    store.Event
-	text      []byte // the memory of its Text
+	text      []byte // memory of the result's Text
 }
 
-// stmPair is a key of it.
+// stmPair is a key of the transaction.
 type stmPair struct {
 	key, value []byte
 	writes     bool
-	version    int64 // that was read; 0: it is not there
+	version    int64 // version at the read; 0: the key does not exist
 	read       []byte
 }
 
@@ -132,22 +132,22 @@ type stmPair struct {
 type watched struct {
 	watcher uint32
 	tag     uint32
-	begun   bool          // its creation was answered
+	begun   bool          // its creation was reported
 	ended   bool          // the server refused a query
-	key     []byte        // the key watched, or where the interval begins
-	end     []byte        // behind the interval; nil: the key alone
-	holder  bool          // it is told who has the lock of the key
-	service bool          // the key is the name of a service, and its healthy instances are watched
+	key     []byte        // the watched key, or the start of the interval
+	end     []byte        // end of the interval, exclusive; nil: only key
+	holder  bool          // its events have the holder of the key as a lock
+	service bool          // key is a service's name; the watcher reports its healthy instances
 	wait    time.Duration // of each query; 0: the dialect's
-	start   int64         // the first index wanted, until an answer's reaches it; then 0
-	index   int64         // of the last answer; 0 asks for what is there now
-	knows   bool          // what there was is in known
+	start   int64         // the first index wanted, until a response reaches it; then 0
+	index   int64         // of the latest response; 0 requests the present state
+	knows   bool          // known holds the earlier state
 	known   seenKeys
-	next    seenKeys // of the answer under way
+	next    seenKeys // of the response being parsed
 	queries uint64
 }
 
-// seenKeys are keys in their order, with their ModifyIndexes.
+// seenKeys holds keys in order with their ModifyIndexes.
 type seenKeys struct {
 	bytes []byte
 	ends  []int

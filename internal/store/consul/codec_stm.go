@@ -12,11 +12,12 @@ import (
 
 var _ httpkv.API = (*codec)(nil)
 
-// An optimistic transaction reads its keys with one request to /v1/txn, and writes
-// with a second one, in which check-index verbs compare what was read. Its lock is a
-// key that a session acquires (https://developer.hashicorp.com/consul/docs/automate/session);
-// who does not get it waits with a blocking query on the key, as Consul's own client
-// does.
+// An optimistic transaction reads its keys with one request to /v1/txn, and
+// writes with a second one, whose check-index verbs compare the versions read.
+// Its lock is a key that a session acquires
+// (https://developer.hashicorp.com/consul/docs/automate/session). A client that
+// does not get the lock waits with a blocking query on the key, as Consul's own
+// client does.
 
 // STM implements httpkv.API.
 func (c *codec) STM(op *store.Op) {
@@ -48,15 +49,15 @@ func (c *codec) STM(op *store.Op) {
 	c.askNext(reading)
 }
 
-// Waits of blocking queries for a lock: until another gives it back, for longer than
-// an operation's timeout, and until it is tried again to get one that nobody has, as
-// in a lock-delay.
+// Waits of blocking queries for a lock: lockWait for a release by another client,
+// longer than an operation's timeout; delayPause before another attempt to get a
+// lock without a holder, as in a lock-delay.
 const (
 	lockWait   = "60s"
 	delayPause = "1s"
 )
 
-// askNext sends the transaction's next request.
+// askNext sends the transaction's request for the next stage.
 func (c *codec) askNext(next stage) {
 	t := &c.stm
 	switch t.stage = next; next {
@@ -88,7 +89,8 @@ func (c *codec) askNext(next stage) {
 	}
 }
 
-// commit writes what is to be written, if what was read is as it was.
+// commit writes the values, provided that the keys' versions have not changed
+// since the reads.
 func (c *codec) commit() {
 	t, n := &c.stm, 0
 	b := append(c.Head(c.Begin(c.multi)), '[')
@@ -127,7 +129,7 @@ func (c *codec) Stepped(r *http1.Response, to []store.Event) []store.Event {
 	switch {
 	case t.late:
 	case r.Late && len(t.lock) > 0 && t.stage != releasing:
-		t.late, next = true, releasing // what was asked may have got the lock
+		t.late, next = true, releasing // the request may have acquired the lock
 	case r.Late:
 		t.late = true
 	default:
@@ -150,7 +152,7 @@ func (c *codec) Stepped(r *http1.Response, to []store.Event) []store.Event {
 	return append(to, e)
 }
 
-// step takes the answer to a request, and says what is asked next.
+// step handles the response to a request and returns the next stage.
 func (c *codec) step(r *http1.Response, to []store.Event) ([]store.Event, stage) {
 	t := &c.stm
 	switch t.stage {
@@ -189,8 +191,8 @@ func (c *codec) step(r *http1.Response, to []store.Event) ([]store.Event, stage)
 
 func isTrue(body []byte) bool { return string(bytes.TrimSpace(body)) == "true" }
 
-// looked takes what the lock's key is. Its LockIndex grows with each that gets the
-// lock: it is the fencing token.
+// looked handles the state of the lock's key. Its LockIndex grows with each new
+// holder and serves as the fencing token.
 func (c *codec) looked(r *http1.Response, to []store.Event) ([]store.Event, stage) {
 	t := &c.stm
 	var found entry
@@ -207,7 +209,7 @@ func (c *codec) looked(r *http1.Response, to []store.Event) ([]store.Event, stag
 	switch {
 	case ours && t.stage == confirming:
 		return append(to, store.Event{What: store.Held, Tag: c.Tag, Revision: found.lockIndex}), reading
-	case t.stage != looking: // it may be had now
+	case t.stage != looking: // the lock may be available now
 		t.held = false
 		return to, acquiring
 	case there && len(found.session) > 0 && !ours:
@@ -218,7 +220,8 @@ func (c *codec) looked(r *http1.Response, to []store.Event) ([]store.Event, stag
 	return to, pausing
 }
 
-// back is what ends a transaction: the lock is given back if it was acquired.
+// back returns the stage that ends a transaction: it releases the lock if it was
+// acquired.
 func (t *stm) back() stage {
 	if t.held {
 		return releasing
@@ -226,7 +229,7 @@ func (t *stm) back() stage {
 	return ended
 }
 
-// parseLock reads the list of the lock's key alone.
+// parseLock parses a list that contains only the lock's key.
 func (c *codec) parseLock(body []byte, to *entry) bool {
 	c.buf = c.buf[:0]
 	s, n := httpkv.NewJSONScanner(body), 0
@@ -238,12 +241,12 @@ func (c *codec) parseLock(body []byte, to *entry) bool {
 	return s.End() && n == 1
 }
 
-// haveRead takes what the keys are.
+// haveRead handles the response to the reads.
 func (c *codec) haveRead(r *http1.Response) stage {
 	t := &c.stm
 	if r.Status != 200 {
 		if t.fail(c.Failed(r)); !t.result.Outcome.Definite() {
-			t.result.Outcome = kv.NotSent // nothing was written; the text says what became of the read
+			t.result.Outcome = kv.NotSent // nothing was written; the text describes the read's error
 		}
 		return ended
 	}
@@ -277,7 +280,7 @@ func (c *codec) haveRead(r *http1.Response) stage {
 	return ended
 }
 
-// committed takes the answer to the second request.
+// committed handles the response to the commit.
 func (c *codec) committed(r *http1.Response) stage {
 	t := &c.stm
 	switch {
@@ -300,7 +303,7 @@ func (c *codec) committed(r *http1.Response) stage {
 	return ended
 }
 
-// tell says what is known of a transaction that was committed.
+// tell reports a committed transaction to t.told and sets its result.
 func (c *codec) tell() {
 	t := &c.stm
 	t.result = store.Event{}
@@ -317,7 +320,7 @@ func (c *codec) tell() {
 	}
 }
 
-// eachResult calls do at each key of a transaction's answer.
+// eachResult calls do for each key in a transaction's response.
 func eachResult(body []byte, do func(*httpkv.JSONScanner) bool) bool {
 	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {
@@ -348,14 +351,15 @@ func eachResult(body []byte, do func(*httpkv.JSONScanner) bool) bool {
 	return s.End()
 }
 
-// fail keeps how the transaction ends.
+// fail stores the transaction's outcome.
 func (t *stm) fail(outcome kv.Outcome, text []byte) {
 	t.text = append(t.text[:0], text...)
 	t.result = store.Event{Outcome: outcome, Text: t.text}
 }
 
-// CutOff implements httpkv.API. What was committed is that, whatever becomes of the
-// lock, which the session's next transaction finds to be its own.
+// CutOff implements httpkv.API. A committed transaction keeps its outcome even if
+// the lock was not released; the session's next transaction finds that it still
+// holds the lock.
 func (c *codec) CutOff(written bool, to []store.Event) []store.Event {
 	t := &c.stm
 	e := t.result

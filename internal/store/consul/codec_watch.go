@@ -11,17 +11,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// A watcher is a blocking query that is sent again and again with the index of the
-// answer before (https://developer.hashicorp.com/consul/api-docs/features/blocking).
-// It is told what the key is now, or the keys of a prefix, and not each write.
+// A watcher is a blocking query that is repeated with the previous response's
+// index (https://developer.hashicorp.com/consul/api-docs/features/blocking). It
+// reports the present state of a key or of the keys of a prefix, not each write.
 
-// Times of a blocking query. Consul waits for the time asked for and up to a
-// sixteenth of it more, so that not all come back at once.
+// Times of a blocking query. Consul adds up to a sixteenth of the wait, so that
+// queries don't all return at once.
 const (
-	defaultWait = 5 * time.Minute // Consul's own, where a query names none
+	defaultWait = 5 * time.Minute // Consul's default for a query without a wait
 	waitJitter  = 16
-	// overdue is how long after its wait an answer is awaited, before the connection is
-	// taken for dead.
+	// overdue is how long after its wait a response may arrive before the
+	// connection counts as dead.
 	overdue = 10 * time.Second
 )
 
@@ -40,8 +40,9 @@ func (s *seenKeys) key(i int) []byte {
 	return s.bytes[from:s.ends[i]]
 }
 
-// Watch implements httpkv.API. A watcher that was on this place's connection
-// before goes on with what it knows, also when queries have failed since.
+// Watch implements httpkv.API. If the watcher was on this codec or its
+// predecessor before, it continues from its known state, even after failed
+// queries.
 func (c *codec) Watch(op *store.Op) {
 	w, key := &c.watch, httpkv.Bare(op.Key)
 	w.queries++
@@ -58,8 +59,8 @@ func (c *codec) Watch(op *store.Op) {
 	c.ask()
 }
 
-// ask sends the watcher's next query. The first one, and that after an index that
-// went back, does not wait.
+// ask sends the watcher's next query. The first query, and the one after an index
+// that went back, do not wait.
 func (c *codec) ask() {
 	w := &c.watch
 	b := c.Begin(c.get)
@@ -119,7 +120,7 @@ func (c *codec) Told(r *http1.Response, to []store.Event) []store.Event {
 	if index >= w.start {
 		w.start = 0
 	}
-	// An index that goes back, as after a snapshot was restored, begins anew.
+	// Start over if the index goes back, for example after a snapshot restore.
 	if index < w.index {
 		w.index = 0
 	} else {
@@ -131,7 +132,7 @@ func (c *codec) Told(r *http1.Response, to []store.Event) []store.Event {
 	return to
 }
 
-// changes appends an event for each key that an answer shows to have changed.
+// changes appends an event for each key that changed according to a response.
 func (c *codec) changes(r *http1.Response, to []store.Event, wrong *store.Event) []store.Event {
 	w, index := &c.watch, int64(r.Uint(fieldIndex))
 	c.buf = c.buf[:0]
@@ -156,9 +157,9 @@ func (c *codec) changes(r *http1.Response, to []store.Event, wrong *store.Event)
 	return to
 }
 
-// news reports whether a key has another ModifyIndex than it had. Of what was there
-// before the watcher, what is as old as it is no news, and neither is what comes before
-// the first index wanted: a new leader may know less at first than the one before.
+// news reports whether a key's ModifyIndex differs from the known one. Keys older
+// than the watcher's start are not news, even if they differ: a new leader may at
+// first know less than the previous one.
 func (w *watched) news(at int, key []byte, mod int64) bool {
 	if !w.knows {
 		return w.start > 0 && mod >= w.start
@@ -166,21 +167,22 @@ func (w *watched) news(at int, key []byte, mod int64) bool {
 	return mod >= w.start && (!w.knew(at, key) || w.known.mods[at] != mod)
 }
 
-// knew reports whether the key is the at-th of those known.
+// knew reports whether the at-th known key is key.
 func (w *watched) knew(at int, key []byte) bool {
 	return w.knows && at < len(w.known.ends) && bytes.Equal(w.known.key(at), key)
 }
 
-// event is what the watcher is told of a key.
+// event returns the watch event of a key.
 func (c *codec) event(key, value []byte, index, version int64) store.Event {
 	e := store.Event{What: store.Notify, Watcher: c.watch.watcher, Value: value, Revision: index, Version: version}
 	e.Key, c.buf = c.Spelt(c.buf, key)
 	return e
 }
 
-// gone appends an event for each known key from the at-th on that comes before the
-// given one, nil for all: it is not there any more, unless the answer is from before
-// the first index wanted. It returns the place of the first of the others.
+// gone appends deletion events for the known keys, starting with the at-th, that
+// precede before, or for all of them if before is nil, unless the response
+// predates the first index wanted. It returns the index of the first remaining
+// key.
 func (c *codec) gone(to []store.Event, at int, before []byte, index int64) ([]store.Event, int) {
 	w := &c.watch
 	for ; w.knows && at < len(w.known.ends); at++ {
@@ -195,7 +197,7 @@ func (c *codec) gone(to []store.Event, at int, before []byte, index int64) ([]st
 	return to, at
 }
 
-// changesOf takes the list that is the answer about a prefix.
+// changesOf handles the list of a prefix's keys.
 func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *store.Event) []store.Event {
 	w := &c.watch
 	s, at := httpkv.NewJSONScanner(body), 0
@@ -204,7 +206,7 @@ func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *sto
 		var k entry
 		c.parseEntry(&s, &k)
 		switch {
-		case !s.OK(): // what is wrong is said at the end
+		case !s.OK(): // the error is reported at the end
 		case !bytes.HasPrefix(k.key, c.prefix):
 			c.wrong(wrong, stray)
 			return to
@@ -244,7 +246,7 @@ func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *sto
 	return to
 }
 
-// changeOfHolder takes the list of one key that is the answer about it and its lock.
+// changeOfHolder handles the list with the watched lock's key.
 func (c *codec) changeOfHolder(body []byte, to []store.Event, wrong *store.Event) []store.Event {
 	w := &c.watch
 	s, n := httpkv.NewJSONScanner(body), 0
@@ -274,8 +276,8 @@ func (c *codec) changeOfHolder(body []byte, to []store.Event, wrong *store.Event
 	return append(to, e)
 }
 
-// takeOver goes on with what the connection that had this place before knew of its
-// watcher.
+// takeOver continues a watcher with the state of the codec whose connection was
+// lost.
 func (c *codec) takeOver(previous store.Codec) {
 	p, ok := previous.(*codec)
 	if !ok || !p.watch.knows {
@@ -286,8 +288,8 @@ func (c *codec) takeOver(previous store.Codec) {
 	p.watch = watched{}
 }
 
-// Tick implements store.Codec: a query that was not answered long after its wait is
-// given up with its connection.
+// Tick implements store.Codec. If a query gets no response long after its wait,
+// Tick gives the connection up.
 func (c *codec) Tick(now int64) (next int64) {
 	wait := cmp.Or(c.watch.wait, c.Wait, defaultWait)
 	if c.Doing.Waits() && !c.Idle() && c.ticked > 0 && c.watch.queries == c.atTick {

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// watchedReply feeds an answer to a watcher twice, as it is what both of its first
-// queries may be answered with. It is created once, or refused, and told of keys that
-// it watches alone.
+// watchedReply feeds a response to a watcher twice, as the response to its first
+// two queries. The watcher must be created or refused once, and must report only
+// keys that it watches.
 func watchedReply(t *testing.T, kind byte, in string) {
 	t.Helper()
 	c := newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect())
@@ -54,7 +54,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// indexed is an answer with an index.
+// indexed returns a response with an index.
 func indexed(index int, status, body string) string {
 	return fmt.Sprintf("HTTP/1.1 %s\r\nX-Consul-Index: %d\r\nContent-Length: %d\r\n\r\n%s", status, index, len(body), body)
 }
@@ -68,22 +68,23 @@ func watching(t *testing.T, previous store.Codec, op store.WatchOp, end string) 
 	return s
 }
 
-// asked is the query that is to be written next.
+// asked returns the next query that the codec writes.
 func asked(s scripted) string {
 	line, _, _ := strings.Cut(string(s.Codec.Out()), "\r\n")
 	s.Codec.Wrote(len(s.Codec.Out()))
 	return line
 }
 
-// A watcher of a key: what it is told, and with which index it asks again.
+// TestWatch checks the events of a key's watcher, and the index of each next
+// query.
 func TestWatch(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2}, "")
 	for i, step := range []struct{ answer, told, asks string }{
 		{indexed(7, "200 OK", "old"), "created 7", "index=7"},
 		{indexed(9, "200 OK", "v"), "b=v at 9", "index=9"},
-		{indexed(9, "200 OK", "v"), "", "index=9"}, // its wait was over
+		{indexed(9, "200 OK", "v"), "", "index=9"}, // the wait ended
 		{indexed(12, "404 Not Found", ""), "b gone at 12", "index=12"},
-		{indexed(15, "404 Not Found", ""), "", "index=15"}, // some other key was written
+		{indexed(15, "404 Not Found", ""), "", "index=15"}, // another key was written
 		{indexed(16, "200 OK", ""), "b= at 16", "index=16"},
 		{indexed(3, "200 OK", "w"), "b=w at 3", ""}, // a snapshot was restored
 		{indexed(3, "200 OK", "w"), "", "index=3"},
@@ -102,18 +103,19 @@ func TestWatch(t *testing.T) {
 			t.Errorf("step %d: it asks %q, want %q", i, got, want)
 		}
 	}
-	// The next connection goes on with what was known.
+	// The next connection continues with the known state.
 	s = watching(t, s.Codec, store.WatchOp{Watcher: 2, Start: 4}, "")
 	if got := toldText(s.Feed(indexed(8, "404 Not Found", ""))); got != "created 8, b gone at 8" {
 		t.Errorf("after its connection was lost it was told %q", got)
 	}
-	// Without that, with what is newer than what it had.
+	// A new watcher with a start index reports only newer states.
 	s = watching(t, nil, store.WatchOp{Watcher: 2, Start: 4}, "")
 	if got := toldText(s.Feed(indexed(4, "200 OK", "v"))); got != "created 4, b=v at 4" {
 		t.Errorf("begun at an index: %q", got)
 	}
-	// A new leader that does not know yet what the one before had told: what was told is
-	// not told again, neither by who knows it, after however many queries that failed, ...
+	// A new leader may not know the latest reported state yet. A watcher must not
+	// report a state twice: neither with its known state, after any number of
+	// failed queries, ...
 	noLeader := "HTTP/1.1 500 X\r\nContent-Length: 17\r\n\r\nNo cluster leader"
 	s = watching(t, nil, store.WatchOp{Watcher: 2}, "")
 	again := func(answers ...string) (told []string) {
@@ -129,7 +131,7 @@ func TestWatch(t *testing.T) {
 	if want := []string{"created 7", "b=v at 9", "ended no_leader", "refused no_leader", "refused no_leader", "created 9", "b=w at 11"}; !slices.Equal(got, want) {
 		t.Errorf("after queries that failed: %q, want %q", got, want)
 	}
-	// ... nor by who does not.
+	// ... nor without it.
 	for first, told := range map[string]string{indexed(7, "200 OK", "old"): "created 7", indexed(8, "404 Not Found", ""): "created 8"} {
 		s = watching(t, nil, store.WatchOp{Watcher: 2, Start: 10}, "")
 		got = again(first, indexed(9, "200 OK", "v"), indexed(8, "404 Not Found", ""), indexed(9, "200 OK", "v"), indexed(11, "200 OK", "w"), indexed(12, "404 Not Found", ""), indexed(9, "200 OK", "v"))
@@ -170,7 +172,7 @@ func toldText(events []store.Event) string {
 	return strings.Join(all, ", ")
 }
 
-// list is the answer about a prefix: keys, each with its index.
+// list returns a response for a prefix: keys, each followed by its index.
 func list(index int, keys ...any) string {
 	var all []string
 	for i := 0; i < len(keys); i += 2 {
@@ -179,12 +181,13 @@ func list(index int, keys ...any) string {
 	return indexed(index, "200 OK", "["+strings.Join(all, ",")+"]")
 }
 
-// A watcher of an interval is told what changed in it since the answer before.
+// TestWatchOfAnInterval checks that a watcher of an interval reports the changes
+// since the previous response.
 func TestWatchOfAnInterval(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2}, "d")
 	for i, step := range []struct{ answer, told string }{
 		{list(7, "a", 7, "b", 3, "c", 4), "created 7"},
-		{list(8, "a", 8, "b", 3, "c", 4), ""}, // of a key outside
+		{list(8, "a", 8, "b", 3, "c", 4), ""}, // of a key outside of the interval
 		{list(10, "b", 3, "c", 10), "c=v at 10"},
 		{list(12, "b", 11, "b/x", 12, "c", 10), "b=v at 11, b/x=v at 12"},
 		{list(13, "b/x", 12, "c", 10, "z", 13), "b gone at 13"},
@@ -200,7 +203,8 @@ func TestWatchOfAnInterval(t *testing.T) {
 	}
 }
 
-// A query that is not answered long after its wait gives its connection up.
+// TestOverdueQuery checks that a query without a response long after its wait
+// ends the connection.
 func TestOverdueQuery(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2}, "")
 	next := s.Codec.Tick(1)
@@ -218,7 +222,8 @@ func TestOverdueQuery(t *testing.T) {
 	}
 }
 
-// A query waits as long as the watcher asks for, and is overdue accordingly.
+// TestWaitOfAQuery checks that a query waits as long as the watcher requests, and
+// is overdue accordingly.
 func TestWaitOfAQuery(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2, Wait: 9697 * time.Millisecond}, "")
 	asked(s)
@@ -232,11 +237,12 @@ func TestWaitOfAQuery(t *testing.T) {
 	}
 }
 
-// service is the answer about the healthy instances of a service.
+// service is a response with the healthy instances of a service.
 const service = `[{"Node":{"Node":"n","ModifyIndex":5},"Service":{"ID":"b","Service":"web","ModifyIndex":5},"Checks":[{"CheckID":"c","ModifyIndex":7}]},
 {"Node":{"Node":"m","ModifyIndex":5},"Service":{"ID":"a","Service":"web","ModifyIndex":6},"Checks":[]}]`
 
-// A watcher of a service is told which instances are there, and which are there anew.
+// TestWatchOfAService checks that a watcher of a service reports its present and
+// new instances.
 func TestWatchOfAService(t *testing.T) {
 	s := newScripted(t)
 	s.Ask(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("web"), Watch: &store.WatchOp{Watcher: 2, Service: true}})

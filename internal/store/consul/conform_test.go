@@ -35,7 +35,8 @@ func fixture() storetest.Fixture {
 			{Op: storetest.Put("%2e%2e", []byte("v")), Outcome: kv.BadRequest, Text: "path traversal"},
 			{Op: storetest.Txn(tooMany...), Outcome: kv.BadRequest, Text: "too many operations"},
 		},
-		// Consul answers before it has read it, and closes.
+		// Consul responds before it has read the request, and closes the
+		// connection.
 		TooLarge: storetest.Refusal{Op: storetest.Put("k", storetest.Bytes(512<<10+1)), Outcome: kv.BadRequest, Text: "too large"},
 	}
 }
@@ -49,7 +50,7 @@ func view(t testing.TB, a store.Access) storetest.Client {
 	return official.ConsulView{KV: official.Consul(t, a).KV()}
 }
 
-// start starts a real cluster, whose keys may have characters that do not print.
+// start starts a real cluster whose keys may contain unprintable characters.
 func start(t *testing.T, o storetest.Options) *storetest.Server {
 	t.Helper()
 	const token = "6e756c6c-1111-2222-3333-444444444444"
@@ -107,7 +108,8 @@ func changed(t testing.TB, config []byte, change func(map[string]any)) []byte {
 	return b
 }
 
-// The token alone is a user, and a transaction without one is denied too.
+// TestLiveToken checks that the token is sufficient without a user, and that
+// transactions without a token are denied.
 func TestLiveToken(t *testing.T) {
 	s := start(t, storetest.Options{User: true})
 	alone := store.Access{Endpoints: s.Access.Endpoints, User: s.Access.Password}
@@ -117,8 +119,9 @@ func TestLiveToken(t *testing.T) {
 	}
 }
 
-// A read has the key's index, which the codec wants above 0, and a write has
-// none, so that the codec cannot want one.
+// TestLiveIndexes checks that reads return the key's index, which the codec
+// requires to be above 0, and that writes return none, so that the codec cannot
+// require one.
 func TestLiveIndexes(t *testing.T) {
 	endpoint := start(t, storetest.Options{}).Access.Endpoints[0]
 	for _, tc := range []struct {
@@ -133,7 +136,7 @@ func TestLiveIndexes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = response.Body.Close() // what counts are the fields
+		_ = response.Body.Close() // only the fields matter
 		if index := response.Header.Get("X-Consul-Index"); response.StatusCode != http.StatusOK || (index != "") != tc.want {
 			t.Errorf("%s%s: status %d, index %q, want one: %v", tc.method, tc.query, response.StatusCode, index, tc.want)
 		}

@@ -1,6 +1,5 @@
-// Package consul is HashiCorp Consul as a key-value store: what it can do, how
-// its servers are started, how they are asked, and how its HTTP API looks on a
-// connection.
+// Package consul implements the store HashiCorp Consul: capabilities, launching
+// and administration of servers, and the codec of its HTTP API.
 package consul
 
 import (
@@ -11,13 +10,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// Name is what --store and scenario files call Consul.
+// Name is the store's name in --store and in scenario files.
 const Name = "consul"
 
-// Store is Consul, as the rest of the program sees it.
+// Store implements store.Store for Consul.
 type Store struct{}
 
-// New returns Consul.
+// New returns the store Consul.
 func New() *Store { return &Store{} }
 
 // Name implements store.Store.
@@ -89,7 +88,7 @@ func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
 // Codecs implements store.Store.
 func (st *Store) Codecs(a store.Access) store.Codecs { return st.dialect().Codecs(a) }
 
-// dialect is Consul's own.
+// dialect returns Consul's own dialect.
 func (st *Store) dialect() *Dialect {
 	return &Dialect{Failed: failed, About: httpkv.About{
 		Operations: st.Capabilities().Operations, Name: "Consul", HTTP2: "is this Consul's HTTP port, and not its gRPC port?",

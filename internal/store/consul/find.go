@@ -29,14 +29,14 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	if names, _, err = c.KV().Keys(bare, "", query); err != nil {
 		return nil, false, fmt.Errorf("Consul does not list the keys that begin with %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
 	}
-	cut := string(prefix[:len(prefix)-len(bare)]) // the slash that it is spelt with
+	cut := string(prefix[:len(prefix)-len(bare)]) // the leading slash, which Consul omits
 	for i := range names {
 		names[i] = cut + names[i]
 	}
 	return names[:min(len(names), most)], len(names) > most, nil
 }
 
-// LeasesOf implements store.Leaser: the sessions that hold keys.
+// LeasesOf implements store.Leaser. It returns the sessions that hold keys.
 func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	c, err := a.first(ctx)
 	if err != nil {
@@ -66,8 +66,8 @@ func (a *admin) EndLeases(ctx context.Context, names []string) error {
 	return a.Revoke(ctx, ids)
 }
 
-// Services implements store.Cleaner: each instance of a service is on a node of its
-// own, which has its name.
+// Services implements store.Cleaner. Each service instance has its own node of
+// the same name.
 func (a *admin) Services(ctx context.Context, prefix string) ([]string, error) {
 	c, err := a.first(ctx)
 	if err != nil {

@@ -12,20 +12,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// startTimeout bounds the time from start to a cluster with a leader. A healthy
-// one takes two to four seconds on two cores.
+// startTimeout limits the time from start until the cluster has a leader. A
+// healthy cluster takes two to four seconds on two cores.
 const startTimeout = 60 * time.Second
 
-// The ports of a member, by their place in MemberPlace.Ports.
+// Indexes of a member's ports in MemberPlace.Ports.
 const (
 	portHTTP = iota
 	portServer
 	portSerf
 )
 
-// Launch implements store.Store. Without Exec the server is the installed one.
-// Each member is a `consul agent` that is a
-// server, with one configuration file.
+// Launch implements store.Store. Without Exec it uses the installed server. Each
+// member is a `consul agent` in server mode with one configuration file.
 func (st *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	s, err := store.SettingsOf[Settings](spec.Settings)
 	if err != nil {
@@ -77,8 +76,8 @@ func process(spec store.LaunchSpec, m kv.MemberPlace, s *Settings) (store.Proces
 	return p, nil
 }
 
-// memberConfiguration is what makes an agent a server of this cluster. Nothing
-// but the three ports is listened on.
+// memberConfiguration returns the configuration of an agent that is a server of
+// this cluster. It listens only on the member's three ports.
 func memberConfiguration(spec store.LaunchSpec, m kv.MemberPlace, dataDir string) tree {
 	join := make([]string, len(spec.Members))
 	for i, other := range spec.Members {
@@ -95,7 +94,7 @@ func memberConfiguration(spec store.LaunchSpec, m kv.MemberPlace, dataDir string
 		"retry_join":         join,
 		"retry_interval":     "1s",
 		"leave_on_terminate": false,
-		// One address may have several servers.
+		// Several servers may share a host.
 		"disable_host_node_id": true,
 		"disable_update_check": true,
 		"connect":              tree{"enabled": false},
@@ -108,8 +107,8 @@ func memberConfiguration(spec store.LaunchSpec, m kv.MemberPlace, dataDir string
 }
 
 // serverFiles are the inputs of the server's build. The replaces and excludes in
-// go.mod.txt name versions of Consul's modules that registries have; the stub
-// stands in for one command's module that they have not.
+// go.mod.txt select versions of Consul's modules that registries have; the stub
+// replaces the module of one command, which they don't have.
 //
 //go:embed server
 var serverFiles embed.FS

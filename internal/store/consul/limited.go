@@ -15,25 +15,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// What a token without agent:read does not show.
+// Notes about data that a token without agent:read cannot read.
 const (
 	hiddenRole = "the members' names and roles are not known, because the token lacks agent:read, which shows them"
 	hiddenName = "the members' names are not known, and their roles are taken from their addresses, because the token lacks agent:read, which shows them"
 )
 
-// errNoList says that the token may not list the members, and that the agent knows no leader.
+// errNoList reports that the token may not list the members and that the agent
+// knows no leader.
 var errNoList = errors.New("the list of Consul's members cannot be read: the agent tells no servers; give the token node:read, or wait until there is a leader")
 
-// lacksPermission reports whether an agent knows a token that lacks a right. A token that
-// it does not know is another error.
+// lacksPermission reports whether an agent knows the token, but the token lacks a
+// right. An unknown token is another error.
 func lacksPermission(err error) bool {
 	var status api.StatusError
 	return errors.As(err, &status) && status.Code == http.StatusForbidden && strings.HasPrefix(strings.TrimSpace(status.Body), "Permission denied")
 }
 
-// askLimited asks one agent for what every token may know: its version, and the RPC
-// addresses of the servers and of the leader. An agent is taken for the only server at the
-// host of its endpoint; its role is unknown where there is none or several.
+// askLimited asks one agent for what every token may read: its version, and the
+// RPC addresses of the servers and the leader. It assumes that the agent is the
+// only server on its endpoint's host; if there is no such server, or several, the
+// role is unknown.
 func (a *admin) askLimited(ctx context.Context, i int) store.Member {
 	m := store.Member{Endpoint: a.endpoints[i], Hidden: hiddenRole, ID: addressID(a.endpoints[i])}
 	leader, err := a.leader(ctx, i)
@@ -41,7 +43,7 @@ func (a *admin) askLimited(ctx context.Context, i int) store.Member {
 		return a.unanswered(i, ctx, err)
 	}
 	var version struct{ HumanVersion string }
-	// Consul before 1.15 does not tell it.
+	// Consul before 1.15 does not have this endpoint.
 	_, _ = a.clients[i].Raw().Query("/v1/agent/version", &version, (&api.QueryOptions{}).WithContext(ctx))
 	m.Version, m.Peers = version.HumanVersion, a.peers(ctx, i)
 	rpc := serverAt(m.Endpoint, m.Peers)
@@ -58,8 +60,8 @@ func (a *admin) askLimited(ctx context.Context, i int) store.Member {
 	return a.remember(i, m, rpc, leader)
 }
 
-// serverAt returns the RPC address of the only server at the host of an endpoint; empty
-// where there is none or several.
+// serverAt returns the RPC address of the only server on an endpoint's host, or
+// "" if there is none or several.
 func serverAt(endpoint string, peers []string) (rpc string) {
 	host, _, err := net.SplitHostPort(endpoint)
 	if err != nil {
@@ -77,16 +79,16 @@ func serverAt(endpoint string, peers []string) (rpc string) {
 	return rpc
 }
 
-// addressID is a number for a member whose id is not known.
+// addressID returns a number for a member whose ID is unknown.
 func addressID(address string) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(address)) // it returns no error
+	_, _ = h.Write([]byte(address)) // never fails
 	return h.Sum64()
 }
 
-// membersByAddress lists the servers by their RPC addresses, for a token that may not list
-// agents. Members that answered at an endpoint of another address are the servers that are
-// left over where there are as many of both.
+// membersByAddress lists the servers by RPC address for a token that may not list
+// agents. If the numbers of unmatched servers and of unmatched members that
+// responded are equal, it lists those members instead of the servers.
 func (a *admin) membersByAddress(s *store.Status, peers []string) (out []store.Member, err error) {
 	if len(peers) == 0 {
 		return nil, errNoList
@@ -108,7 +110,7 @@ func (a *admin) membersByAddress(s *store.Status, peers []string) (out []store.M
 		}
 		host, _, _ := net.SplitHostPort(p)
 		server := store.Member{ID: addressID(p), Name: p}
-		if e := net.JoinHostPort(host, port); !taken[e] { // another member's: the port is not known
+		if e := net.JoinHostPort(host, port); !taken[e] { // another member's address: the port is unknown
 			server.Endpoint, taken[e] = e, true
 		}
 		open = append(open, server)

@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// A token without a right to any agent still shows the servers, which have one host here,
-// so that their roles are unknown.
+// TestLiveTokenWithFewRights checks that a token without agent rights still shows
+// the servers. They share one host here, so their roles are unknown.
 func TestLiveTokenWithFewRights(t *testing.T) {
 	s := start(t, storetest.Options{User: true, Members: 3})
 	acl := official.Consul(t, s.Access).ACL()
@@ -63,13 +63,14 @@ func TestLiveTokenWithFewRights(t *testing.T) {
 	}
 }
 
-// Which server an endpoint leads to is known where one server alone has its host.
+// TestServerAt checks that an endpoint's server is known only if it is the only
+// server on its host.
 func TestServerAt(t *testing.T) {
 	for _, c := range []struct {
 		endpoint, peers, want string
 	}{
 		{"10.0.0.1:8500", "10.0.0.1:8300 10.0.0.2:8300", "10.0.0.1:8300"},
-		{"10.0.0.3:8500", "10.0.0.1:8300 10.0.0.2:8300", ""}, // a client agent, or behind a forward
+		{"10.0.0.3:8500", "10.0.0.1:8300 10.0.0.2:8300", ""}, // a client agent, or a forwarded address
 		{"127.0.0.1:8500", "127.0.0.1:8300 127.0.0.1:8310", ""},
 		{"[::1]:8500", "[::1]:8300", "[::1]:8300"},
 		{"consul:8500", "10.0.0.1:8300", ""},

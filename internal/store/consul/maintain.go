@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// MoveLeader implements store.Operator. Members pass the request on to the
+// MoveLeader implements store.Operator. Members forward the request to the
 // leader.
 func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	c, err := a.first(ctx)
@@ -43,11 +43,11 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	return fmt.Errorf("Consul has no member with the id %x", member) //nolint:staticcheck // a name
 }
 
-// maxSnapshot bounds what is read of a snapshot, in bytes.
+// maxSnapshot limits how much of a snapshot is read, in bytes.
 const maxSnapshot = 16 << 30
 
-// Work implements store.Operator: a snapshot, of which a member that does not lead
-// makes its own.
+// Work implements store.Operator. Its only work is a snapshot, which a follower
+// takes of its own state.
 func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) (undo func(context.Context) error, err error) {
 	i := slices.Index(a.endpoints, member.Endpoint)
 	if what != kv.Snapshots || i < 0 {
@@ -57,7 +57,7 @@ func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) 
 	r, _, err := a.clients[i].Snapshot().Save(query)
 	if err == nil {
 		_, err = io.Copy(io.Discard, r)
-		_ = r.Close() // it was read
+		_ = r.Close() // everything was read
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read a snapshot of %s: %s", member.Endpoint, reason(ctx, err))
@@ -65,8 +65,8 @@ func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) 
 	return nil, nil
 }
 
-// Replace implements store.Operator: the member is removed from the Raft, and, as
-// its name comes back with another number, from the list of agents.
+// Replace implements store.Operator. It removes the member from Raft, and from
+// the list of agents, because its name will return with another ID.
 func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 	ctx, cancel := context.WithTimeout(ctx, replaceWithin)
 	defer cancel()
@@ -80,12 +80,12 @@ func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("Consul does not remove its member %s: %w", gone.Name, err) //nolint:staticcheck // a name
-		case <-ticker.C: // there is no leader for a while when it was the leader that ended
+		case <-ticker.C: // the cluster has no leader for a while if the ended member was its leader
 		}
 	}
 }
 
-// How long a removal is tried, and how often.
+// Retries of a removal.
 const (
 	replaceWithin = 30 * time.Second
 	replaceEvery  = 200 * time.Millisecond
@@ -115,7 +115,7 @@ func (a *admin) removeServer(ctx context.Context, gone store.Member) error {
 	return nil
 }
 
-// maxKeys bounds the list of keys that are to be removed, in bytes.
+// maxKeys limits the size of a key list, in bytes.
 const maxKeys = 256 << 20
 
 // DeletePrefix implements store.Cleaner.
@@ -139,7 +139,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	return int64(len(keys)), nil
 }
 
-// first is a client of the first endpoint that answers and knows a leader.
+// first returns a client of the first endpoint that responds and knows a leader.
 func (a *admin) first(ctx context.Context) (*api.Client, error) {
 	var errs []string
 	for i, e := range a.endpoints {

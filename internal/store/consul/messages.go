@@ -8,31 +8,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// The operations of a transaction (PUT /v1/txn), which the codec writes, and the passive
-// decoder and the null server read.
+// Operations of a transaction (PUT /v1/txn). The codec writes them; the passive
+// decoder and the null server parse them.
 
-// txnOp is an operation of a transaction as it is received. Other operations than those of
-// keys have no KV.
+// txnOp is a received operation of a transaction. Operations on anything but keys
+// have no KV.
 type txnOp struct{ KV *txnKV }
 
 type txnKV struct {
 	Verb, Key, Session string
-	Value              []byte // of base64
+	Value              []byte // decoded base64
 	Index              int64
 }
 
-// guard is what an operation of a transaction is guarded by.
+// guard is the condition of an operation in a transaction.
 type guard uint8
 
 const (
 	unguarded guard = iota
-	byIndex         // the key has an index
-	byAbsence       // there is no such key
-	byHolder        // the key is locked by a session, or by none for one that locks it
-	byRelease       // the key is locked by the session that the write gives it back from
+	byIndex         // the key has this index
+	byAbsence       // the key does not exist
+	byHolder        // the key is locked by this session, or unlocked if the operation locks it
+	byRelease       // the key is locked by the session that the write releases it from
 )
 
-// verb is an operation of a transaction.
+// verb describes an operation of a transaction.
 type verb struct {
 	name   string
 	action call.Action
@@ -52,7 +52,7 @@ var verbs = [...]verb{
 	{name: "delete-cas", action: call.Remove, guard: byIndex},
 	{name: "delete", action: call.Remove},
 	{name: "delete-tree", action: call.Remove, scope: call.Prefix},
-	{name: "get", action: call.Read, flags: call.Existing}, // fails where there is no such key
+	{name: "get", action: call.Read, flags: call.Existing}, // fails if the key does not exist
 	{name: "get-or-empty", action: call.Read},
 	{name: "get-tree", action: call.Read, scope: call.Prefix},
 }
@@ -67,7 +67,8 @@ func verbNamed(name string) *verb {
 	return nil
 }
 
-// verbOf returns the verb of a part and its guard, which may be the part alone, or nil.
+// verbOf returns the verb for a part and its guard, which may be p itself or nil;
+// nil if there is no such verb.
 func verbOf(compare, p *call.Part) *verb {
 	want := verb{action: p.Action, guard: guardOf(compare, p)}
 	if want.guard == unguarded && p.Scope == call.Prefix {
@@ -101,8 +102,8 @@ func guardOf(compare, p *call.Part) guard {
 	return byIndex
 }
 
-// appendOp appends the operation of a part and its guard, which may be the part alone, or
-// nil.
+// appendOp appends the operation for a part and its guard, which may be p itself
+// or nil.
 func appendOp(b []byte, compare, p *call.Part) []byte {
 	v := verbOf(compare, p)
 	b = appendVerb(b, 0, v.name, httpkv.Bare(p.Key))

@@ -17,7 +17,7 @@ import (
 
 var _ store.NullServed = (*Store)(nil)
 
-// NullServer implements store.NullServed. Its user's password is the ACL token.
+// NullServer implements store.NullServed. The user's password is the ACL token.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	script, err := null.ReadScript(o, slices.Sorted(maps.Keys(nullErrors())), false)
 	if err != nil {
@@ -43,8 +43,8 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	}}, nil
 }
 
-// nullErrors are the answers that error=NAME in a script asks for: a status and
-// a text of Consul's.
+// nullErrors maps the names of error=NAME in a script to a status and a text of
+// Consul's.
 func nullErrors() map[string][2]string {
 	return map[string][2]string{
 		"refused":        {"429 Too Many Requests", "rate limit exceeded, try a different server"},
@@ -59,7 +59,7 @@ func nullErrors() map[string][2]string {
 	}
 }
 
-// Operation implements httpd.Service.
+// Operation implements null.Service.
 func (m *nullMember) Operation(r *null.HTTPRequest) bool {
 	if is, query := ofCatalog(r.Path); is {
 		return m.admitted(r) && !query && string(r.Path) != nullNodes
@@ -71,13 +71,13 @@ func (m *nullMember) admitted(r *null.HTTPRequest) bool {
 	return m.token == "" || string(r.Auth) == m.token
 }
 
-// Error implements httpd.Service.
+// Error implements null.Service.
 func (m *nullMember) Error(b []byte, name string) []byte {
 	e := m.errors[name]
 	return null.AppendAnswer(b, e[0], nullPlain+nullMeta, e[1])
 }
 
-// Answer implements httpd.Service.
+// Answer implements null.Service.
 func (m *nullMember) Answer(b []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	switch {
 	case !m.admitted(r):
@@ -104,7 +104,7 @@ func (m *nullMember) Answer(b []byte, r *null.HTTPRequest, wrong null.Kind) []by
 	return m.admin(b, string(r.Path))
 }
 
-// admin answers what the official client asks about the cluster.
+// admin responds to the official client's requests about the cluster.
 func (m *nullMember) admin(b []byte, path string) []byte {
 	var peers []string
 	var members []api.AgentMember
@@ -138,8 +138,8 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 	return answerJSON(b, nullJSON+nullRead, what)
 }
 
-// get answers GET /v1/kv/KEY. A raw answer does not name its key, so a wrong
-// key shows as another value.
+// get responds to GET /v1/kv/KEY. A raw response does not contain its key, so a
+// wrong key is sent as a wrong value.
 func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	_, raw := r.Param("raw")
 	if m.memory == nil {
@@ -171,7 +171,8 @@ func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 	return answerEntries(b, []*nullEntry{e}, e.Changed, raw, wrong)
 }
 
-// write answers a change, which do makes and says whether it was made.
+// write responds to a change. do makes the change and reports whether it was
+// made.
 func (m *nullMember) write(b []byte, do func() bool) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
@@ -181,7 +182,7 @@ func (m *nullMember) write(b []byte, do func() bool) []byte {
 	return null.AppendAnswer(b, "200 OK", nullJSON+nullMeta, strconv.FormatBool(do()))
 }
 
-// put answers PUT /v1/kv/KEY, with ?cas=INDEX or without.
+// put responds to PUT /v1/kv/KEY with or without ?cas=INDEX.
 func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	_, acquires := r.Param("acquire")
 	_, releases := r.Param("release")
@@ -198,7 +199,8 @@ func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 	})
 }
 
-// mayWrite reports whether a key is at the index that cas asks for, if it does.
+// mayWrite reports whether the key has the index of the cas parameter, if there
+// is one.
 func (m *nullMember) mayWrite(key []byte, r *null.HTTPRequest) bool {
 	cas, ok := r.Param("cas")
 	if !ok {
@@ -212,7 +214,8 @@ func (m *nullMember) mayWrite(key []byte, r *null.HTTPRequest) bool {
 	return err == nil && want == have
 }
 
-// remove answers DELETE /v1/kv/KEY, with ?recurse or ?cas=INDEX or without.
+// remove responds to DELETE /v1/kv/KEY with ?recurse, with ?cas=INDEX, or without
+// both.
 func (m *nullMember) remove(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	return m.write(b, func() bool {
 		if _, recurse := r.Param("recurse"); recurse {

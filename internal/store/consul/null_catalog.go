@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// The paths of the catalog.
+// Paths of the catalog.
 const (
 	nullRegister   = "/v1/catalog/register"
 	nullDeregister = "/v1/catalog/deregister"
@@ -20,7 +20,8 @@ const (
 	nullNodes      = "/v1/catalog/nodes"
 )
 
-// ofCatalog reports whether a path is of the catalog, and whether of a blocking query.
+// ofCatalog reports whether a path belongs to the catalog, and whether its query
+// can block.
 func ofCatalog(path []byte) (is, query bool) {
 	if query = bytes.HasPrefix(path, []byte(nullHealth)); query {
 		return true, true
@@ -32,7 +33,7 @@ func ofCatalog(path []byte) (is, query bool) {
 	return false, false
 }
 
-// services answers what is asked of the catalog.
+// services responds to requests about the catalog.
 func (m *nullMember) services(b []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	c := m.catalog
 	switch {
@@ -102,7 +103,7 @@ func (c *nullCatalog) deregister(b, body []byte, lost bool) []byte {
 	return answerJSON(b, nullJSON+nullMeta, true)
 }
 
-// health answers which instances of a service pass.
+// health responds with the passing instances of a service.
 func (c *nullCatalog) health(b []byte, service string) []byte {
 	list := []map[string]any{}
 	for _, e := range c.Prefixed(nil) {
@@ -113,7 +114,7 @@ func (c *nullCatalog) health(b []byte, service string) []byte {
 	return answerJSON(b, indexFields(nullJSON, c.Revision()), list)
 }
 
-// nodes answers the list of all nodes.
+// nodes responds with the list of all nodes.
 func (c *nullCatalog) nodes(b []byte) []byte {
 	list := []*api.Node{}
 	for _, e := range c.Prefixed(nil) {
@@ -122,7 +123,7 @@ func (c *nullCatalog) nodes(b []byte) []byte {
 	return answerJSON(b, indexFields(nullJSON, c.Revision()), list)
 }
 
-// node answers what there is of a node, or what there is of none.
+// node responds with of(node), or with nothing if the node does not exist.
 func (c *nullCatalog) node(b []byte, name string, wrong null.Kind, of func(*nullNode) any, nothing any) []byte {
 	what := nothing
 	if e := c.Get([]byte(name)); e != nil && wrong != null.LieAbsent {

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// The fields that Consul sends with its answers.
+// Header fields of Consul's responses.
 const (
 	nullPlain = "Content-Type: text/plain; charset=utf-8\r\n"
 	nullJSON  = "Content-Type: application/json\r\n"
@@ -20,27 +20,27 @@ const (
 	nullRead  = nullMeta + "X-Consul-Knownleader: true\r\nX-Consul-Lastcontact: 0\r\n"
 )
 
-// nullEntry is a key of a null cluster, which locks all of them at once.
+// nullEntry is a key of a null cluster, which locks all keys at once.
 type nullEntry = null.Entry[nullLock]
 
-// nullMember is one member of a null cluster.
+// nullMember is a member of a null cluster.
 type nullMember struct {
 	number  int
 	members []net.Listener
 	token   string
 	errors  map[string][2]string
-	memory  *null.Space[nullLock] // nil: every key is there, with value
+	memory  *null.Space[nullLock] // nil: every key exists and has value
 	value   []byte
-	raw     []byte // the whole answer to a read, without memory
-	yes     []byte // the whole answer to a write
+	raw     []byte // the whole response to a read without memory
+	yes     []byte // the whole response to a write
 	waits   *nullWaits
-	catalog *nullCatalog // nil: writes are acknowledged and forgotten
+	catalog *nullCatalog // nil: writes are acknowledged and discarded
 	held    *nullHeld
 }
 
 const nullPrefix = "/v1/kv/"
 
-// answerJSON appends an answer of what can be marshalled.
+// answerJSON appends a response with what as JSON, which must be encodable.
 func answerJSON(b []byte, fields string, what any) []byte {
 	body, _ := json.Marshal(what)
 	return null.AppendAnswer(b, "200 OK", fields, string(body))
@@ -73,7 +73,7 @@ func answerEntries(b []byte, list []*nullEntry, index int64, raw bool, wrong nul
 	return answerJSON(b, indexFields(nullJSON, index), pairs)
 }
 
-// pairOf is an entry as Consul sends it, where an empty value is null.
+// pairOf converts an entry to Consul's type; an empty value is null there.
 func pairOf(e *nullEntry, wrong null.Kind) *api.KVPair {
 	p := &api.KVPair{LockIndex: uint64(e.With.index), Session: e.With.session, Key: e.Key, CreateIndex: uint64(e.Created), ModifyIndex: uint64(e.Changed)}
 	if len(e.Value) > 0 {
@@ -88,36 +88,37 @@ func pairOf(e *nullEntry, wrong null.Kind) *api.KVPair {
 	return p
 }
 
-// nullInstance is what is kept with a node of the catalog, whose value is what its one
-// instance says of itself.
+// nullInstance holds the state of a catalog node besides its value, which is its
+// instance's description.
 type nullInstance struct {
 	service, status string
 }
 
-// nullCatalog is the catalog of a null cluster: each node has an instance and a check. Its
-// indexes are not those of the keys.
+// nullCatalog is the catalog of a null cluster: each node has one instance and
+// one check. Its indexes are independent of the keys'.
 type nullCatalog struct {
 	*null.Space[nullInstance]
-	waits nullWaits // of queries on any service
+	waits nullWaits // of queries about any service
 }
 
 type nullNode = null.Entry[nullInstance]
 
-// nullHeld are the sessions of a null cluster, which never end by themselves.
+// nullHeld holds the sessions of a null cluster, which never expire by
+// themselves.
 type nullHeld struct {
 	mu   sync.Mutex
 	last int
 	ttl  map[string]string // by ID
 }
 
-// nullLock is what a key is as a lock.
+// nullLock is a key's state as a lock.
 type nullLock struct {
 	index   int64  // how often it was acquired
-	session string // who has it
+	session string // its holder; "" for none
 }
 
-// nullWaits are the blocking queries of a null cluster that wait. It is used under
-// the lock of the cluster's memory.
+// nullWaits holds the waiting blocking queries of a null cluster. The cluster's
+// memory must be locked.
 type nullWaits struct {
 	byKey    map[string][]func() // of one key
 	prefixes map[string][]func()

@@ -8,7 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// The null server does what Consul does, as the official client sees it.
+// TestNullAgreesWithOfficialClient checks with the official client that the null
+// server behaves like Consul.
 func TestNullAgreesWithOfficialClient(t *testing.T) {
 	storetest.NullAgrees(t, fixture(), 40, 9, nil)
 }

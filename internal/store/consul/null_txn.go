@@ -11,8 +11,8 @@ import (
 
 type nullResult struct{ KV *api.KVPair }
 
-// txn answers PUT /v1/txn of sets, checks and gets; other verbs are refused. Without a
-// memory each key is there, as a get has it.
+// txn responds to PUT /v1/txn with sets, checks and gets; it refuses other verbs.
+// Without a memory each key exists.
 func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 	var ops []txnOp
 	if err := json.Unmarshal(r.Body, &ops); err != nil {
@@ -53,7 +53,7 @@ func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 	}
 	index := int64(0)
 	if writes {
-		index = memory.Next() // all keys of a transaction have its own
+		index = memory.Next() // all keys of a transaction have its index
 	}
 	for i := range ops {
 		answer.Results = append(answer.Results, m.done(memory, ops[i].KV, index)...)
@@ -61,7 +61,8 @@ func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 	return answerJSON(b, nullJSON+nullMeta, answer)
 }
 
-// checked is why an operation that compares does not hold; empty where it does.
+// checked returns why the condition of an operation does not hold, or "" if it
+// holds.
 func (m *nullMember) checked(e *nullEntry, op *txnKV) string {
 	switch {
 	case m.memory == nil || op.Verb == "get-or-empty":
@@ -75,7 +76,7 @@ func (m *nullMember) checked(e *nullEntry, op *txnKV) string {
 	return ""
 }
 
-// done carries an operation out.
+// done executes an operation.
 func (m *nullMember) done(memory *null.Space[nullLock], op *txnKV, index int64) []nullResult {
 	key := []byte(op.Key)
 	e := memory.Get(key)

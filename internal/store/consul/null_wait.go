@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// changed wakes the queries of a key.
+// changed wakes the queries that wait for a key.
 func (w *nullWaits) changed(key string) {
 	if wakes := w.byKey[key]; len(wakes) > 0 {
 		delete(w.byKey, key)
@@ -34,14 +34,14 @@ func (w *nullWaits) add(to *map[string][]func(), at string, wake func()) {
 	(*to)[at] = append((*to)[at], wake)
 }
 
-// blockingIndex is the index that a blocking query has; 0: it is none.
+// blockingIndex returns the index of a blocking query; 0 for another request.
 func blockingIndex(r *null.HTTPRequest) int64 {
 	if _, query := ofCatalog(r.Path); !query && !bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Method) != "GET" {
 		return 0
 	}
 	text, waits := r.Param("index")
 	if !waits {
-		return 0 // the usual query, for which nothing is allocated
+		return 0 // the usual query; does not allocate
 	}
 	index, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
@@ -50,7 +50,8 @@ func blockingIndex(r *null.HTTPRequest) int64 {
 	return max(index, 0)
 }
 
-// waitOf is how long a blocking query waits at most. Consul has at most ten minutes.
+// waitOf returns how long a blocking query waits at most. Consul's maximum is ten
+// minutes.
 func waitOf(r *null.HTTPRequest) time.Duration {
 	text, _ := r.Param("wait")
 	wait, err := time.ParseDuration(string(text))
@@ -60,10 +61,11 @@ func waitOf(r *null.HTTPRequest) time.Duration {
 	return min(wait, 10*time.Minute)
 }
 
-// Waits implements httpd.Waiting.
+// Waits implements null.Waiting.
 func (m *nullMember) Waits(r *null.HTTPRequest) bool { return blockingIndex(r) > 0 && m.admitted(r) }
 
-// wait is Wait of a query on a service, which returns when any was changed.
+// wait implements Wait for a query about services, which returns when any of them
+// changes.
 func (c *nullCatalog) wait(asked int64, most time.Duration, wake func()) (bool, time.Duration) {
 	c.Lock(null.NewOne)
 	defer c.Unlock(null.NewOne)
@@ -74,7 +76,7 @@ func (c *nullCatalog) wait(asked int64, most time.Duration, wake func()) (bool, 
 	return true, most
 }
 
-// Wait implements httpd.Waiting. Without a memory nothing ever changes.
+// Wait implements null.Waiting. Without a memory nothing ever changes.
 func (m *nullMember) Wait(r *null.HTTPRequest, wake func()) (waits bool, most time.Duration) {
 	asked := blockingIndex(r)
 	if m.memory == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Where Consul's documentation says what it guarantees.
+// Sources: Consul's documentation of its guarantees.
 const (
 	modes     = "Consul's consistency modes (https://developer.hashicorp.com/consul/api-docs/features/consistency): "
 	kvStore   = "Consul's KV store (https://developer.hashicorp.com/consul/api-docs/kv): "
@@ -15,14 +15,15 @@ const (
 	consensus = "Consul's consensus protocol (https://developer.hashicorp.com/consul/docs/architecture/consensus): "
 )
 
-// Promises implements store.Store. The answer to a write has no index; a read's
-// is that of the key's last change. Reads of the default mode may be old just after
-// an election, and stale ones always. A blocking query is of the default mode, so that
-// its index can go back, as its documentation says ("reset the index if it goes
-// backwards"): watch events are not promised to be in order. That a session lives for its
-// TTL is promised, and is not what an answer says: a renewal asks the leader's own state
-// (Session.Renew in agent/consul/session_endpoint.go), and a leader that was started and
-// elected just now says of sessions that they are not there until it has applied its log.
+// Promises implements store.Store. The response to a write has no index; the
+// index of a read is that of the key's latest change. Reads in the default mode
+// may be stale just after an election, and stale reads always. A blocking query
+// uses the default mode, so its index can go back, as its documentation says
+// ("reset the index if it goes backwards"): watch events are not promised to be
+// in order. Consul promises that a session lives for its TTL, but a response
+// cannot prove the opposite: a renewal reads the leader's own state
+// (Session.Renew in agent/consul/session_endpoint.go), and a restarted, newly
+// elected leader reports sessions as missing until it has applied its log.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
@@ -37,7 +38,7 @@ func (*Store) Promises() store.Promises {
 			history.WatchTrue:    kvStore + "what a query returns is the key's value and its ModifyIndex",
 			history.Compare:      kvStore + "with cas \"the key is only set if the index matches the ModifyIndex of that key\"",
 		},
-		Own:    kv.Local, // stale: members that lack something are waited for (admin.Applied)
+		Own:    kv.Local, // stale: missing writes are awaited (admin.Applied)
 		Untold: true,
 	}
 }

@@ -14,18 +14,18 @@ import (
 	"github.com/hashicorp/consul/api"
 )
 
-// What Consul takes for a session's TTL
+// Consul's limits of a session's TTL
 // (https://developer.hashicorp.com/consul/api-docs/session#ttl).
 const (
 	leastTTL = 10 * time.Second
 	mostTTL  = 24 * time.Hour
 )
 
-// sessionsAtOnce is how many sessions are created or destroyed at the same time.
+// sessionsAtOnce is the number of sessions created or destroyed concurrently.
 const sessionsAtOnce = 8
 
-// Grant implements store.Leaser with sessions that no health check ends, but their
-// TTL alone. A session has the first 60 bits of its UUID as its number.
+// Grant implements store.Leaser. The sessions have no health checks; only their
+// TTL ends them. The number of a session is the first 60 bits of its UUID.
 func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, error) {
 	seconds := (min(max(ttl, leastTTL), mostTTL) + time.Second - 1) / time.Second
 	entry := api.SessionEntry{TTL: fmt.Sprintf("%ds", seconds), Behavior: api.SessionBehaviorRelease}
@@ -51,8 +51,8 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 	return made, fmt.Errorf("%d sessions of %d were made in Consul: %w", len(made), n, withoutURL(err))
 }
 
-// withoutURL returns the reason of a request that failed without the request's URL, which a
-// server that redirects chooses, and which may be long.
+// withoutURL removes the request's URL from an error, because a redirecting
+// server chooses the URL, which may be long.
 func withoutURL(err error) error {
 	var failed *url.Error
 	if errors.As(err, &failed) {
@@ -78,10 +78,10 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// named keeps a session's name, and returns its number.
+// named stores a session's name and returns its number.
 func (a *admin) named(id string) int64 {
 	digits := strings.ReplaceAll(id, "-", "")
-	first, _ := strconv.ParseUint(digits[:min(numberDigits, len(digits))], 16, 64) // whatever it is: it is ours
+	first, _ := strconv.ParseUint(digits[:min(numberDigits, len(digits))], 16, 64) // any number serves
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.sessions == nil {
@@ -95,7 +95,8 @@ func (a *admin) named(id string) int64 {
 	return number
 }
 
-// numberDigits is how many of a UUID's hexadecimal digits make a session's number.
+// numberDigits is the number of a UUID's hexadecimal digits in a session's
+// number.
 const numberDigits = 15
 
 // LeaseNames implements store.Leaser.
@@ -109,8 +110,8 @@ func (a *admin) LeaseNames(ids []int64) []string {
 	return names
 }
 
-// atOnce does n things, many at a time, each at the next endpoint. It returns the
-// first error; what is under way then is awaited.
+// atOnce calls do for 0 to n-1 concurrently with the endpoints in turn. It
+// returns the first error after waiting for the running calls.
 func (a *admin) atOnce(ctx context.Context, n int, do func(ctx context.Context, c *api.Client, i int) error) error {
 	var (
 		workers sync.WaitGroup

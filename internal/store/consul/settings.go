@@ -9,20 +9,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// What Launch sets where a scenario says nothing.
+// Defaults of Launch for settings that a scenario omits.
 const (
-	// DefaultRaftMultiplier makes elections as fast as Consul's own advice for
-	// production; without it Consul multiplies its timeouts by 5.
+	// DefaultRaftMultiplier makes elections as fast as Consul recommends for
+	// production. Consul's own default multiplies the timeouts by 5.
 	DefaultRaftMultiplier = 1
 	// DefaultHTTPMaxConns is how many connections one client address may have.
-	// Consul's default of 200 refuses a load generator.
+	// Consul's default of 200 would refuse a load generator.
 	DefaultHTTPMaxConns = 10_000
 )
 
-// Settings are the launch settings that a scenario file may give for Consul.
-// Each has the name and the meaning of the agent's configuration
-// (https://developer.hashicorp.com/consul/docs/reference/agent/configuration-file);
-// what is left out keeps Consul's default, but for the two above.
+// Settings holds the launch settings that a scenario file may give for Consul.
+// Each has the name and meaning of the agent's configuration
+// (https://developer.hashicorp.com/consul/docs/reference/agent/configuration-file).
+// Omitted settings keep Consul's default, except for the two above.
 type Settings struct {
 	store.PlainSettings `yaml:"-"`
 
@@ -30,20 +30,21 @@ type Settings struct {
 	RaftMultiplier int `yaml:"raft_multiplier,omitempty" json:"raft_multiplier,omitempty"`
 	// RPCHoldTimeout is how long a request waits for a leader (performance).
 	RPCHoldTimeout time.Duration `yaml:"rpc_hold_timeout,omitempty" json:"rpc_hold_timeout,omitempty"`
-	// RaftSnapshotThreshold is how many log entries trigger a snapshot,
-	// RaftSnapshotInterval how often that is looked at.
+	// RaftSnapshotThreshold is how many log entries trigger a snapshot, and
+	// RaftSnapshotInterval is how often Consul checks that.
 	RaftSnapshotThreshold int           `yaml:"raft_snapshot_threshold,omitempty" json:"raft_snapshot_threshold,omitempty"`
 	RaftSnapshotInterval  time.Duration `yaml:"raft_snapshot_interval,omitempty" json:"raft_snapshot_interval,omitempty"`
-	// RaftTrailingLogs are kept after a snapshot for slow followers.
+	// RaftTrailingLogs is how many log entries a snapshot keeps for slow
+	// followers.
 	RaftTrailingLogs int `yaml:"raft_trailing_logs,omitempty" json:"raft_trailing_logs,omitempty"`
-	// RaftLogstore is the Raft log's backend: wal or boltdb. New folders get
-	// wal from Consul 1.20 on.
+	// RaftLogstore is the Raft log's backend: wal or boltdb. Since Consul 1.20
+	// new data folders use wal.
 	RaftLogstore string `yaml:"raft_logstore,omitempty" json:"raft_logstore,omitempty"`
 	// NoFreelistSync is BoltDB's no_freelist_sync, WALSegmentSizeMB the
 	// write-ahead log's segment_size_mb (raft_logstore).
 	NoFreelistSync   bool `yaml:"no_freelist_sync,omitempty" json:"no_freelist_sync,omitempty"`
 	WALSegmentSizeMB int  `yaml:"segment_size_mb,omitempty" json:"segment_size_mb,omitempty"`
-	// DisableLogCache does without the memory cache before the log.
+	// DisableLogCache disables the memory cache in front of the log.
 	DisableLogCache bool `yaml:"disable_log_cache,omitempty" json:"disable_log_cache,omitempty"`
 	// HTTPMaxConnsPerClient is how many connections one client address may
 	// have, DefaultHTTPMaxConns if 0 (limits).
@@ -52,8 +53,8 @@ type Settings struct {
 	// transaction (limits); Consul's defaults are 512 KiB.
 	KVMaxValueSize int `yaml:"kv_max_value_size,omitempty" json:"kv_max_value_size,omitempty"`
 	TxnMaxReqLen   int `yaml:"txn_max_req_len,omitempty" json:"txn_max_req_len,omitempty"`
-	// LogLevel is trace, debug, info, warn or error. Elections and snapshots
-	// are logged at info.
+	// LogLevel is trace, debug, info, warn or error. Consul logs elections and
+	// snapshots at info.
 	LogLevel string `yaml:"log_level,omitempty" json:"log_level,omitempty"`
 }
 
@@ -81,8 +82,8 @@ func (s *Settings) Check() error {
 // tree is a part of Consul's configuration as JSON.
 type tree map[string]any
 
-// blocks are the blocks of the configuration in which settings are, the outer
-// ones first.
+// blocks maps settings to the configuration block that contains them; nested
+// blocks are separated by a space, outer ones first.
 var blocks = map[string]string{
 	"raft_multiplier":           "performance",
 	"rpc_hold_timeout":          "performance",

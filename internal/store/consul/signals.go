@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Signal implements store.Store. A line of Consul's log is such as
+// Signal implements store.Store. A line of Consul's log looks like this:
 //
 //	2026-03-01T12:00:00.123Z [INFO]  agent.server.raft: entering leader state: leader="Node at 127.0.0.1:8300 [Leader]"
 func (*Store) Signal(line []byte) (store.Signal, bool) {
@@ -37,30 +37,30 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	return store.Signal{}, false
 }
 
-// followsSomebody reports whether a follower says whom it follows; one that has
-// just lost its leader says nobody.
+// followsSomebody reports whether a follower's message names a leader; after the
+// loss of a leader it names none.
 func followsSomebody(msg []byte) bool {
 	_, leader, found := bytes.Cut(msg, []byte(" leader-address="))
 	return found && len(leader) > 0 && leader[0] != ' '
 }
 
-// pattern is who says it, how it begins, and what it means.
+// pattern maps a logger and the start of its message to a signal.
 type pattern struct {
 	logger, begins string
 	kind           store.SignalKind
 }
 
-// serverMessages are the messages of Consul 1.22 and its Raft library (1.7). A
-// snapshot that comes from another member is created, too: only those that a
-// member begins by itself count as its own.
+// serverMessages are the messages of Consul 1.22 and its Raft library (1.7).
+// Receiving another member's snapshot also creates a snapshot; only the messages
+// of snapshots that the member starts itself are listed.
 var serverMessages = [...]pattern{
 	{"agent.server.raft", "heartbeat timeout reached, starting election", store.LeaderLost},
 	{"agent.server.raft", "failed to contact quorum of nodes, stepping down", store.LeaderLost},
 	{"agent.server.raft", "entering candidate state", store.ElectionStarted},
 	{"agent.server.raft", "entering leader state", store.Elected},
 	{"agent.server.raft", "entering follower state", store.LeaderFound},
-	{"agent.server", "New leader elected", store.Serving}, // whom it passes requests to
-	{"agent", "Synced node info", store.Serving},          // a leader has taken it; one that finds its leader unchanged says this alone
+	{"agent.server", "New leader elected", store.Serving}, // the leader that the member forwards requests to
+	{"agent", "Synced node info", store.Serving},          // a leader has accepted the member; the only message if its leader is unchanged
 	{"agent.server.raft", "starting snapshot up to", store.SnapshotStarted},
 	{"agent.server.raft", "snapshot complete up to", store.SnapshotDone},
 	{"agent.server.raft.snapshot", "reaping snapshot", store.SnapshotDeleted},
@@ -72,8 +72,8 @@ var serverMessages = [...]pattern{
 // millisecond is the unit of Consul's timers.
 const millisecond = 0.001
 
-// Metrics implements store.Store: an agent reports its figures in Prometheus's
-// format where telemetry has a prometheus_retention_time.
+// Metrics implements store.Store. An agent reports its metrics in the Prometheus
+// format if telemetry has a prometheus_retention_time.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	s := store.MetricSource{URL: a.URL(endpoint) + "/v1/agent/metrics?format=prometheus", Names: metricNames(), Refusals: []store.MetricRefusal{
 		{Text: "HTTP status 403", Remedy: "give the token agent:read"},
@@ -85,8 +85,8 @@ func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return []store.MetricSource{s}
 }
 
-// metricNames is what Consul calls the shared metrics (its page on telemetry).
-// A leader's log is written, and synced, in dispatchLog; a follower's in
+// metricNames maps the shared metrics to Consul's names (see its page on
+// telemetry). A leader writes and syncs its log in dispatchLog, a follower in
 // storeLogs.
 func metricNames() []store.MetricName {
 	return []store.MetricName{
@@ -96,7 +96,7 @@ func metricNames() []store.MetricName {
 		{Metric: store.CPUSeconds, Name: "process_cpu_seconds_total"},
 		{Metric: store.Processors, Name: "go_sched_gomaxprocs_threads"},
 		{Metric: store.ResidentBytes, Name: "process_resident_memory_bytes"},
-		// How often the member stood for election.
+		// Counts the member's candidacies.
 		{Metric: store.LeaderChanges, Name: "consul_raft_state_candidate"},
 	}
 }

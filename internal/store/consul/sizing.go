@@ -10,15 +10,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// resourceGuide is the document that advice is from.
+// resourceGuide is the source of the advice.
 const resourceGuide = "Consul documentation, Server resource requirements"
 
-// What the document recommends for servers in production.
+// The document's recommendations for production servers.
 const (
 	wantsProcessors = 8
 	wantsMemory     = 32e9
 	wantsIOPS       = 7500
-	mostRoundTrip   = 50 * time.Millisecond // on average
+	mostRoundTrip   = 50 * time.Millisecond // average
 	leastOfData     = 2                     // times the data in memory
 	mostOfData      = 4
 	defaultMaxValue = 512 << 10

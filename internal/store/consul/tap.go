@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// Methods as a recording calls them. A blocking query is one that waits until an index
+// Method names in a recording. A blocking query is one that waits until an index
 // has passed.
 const (
 	methodGet      = "GET kv"
@@ -28,7 +28,7 @@ const (
 // Tap implements store.Tapped.
 func (st *Store) Tap(cfg store.TapConfig) store.Tap { return st.dialect().Tap(cfg) }
 
-// Tap understands a connection to a server that speaks the dialect.
+// Tap returns a passive decoder for a connection to a server with this dialect.
 func (d *Dialect) Tap(cfg store.TapConfig) store.Tap {
 	return httpkv.NewTap(cfg, &tap{redactor: cfg.Redactor, emptyCounts: !d.JSON}, "X-Consul-Index")
 }
@@ -58,13 +58,13 @@ func (t *tap) Asked(c *call.Call, r *httpkv.Request) {
 	}
 }
 
-// asks reports whether a parameter that is no number was given.
+// asks reports whether a parameter without a number was given.
 func (t *tap) asks(r *httpkv.Request, name string) bool {
 	value, given := r.Query.Get(name)
 	return given && (t.emptyCounts || value != "")
 }
 
-// of sets which keys a part is of: the one, or all that begin with it.
+// of sets a part's keys: the given key, or all keys with this prefix.
 func (t *tap) of(p *call.Part, key string, prefix bool) {
 	p.Key = t.redactor.RedactKey([]byte(key))
 	if !prefix {
@@ -100,7 +100,7 @@ func (t *tap) read(c *call.Call, r *httpkv.Request, key string) {
 	t.of(p, key, t.asks(r, "recurse") || p.Flags&call.KeysOnly != 0)
 }
 
-// index is a parameter that names a version; -1 where it does not.
+// index returns the version in a parameter, or -1 if there is none.
 func index(r *httpkv.Request, name string) int64 {
 	text, given := r.Query.Get(name)
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -110,8 +110,8 @@ func index(r *httpkv.Request, name string) int64 {
 	return n
 }
 
-// guard adds that a key must have been written last at an index, or, if that is 0, not
-// be there.
+// guard adds the condition that a key has this ModifyIndex or, if the index is 0,
+// does not exist.
 func (t *tap) guard(c *call.Call, key string, at int64) {
 	c.Guarded = true
 	p := part(c, call.Compare, call.Always)
@@ -121,7 +121,7 @@ func (t *tap) guard(c *call.Call, key string, at int64) {
 	t.of(p, key, false)
 }
 
-// lock adds that a key must be locked by nobody (0), or by a session.
+// lock adds the condition that a key is locked by a session, or unlocked (0).
 func (t *tap) lock(c *call.Call, key string, by int64) {
 	c.Guarded = true
 	p := part(c, call.Compare, call.Always)
@@ -164,7 +164,8 @@ func (t *tap) remove(c *call.Call, r *httpkv.Request, key string) {
 	t.of(part(c, call.Remove, branch), key, t.asks(r, "recurse"))
 }
 
-// number is a session's number in a recording: of its name, which is a UUID, a hash.
+// number returns a session's number in a recording: a hash of its name, which is
+// a UUID.
 func (t *tap) number(session string) int64 {
 	if session == "" {
 		return 0
@@ -172,7 +173,7 @@ func (t *tap) number(session string) int64 {
 	return int64(t.redactor.RedactValue([]byte(session)).Hash>>2) + 1
 }
 
-// session reads a request about a session, such as create, or renew/ID.
+// session parses a request about a session, such as create or renew/ID.
 func (t *tap) session(c *call.Call, r *httpkv.Request, rest string) {
 	verb, id, _ := strings.Cut(rest, "/")
 	switch verb {
@@ -180,7 +181,7 @@ func (t *tap) session(c *call.Call, r *httpkv.Request, rest string) {
 		c.Method = methodCreate
 		var asked struct {
 			TTL, LockDelay, Behavior string
-			Checks, NodeChecks       *[]string // nil: those of Consul's own
+			Checks, NodeChecks       *[]string // nil: Consul's default checks
 		}
 		if len(r.Body) > 0 && json.Unmarshal(r.Body, &asked) != nil {
 			return
@@ -210,8 +211,8 @@ func (t *tap) session(c *call.Call, r *httpkv.Request, rest string) {
 // none reports whether a list was given and is empty.
 func none(checks *[]string) bool { return checks != nil && len(*checks) == 0 }
 
-// endpoints are the parts of Consul's API beside those above. Others are not named,
-// because a path can have anything in it.
+// endpoints are the other endpoints of Consul's API. Paths that are not listed
+// are not recorded, because a path can contain anything.
 var endpoints = []string{
 	"agent/self", "agent/members", "agent/metrics", "agent/services", "agent/service/register", "agent/service/deregister",
 	"agent/check/register", "agent/check/deregister", "agent/check/pass", "agent/check/warn", "agent/check/fail", "agent/check/update",

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Answered implements httpkv.HeardAPI. What a write made the key's index no answer to it
-// tells: only reads and transactions do.
+// Answered implements httpkv.HeardAPI. Responses to writes lack the key's new
+// index; only those to reads and transactions have one.
 func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 	if c.Code = uint16(a.Status); a.Status == 200 { // #nosec G115 -- three digits
 		c.Code = 0
@@ -18,7 +18,7 @@ func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 	switch c.Method {
 	case methodGet, methodBlocking:
 		if c.Revision = a.Uint(fieldIndex); a.Status == 404 {
-			c.Code = 0 // there is no such key
+			c.Code = 0 // the key does not exist
 		} else if a.Status == 200 {
 			t.found(c, a)
 		}
@@ -28,7 +28,7 @@ func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 		case a.Status != 200:
 		case done:
 			c.Held, c.Keys = c.Guarded, 1
-		case !c.Guarded: // cetcd answers so to an error
+		case !c.Guarded: // cetcd's response to an error
 			c.Code = 500
 		}
 	case methodTxn:
@@ -47,7 +47,7 @@ func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 	}
 }
 
-// found takes the answer to a read: a list of JSON, or with ?raw the value.
+// found parses the response to a read: a JSON list or, with ?raw, the value.
 func (t *tap) found(c *call.Call, a *http1.HeardAnswer) {
 	p := &c.Parts[0]
 	if p.Flags&call.KeysOnly != 0 {
@@ -75,13 +75,13 @@ func (t *tap) found(c *call.Call, a *http1.HeardAnswer) {
 		}
 		t.buf = t.buf[:kept]
 	}
-	if one && (!s.End() || c.Parts[0].Version == 0 && t.emptyCounts) { // it is the value as it is
+	if one && (!s.End() || c.Parts[0].Version == 0 && t.emptyCounts) { // it is the raw value
 		c.Keys, c.Parts[0].Version, c.Parts[0].Value.Size = 1, c.Revision, a.Size
 	}
 }
 
-// results takes the answer to a transaction: the indexes of the keys that it wrote or
-// read.
+// results parses the response to a transaction: the indexes of the keys read or
+// written.
 func (t *tap) results(c *call.Call, body []byte) {
 	var answer struct {
 		Results []struct {

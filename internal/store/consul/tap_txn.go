@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// txn reads a transaction: all of it happens, or none.
+// txn parses a transaction.
 func (t *tap) txn(c *call.Call, r *httpkv.Request) {
 	var ops []txnOp
 	if json.Unmarshal(r.Body, &ops) != nil {
@@ -36,7 +36,7 @@ func (t *tap) op(c *call.Call, op *txnOp, level call.Flags) {
 	case byIndex:
 		at := kv.Index
 		if v.action != call.Write {
-			at = max(at, 1) // 0 is none that a key can have
+			at = max(at, 1) // no key has the index 0
 		}
 		t.guard(c, kv.Key, at)
 	case byAbsence:
@@ -63,16 +63,16 @@ func (t *tap) op(c *call.Call, op *txnOp, level call.Flags) {
 	}
 }
 
-// tap understands one connection of clients to an agent (store.Tap).
+// tap implements store.Tap for one connection of a client to an agent.
 type tap struct {
 	redactor *call.Redactor
-	// emptyCounts says that a parameter counts also where it has no value, which is so
-	// of Consul and not of cetcd.
+	// emptyCounts means that a parameter without a value counts, as in Consul but
+	// not in cetcd.
 	emptyCounts bool
 	buf         []byte
 }
 
-// part adds a part; the pointer is good until the next.
+// part adds a part; the pointer is valid until the next call.
 func part(c *call.Call, a call.Action, b call.Branch) *call.Part {
 	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b})
 	return &c.Parts[len(c.Parts)-1]

@@ -2,12 +2,12 @@ package consul
 
 import "net/http"
 
-// anyToken keeps the official client from looking for a token in its
-// environment, or in a file that this names. It is never sent.
+// anyToken keeps the official client from reading a token from the environment or
+// from a file named there. It is never sent.
 const anyToken = "quorumbench-sends-none-of-the-environment"
 
-// asGiven sends what we were given and nothing that the official client takes
-// from its environment: CONSUL_HTTP_TOKEN, CONSUL_HTTP_AUTH, CONSUL_NAMESPACE,
+// asGiven sends only the given token, and nothing that the official client takes
+// from the environment: CONSUL_HTTP_TOKEN, CONSUL_HTTP_AUTH, CONSUL_NAMESPACE,
 // CONSUL_PARTITION.
 type asGiven struct {
 	next  http.RoundTripper
@@ -27,8 +27,8 @@ func (a asGiven) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(r)
 }
 
-// CloseIdleConnections closes those of the transport, which http.Client does not
-// find otherwise.
+// CloseIdleConnections closes the inner transport's idle connections, which
+// http.Client would not find.
 func (a asGiven) CloseIdleConnections() {
 	if c, ok := a.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The official client reads a token, a user and a namespace from its
-// environment; none of them is sent unless it was given to us.
+// TestNothingOfTheEnvironmentIsSent checks that a token, user and namespace from
+// the environment are not sent.
 func TestNothingOfTheEnvironmentIsSent(t *testing.T) {
 	for name, value := range map[string]string{
 		"CONSUL_HTTP_TOKEN": "secret", "CONSUL_HTTP_AUTH": "root:secret", "CONSUL_NAMESPACE": "secret", "CONSUL_PARTITION": "secret",
@@ -43,7 +43,7 @@ func TestNothingOfTheEnvironmentIsSent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _ = admin.Status(context.Background()) // refused, as the server does
+			_, _ = admin.Status(context.Background()) // refused, as by the server
 			_ = admin.Close()
 			server.Close()
 			mu.Lock()
