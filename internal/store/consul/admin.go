@@ -57,7 +57,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 			Address: e, Scheme: scheme, Token: anyToken, HttpClient: admin.http,
 		})
 		if err != nil {
-			return nil, fmt.Errorf("no client of Consul for %s: %w", e, err)
+			return nil, fmt.Errorf("cannot create a Consul client for %s: %w", e, err)
 		}
 		admin.clients = append(admin.clients, c)
 	}
@@ -83,7 +83,7 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	defer cancel()
 	leader, err := a.leader(asked, i)
 	if err != nil {
-		return a.unanswered(i, asked, err)
+		return a.failedMember(i, asked, err)
 	}
 	a.mu.Lock()
 	m := a.known[i]
@@ -130,10 +130,10 @@ func (a *admin) ask(ctx context.Context, i int) store.Member {
 		if lacksPermission(err) {
 			return a.askLimited(ctx, i)
 		}
-		return a.unanswered(i, ctx, err)
+		return a.failedMember(i, ctx, err)
 	}
 	if self.Config.NodeID == "" {
-		m.Err = fmt.Errorf("%s does not answer as Consul: it has no node id", m.Endpoint)
+		m.Err = fmt.Errorf("%s did not respond like Consul: it has no node ID", m.Endpoint)
 		return m
 	}
 	m.ID, m.Name, m.Version = memberID(self.Config.NodeID), self.Config.NodeName, self.Config.Version
@@ -191,11 +191,11 @@ func hasNoVote(servers, id string) bool {
 	return found && !strings.HasSuffix(before, "{Suffrage:Voter")
 }
 
-// unanswered returns the status of an agent that did not respond.
-func (a *admin) unanswered(i int, ctx context.Context, err error) store.Member {
+// failedMember returns the status of an agent that did not respond.
+func (a *admin) failedMember(i int, ctx context.Context, err error) store.Member {
 	return store.Member{
 		Endpoint: a.endpoints[i], Gone: store.Refused(err),
-		Err: fmt.Errorf("%s does not answer as Consul: %s", a.endpoints[i], reason(ctx, err)),
+		Err: fmt.Errorf("%s did not respond like Consul: %s", a.endpoints[i], reason(ctx, err)),
 	}
 }
 
@@ -215,9 +215,9 @@ func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	case m.Err != nil:
 		return 0, m.Err
 	case m.Role == kv.Unknown && m.Hidden != "":
-		return 0, fmt.Errorf("%s does not tell whether it is a server: %s", m.Endpoint, m.Hidden)
+		return 0, fmt.Errorf("it is unknown whether %s is a server: %s", m.Endpoint, m.Hidden)
 	case m.Role == kv.Unknown:
-		return 0, fmt.Errorf("%s is no server of Consul, or knows no leader now", m.Endpoint)
+		return 0, fmt.Errorf("%s is not a Consul server, or knows no leader at present", m.Endpoint)
 	}
 	return a.newest(ctx, i, api.QueryOptions{AllowStale: true})
 }
@@ -252,7 +252,7 @@ func (a *admin) newest(ctx context.Context, i int, how api.QueryOptions) (revisi
 	} {
 		meta, err := ask()
 		if err != nil {
-			return 0, fmt.Errorf("%s does not answer as Consul: %s", a.endpoints[i], reason(ctx, err))
+			return 0, fmt.Errorf("%s did not respond like Consul: %s", a.endpoints[i], reason(ctx, err))
 		}
 		revision = max(revision, int64(meta.LastIndex))
 	}
@@ -292,7 +292,7 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	defer cancel()
 	var members []*api.AgentMember
 	if _, err := a.clients[asked].Raw().Query("/v1/agent/members", &members, (&api.QueryOptions{}).WithContext(ctx)); err != nil {
-		return nil, fmt.Errorf("the list of Consul's members cannot be read: %s", reason(ctx, err))
+		return nil, fmt.Errorf("cannot read Consul's member list: %s", reason(ctx, err))
 	}
 	_, port, _ := net.SplitHostPort(a.endpoints[0])
 	var out []store.Member

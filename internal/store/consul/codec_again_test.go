@@ -57,9 +57,9 @@ type passed struct{}
 func (passed) Begin(uint32) bool                 { return true }
 func (passed) Add(uint32, []byte, []byte, int64) {}
 
-// TestNamesOfSessionsAreEscaped checks that no session name, which the server
+// TestSessionNamesAreEscaped checks that no session name, which the server
 // chooses, can change a request.
-func TestNamesOfSessionsAreEscaped(t *testing.T) {
+func TestSessionNamesAreEscaped(t *testing.T) {
 	name := []byte("a\"} HTTP/1.1\r\n\r\nDELETE /v1/kv/b&c")
 	for i, call := range recorded() {
 		for k := range call.Parts {
@@ -129,7 +129,7 @@ func FuzzAgain(f *testing.F) {
 		c.Wrote(len(c.Out()))
 		events, err = c.Feed([]byte(answer("200 OK", `[{"ID":"s","TTL":"15s"}]`)), nil)
 		if err != nil || len(events) != 1 || events[0].Tag != 10 || events[0].Outcome != kv.OK || events[0].Count != 15 {
-			t.Fatalf("a session that is kept alive behind it: %+v, %v", events, err)
+			t.Fatalf("a later renewal of a session: %+v, %v", events, err)
 		}
 	})
 }

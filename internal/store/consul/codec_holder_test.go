@@ -9,10 +9,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TestWatchOfWhoHasTheLock checks a watcher of a lock's holder: its events have
+// TestWatchOfLockHolder checks a watcher of a lock's holder: its events have
 // the session and the LockIndex, a start index delivers the present holder at
 // once, and a response about another key is a wrong answer.
-func TestWatchOfWhoHasTheLock(t *testing.T) {
+func TestWatchOfLockHolder(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Start: 1, Holder: true}, "")
 	if asked := asked(s); strings.Contains(asked, "raw") {
 		t.Errorf("it asked %q", asked)
@@ -20,7 +20,7 @@ func TestWatchOfWhoHasTheLock(t *testing.T) {
 	entry := func(index, locked int, key, session string) string {
 		return indexed(index, "200 OK", fmt.Sprintf(`[{"LockIndex":%d,"Key":"%s","Flags":0,"Value":"dg==","Session":"%s","CreateIndex":3,"ModifyIndex":%d}]`, locked, key, session, index))
 	}
-	var told []string
+	var got []string
 	for _, in := range []string{entry(5, 1, "b", "s-1"), entry(5, 1, "b", "s-1"), entry(8, 1, "b", ""), entry(9, 2, "b", "s-2"), entry(10, 2, "c", "s-2")} {
 		s.Codec.Wrote(len(s.Codec.Out()))
 		events, err := s.Codec.Feed([]byte(in), nil)
@@ -30,14 +30,14 @@ func TestWatchOfWhoHasTheLock(t *testing.T) {
 		for _, e := range events {
 			switch e.What {
 			case store.Notify:
-				told = append(told, fmt.Sprintf("%d %s %q %d", e.Revision, e.Value, e.Before, e.BeforeRevision))
+				got = append(got, fmt.Sprintf("%d %s %q %d", e.Revision, e.Value, e.Before, e.BeforeRevision))
 			case store.Ended:
-				told = append(told, e.Outcome.String())
+				got = append(got, e.Outcome.String())
 			}
 		}
 	}
 	want := []string{`5 v "s-1" 1`, `8 v "" 1`, `9 v "s-2" 2`, kv.WrongAnswer.String()}
-	if fmt.Sprint(told) != fmt.Sprint(want) {
-		t.Errorf("it was told %q, not %q", told, want)
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("it got %q, want %q", got, want)
 	}
 }

@@ -21,7 +21,7 @@ func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
 		}
 	}
 	if r.Status >= 300 && r.Status < 400 {
-		return outcome, []byte("Consul redirects the request: a key must not have empty segments, nor . or .. as one")
+		return outcome, []byte("Consul redirected the request: a key must not have an empty, . or .. segment")
 	}
 	return outcome, httpkv.AppendText(nil, r)
 }

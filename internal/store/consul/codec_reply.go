@@ -18,16 +18,16 @@ func (c *codec) wrong(e *store.Event, why string) {
 
 // Descriptions of responses that the server cannot have sent.
 const (
-	noIndex  = "the answer has no index above 0: %s gives every key one"
-	unsorted = "%s lists keys that are not in the order of their bytes"
-	stray    = "%s lists a key that does not begin with the prefix that was asked for"
+	noIndex  = "the response has no index above 0, but %s gives every key one"
+	unsorted = "%s listed keys that are not in byte order"
+	stray    = "%s listed a key without the requested prefix"
 )
 
 // malformed turns an event into the error of a response that cannot be parsed.
 func (c *codec) malformed(e *store.Event) {
 	*e = store.Event{
 		Tag: e.Tag, Extra: e.Extra, Outcome: kv.StoreError,
-		Text: fmt.Appendf(nil, "the server sent an answer that is none of %s's", c.Name),
+		Text: fmt.Appendf(nil, "the server sent a response that %s does not send", c.Name),
 	}
 }
 
@@ -42,7 +42,7 @@ func (c *codec) written(body []byte, e *store.Event) {
 	case "false":
 		e.Outcome = kv.Conflict
 		if c.Kind != kv.CAS {
-			e.Outcome, e.Text = kv.StoreError, []byte(c.Name+" did not do it and does not say why")
+			e.Outcome, e.Text = kv.StoreError, []byte(c.Name+" did not execute the write, and gave no reason")
 		}
 	default:
 		c.malformed(e)
@@ -57,7 +57,7 @@ func (c *codec) notFound(e *store.Event) {
 	case c.Kind == kv.Get:
 		e.Outcome = kv.Miss
 	default:
-		e.Outcome, e.Text = kv.BadRequest, []byte("the server knows no /v1/kv: is this Consul's HTTP port?")
+		e.Outcome, e.Text = kv.BadRequest, []byte("the server has no /v1/kv: is this Consul's HTTP port?")
 	}
 }
 

@@ -167,7 +167,7 @@ func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wro
 			continue // two nodes have the same instance
 		}
 		w.next.add(f.id, f.mod)
-		to, at = c.gone(to, at, f.id, index)
+		to, at = c.appendGone(to, at, f.id, index)
 		news := w.news(at, f.id, f.mod)
 		if w.knew(at, f.id) {
 			at++
@@ -176,11 +176,11 @@ func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wro
 			to = append(to, c.event(f.id, nil, f.mod, 1))
 		}
 	}
-	to, _ = c.gone(to, at, nil, index)
+	to, _ = c.appendGone(to, at, nil, index)
 	return to
 }
 
-const noInstance = "%s lists an instance of a service without its ID or its index"
+const noInstance = "%s listed a service instance without an ID or index"
 
 // parseInstance parses the ID and ModifyIndex of a service instance or check.
 func (c *codec) parseInstance(s *httpkv.JSONScanner, to *instance) {

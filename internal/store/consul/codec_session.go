@@ -33,7 +33,7 @@ func (c *codec) parseRenewed(body []byte, e *store.Event) {
 	case !s.End() || sessions != 1 || !ok:
 		c.malformed(e)
 	case string(id) != string(c.session):
-		*e = store.Event{Tag: e.Tag, Outcome: kv.WrongAnswer, Text: fmt.Appendf(nil, "the answer is about another session, %.40q", id)}
+		*e = store.Event{Tag: e.Tag, Outcome: kv.WrongAnswer, Text: fmt.Appendf(nil, "the response is for another session, %.40q", id)}
 	default:
 		e.Count = seconds
 	}

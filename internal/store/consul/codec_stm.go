@@ -168,9 +168,9 @@ func (c *codec) step(r *http1.Response, to []store.Event) ([]store.Event, stage)
 		}
 		return to, ended
 	case confirming, looking, waiting, pausing:
-		return c.looked(r, to)
+		return c.handleLockState(r, to)
 	case reading:
-		if next := c.haveRead(r); next != ended {
+		if next := c.handleReads(r); next != ended {
 			return to, next
 		}
 	case committing:
@@ -179,31 +179,31 @@ func (c *codec) step(r *http1.Response, to []store.Event) ([]store.Event, stage)
 		}
 	default:
 		if !isTrue(r.Body) && !t.result.Outcome.Failed() {
-			t.fail(kv.StoreError, []byte("the lock was not held any more when it was given back"))
+			t.fail(kv.StoreError, []byte("the lock was lost before its release"))
 		}
 		return to, ended
 	}
 	if t.held {
 		to = append(to, store.Event{What: store.Freed, Tag: c.Tag})
 	}
-	return to, t.back()
+	return to, t.endingStage()
 }
 
 func isTrue(body []byte) bool { return string(bytes.TrimSpace(body)) == "true" }
 
-// looked handles the state of the lock's key. Its LockIndex grows with each new
+// handleLockState handles the state of the lock's key. Its LockIndex grows with each new
 // holder and serves as the fencing token.
-func (c *codec) looked(r *http1.Response, to []store.Event) ([]store.Event, stage) {
+func (c *codec) handleLockState(r *http1.Response, to []store.Event) ([]store.Event, stage) {
 	t := &c.stm
 	var found entry
 	there := r.Status == 200
 	switch {
 	case !there && (r.Status != 404 || len(r.Body) > 0):
 		t.fail(c.Failed(r))
-		return to, t.back()
+		return to, t.endingStage()
 	case there && !c.parseLock(r.Body, &found):
-		t.fail(kv.StoreError, []byte("the server sent an answer about the lock that is none of Consul's"))
-		return to, t.back()
+		t.fail(kv.StoreError, []byte("the server sent a response about the lock that Consul does not send"))
+		return to, t.endingStage()
 	}
 	ours := there && bytes.Equal(found.session, t.session) && len(t.session) > 0
 	switch {
@@ -220,9 +220,9 @@ func (c *codec) looked(r *http1.Response, to []store.Event) ([]store.Event, stag
 	return to, pausing
 }
 
-// back returns the stage that ends a transaction: it releases the lock if it was
+// endingStage returns the stage that ends a transaction: it releases the lock if it was
 // acquired.
-func (t *stm) back() stage {
+func (t *stm) endingStage() stage {
 	if t.held {
 		return releasing
 	}
@@ -241,8 +241,8 @@ func (c *codec) parseLock(body []byte, to *entry) bool {
 	return s.End() && n == 1
 }
 
-// haveRead handles the response to the reads.
-func (c *codec) haveRead(r *http1.Response) stage {
+// handleReads handles the response to the reads.
+func (c *codec) handleReads(r *http1.Response) stage {
 	t := &c.stm
 	if r.Status != 200 {
 		if t.fail(c.Failed(r)); !t.result.Outcome.Definite() {
@@ -271,12 +271,12 @@ func (c *codec) haveRead(r *http1.Response) stage {
 	})
 	switch {
 	case !ok || i != len(t.pairs):
-		t.fail(kv.StoreError, []byte("the server did not answer about each key of the transaction in their order"))
+		t.fail(kv.StoreError, []byte("the server's response does not have each key of the transaction in order"))
 		return ended
 	case t.commits:
 		return committing
 	}
-	c.tell()
+	c.reportCommit()
 	return ended
 }
 
@@ -296,15 +296,15 @@ func (c *codec) committed(r *http1.Response) stage {
 		s.Skip()
 		return true
 	}) {
-		t.fail(kv.StoreError, []byte("the server sent an answer to a transaction that is none of Consul's"))
+		t.fail(kv.StoreError, []byte("the server sent a response to a transaction that Consul does not send"))
 		return ended
 	}
-	c.tell()
+	c.reportCommit()
 	return ended
 }
 
-// tell reports a committed transaction to t.told and sets its result.
-func (c *codec) tell() {
+// reportCommit reports a committed transaction to t.told and sets its result.
+func (c *codec) reportCommit() {
 	t := &c.stm
 	t.result = store.Event{}
 	for i := range t.pairs {

@@ -63,19 +63,19 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Put}, strings.Replace(answer("200 OK", "true"), "X-Consul-Index: 77\r\n", "", 1), store.Event{Revision: -1}}, // like Consul, which sends no index
 		{store.Op{Kind: kv.CAS, Revision: 3}, answer("200 OK", "false"), store.Event{Outcome: kv.Conflict, Revision: -1}},
 		{store.Op{Kind: kv.Delete}, answer("200 OK", "true"), store.Event{Revision: -1, Count: -1}},
-		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the answer has no index above 0: Consul gives every key one")}},
-		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), "X-Consul-Index", "X-Other", 1), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the answer has no index above 0: Consul gives every key one")}},
-		{store.Op{Kind: kv.Range, Key: []byte("c1"), Range: &store.RangeOp{End: []byte("c2")}}, answer("200 OK", `[{"Key":"b","Value":"dg==","ModifyIndex":4}]`), store.Event{Outcome: kv.WrongAnswer, Text: []byte("Consul lists a key that does not begin with the prefix that was asked for")}},
-		{list, answer("200 OK", `[{"Key":"b","Value":"dg=="}]`), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the answer has no index above 0: Consul gives every key one")}},
-		{store.Op{Kind: kv.Put}, answer("200 OK", "<html>"), store.Event{Outcome: kv.StoreError, Revision: -1, Text: []byte("the server sent an answer that is none of Consul's")}},
+		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), ": 77", ": 0", 1), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but Consul gives every key one")}},
+		{store.Op{Kind: kv.Get}, strings.Replace(answer("200 OK", "v"), "X-Consul-Index", "X-Other", 1), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but Consul gives every key one")}},
+		{store.Op{Kind: kv.Range, Key: []byte("c1"), Range: &store.RangeOp{End: []byte("c2")}}, answer("200 OK", `[{"Key":"b","Value":"dg==","ModifyIndex":4}]`), store.Event{Outcome: kv.WrongAnswer, Text: []byte("Consul listed a key without the requested prefix")}},
+		{list, answer("200 OK", `[{"Key":"b","Value":"dg=="}]`), store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but Consul gives every key one")}},
+		{store.Op{Kind: kv.Put}, answer("200 OK", "<html>"), store.Event{Outcome: kv.StoreError, Revision: -1, Text: []byte("the server sent a response that Consul does not send")}},
 		{list, answer("404 Not Found", ""), store.Event{}},
 		{list, answer("200 OK", two), store.Event{Key: []byte("b"), Value: []byte("v"), Revision: 5, Count: 2}},
-		{list, answer("200 OK", two[:50]), store.Event{Outcome: kv.StoreError, Text: []byte("the server sent an answer that is none of Consul's")}},
-		{list, answer("200 OK", `[{"Key":"b","Value":"!","ModifyIndex":4}]`), store.Event{Outcome: kv.StoreError, Text: []byte("the server sent an answer that is none of Consul's")}},
+		{list, answer("200 OK", two[:50]), store.Event{Outcome: kv.StoreError, Text: []byte("the server sent a response that Consul does not send")}},
+		{list, answer("200 OK", `[{"Key":"b","Value":"!","ModifyIndex":4}]`), store.Event{Outcome: kv.StoreError, Text: []byte("the server sent a response that Consul does not send")}},
 		{store.Op{Kind: kv.Txn}, answer("200 OK", `{"Results":[{"KV":{"Key":"b","Value":null,"ModifyIndex":9}}],"Errors":null}`), store.Event{Revision: 9, Count: 1}},
 		{store.Op{Kind: kv.Txn}, answer("409 Conflict", `{"Results":null,"Errors":[{"OpIndex":0,"What":"Permission denied"}]}`),
 			store.Event{Outcome: kv.Denied, Text: []byte(`{"Results":null,"Errors":[{"OpIndex":0,"What":"Permission denied"}]}`)}},
-		{store.Op{Kind: kv.Txn}, answer("200 OK", `{"Results":7}`), store.Event{Outcome: kv.StoreError, Text: []byte("the server sent an answer that is none of Consul's")}},
+		{store.Op{Kind: kv.Txn}, answer("200 OK", `{"Results":7}`), store.Event{Outcome: kv.StoreError, Text: []byte("the server sent a response that Consul does not send")}},
 	} {
 		s := newScripted(t)
 		s.Ask(tc.op)
@@ -126,7 +126,7 @@ func TestCompareAndSetReadsFirst(t *testing.T) {
 	}
 }
 
-func TestServersThatAreNotConsul(t *testing.T) {
+func TestExplainsOtherServers(t *testing.T) {
 	s := newScripted(t)
 	s.Ask(store.Op{Kind: kv.Get})
 	want := "the server answered with HTTP/2, not HTTP/1.1: is this Consul's HTTP port, and not its gRPC port?"

@@ -153,7 +153,7 @@ func (c *codec) changes(r *http1.Response, to []store.Event, wrong *store.Event)
 		}
 		return to
 	}
-	to, _ = c.gone(to, 0, nil, index)
+	to, _ = c.appendGone(to, 0, nil, index)
 	return to
 }
 
@@ -179,11 +179,11 @@ func (c *codec) event(key, value []byte, index, version int64) store.Event {
 	return e
 }
 
-// gone appends deletion events for the known keys, starting with the at-th, that
+// appendGone appends deletion events for the known keys, starting with the at-th, that
 // precede before, or for all of them if before is nil, unless the response
 // predates the first index wanted. It returns the index of the first remaining
 // key.
-func (c *codec) gone(to []store.Event, at int, before []byte, index int64) ([]store.Event, int) {
+func (c *codec) appendGone(to []store.Event, at int, before []byte, index int64) ([]store.Event, int) {
 	w := &c.watch
 	for ; w.knows && at < len(w.known.ends); at++ {
 		key := w.known.key(at)
@@ -223,7 +223,7 @@ func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *sto
 			return to
 		}
 		w.next.add(k.key, k.index)
-		to, at = c.gone(to, at, k.key, index)
+		to, at = c.appendGone(to, at, k.key, index)
 		news := w.news(at, k.key, k.index)
 		if w.knew(at, k.key) {
 			at++
@@ -242,7 +242,7 @@ func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *sto
 		c.malformed(wrong)
 		return to
 	}
-	to, _ = c.gone(to, at, nil, index)
+	to, _ = c.appendGone(to, at, nil, index)
 	return to
 }
 

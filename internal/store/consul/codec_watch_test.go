@@ -40,7 +40,7 @@ func watchedReply(t *testing.T, kind byte, in string) {
 		}
 	}
 	if done > 1 {
-		t.Fatalf("it was created %d times", done)
+		t.Fatalf("the watcher was created %d times", done)
 	}
 	if e := c.Lost(nil); len(e) > 0 && done > 0 && e[0].What == store.Done {
 		t.Fatalf("%+v", e)
@@ -79,7 +79,7 @@ func asked(s scripted) string {
 // query.
 func TestWatch(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2}, "")
-	for i, step := range []struct{ answer, told, asks string }{
+	for i, step := range []struct{ answer, events, asks string }{
 		{indexed(7, "200 OK", "old"), "created 7", "index=7"},
 		{indexed(9, "200 OK", "v"), "b=v at 9", "index=9"},
 		{indexed(9, "200 OK", "v"), "", "index=9"}, // the wait ended
@@ -90,8 +90,8 @@ func TestWatch(t *testing.T) {
 		{indexed(3, "200 OK", "w"), "", "index=3"},
 		{"HTTP/1.1 500 X\r\nContent-Length: 17\r\n\r\nNo cluster leader", "ended no_leader", "none"},
 	} {
-		if got := toldText(s.Feed(step.answer)); got != step.told {
-			t.Errorf("step %d: told %q, want %q", i, got, step.told)
+		if got := eventsText(s.Feed(step.answer)); got != step.events {
+			t.Errorf("step %d: got %q, want %q", i, got, step.events)
 		}
 		want := "GET /v1/kv/b?raw HTTP/1.1"
 		if step.asks == "none" {
@@ -100,17 +100,17 @@ func TestWatch(t *testing.T) {
 			want = "GET /v1/kv/b?raw&" + step.asks + " HTTP/1.1"
 		}
 		if got := asked(s); got != want {
-			t.Errorf("step %d: it asks %q, want %q", i, got, want)
+			t.Errorf("step %d: it sends %q, want %q", i, got, want)
 		}
 	}
 	// The next connection continues with the known state.
 	s = watching(t, s.Codec, store.WatchOp{Watcher: 2, Start: 4}, "")
-	if got := toldText(s.Feed(indexed(8, "404 Not Found", ""))); got != "created 8, b gone at 8" {
-		t.Errorf("after its connection was lost it was told %q", got)
+	if got := eventsText(s.Feed(indexed(8, "404 Not Found", ""))); got != "created 8, b gone at 8" {
+		t.Errorf("after a lost connection it got %q", got)
 	}
 	// A new watcher with a start index reports only newer states.
 	s = watching(t, nil, store.WatchOp{Watcher: 2, Start: 4}, "")
-	if got := toldText(s.Feed(indexed(4, "200 OK", "v"))); got != "created 4, b=v at 4" {
+	if got := eventsText(s.Feed(indexed(4, "200 OK", "v"))); got != "created 4, b=v at 4" {
 		t.Errorf("begun at an index: %q", got)
 	}
 	// A new leader may not know the latest reported state yet. A watcher must not
@@ -118,24 +118,24 @@ func TestWatch(t *testing.T) {
 	// failed queries, ...
 	noLeader := "HTTP/1.1 500 X\r\nContent-Length: 17\r\n\r\nNo cluster leader"
 	s = watching(t, nil, store.WatchOp{Watcher: 2}, "")
-	again := func(answers ...string) (told []string) {
+	again := func(answers ...string) (events []string) {
 		for _, a := range answers {
-			told = append(told, toldText(s.Feed(a)))
+			events = append(events, eventsText(s.Feed(a)))
 			if asked(s) == "" {
 				s.Ask(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("b"), Watch: &store.WatchOp{Watcher: 2, Start: 10}})
 			}
 		}
-		return told
+		return events
 	}
 	got := again(indexed(7, "200 OK", "old"), indexed(9, "200 OK", "v"), noLeader, noLeader, noLeader, indexed(9, "200 OK", "v"), indexed(11, "200 OK", "w"))
 	if want := []string{"created 7", "b=v at 9", "ended no_leader", "refused no_leader", "refused no_leader", "created 9", "b=w at 11"}; !slices.Equal(got, want) {
 		t.Errorf("after queries that failed: %q, want %q", got, want)
 	}
 	// ... nor without it.
-	for first, told := range map[string]string{indexed(7, "200 OK", "old"): "created 7", indexed(8, "404 Not Found", ""): "created 8"} {
+	for first, events := range map[string]string{indexed(7, "200 OK", "old"): "created 7", indexed(8, "404 Not Found", ""): "created 8"} {
 		s = watching(t, nil, store.WatchOp{Watcher: 2, Start: 10}, "")
 		got = again(first, indexed(9, "200 OK", "v"), indexed(8, "404 Not Found", ""), indexed(9, "200 OK", "v"), indexed(11, "200 OK", "w"), indexed(12, "404 Not Found", ""), indexed(9, "200 OK", "v"))
-		if want := []string{told, "", "", "", "b=w at 11", "b gone at 12", "b=v at 9"}; !slices.Equal(got, want) {
+		if want := []string{events, "", "", "", "b=w at 11", "b gone at 12", "b=v at 9"}; !slices.Equal(got, want) {
 			t.Errorf("begun at an index: %q, want %q", got, want)
 		}
 	}
@@ -145,13 +145,13 @@ func TestWatch(t *testing.T) {
 		answer("404 X", "404 page not found"):    "refused bad_request",
 	} {
 		s = watching(t, nil, store.WatchOp{Watcher: 2}, "")
-		if got := toldText(s.Feed(in)); got != want || len(s.Codec.Out()) > 0 {
+		if got := eventsText(s.Feed(in)); got != want || len(s.Codec.Out()) > 0 {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 }
 
-func toldText(events []store.Event) string {
+func eventsText(events []store.Event) string {
 	var all []string
 	for _, e := range events {
 		switch {
@@ -185,7 +185,7 @@ func list(index int, keys ...any) string {
 // since the previous response.
 func TestWatchOfAnInterval(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2}, "d")
-	for i, step := range []struct{ answer, told string }{
+	for i, step := range []struct{ answer, events string }{
 		{list(7, "a", 7, "b", 3, "c", 4), "created 7"},
 		{list(8, "a", 8, "b", 3, "c", 4), ""}, // of a key outside of the interval
 		{list(10, "b", 3, "c", 10), "c=v at 10"},
@@ -196,8 +196,8 @@ func TestWatchOfAnInterval(t *testing.T) {
 		{indexed(17, "404 Not Found", ""), "b gone at 17"},
 		{list(18, "c", 18, "b", 18), "ended wrong_answer"},
 	} {
-		if got := toldText(s.Feed(step.answer)); got != step.told {
-			t.Errorf("step %d: told %q, want %q", i, got, step.told)
+		if got := eventsText(s.Feed(step.answer)); got != step.events {
+			t.Errorf("step %d: got %q, want %q", i, got, step.events)
 		}
 		asked(s)
 	}
@@ -209,16 +209,16 @@ func TestOverdueQuery(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2}, "")
 	next := s.Codec.Tick(1)
 	if want := int64(defaultWait + defaultWait/16 + 10*time.Second); next != 1+want {
-		t.Errorf("it looks again after %v, want %v", time.Duration(next-1), time.Duration(want))
+		t.Errorf("the next Tick is due after %v, want %v", time.Duration(next-1), time.Duration(want))
 	}
 	s.Feed(indexed(7, "200 OK", "v"))
 	asked(s)
 	next = s.Codec.Tick(next)
 	if s.Codec.Draining() {
-		t.Error("a query that was sent since is overdue")
+		t.Error("a newer query counts as overdue")
 	}
 	if s.Codec.Tick(next); !s.Codec.Draining() {
-		t.Error("an overdue query keeps its connection")
+		t.Error("an overdue query did not end its connection")
 	}
 }
 
@@ -229,11 +229,11 @@ func TestWaitOfAQuery(t *testing.T) {
 	asked(s)
 	s.Feed(indexed(7, "200 OK", "v"))
 	if got := asked(s); got != "GET /v1/kv/b?raw&index=7&wait=9697ms HTTP/1.1" {
-		t.Errorf("it asks %q", got)
+		t.Errorf("it sends %q", got)
 	}
 	wait := 9697 * time.Millisecond
 	if got, want := s.Codec.Tick(1)-1, int64(wait+wait/16+10*time.Second); got != want {
-		t.Errorf("it looks again after %v, want %v", time.Duration(got), time.Duration(want))
+		t.Errorf("the next Tick is due after %v, want %v", time.Duration(got), time.Duration(want))
 	}
 }
 
@@ -246,19 +246,19 @@ const service = `[{"Node":{"Node":"n","ModifyIndex":5},"Service":{"ID":"b","Serv
 func TestWatchOfAService(t *testing.T) {
 	s := newScripted(t)
 	s.Ask(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("web"), Watch: &store.WatchOp{Watcher: 2, Service: true}})
-	for i, step := range []struct{ answer, told string }{
+	for i, step := range []struct{ answer, events string }{
 		{indexed(4, "200 OK", "[]"), "created 4"},
 		{indexed(7, "200 OK", service), "a= at 6, b= at 7"},
 		{indexed(8, "200 OK", strings.Replace(service, `"c","ModifyIndex":7`, `"c","ModifyIndex":8`, 1)), "b= at 8"},
 		{indexed(9, "200 OK", "[]"), "a gone at 9, b gone at 9"},
 		{indexed(10, "200 OK", `[{"Service":{"ID":"a"}}]`), "ended wrong_answer"},
 	} {
-		if got := toldText(s.Feed(step.answer)); got != step.told {
-			t.Errorf("step %d: told %q, want %q", i, got, step.told)
+		if got := eventsText(s.Feed(step.answer)); got != step.events {
+			t.Errorf("step %d: got %q, want %q", i, got, step.events)
 		}
 		want := "GET /v1/health/service/web?passing&index="
-		if got := asked(s); step.told != "ended wrong_answer" && !strings.HasPrefix(got, want) {
-			t.Errorf("step %d: it asks %q", i, got)
+		if got := asked(s); step.events != "ended wrong_answer" && !strings.HasPrefix(got, want) {
+			t.Errorf("step %d: it sends %q", i, got)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	bare := string(httpkv.Bare(prefix))
 	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.Allow(ctx, maxKeys))
 	if names, _, err = c.KV().Keys(bare, "", query); err != nil {
-		return nil, false, fmt.Errorf("Consul does not list the keys that begin with %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
+		return nil, false, fmt.Errorf("Consul did not list the keys with the prefix %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
 	}
 	cut := string(prefix[:len(prefix)-len(bare)]) // the leading slash, which Consul omits
 	for i := range names {
@@ -45,7 +45,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.Allow(ctx, maxKeys))
 	pairs, _, err := c.KV().List(string(httpkv.Bare(prefix)), query)
 	if err != nil {
-		return nil, fmt.Errorf("Consul does not list the keys that begin with %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
+		return nil, fmt.Errorf("Consul did not list the keys with the prefix %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
 	}
 	var names []string
 	for _, p := range pairs {
@@ -61,7 +61,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 func (a *admin) EndLeases(ctx context.Context, names []string) error {
 	ids := make([]int64, len(names))
 	for i, name := range names {
-		ids[i] = a.named(name)
+		ids[i] = a.keepSession(name)
 	}
 	return a.Revoke(ctx, ids)
 }
@@ -76,7 +76,7 @@ func (a *admin) Services(ctx context.Context, prefix string) ([]string, error) {
 	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.Allow(ctx, maxKeys))
 	nodes, _, err := c.Catalog().Nodes(query)
 	if err != nil {
-		return nil, fmt.Errorf("Consul does not list the nodes of its catalog: %s", reason(ctx, err)) //nolint:staticcheck // a name
+		return nil, fmt.Errorf("Consul did not list the nodes of its catalog: %s", reason(ctx, err)) //nolint:staticcheck // a name
 	}
 	var names []string
 	for _, n := range nodes {
@@ -89,12 +89,12 @@ func (a *admin) Services(ctx context.Context, prefix string) ([]string, error) {
 
 // RemoveServices implements store.Cleaner.
 func (a *admin) RemoveServices(ctx context.Context, names []string) error {
-	err := a.atOnce(ctx, len(names), func(ctx context.Context, c *api.Client, i int) error {
+	err := a.runConcurrently(ctx, len(names), func(ctx context.Context, c *api.Client, i int) error {
 		_, err := c.Catalog().Deregister(&api.CatalogDeregistration{Node: names[i]}, (&api.WriteOptions{}).WithContext(ctx))
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("Consul does not deregister nodes of its catalog: %w", err) //nolint:staticcheck // a name
+		return fmt.Errorf("Consul did not deregister nodes of its catalog: %w", err) //nolint:staticcheck // a name
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func process(spec store.LaunchSpec, m kv.MemberPlace, s *Settings) (store.Proces
 	s.configuration(config)
 	contents, err := json.MarshalIndent(config, "", "  ")
 	if err != nil {
-		return p, fmt.Errorf("the configuration of the Consul member %s cannot be written as JSON: %w", m.Name, err)
+		return p, fmt.Errorf("cannot encode the configuration of the Consul member %s: %w", m.Name, err)
 	}
 	file := filepath.Join(m.Dir, "consul.json")
 	p.Args = []string{"agent", "-config-file=" + file}

@@ -17,13 +17,13 @@ import (
 
 // Notes about data that a token without agent:read cannot read.
 const (
-	hiddenRole = "the members' names and roles are not known, because the token lacks agent:read, which shows them"
-	hiddenName = "the members' names are not known, and their roles are taken from their addresses, because the token lacks agent:read, which shows them"
+	hiddenRole = "the members' names and roles are unknown, because the token lacks agent:read"
+	hiddenName = "the members' names are unknown and their roles are inferred from their addresses, because the token lacks agent:read"
 )
 
 // errNoList reports that the token may not list the members and that the agent
 // knows no leader.
-var errNoList = errors.New("the list of Consul's members cannot be read: the agent tells no servers; give the token node:read, or wait until there is a leader")
+var errNoList = errors.New("cannot read Consul's member list: the agent returned no servers; give the token node:read, or wait until there is a leader")
 
 // lacksPermission reports whether an agent knows the token, but the token lacks a
 // right. An unknown token is another error.
@@ -40,7 +40,7 @@ func (a *admin) askLimited(ctx context.Context, i int) store.Member {
 	m := store.Member{Endpoint: a.endpoints[i], Hidden: hiddenRole, ID: addressID(a.endpoints[i])}
 	leader, err := a.leader(ctx, i)
 	if err != nil {
-		return a.unanswered(i, ctx, err)
+		return a.failedMember(i, ctx, err)
 	}
 	var version struct{ HumanVersion string }
 	// Consul before 1.15 does not have this endpoint.

@@ -53,7 +53,7 @@ func TestLiveTokenWithFewRights(t *testing.T) {
 				t.Errorf("%+v, and asked again %+v", m, again)
 			}
 			if _, err := a.(store.Applier).Applied(t.Context(), i); err == nil || !strings.Contains(err.Error(), "agent:read") {
-				t.Errorf("what an agent has applied that may be no server: %v", err)
+				t.Errorf("the applied index of an agent that may not be a server: %v", err)
 			}
 		}
 		members, err := a.Members(t.Context())

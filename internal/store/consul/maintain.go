@@ -26,7 +26,7 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	query := (&api.QueryOptions{}).WithContext(ctx)
 	raft, err := c.Operator().RaftGetConfiguration(query)
 	if err != nil {
-		return fmt.Errorf("the members of Consul's Raft cannot be read: %s", reason(ctx, err))
+		return fmt.Errorf("cannot read the members of Consul's Raft: %s", reason(ctx, err))
 	}
 	for _, s := range raft.Servers {
 		if memberID(s.ID) != member {
@@ -36,11 +36,11 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 			return nil
 		}
 		if _, err := c.Operator().RaftLeaderTransfer(s.ID, query); err != nil {
-			return fmt.Errorf("Consul does not move its leadership to %s: %s", s.Node, reason(ctx, err)) //nolint:staticcheck // a name
+			return fmt.Errorf("Consul did not transfer leadership to %s: %s", s.Node, reason(ctx, err)) //nolint:staticcheck // a name
 		}
 		return nil
 	}
-	return fmt.Errorf("Consul has no member with the id %x", member) //nolint:staticcheck // a name
+	return fmt.Errorf("Consul has no member with the ID %x", member) //nolint:staticcheck // a name
 }
 
 // maxSnapshot limits how much of a snapshot is read, in bytes.
@@ -51,7 +51,7 @@ const maxSnapshot = 16 << 30
 func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) (undo func(context.Context) error, err error) {
 	i := slices.Index(a.endpoints, member.Endpoint)
 	if what != kv.Snapshots || i < 0 {
-		return nil, fmt.Errorf("Consul has no work %s at %q", what, member.Endpoint) //nolint:staticcheck // a name
+		return nil, fmt.Errorf("Consul has no maintenance work %s at %q", what, member.Endpoint) //nolint:staticcheck // a name
 	}
 	query := (&api.QueryOptions{AllowStale: true}).WithContext(httpkv.Allow(ctx, maxSnapshot))
 	r, _, err := a.clients[i].Snapshot().Save(query)
@@ -79,7 +79,7 @@ func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("Consul does not remove its member %s: %w", gone.Name, err) //nolint:staticcheck // a name
+			return fmt.Errorf("Consul did not remove its member %s: %w", gone.Name, err) //nolint:staticcheck // a name
 		case <-ticker.C: // the cluster has no leader for a while if the ended member was its leader
 		}
 	}
@@ -122,7 +122,7 @@ const maxKeys = 256 << 20
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	p := string(httpkv.Bare(prefix))
 	if p == "" {
-		return 0, errors.New("an empty prefix would remove every key of the Consul cluster")
+		return 0, errors.New("an empty prefix would delete every key of the Consul cluster")
 	}
 	c, err := a.first(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 		_, err = c.KV().DeleteTree(p, (&api.WriteOptions{}).WithContext(ctx))
 	}
 	if err != nil {
-		return 0, fmt.Errorf("Consul does not remove the keys that begin with %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
+		return 0, fmt.Errorf("Consul did not delete the keys with the prefix %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
 	}
 	return int64(len(keys)), nil
 }
@@ -148,7 +148,7 @@ func (a *admin) first(ctx context.Context) (*api.Client, error) {
 		cancel()
 		switch {
 		case err != nil:
-			errs = append(errs, fmt.Sprintf("%s does not answer as Consul: %s", e, reason(limited, err)))
+			errs = append(errs, fmt.Sprintf("%s did not respond like Consul: %s", e, reason(limited, err)))
 		case leader == "":
 			errs = append(errs, e+" knows no leader")
 		default:

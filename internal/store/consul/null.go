@@ -55,13 +55,13 @@ func nullErrors() map[string][2]string {
 		"denied":         {"403 Forbidden", "Permission denied: token with AccessorID 'null' lacks permission 'key:write'"},
 		"bad_request":    {"413 Request Entity Too Large", "Request body(1048576 bytes) too large, max size: 524288 bytes."},
 		"store_error":    {"500 Internal Server Error", "rpc error making call: EOF"},
-		"unavailable":    {"503 Service Unavailable", "null server: unavailable, as its script says"},
+		"unavailable":    {"503 Service Unavailable", "null server: unavailable, injected by its script"},
 	}
 }
 
-// Operation implements null.Service.
+// Operation implements null.HTTPService.
 func (m *nullMember) Operation(r *null.HTTPRequest) bool {
-	if is, query := ofCatalog(r.Path); is {
+	if is, query := isCatalog(r.Path); is {
 		return m.admitted(r) && !query && string(r.Path) != nullNodes
 	}
 	return m.admitted(r) && blockingIndex(r) == 0 && (bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Path) == "/v1/txn" || bytes.HasPrefix(r.Path, []byte(nullRenew)))
@@ -71,13 +71,13 @@ func (m *nullMember) admitted(r *null.HTTPRequest) bool {
 	return m.token == "" || string(r.Auth) == m.token
 }
 
-// Error implements null.Service.
+// Error implements null.HTTPService.
 func (m *nullMember) Error(b []byte, name string) []byte {
 	e := m.errors[name]
 	return null.AppendAnswer(b, e[0], nullPlain+nullMeta, e[1])
 }
 
-// Answer implements null.Service.
+// Answer implements null.HTTPService.
 func (m *nullMember) Answer(b []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	switch {
 	case !m.admitted(r):
@@ -98,7 +98,7 @@ func (m *nullMember) Answer(b []byte, r *null.HTTPRequest, wrong null.Kind) []by
 	case bytes.HasPrefix(r.Path, []byte(nullSessions)):
 		return m.session(b, r)
 	}
-	if is, _ := ofCatalog(r.Path); is {
+	if is, _ := isCatalog(r.Path); is {
 		return m.services(b, r, wrong)
 	}
 	return m.admin(b, string(r.Path))
@@ -133,7 +133,7 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 	case "/v1/agent/members":
 		what = members
 	default:
-		return null.AppendAnswer(b, "404 Not Found", nullPlain, "This is quorumbench's null server: it has keys, transactions, sessions, a catalog of services and status, and nothing else.\n")
+		return null.AppendAnswer(b, "404 Not Found", nullPlain, "This is quorumbench's null server: it has only keys, transactions, sessions, a service catalog and status.\n")
 	}
 	return answerJSON(b, nullJSON+nullRead, what)
 }

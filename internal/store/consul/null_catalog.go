@@ -20,9 +20,9 @@ const (
 	nullNodes      = "/v1/catalog/nodes"
 )
 
-// ofCatalog reports whether a path belongs to the catalog, and whether its query
+// isCatalog reports whether a path belongs to the catalog, and whether its query
 // can block.
-func ofCatalog(path []byte) (is, query bool) {
+func isCatalog(path []byte) (is, query bool) {
 	if query = bytes.HasPrefix(path, []byte(nullHealth)); query {
 		return true, true
 	}

@@ -76,5 +76,5 @@ func (m *nullMember) session(b []byte, r *null.HTTPRequest) []byte {
 		delete(h.ttl, string(id))
 		return null.AppendAnswer(b, "200 OK", nullJSON+nullMeta, "true")
 	}
-	return null.AppendAnswer(b, "404 Not Found", nullPlain, "a null server's sessions are created, renewed and destroyed, and nothing else")
+	return null.AppendAnswer(b, "404 Not Found", nullPlain, "a null server's sessions can only be created, renewed and destroyed")
 }

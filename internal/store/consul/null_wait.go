@@ -36,7 +36,7 @@ func (w *nullWaits) add(to *map[string][]func(), at string, wake func()) {
 
 // blockingIndex returns the index of a blocking query; 0 for another request.
 func blockingIndex(r *null.HTTPRequest) int64 {
-	if _, query := ofCatalog(r.Path); !query && !bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Method) != "GET" {
+	if _, query := isCatalog(r.Path); !query && !bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Method) != "GET" {
 		return 0
 	}
 	text, waits := r.Param("index")
@@ -61,7 +61,7 @@ func waitOf(r *null.HTTPRequest) time.Duration {
 	return min(wait, 10*time.Minute)
 }
 
-// Waits implements null.Waiting.
+// Waits implements null.HTTPService.
 func (m *nullMember) Waits(r *null.HTTPRequest) bool { return blockingIndex(r) > 0 && m.admitted(r) }
 
 // wait implements Wait for a query about services, which returns when any of them
@@ -76,13 +76,13 @@ func (c *nullCatalog) wait(asked int64, most time.Duration, wake func()) (bool, 
 	return true, most
 }
 
-// Wait implements null.Waiting. Without a memory nothing ever changes.
+// Wait implements null.HTTPService. Without a memory nothing ever changes.
 func (m *nullMember) Wait(r *null.HTTPRequest, wake func()) (waits bool, most time.Duration) {
 	asked := blockingIndex(r)
 	if m.memory == nil {
 		return asked >= 2, waitOf(r)
 	}
-	if _, query := ofCatalog(r.Path); query {
+	if _, query := isCatalog(r.Path); query {
 		return m.catalog.wait(asked, waitOf(r), wake)
 	}
 	m.memory.Lock(null.NewOne)

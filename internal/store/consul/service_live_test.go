@@ -53,11 +53,11 @@ func checkServices(t *testing.T, access store.Access) {
 		t.Fatalf("%+v (%s)", e, e.Text)
 	}
 	last := int64(0)
-	told := func(id string, there bool) {
+	wantEvent := func(id string, there bool) {
 		t.Helper()
 		e := watcher.Until(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
 		if string(e.Key) != id || (e.Version > 0) != there || e.Revision <= last || e.Watcher != 7 {
-			t.Fatalf("told %+v, want %s, there: %v, after %d", e, id, there, last)
+			t.Fatalf("got %+v, want %s, there: %v, after %d", e, id, there, last)
 		}
 		last = e.Revision
 	}
@@ -75,7 +75,7 @@ func checkServices(t *testing.T, access store.Access) {
 	}
 	w.Want(kv.OK, ofService(kv.Put, `i "1"`, store.ServiceOp{Passing: true}))
 	healthy(`i "1"`)
-	told(`i "1"`, true)
+	wantEvent(`i "1"`, true)
 	moved()
 	checks := ofService(kv.Range, `i "1"`, store.ServiceOp{Passing: true})
 	if e := w.Want(kv.OK, checks); e.Count != 1 {
@@ -87,10 +87,10 @@ func checkServices(t *testing.T, access store.Access) {
 	if e := w.Want(kv.OK, checks); e.Count != 0 {
 		t.Errorf("%d of its checks pass, and it is critical", e.Count)
 	}
-	told(`i "1"`, false)
+	wantEvent(`i "1"`, false)
 	w.Want(kv.OK, ofService(kv.Put, `i "1"`, store.ServiceOp{CheckOnly: true, Passing: true}))
 	healthy(`i "1"`)
-	told(`i "1"`, true)
+	wantEvent(`i "1"`, true)
 	node := ofService(kv.Range, `i "1"`, store.ServiceOp{})
 	if e := w.Want(kv.OK, node); e.Count != 1 {
 		t.Errorf("its node has %d services", e.Count)
@@ -108,25 +108,25 @@ func checkServices(t *testing.T, access store.Access) {
 		}
 	}
 	register(api.HealthPassing)
-	told("i2", true)
+	wantEvent("i2", true)
 	register(api.HealthCritical)
-	told("i2", false)
+	wantEvent("i2", false)
 	register(api.HealthPassing)
-	told("i2", true)
+	wantEvent("i2", true)
 	if _, err := c.Catalog().Deregister(&api.CatalogDeregistration{Node: "i2"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	told("i2", false)
+	wantEvent("i2", false)
 	moved()
 	w.Want(kv.OK, ofService(kv.Delete, `i "1"`, store.ServiceOp{}))
 	moved()
 	healthy()
-	told(`i "1"`, false)
+	wantEvent(`i "1"`, false)
 	if e := w.Want(kv.OK, node); e.Count != 0 {
-		t.Errorf("a node that is gone has %d services", e.Count)
+		t.Errorf("a deregistered node has %d services", e.Count)
 	}
 	if e := w.Want(kv.OK, checks); e.Count != 0 {
-		t.Errorf("a node that is gone has %d checks", e.Count)
+		t.Errorf("a deregistered node has %d checks", e.Count)
 	}
 	w.Want(kv.BadRequest, store.Op{Kind: kv.Put, Service: &store.ServiceOp{Name: []byte("web")}})
 }

@@ -30,13 +30,13 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 	seconds := (min(max(ttl, leastTTL), mostTTL) + time.Second - 1) / time.Second
 	entry := api.SessionEntry{TTL: fmt.Sprintf("%ds", seconds), Behavior: api.SessionBehaviorRelease}
 	ids := make([]int64, n)
-	err := a.atOnce(ctx, n, func(ctx context.Context, c *api.Client, i int) error {
+	err := a.runConcurrently(ctx, n, func(ctx context.Context, c *api.Client, i int) error {
 		mine := entry
 		id, _, err := c.Session().CreateNoChecks(&mine, (&api.WriteOptions{}).WithContext(ctx))
 		if err != nil {
 			return err
 		}
-		ids[i] = a.named(id)
+		ids[i] = a.keepSession(id)
 		return nil
 	})
 	if err == nil {
@@ -48,7 +48,7 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 			made = append(made, id)
 		}
 	}
-	return made, fmt.Errorf("%d sessions of %d were made in Consul: %w", len(made), n, withoutURL(err))
+	return made, fmt.Errorf("Consul created only %d of %d sessions: %w", len(made), n, withoutURL(err))
 }
 
 // withoutURL removes the request's URL from an error, because a redirecting
@@ -65,7 +65,7 @@ func withoutURL(err error) error {
 func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 	names := a.LeaseNames(ids)
 	var gone atomic.Int64
-	err := a.atOnce(ctx, len(names), func(ctx context.Context, c *api.Client, i int) error {
+	err := a.runConcurrently(ctx, len(names), func(ctx context.Context, c *api.Client, i int) error {
 		_, err := c.Session().Destroy(names[i], (&api.WriteOptions{}).WithContext(ctx))
 		if err == nil {
 			gone.Add(1)
@@ -73,13 +73,13 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%d sessions of %d were destroyed in Consul: %w", gone.Load(), len(ids), withoutURL(err))
+		return fmt.Errorf("Consul destroyed only %d of %d sessions: %w", gone.Load(), len(ids), withoutURL(err))
 	}
 	return nil
 }
 
-// named stores a session's name and returns its number.
-func (a *admin) named(id string) int64 {
+// keepSession stores a session's name and returns its number.
+func (a *admin) keepSession(id string) int64 {
 	digits := strings.ReplaceAll(id, "-", "")
 	first, _ := strconv.ParseUint(digits[:min(numberDigits, len(digits))], 16, 64) // any number serves
 	a.mu.Lock()
@@ -110,9 +110,9 @@ func (a *admin) LeaseNames(ids []int64) []string {
 	return names
 }
 
-// atOnce calls do for 0 to n-1 concurrently with the endpoints in turn. It
+// runConcurrently calls do for 0 to n-1 concurrently with the endpoints in turn. It
 // returns the first error after waiting for the running calls.
-func (a *admin) atOnce(ctx context.Context, n int, do func(ctx context.Context, c *api.Client, i int) error) error {
+func (a *admin) runConcurrently(ctx context.Context, n int, do func(ctx context.Context, c *api.Client, i int) error) error {
 	var (
 		workers sync.WaitGroup
 		next    atomic.Int64

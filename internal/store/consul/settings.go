@@ -68,9 +68,9 @@ func (s *Settings) Check() error {
 	}
 	switch {
 	case s.NoFreelistSync && s.RaftLogstore != "boltdb":
-		return fmt.Errorf("no_freelist_sync is for BoltDB: set the raft_logstore of Consul to boltdb too")
+		return fmt.Errorf("no_freelist_sync is for BoltDB: also set Consul's raft_logstore to boltdb")
 	case s.WALSegmentSizeMB > 0 && s.RaftLogstore == "boltdb":
-		return fmt.Errorf("segment_size_mb is for the write-ahead log, and the raft_logstore of Consul is boltdb")
+		return fmt.Errorf("segment_size_mb is for the write-ahead log, but Consul's raft_logstore is boltdb")
 	}
 	return cmp.Or(
 		store.CheckSigns("Consul", s),

@@ -25,7 +25,7 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 		if string(name) != t.logger || !bytes.HasPrefix(msg, []byte(t.begins)) {
 			continue
 		}
-		if t.kind == store.LeaderFound && !followsSomebody(msg) {
+		if t.kind == store.LeaderFound && !namesALeader(msg) {
 			return store.Signal{}, false
 		}
 		s := store.Signal{Kind: t.kind}
@@ -37,9 +37,9 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	return store.Signal{}, false
 }
 
-// followsSomebody reports whether a follower's message names a leader; after the
+// namesALeader reports whether a follower's message names a leader; after the
 // loss of a leader it names none.
-func followsSomebody(msg []byte) bool {
+func namesALeader(msg []byte) bool {
 	_, leader, found := bytes.Cut(msg, []byte(" leader-address="))
 	return found && len(leader) > 0 && leader[0] != ' '
 }

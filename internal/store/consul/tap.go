@@ -64,8 +64,8 @@ func (t *tap) asks(r *httpkv.Request, name string) bool {
 	return given && (t.emptyCounts || value != "")
 }
 
-// of sets a part's keys: the given key, or all keys with this prefix.
-func (t *tap) of(p *call.Part, key string, prefix bool) {
+// setKeys sets a part's keys: the given key, or all keys with this prefix.
+func (t *tap) setKeys(p *call.Part, key string, prefix bool) {
 	p.Key = t.redactor.RedactKey([]byte(key))
 	if !prefix {
 		return
@@ -97,7 +97,7 @@ func (t *tap) read(c *call.Call, r *httpkv.Request, key string) {
 			c.Method, p.Action, p.Number, p.Flags = methodBlocking, call.Watch, n, p.Flags&call.KeysOnly
 		}
 	}
-	t.of(p, key, t.asks(r, "recurse") || p.Flags&call.KeysOnly != 0)
+	t.setKeys(p, key, t.asks(r, "recurse") || p.Flags&call.KeysOnly != 0)
 }
 
 // index returns the version in a parameter, or -1 if there is none.
@@ -118,7 +118,7 @@ func (t *tap) guard(c *call.Call, key string, at int64) {
 	if p.Target, p.Number = call.Modified, at; at == 0 {
 		p.Target = call.Created
 	}
-	t.of(p, key, false)
+	t.setKeys(p, key, false)
 }
 
 // lock adds the condition that a key is locked by a session, or unlocked (0).
@@ -126,7 +126,7 @@ func (t *tap) lock(c *call.Call, key string, by int64) {
 	c.Guarded = true
 	p := part(c, call.Compare, call.Always)
 	p.Target, p.Lease = call.LeaseIs, by
-	t.of(p, key, false)
+	t.setKeys(p, key, false)
 }
 
 func (t *tap) write(c *call.Call, r *httpkv.Request, key string) {
@@ -147,7 +147,7 @@ func (t *tap) write(c *call.Call, r *httpkv.Request, key string) {
 		branch = call.Then
 	}
 	p := part(c, call.Write, branch)
-	t.of(p, key, false)
+	t.setKeys(p, key, false)
 	p.Lease = owner
 	if p.Value = t.redactor.RedactValue(r.Body); !r.Kept() {
 		p.Value = call.Value{Size: r.Size}
@@ -161,7 +161,7 @@ func (t *tap) remove(c *call.Call, r *httpkv.Request, key string) {
 		t.guard(c, key, at)
 		branch = call.Then
 	}
-	t.of(part(c, call.Remove, branch), key, t.asks(r, "recurse"))
+	t.setKeys(part(c, call.Remove, branch), key, t.asks(r, "recurse"))
 }
 
 // number returns a session's number in a recording: a hash of its name, which is
@@ -196,7 +196,7 @@ func (t *tap) session(c *call.Call, r *httpkv.Request, rest string) {
 		if asked.Behavior == "delete" {
 			p.Flags |= call.Ephemeral
 		}
-		if none(asked.Checks) || none(asked.NodeChecks) {
+		if isEmptyList(asked.Checks) || isEmptyList(asked.NodeChecks) {
 			p.Flags |= call.Unchecked
 		}
 	case "renew":
@@ -208,8 +208,8 @@ func (t *tap) session(c *call.Call, r *httpkv.Request, rest string) {
 	}
 }
 
-// none reports whether a list was given and is empty.
-func none(checks *[]string) bool { return checks != nil && len(*checks) == 0 }
+// isEmptyList reports whether a list was given and is empty.
+func isEmptyList(checks *[]string) bool { return checks != nil && len(*checks) == 0 }
 
 // endpoints are the other endpoints of Consul's API. Paths that are not listed
 // are not recorded, because a path can contain anything.

@@ -54,7 +54,7 @@ func (t *tap) op(c *call.Call, op *txnOp, level call.Flags) {
 		return
 	}
 	p := part(c, v.action, call.Then)
-	t.of(p, kv.Key, v.scope == call.Prefix)
+	t.setKeys(p, kv.Key, v.scope == call.Prefix)
 	switch v.action {
 	case call.Write:
 		p.Value, p.Lease = t.redactor.RedactValue(kv.Value), lease

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TestNothingOfTheEnvironmentIsSent checks that a token, user and namespace from
+// TestEnvironmentIsNotSent checks that a token, user and namespace from
 // the environment are not sent.
-func TestNothingOfTheEnvironmentIsSent(t *testing.T) {
+func TestEnvironmentIsNotSent(t *testing.T) {
 	for name, value := range map[string]string{
 		"CONSUL_HTTP_TOKEN": "secret", "CONSUL_HTTP_AUTH": "root:secret", "CONSUL_NAMESPACE": "secret", "CONSUL_PARTITION": "secret",
 		"CONSUL_HTTP_ADDR": "secret.invalid:1", "HTTP_PROXY": "http://secret.invalid:1", "CONSUL_HTTP_SSL": "true",
@@ -32,7 +32,7 @@ func TestNothingOfTheEnvironmentIsSent(t *testing.T) {
 				defer mu.Unlock()
 				asked++
 				if got := r.Header.Get("X-Consul-Token"); got != given {
-					t.Errorf("the token is %q, not %q", got, given)
+					t.Errorf("the token is %q, want %q", got, given)
 				}
 				if r.Header.Get("Authorization") != "" || strings.Contains(r.URL.String(), "secret") || strings.Contains(r.Host, "secret") {
 					t.Errorf("%s %s with %q", r.Method, r.URL, r.Header)
@@ -48,7 +48,7 @@ func TestNothingOfTheEnvironmentIsSent(t *testing.T) {
 			server.Close()
 			mu.Lock()
 			if asked == 0 {
-				t.Error("the server was not asked")
+				t.Error("the server received no request")
 			}
 			mu.Unlock()
 		}

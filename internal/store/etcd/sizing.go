@@ -51,7 +51,7 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	quota, whose := int64(ownQuota), "etcd's own default, because the cluster's setting is not known"
 	if l.Settings != nil {
 		if err := json.Unmarshal(l.Settings, &s); err != nil {
-			return nil, nil, fmt.Errorf("the recorded settings of etcd cannot be read: %w", err)
+			return nil, nil, fmt.Errorf("cannot read the recorded settings of etcd: %w", err)
 		}
 		quota, whose = cmp.Or(s.QuotaBackendBytes, DefaultQuota), "the cluster's quota-backend-bytes"
 	}

@@ -69,7 +69,7 @@ func nullErrors() map[string]nullError {
 		"denied":         {"401 Unauthorized", "The request requires user authentication", "Insufficient credentials", unauthorized},
 		"bad_request":    {"400 Bad Request", "Invalid field", "as the script says", 209},
 		"store_error":    internal("etcdserver: server stopped"),
-		"unavailable":    internal("null server: unavailable, as its script says"),
+		"unavailable":    internal("null server: unavailable, injected by its script"),
 	}
 }
 

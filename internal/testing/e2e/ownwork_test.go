@@ -224,7 +224,7 @@ func TestImpossibleOwnWorkIsReportedBeforeTheStart(t *testing.T) {
 		{"consul", "new-certificate m1 at 1s", exitUsage, "the certificates of consul's members are not replaced while they run here"},
 		{"consul", "add-learner at 1s for 1s", exitUsage, "no member joins consul as a learner here"},
 		{"zookeeper", "move-leader follower at 1s", exitUsage, "ZooKeeper's leadership cannot be moved"},
-		{"consul", "enable-auth at 1s for 1s", exitUsage, "Consul's ACLs are switched on by the members' configuration"},
+		{"consul", "enable-auth at 1s for 1s", exitUsage, "Consul's ACLs are enabled in the members' configuration"},
 		{"zetcd", "replace m1 at 1s for 1s", exitUsage, "no member of zetcd can be replaced by an empty one here"},
 	} {
 		text := strings.NewReplacer("STORE", of.store, "FAULT", of.fault).Replace(file)

@@ -136,7 +136,7 @@ func TestTokenWithFewPermissions(t *testing.T) {
 		{"bench", "get", "--prefix", "app/", "--total", "50", "--key-space-size", "100", "--target", "all"},
 	} {
 		said := run(few, exitDone, args...)
-		if !strings.Contains(said, "lacks agent:read, which shows them") {
+		if !strings.Contains(said, "lacks agent:read") {
 			t.Errorf("%v: it says %s", args, short(said))
 		}
 	}
