@@ -10,10 +10,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Application is a load that is what an application sends, instead of a mix of
-// operations on a key space: which calls, when, of which keys. It says all of the load
-// but for where it goes, over how many connections and for how long. The zero value is
-// none. A record has it as JSON, so that a report needs no application to show it.
+// Application is a load that imitates an application instead of a mix of operations on a
+// key space. It determines everything about the load except the endpoints, the number of
+// connections and the duration. The zero value is for other loads. Records store it as
+// JSON, so that reports do not need the application to show it.
 type Application struct {
 	Name     string    `json:"name"`
 	Text     string    `json:"text"` // the settings in words
@@ -22,14 +22,15 @@ type Application struct {
 	Compacts bool `json:"compacts,omitempty"`
 }
 
-// Setting is the value of one parameter of an application.
+// Setting is the value of a parameter of an application.
 type Setting struct {
 	Key   string `json:"key"`
-	Name  string `json:"name"`  // in sentences: application.Parameter.Differs
-	Value string `json:"value"` // as scenario files have it
+	Name  string `json:"name"`  // application.Parameter.Differs, for sentences
+	Value string `json:"value"` // as written in scenario files
 }
 
-// NewApplication returns an application with settings, of which each has a value.
+// NewApplication returns an application with settings; values must have a value for each
+// parameter.
 func NewApplication(a application.Application, values application.Settings) Application {
 	d := a.Definition()
 	out := Application{Name: d.Name, Text: a.Phrase(values), Compacts: d.Compacts}
@@ -39,10 +40,10 @@ func NewApplication(a application.Application, values application.Settings) Appl
 	return out
 }
 
-// set gives the application a setting.
+// set sets the value of a parameter.
 func (a *Application) set(p application.Parameter, v float64) {
 	given := Setting{p.Key, p.Differs, settingText(p.Unit, v)}
-	a.Settings = slices.Clone(a.Settings) // several loads may have it
+	a.Settings = slices.Clone(a.Settings) // several loads may share the list
 	if i := a.index(p.Key); i >= 0 {
 		a.Settings[i] = given
 		return
@@ -50,12 +51,13 @@ func (a *Application) set(p application.Parameter, v float64) {
 	a.Settings = append(a.Settings, given)
 }
 
-// index returns the place of a setting; -1 if it was not given.
+// index returns the index of a setting, or -1 if it was not given.
 func (a *Application) index(key string) int {
 	return slices.IndexFunc(a.Settings, func(s Setting) bool { return s.Key == key })
 }
 
-// setting returns the value of a setting as scenario files have it; empty without one.
+// setting returns the value of a setting as written in scenario files; empty if it was not
+// given.
 func (a *Application) setting(key string) string {
 	if i := a.index(key); i >= 0 {
 		return a.Settings[i].Value
@@ -63,13 +65,13 @@ func (a *Application) setting(key string) string {
 	return ""
 }
 
-// Values returns the settings by their keys, in the units of their parameters.
+// Values returns the settings by key, in the units of their parameters.
 func (a *Application) Values() application.Settings {
 	all := application.Settings{}
 	for _, s := range a.Settings {
 		v, err := text.ParseNumber(s.Value)
 		if err != nil {
-			d, _ := text.ParseDuration(s.Value) // what is neither counts as 0
+			d, _ := text.ParseDuration(s.Value) // a value that is neither counts as 0
 			v = d.Seconds()
 		}
 		all[s.Key] = v
@@ -77,7 +79,7 @@ func (a *Application) Values() application.Settings {
 	return all
 }
 
-// settingText returns a value as scenario files have it.
+// settingText formats a value as in scenario files.
 func settingText(u application.Unit, v float64) string {
 	switch u {
 	case application.Seconds:

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// build makes the trial of a choice, and its baseline if it has one.
+// build returns the trial of a choice, and its baseline if it has one.
 func (p *fileParser) build(at place, o *outline, c choice) []*builder {
 	p.clashes(c.layer)
 	given := p.overlay(c.layer.over(o.defaults), c.layer)
@@ -38,14 +38,14 @@ func (p *fileParser) build(at place, o *outline, c choice) []*builder {
 	return []*builder{b, base}
 }
 
-// buildOf makes a trial of all that was given for it.
+// buildOf builds a trial from all values given for it.
 func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *builder {
 	c.labels, c.layer = maps.Clone(c.labels), given
 	b := &builder{fileParser: p, draft: p.newDraft(), choice: c, at: at, own: own, asked: given}
 	b.repeats = o.repeats
-	for _, key := range sortedKeys(given) { // an entry after its mapping
+	for _, key := range sortedKeys(given) { // entries follow their mapping
 		if k := p.keys[key]; !k.expands() {
-			// Each value was read once already, without an error.
+			// Each value was already read once without an error.
 			_ = k.readFrom(b.draft, given[key].value)
 		}
 	}
@@ -83,7 +83,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 		b.warnOfUpgrades(name)
 	}
 	if !b.load.has(isSTM) {
-		b.load.STM = nil // of defaults, for other trials
+		b.load.STM = nil // given by defaults, for other trials
 	}
 	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load, WorkersOn: b.workersOn, Scaled: b.scaledFrom, Notes: b.notes()}
 	for _, w := range append(b.load.warnings(b.words), b.load.sharedWarnings(&b.can.Watches)...) {
@@ -92,7 +92,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 	return b
 }
 
-// settle fills in what follows from what was given.
+// settle sets values that follow from the given ones.
 func (b *builder) settle() {
 	l := &b.load
 	b.settleApplication()
@@ -131,12 +131,12 @@ func (b *builder) settle() {
 		b.said = append(b.said, b.words.sprintf("No transaction writes: %d percent (<stm.write-percent>) of %s (<stm.keys>) is no whole key.",
 			t.WritePercent, text.Plural(uint64(t.KeysPerTxn), "key")))
 	}
-	if w := l.Watch; w != nil && w.Span == wholeSpace && len(w.Key) == 0 && w.WatchedKeys == 0 { // else it is refused
+	if w := l.Watch; w != nil && w.Span == wholeSpace && len(w.Key) == 0 && w.WatchedKeys == 0 { // otherwise it is refused
 		w.WatchedKeys, w.Span = 1, l.KeySpace
 	}
 }
 
-// notes are what the report says of the load.
+// notes returns the report's notes about the load.
 func (b *builder) notes() []string {
 	var out []string
 	if b.scaledFrom != nil {
@@ -153,8 +153,8 @@ func (b *builder) notes() []string {
 	return append(out, b.said...)
 }
 
-// checkUnused refuses keys of the trial itself that can have no effect; in
-// defaults they may be meant for other trials.
+// checkUnused refuses keys of the trial itself that have no effect. Keys in defaults may be
+// intended for other trials.
 func (b *builder) checkUnused() {
 	for _, key := range sortedKeys(b.own) {
 		if p := b.keys[key]; !p.Throughout && !p.For.in(&b.load) {
@@ -174,13 +174,13 @@ func (b *builder) checkUnused() {
 	}
 }
 
-// fit adapts the connections; what was not asked for changes without a word.
+// fit adapts the connections. It changes values silently unless they were given explicitly.
 func (b *builder) fit(name string) {
 	if w := b.load.Watch; w != nil && b.can.InFlight == 1 && b.load.Application.Name == "" {
-		w.Streams, w.Connections = w.Watchers, w.Watchers // each takes a connection
+		w.Streams, w.Connections = w.Watchers, w.Watchers // each needs its own connection
 	}
 	asked := b.asked.has("connections")
-	surplus := b.load.Connections > b.load.Clients && slices.Contains(b.axes, "clients") // other steps have more
+	surplus := b.load.Connections > b.load.Clients && slices.Contains(b.axes, "clients") // other steps have more clients
 	if w := b.load.fit(b.can.InFlight); w != "" && asked && !surplus {
 		b.warnOf(name, w)
 	}
@@ -193,8 +193,8 @@ func (b *builder) fit(name string) {
 	}
 }
 
-// fitWatch gives each watcher a connection for itself where a connection has one
-// operation in flight, which a watcher's is for good.
+// fitWatch gives each watcher its own connection if connections have only one operation in
+// flight, which a watch occupies permanently.
 func (b *builder) fitWatch() {
 	w := b.load.Watch
 	if w == nil || b.can.InFlight != 1 {
@@ -225,8 +225,8 @@ func (b *builder) check() {
 	}
 }
 
-// checkStore reports whether the catalog knows the store: nothing else may be
-// asked about one that it does not.
+// checkStore reports whether the catalog knows the store. An unknown store cannot be
+// checked further.
 func (b *builder) checkStore() bool {
 	known := b.catalog.Stores()
 	if !b.layer.has("store") {
@@ -240,10 +240,10 @@ func (b *builder) checkStore() bool {
 	return true
 }
 
-// checkAbilities refuses what the store lacks of what the trial asks for.
+// checkAbilities refuses features that the store lacks.
 func (b *builder) checkAbilities() {
 	store, l := b.cluster.Store, &b.load
-	own := l.Application.Name == "" // an application has ways of its own
+	own := l.Application.Name == "" // an application has its own ways of using the store
 	b.checkApplicationAbilities()
 	for i, o := range l.Mix {
 		if !own {
@@ -292,7 +292,7 @@ func (b *builder) checkAbilities() {
 	}
 }
 
-// checkWatchAbilities refuses what the store's watches lack.
+// checkWatchAbilities refuses watch features that the store lacks.
 func (b *builder) checkWatchAbilities() {
 	store, w, can := b.cluster.Store, b.load.Watch, &b.can.Watches
 	if err := b.can.Operation(store, kv.Watch, kv.None); err != nil {
@@ -314,8 +314,8 @@ func (b *builder) checkWatchAbilities() {
 	}
 }
 
-// blame is where the cause stands: the operation, unless the store has it at
-// another level and the consistency was given apart from it.
+// blame returns the place that caused an error: the consistency, if it was given separately
+// and the store supports the operation at another level, and otherwise the operation.
 func (b *builder) blame(o Operation, operation place) place {
 	s, ok := b.layer["consistency"]
 	if !ok || o.Consistency != b.consistency || !o.Kind.Reads() {
@@ -329,7 +329,7 @@ func (b *builder) blame(o Operation, operation place) place {
 	return operation
 }
 
-// checkCluster decodes the store's settings and distinguishes clusters by them.
+// checkCluster decodes the store's settings and computes the cluster's key from them.
 func (b *builder) checkCluster() {
 	c := &b.cluster
 	var err error
@@ -354,8 +354,9 @@ func (b *builder) checkCluster() {
 	}
 }
 
-// baseline is the layer of a trial's baseline, if it has one: the trial's own,
-// and what differs. A label names the trial's cluster and not its baseline's.
+// baseline returns the layer of a trial's baseline, if it has one: the trial's own values
+// with the differences. The label only applies to the trial's cluster, so the baseline does
+// not inherit it.
 func (p *fileParser) baseline(all layer) (layer, place, bool) {
 	s, ok := all["baseline"]
 	if !ok {

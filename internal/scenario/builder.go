@@ -7,22 +7,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// axis is a key with the values it takes in turn.
+// axis is a key with its list of values.
 type axis struct {
 	key    string
 	at     place
 	values []*node
 }
 
-// choice is one value of each axis of a trial, as a layer and as labels.
+// choice is one value for each axis of a trial, as a layer and as labels.
 type choice struct {
 	layer  layer
-	axes   []string // their keys, in their order
+	axes   []string // keys of the axes, in order
 	labels map[string]string
 }
 
-// fill replaces every {key} of a template by that key's value, and reports
-// which keys it used.
+// fill replaces each {key} in a template by the key's value, and reports which keys it
+// used.
 func (c *choice) fill(template string) (string, map[string]bool, error) {
 	used := make(map[string]bool)
 	var wrong error
@@ -46,8 +46,8 @@ func (c *choice) fill(template string) (string, map[string]bool, error) {
 	return out, used, wrong
 }
 
-// title is the trial's name: its template filled, and what the template does
-// not mention of its matrix and steps added.
+// title returns the trial's name: the filled template, followed by the values of axes that
+// the template does not mention.
 func (c *choice) title(template string) (string, error) {
 	if template == "" {
 		template = "mixed"
@@ -70,23 +70,23 @@ func (c *choice) title(template string) (string, error) {
 	return name, nil
 }
 
-// builder makes one trial of one choice.
+// builder builds the trial of one choice.
 type builder struct {
 	*fileParser
 	*draft
-	choice // its layer is all that was given
+	choice // its layer has all values given
 	at     place
-	own    layer // what the trial itself says, without defaults
-	// asked is what somebody gave: all but what a preset says.
+	own    layer // the trial's own values, without defaults
+	// asked has the values that the user gave: all except those of a preset.
 	asked layer
 	trial Trial
 
 	can        kv.Capabilities // the store's, if it is known
 	scaledFrom *Scaled
-	said       []string // notes on what was changed
+	said       []string // notes about changed values
 }
 
-// warnOf adds a warning, with the trial's name where there can be others.
+// warnOf adds a warning, with the trial's name unless there is only one.
 func (b *builder) warnOf(name, text string) {
 	if b.running == nil {
 		text = "trial " + name + ": " + text
@@ -94,9 +94,9 @@ func (b *builder) warnOf(name, text string) {
 	b.warn("%s", text)
 }
 
-// place is where a key's value was given. When it was not, it is where the key
-// stands that made it matter, or the trial. The key of a mapping within a trial
-// is written with a point, as in watch.streams.
+// place returns where a key's value was given. If it was not given, place returns the key
+// that made it matter, or the trial. Keys of a mapping are written with a point, as in
+// watch.streams.
 func (b *builder) place(key string) place {
 	cause := map[string]string{"rate": "arrival", "key-size": "key-space", "operation": "mix"}[key]
 	key, part, _ := strings.Cut(key, ".")

@@ -16,55 +16,54 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Cluster is what is under test. Trials whose Key is equal can share one.
+// Cluster is a cluster under test. Trials with equal Keys can share one.
 type Cluster struct {
 	Store   string
-	Members int // of a cluster that we start
-	// On are the names of the hosts that its members are on, in turn; empty for
-	// all.
+	Members int // of a cluster that quorumbench starts
+	// On names the hosts of its members, used in turn; empty for all hosts.
 	On      []string
 	Exec    string // another server binary
 	Version string // of an installed server; empty for the store's default
-	// Label is what reports call this version or build of the store, when that
-	// does not show in its version; may be empty.
+	// Label is the reports' name for this version or build of the store, if its version
+	// does not identify it; may be empty.
 	Label string
-	// Env are variables that the members get besides the usual ones, by name.
+	// Env holds additional environment variables of the members, by name.
 	Env map[string]string
-	// Disks says that the members' data are on disks that fail on request, which
-	// the load's faults need.
+	// Disks reports whether the members need disks that fail on request, for the load's
+	// faults.
 	Disks bool
-	// Spare says that there is a place for a further member, which the load's faults
-	// need.
+	// Spare reports whether the cluster needs room for a further member, for the load's
+	// faults.
 	Spare bool
-	// Network says that each member is in a network of its own, with links that fail on
-	// request, which faults of the network need.
+	// Network reports whether each member needs its own network with links that fail on
+	// request, for network faults.
 	Network bool
-	// Settings are the store's own, as its DecodeSettings returned them.
+	// Settings are the store's settings, as returned by its DecodeSettings.
 	Settings any
-	// Key identifies the launch settings: equal keys can share a cluster.
+	// Key identifies the launch settings: clusters with equal keys can be shared.
 	Key string
-	// Attach is not nil for a cluster that runs already.
+	// Attach is set for a cluster that already runs.
 	Attach *Attach
 }
 
-// Attach is how to reach a cluster that runs already.
+// Attach describes how to reach a cluster that already runs.
 type Attach struct {
 	Endpoints   []string // HOST:PORT
-	TLS         bool     // with the system's authorities if no more is said; see UsesTLS
+	TLS         bool     // with the system's authorities by default; see UsesTLS
 	CACert      string   // files in PEM
 	Cert        string
 	CertKey     string
-	Authority   string // in PEM: whom to trust, in place of CACert's file; no file has it
+	Authority   string // trusted authorities in PEM, instead of those in CACert's file; no scenario file has it
 	SkipVerify  bool
 	User        string // NAME:PASSWORD
 	DialTimeout time.Duration
-	// DataDir is a member's data folder on this machine, in which fdatasync is
-	// timed after the load; empty where there is none that is known.
+	// DataDir is a member's data folder on this machine, in which fdatasync is measured
+	// after the load; empty if unknown.
 	DataDir string
 }
 
-// Named is the store with what distinguishes this version or build of it,
-// as far as it was asked for: its label, its version or its binary.
+// Named returns the store with what identifies this version or build of it, as far as it
+// was given: label, version or binary.
 func (c *Cluster) Named() string {
 	switch {
 	case c.Label != "":
@@ -77,11 +76,10 @@ func (c *Cluster) Named() string {
 	return c.Store
 }
 
-// Environment is the variables that members get besides the usual ones, as
-// NAME=VALUE and in the order of their names.
+// Environment returns the members' additional variables as NAME=VALUE, sorted by name.
 func (c *Cluster) Environment() []string { return Variables(c.Env) }
 
-// Variables are those of a map as NAME=VALUE, in the order of their names.
+// Variables returns the variables of a map as NAME=VALUE, sorted by name.
 func Variables(env map[string]string) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -90,8 +88,8 @@ func Variables(env map[string]string) []string {
 	return out
 }
 
-// clusterKey is a text that is equal for clusters that can be shared. A
-// password is no part of it, because it is written into records.
+// clusterKey returns a text that is equal for clusters that can be shared. It contains no
+// password, because it is recorded.
 func clusterKey(c Cluster) (string, error) {
 	var parts any
 	if a := c.Attach; a != nil {
@@ -124,14 +122,13 @@ func clusterKey(c Cluster) (string, error) {
 	return string(text), nil
 }
 
-// UsesTLS reports whether to speak TLS: TLS says so, or a certificate or
-// SkipVerify is given.
+// UsesTLS reports whether to use TLS: TLS is set, or a certificate or SkipVerify is given.
 func (a *Attach) UsesTLS() bool {
 	return a.TLS || a.SkipVerify || a.CACert != "" || a.Cert != "" || a.CertKey != ""
 }
 
-// check returns the first thing that is wrong with how a running cluster is to be
-// reached. It opens no file and no connection.
+// check returns the first error in the description of a running cluster. It opens no file
+// and no connection.
 func (a *Attach) check(w words) *Problem {
 	if len(a.Endpoints) == 0 {
 		return problem("endpoints", "no endpoint is given; write HOST:PORT")
@@ -159,8 +156,8 @@ func (a *Attach) check(w words) *Problem {
 	return nil
 }
 
-// checkEndpoint returns what is wrong with an endpoint. It shows no credentials: they may
-// be a password.
+// checkEndpoint checks an endpoint. Its sentences show no credentials, which may be a
+// password.
 func checkEndpoint(e string, w words) *Problem {
 	scheme, address, schemed := strings.Cut(e, "://")
 	if !schemed {
@@ -197,8 +194,8 @@ func checkEndpoint(e string, w words) *Problem {
 	return nil
 }
 
-// ShownEndpoint returns an endpoint as messages show it: without what stands before its
-// address, and without a query, either of which may be a password.
+// ShownEndpoint returns an endpoint for messages, without credentials before its address
+// and without a query, because either may contain a password.
 func ShownEndpoint(e string) string {
 	scheme, rest, schemed := strings.Cut(e, "://")
 	if !schemed {
@@ -213,7 +210,7 @@ func ShownEndpoint(e string) string {
 	return scheme + rest
 }
 
-// afterLast returns what follows the last separator in a text, if there is one.
+// afterLast returns the text after the last separator, if there is one.
 func afterLast(text, separator string) (rest string, found bool) {
 	if i := strings.LastIndex(text, separator); i >= 0 {
 		return text[i+len(separator):], true
@@ -221,7 +218,7 @@ func afterLast(text, separator string) (rest string, found bool) {
 	return text, false
 }
 
-// checkHostPort returns what is wrong with the address of an endpoint.
+// checkHostPort checks the address of an endpoint.
 func checkHostPort(e, address string) *Problem {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || host == "" || strings.Contains(host, " ") {
@@ -233,21 +230,21 @@ func checkHostPort(e, address string) *Problem {
 	return nil
 }
 
-// variantKeys are the keys that a store written as a mapping can have besides
-// name: what makes it another version, build or setting of the same store.
+// variantKeys returns the keys that a store written as a mapping can have besides name:
+// those that select another version, build or setting of the same store.
 func variantKeys() []string {
 	return []string{"version", "exec", "label", "settings", "env", "members"}
 }
 
-// decodeStrict fills a store's settings from the file. Every error is an
-// *Error at the place that caused it.
+// decodeStrict decodes a store's settings from the file. Every error is an *Error with its
+// place.
 func decodeStrict(n *node, store string, into any) (err error) {
 	if n.below != nil {
 		if err := decodeStrict(n.below, store, into); err != nil {
 			return err
 		}
 	}
-	defer func() { // the library's reflection on a type that is not ours
+	defer func() { // the library uses reflection on a type that is not part of this package
 		if r := recover(); r != nil {
 			err = n.at.errorf("these settings of %s cannot be read", store)
 		}
@@ -281,7 +278,7 @@ func decodeStrict(n *node, store string, into any) (err error) {
 	return where.errorf("these settings of %s cannot be read: %s", store, known.GetMessage())
 }
 
-// settingNames lists the keys of the struct that into points to.
+// settingNames returns the keys of the struct that into points to.
 func settingNames(into any) []string {
 	t := reflect.TypeOf(into)
 	for t != nil && t.Kind() == reflect.Pointer {

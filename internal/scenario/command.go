@@ -15,14 +15,13 @@ import (
 //go:embed presets.yaml
 var presets string
 
-// Command is one of the commands of bench: a trial of the presets in our binary,
-// with what flags say over it. What is wrong with it is reported by the names of
-// its flags.
+// Command is a command of bench: a trial of the built-in presets, changed by flags. Errors
+// use the names of the flags.
 type Command struct {
-	// Name is the preset's.
+	// Name is the preset's name.
 	Name string
-	// Names are what the command calls parameters, by their keys, if not as
-	// FlagName does; with the dashes of a flag.
+	// Names holds the command's names for parameters by key, with a flag's dashes, if they
+	// differ from FlagName.
 	Names map[string]string
 
 	parser *fileParser
@@ -30,9 +29,9 @@ type Command struct {
 	flags  layer
 }
 
-// NewCommand returns the command of a preset. Where there is none, it is of the
-// operation that has the name, on keys that exist. It panics where there is no
-// such operation either, for the names are ours.
+// NewCommand returns the command of a preset. Without a preset it returns the command for
+// the operation of that name, on existing keys. It panics if there is no such operation,
+// because all names are built in.
 func NewCommand(name string) *Command {
 	c := &Command{Name: name, Names: map[string]string{}, flags: layer{}}
 	c.parser = &fileParser{file: "presets.yaml", keys: byKey(parameters(nil, nil))}
@@ -59,10 +58,10 @@ func NewCommand(name string) *Command {
 	return c
 }
 
-// word is a value that has no place in a file.
+// word returns a value without a place in a file.
 func word(text string) pair { return pair{value: &node{kind: scalar, text: text, flag: true}} }
 
-// nameOf is what the command calls a parameter.
+// nameOf returns the command's name for a parameter.
 func (c *Command) nameOf(key string) string {
 	if name, ok := c.Names[key]; ok {
 		return name
@@ -73,19 +72,19 @@ func (c *Command) nameOf(key string) string {
 	return key
 }
 
-// Parameter is the definition of one.
+// Parameter returns the definition of a parameter.
 func (c *Command) Parameter(key string) *Parameter { return c.parser.keys[key] }
 
-// FlagName is what the command calls a parameter's flag, without dashes.
+// FlagName returns the command's flag for a parameter, without dashes.
 func (c *Command) FlagName(p *Parameter) string { return strings.TrimPrefix(c.nameOf(p.Key), "--") }
 
-// Parameters are those that the command's operations have, or any operation if
-// the mix can be given, in their order: what it can have flags for.
+// Parameters returns, in order, the parameters for which the command can have flags: those
+// of its operations, or of all operations if mixed is true because the mix is a flag.
 func (c *Command) Parameters(mixed bool) []*Parameter {
 	load := &c.draft().load
 	return slices.DeleteFunc(parameters(nil, nil), func(p *Parameter) bool {
 		switch {
-		case p.Meaning == "" || p.Key == "operation" || p.Reads == &applicationReading: // which files say
+		case p.Meaning == "" || p.Key == "operation" || p.Reads == &applicationReading: // only in files
 			return true
 		case p.Throughout && !mixed:
 			return load.has(func(k kv.Kind) bool { return !p.For.are(k) })
@@ -94,11 +93,11 @@ func (c *Command) Parameters(mixed bool) []*Parameter {
 	})
 }
 
-// draft is what the preset says.
+// draft returns the preset's values.
 func (c *Command) draft() *draft {
 	d := c.parser.newDraft()
 	for _, key := range sortedKeys(c.preset) {
-		_ = c.parser.keys[key].readFrom(d, c.preset[key].value) // it was read without an error
+		_ = c.parser.keys[key].readFrom(d, c.preset[key].value) // it was already read without an error
 	}
 	if c.preset.has("total") {
 		d.load.Duration = 0
@@ -106,7 +105,7 @@ func (c *Command) draft() *draft {
 	return d
 }
 
-// Default is the preset's value of a parameter, as a flag has it; empty without
+// Default returns the preset's value of a parameter, as a flag writes it; empty without
 // one.
 func (c *Command) Default(p *Parameter) string {
 	switch d := c.draft(); p.Key {
@@ -119,8 +118,8 @@ func (c *Command) Default(p *Parameter) string {
 	}
 }
 
-// Set takes what a flag says, or the command's arguments. Its error says that
-// the text is no value; bounds are looked at by Scenario.
+// Set sets a parameter from a flag or the command's arguments. It returns an error if the
+// text is not a value; Scenario checks bounds.
 func (c *Command) Set(key, text string) error {
 	p, given := c.parser.keys[key], word(text)
 	d := c.draft()
@@ -135,14 +134,14 @@ func (c *Command) Set(key, text string) error {
 		return err
 	}
 	if b, ok := p.value.(typed[bool]); ok {
-		given.value.text = b.show(*b.field(&d.load)) // of 1, for example; no text is no value
+		given.value.text = b.show(*b.field(&d.load)) // normalizes 1 and the like; an empty text is not a value
 	}
 	c.flags[key] = given
 	return nil
 }
 
-// Let changes what the preset says, as Set does what flags say: what follows
-// from other flags, and was not asked for by itself.
+// Let changes a value of the preset. It is for values that follow from other flags; Set is
+// for values that the user gave.
 func (c *Command) Let(key, text string) {
 	delete(c.flags, key)
 	c.preset[key] = word(text)
@@ -151,13 +150,13 @@ func (c *Command) Let(key, text string) {
 // Given reports whether Set was called for a parameter.
 func (c *Command) Given(key string) bool { return c.flags.has(key) }
 
-// Drop takes a parameter from the preset, and what was set.
+// Drop removes a parameter from the preset and from the flags.
 func (c *Command) Drop(key string) {
 	delete(c.flags, key)
 	delete(c.preset, key)
 }
 
-// Ask is what a command asks for besides its load.
+// Ask holds a command's other choices besides its load.
 type Ask struct {
 	Store   string
 	Attach  *Attach
@@ -165,8 +164,7 @@ type Ask struct {
 	Repeats int
 }
 
-// Scenario makes the one trial that was asked for, and its repeats. Its error is
-// one sentence.
+// Scenario returns the command's single trial with its repeats. Its error is one sentence.
 func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
 	p := c.parser
 	p.catalog, p.apps, p.errs, p.warnings = catalog, catalog.Applications(), nil, nil
@@ -203,32 +201,33 @@ func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
 	}
 	for i := range ask.Repeats {
 		t := b.trial
-		// The trial's seed is the one given, so that the one in its result repeats it.
+		// The trial's seed is the given one, so that the seed in its result reproduces it.
 		t.Number, t.Repeat, t.Load.Seed = 1, i+1, ask.Seed
 		s.Trials = append(s.Trials, t)
 	}
 	return s, nil
 }
 
-// CheckLoad is a load of a check, over its preset. The sizes are those of etcdctl.
+// CheckLoad is the load of a check, which replaces values of its preset. The sizes are
+// those of etcdctl.
 type CheckLoad struct {
-	Rate    float64 // of `check perf`: writes a second that become due
+	Rate    float64 // of `check perf`: writes that become due per second
 	Keys    uint64  // of `check datascale`
-	Clients int     // the most writes in flight at once
+	Clients int     // highest number of writes in flight
 }
 
-// PerfLoads are those of `check perf`, and ScaleLoads those of `check datascale`,
-// by their short names.
+// PerfLoads are the loads of `check perf` by short name, and ScaleLoads those of `check
+// datascale`.
 var (
 	PerfLoads  = map[string]CheckLoad{"s": {Rate: 150, Clients: 50}, "m": {Rate: 1000, Clients: 200}, "l": {Rate: 8000, Clients: 500}, "xl": {Rate: 15000, Clients: 1000}}
 	ScaleLoads = map[string]CheckLoad{"s": {Keys: 10_000, Clients: 50}, "m": {Keys: 100_000, Clients: 200}, "l": {Keys: 1_000_000, Clients: 500}, "xl": {Keys: 3_000_000, Clients: 1000}}
 )
 
-// longLoads are the loads' other names.
+// longLoads maps the loads' long names to short ones.
 var longLoads = map[string]string{"small": "s", "medium": "m", "large": "l", "xLarge": "xl"}
 
-// FindCheckLoad finds a load by its short or its long name, and returns the short
-// one. Its error is in etcdctl's words.
+// FindCheckLoad finds a load by its short or long name, and returns the short one. Its
+// error has etcdctl's wording.
 func FindCheckLoad(name string, of map[string]CheckLoad) (short string, l CheckLoad, err error) {
 	if short = longLoads[name]; short == "" {
 		short = name
@@ -243,18 +242,18 @@ func FindCheckLoad(name string, of map[string]CheckLoad) (short string, l CheckL
 //go:embed calibrate.yaml
 var calibration string
 
-// Calibration returns the file of the scenario by which a machine is calibrated, which
-// Parse reads: so many rounds of loads that last so long each, against a null server of a
-// store. Its trials are named in Calibrated.
+// Calibration returns the file of the scenario that calibrates a machine, for Parse: rounds
+// of loads of length window each, against a null server of a store. Calibrated has the
+// names of its trials.
 func Calibration(store, endpoint string, rounds int, window time.Duration) []byte {
 	return []byte(strings.NewReplacer("repeats: 5", fmt.Sprintf("repeats: %d", rounds), "store: etcd", "store: "+store,
 		"endpoints: 127.0.0.1:2379", fmt.Sprintf("endpoints: %q", endpoint), "duration: 1s", "duration: "+window.String()).Replace(calibration))
 }
 
-// Calibrated are the names of the trials of Calibration.
+// Calibrated holds the names of the trials of Calibration.
 var Calibrated = struct{ OneClient, ManyClients, Paced, Overloaded string }{"one-client", "many-clients", "paced", "overloaded"}
 
-// CheckEndpoint says in a sentence what is wrong with an endpoint, HOST:PORT.
+// CheckEndpoint returns in a sentence what is wrong with an endpoint, HOST:PORT.
 func CheckEndpoint(e string) error {
 	if p := checkEndpoint(e, words{}); p != nil {
 		return p
@@ -265,6 +264,5 @@ func CheckEndpoint(e string) error {
 //go:embed capacity.yaml
 var ofCapacity string
 
-// OfCapacity returns the file of the load whose capacity is searched unless another
-// is named, which Parse reads.
+// OfCapacity returns the file of the default load for capacity searches, for Parse.
 func OfCapacity() []byte { return []byte(ofCapacity) }

@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Distribution is how keys are chosen from the key space.
+// Distribution determines how keys are chosen from the key space.
 type Distribution struct {
 	Name string // sequential, uniform, zipfian or hotspot
 	// Theta is zipfian's skew, above 0 and below 1 (0.99 by default).
@@ -19,23 +19,22 @@ type Distribution struct {
 
 // The distributions of keys over the key space.
 const (
-	Sequential = "sequential" // key n modulo the key space
+	Sequential = "sequential" // every key is equally likely
 	Uniform    = "uniform"    // every key as likely as any other
-	Zipfian    = "zipfian"    // few keys get most operations, by Theta
+	Zipfian    = "zipfian"    // few keys get most operations, depending on Theta
 	Hotspot    = "hotspot"    // HotOps of the operations go to HotKeys of the keys
 )
 
-// distributionShape is a number that a distribution has.
+// distributionShape is a numeric parameter of a distribution.
 type distributionShape struct {
 	of, key string
 	field   func(*Distribution) *float64
-	usual   float64 // that of YCSB
-	must    string  // its bounds, as what it must do
-	one     bool    // and it may be 1
+	usual   float64 // YCSB's value
+	must    string  // its bounds, after "must"
+	one     bool    // it may also be 1
 }
 
-// distributionShapes are those of all distributions, in the order in which flags
-// have them.
+// distributionShapes returns the parameters of all distributions, in the order of flags.
 func distributionShapes() []distributionShape {
 	return []distributionShape{
 		{Zipfian, "theta", func(d *Distribution) *float64 { return &d.Theta }, 0.99, "lie between 0 and 1, as 0.99 does", false},
@@ -44,7 +43,7 @@ func distributionShapes() []distributionShape {
 	}
 }
 
-// shapes are the distribution's own.
+// shapes returns the parameters of this distribution.
 func (d *Distribution) shapes() (own []distributionShape) {
 	for _, s := range distributionShapes() {
 		if s.of == d.Name {
@@ -54,9 +53,9 @@ func (d *Distribution) shapes() (own []distributionShape) {
 	return own
 }
 
-// ParseDistribution reads a distribution as flags and files spell it:
-// sequential, uniform, zipfian, zipfian:THETA, hotspot or
-// hotspot:HOT-KEYS:HOT-OPERATIONS (both shares of 1).
+// ParseDistribution parses a distribution as written in flags and files: sequential,
+// uniform, zipfian, zipfian:THETA, hotspot or hotspot:HOT-KEYS:HOT-OPERATIONS (both are
+// shares from 0 to 1).
 func ParseDistribution(s string) (Distribution, error) {
 	name, rest, given := strings.Cut(s, ":")
 	d, err := newDistribution(name)
@@ -78,7 +77,7 @@ func ParseDistribution(s string) (Distribution, error) {
 	return d, d.check()
 }
 
-// newDistribution returns the named one with its usual numbers.
+// newDistribution returns the named distribution with default parameters.
 func newDistribution(name string) (Distribution, error) {
 	d := Distribution{Name: name}
 	switch name {
@@ -92,7 +91,7 @@ func newDistribution(name string) (Distribution, error) {
 	return d, nil
 }
 
-// String returns the distribution as ParseDistribution reads it.
+// String returns the distribution in the format of ParseDistribution.
 func (d Distribution) String() string {
 	out := d.Name
 	for _, s := range d.shapes() {
@@ -113,14 +112,14 @@ func (d Distribution) check() error {
 	return nil
 }
 
-// setDistribution reads a distribution's name, or a mapping with its numbers.
+// setDistribution reads a distribution's name, or a mapping with its parameters.
 func setDistribution(d *draft, key string, n *node) (err error) {
 	if n.kind != mapping {
 		d.load.Distribution, err = parsed(n, key, ParseDistribution)
 		return err
 	}
 	var v Distribution
-	if name := n.field("name"); name != n { // first, wherever it stands
+	if name := n.field("name"); name != n { // read first, wherever it is
 		if v, err = parsed(name, key, newDistribution); err != nil {
 			return err
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Lines is what a dry run prints: a heading, and a line for each trial in the
-// order in which they are to run. The first column is the trial's number as
-// written; then come those of the parameters' definitions.
+// Lines returns the output of a dry run: a heading, and a line for each trial in the order
+// of execution. The first column is the trial's number as written; the columns of the
+// parameters' definitions follow.
 func (s *Scenario) Lines() []string {
 	heading, rows := []string{"no.", "trial"}, make([][]string, len(s.Trials))
 	for i := range s.Trials {
@@ -44,7 +44,7 @@ func (s *Scenario) Lines() []string {
 			add(p)
 		}
 	}
-	for _, p := range slices.Backward(all) { // those nearest to the load first
+	for _, p := range slices.Backward(all) { // parameters close to the load first
 		if p.column.optional {
 			add(p)
 		}
@@ -81,8 +81,8 @@ func (c *Cluster) label() string {
 	return fmt.Sprintf("%s x%d", c.Named(), c.Members)
 }
 
-// mixLabel names the operations, with their shares when there are several,
-// such as "put", or "put 20% + get 80%".
+// mixLabel returns the names of the operations, with their shares if there are several,
+// such as "put" or "put 20% + get 80%".
 func (l *Load) mixLabel() string {
 	if len(l.Mix) == 1 {
 		return l.Mix[0].Kind.String()
@@ -105,8 +105,8 @@ func (l *Load) mixLabel() string {
 
 const severalLevels = "several"
 
-// consistencyLabel names the level of the reads: "-" when there are none, and
-// "several" when they differ.
+// consistencyLabel returns the level of the reads: "-" without reads, and "several" if the
+// levels differ.
 func (l *Load) consistencyLabel() string {
 	label := "-"
 	for _, o := range l.Mix {
@@ -125,7 +125,7 @@ func (l *Load) arrivalLabel() string {
 	if l.Arrival == Closed {
 		return Closed.String()
 	}
-	if l.Application.Name != "" { // its rate is a sum, and its times are not of a recording
+	if l.Application.Name != "" { // its rate is a sum, and its times are not recorded
 		return "scheduled " + text.PerSecond(l.Rate.PerSecond)
 	}
 	unit := "/s"
@@ -149,9 +149,8 @@ func (l *Load) windowLabel() string {
 	return window
 }
 
-// EstimatedDuration is how long warm-up and window take together. known is
-// false, and d the part that is known, when a total bounds the window and
-// its rate is not known.
+// EstimatedDuration returns the length of warm-up and window. If a total bounds the window
+// and its rate is not known, known is false and d is the part that is known.
 func (l *Load) EstimatedDuration() (d time.Duration, known bool) {
 	d = l.Warmup + l.Duration
 	if l.Watch != nil && l.Watch.Expect > 0 {
@@ -170,8 +169,8 @@ func (l *Load) EstimatedDuration() (d time.Duration, known bool) {
 	return d + time.Duration(window), true
 }
 
-// EstimatedDuration sums the trials' estimates; known is false when any is
-// not known. Starting clusters, preloads and drains come on top.
+// EstimatedDuration sums up the trials' estimates; known is false if any is not known.
+// Starting clusters, preloads and drains take additional time.
 func (s *Scenario) EstimatedDuration() (d time.Duration, known bool) {
 	known = true
 	for i := range s.Trials {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Encode writes the load as JSON, with the keys and values that a scenario file
-// has, without those that have no meaning for it. Its seed is not part of it. It
-// is no json.Marshaler, so that who embeds a load does not become one.
+// Encode encodes the load as JSON, with the keys and values of scenario files, without
+// those that have no meaning for it and without its seed. Load is not a json.Marshaler, so
+// that types that embed it do not become one.
 func (l *Load) Encode() ([]byte, error) {
-	var top, entries []string // those of the mapping that is being written
+	var top, entries []string // entries of the mapping that is being written
 	within := ""
 	end := func() {
 		if within != "" {
@@ -45,8 +45,7 @@ func (l *Load) Encode() ([]byte, error) {
 	return []byte("{" + strings.Join(top, ",") + "}"), nil
 }
 
-// Decode reads what Encode wrote. Whatever is missing is zero, and
-// keys that are not known are ignored.
+// Decode decodes what Encode wrote. Missing values are zero, and unknown keys are ignored.
 func (l *Load) Decode(b []byte) error {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(b, &top); err != nil {

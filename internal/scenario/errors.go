@@ -12,10 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Problem says what is wrong with the value of one key (or of the flag that
-// stands for it), in one sentence that names no position.
+// Problem describes, in one sentence without a position, what is wrong with the value of a
+// key (or of its flag).
 type Problem struct {
-	Key  string // as scenario files spell it, such as key-size
+	Key  string // as in scenario files, such as key-size
 	Text string
 }
 
@@ -26,7 +26,7 @@ func problem(key, format string, args ...any) *Problem {
 	return &Problem{Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
-// Error is one sentence about one place of a scenario file.
+// Error is one sentence about a place in a scenario file.
 type Error struct {
 	File         string
 	Line, Column int // from 1; Line is 0 for the file as a whole
@@ -41,16 +41,16 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Text)
 }
 
-// Errors is everything that is wrong with a scenario file, in the file's order.
+// Errors holds all errors of a scenario file, in the file's order.
 type Errors []*Error
 
-// shown is how many sentences are worth reading at once.
+// shown is the highest number of sentences that are printed.
 const shown = 10
 
-// Error returns the sentences, a line each.
+// Error returns the sentences, one per line.
 func (es Errors) Error() string { return strings.Join(es.Lines(), "\n") }
 
-// Lines returns the sentences, ten at most.
+// Lines returns the sentences, at most ten.
 func (es Errors) Lines() []string {
 	var lines []string
 	for i, e := range es {
@@ -63,11 +63,11 @@ func (es Errors) Lines() []string {
 	return lines
 }
 
-// kept is how many sentences are gathered.
+// kept is the highest number of sentences that are collected.
 const kept = 1000
 
-// add takes one more, unless the same was said of the same place: a default is
-// looked at once for each trial that uses it.
+// add adds an error unless the same place already has it, because a default is checked once
+// for each trial that uses it.
 func (es *Errors) add(e *Error) {
 	if len(*es) < kept && !slices.ContainsFunc(*es, func(old *Error) bool { return *old == *e }) {
 		*es = append(*es, e)
@@ -81,7 +81,7 @@ func (es Errors) sorted() Errors {
 	return es
 }
 
-// place is a position in a scenario file, from 1, or an assignment that was set.
+// place is a position in a scenario file, from 1, or an assignment of --set.
 type place struct {
 	line, column int
 	set          string // KEY=VALUE
@@ -99,8 +99,8 @@ func (p place) after(q place) bool {
 	return p.line > q.line || p.line == q.line && p.column > q.column
 }
 
-// suggest returns a question that names the known word nearest to the given
-// one, or nothing when none is near.
+// suggest returns a question with the known word that is most similar to the given one, or
+// "" if none is similar.
 func suggest(word string, known []string) string {
 	best := flagNames[word]
 	if !slices.Contains(known, best) {
@@ -112,8 +112,8 @@ func suggest(word string, known []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// Nearest returns the known word that a misspelt one most likely means, or
-// nothing when none is near.
+// Nearest returns the known word that a misspelt one most likely means, or "" if none is
+// similar.
 func Nearest(word string, known []string) string {
 	plain := strings.ReplaceAll(strings.ToLower(word), "_", "-")
 	best, distance := "", 3
@@ -126,7 +126,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// flagNames maps what a key is called elsewhere to what files call it.
+// flagNames maps names used elsewhere to the keys of files.
 var flagNames = map[string]string{
 	"conns":           "connections",
 	"val-size":        "value-size",
@@ -138,15 +138,15 @@ var flagNames = map[string]string{
 	"iterations":      "repeats",
 }
 
-// words are the names of parameters in sentences: a flag's where the value came
-// from a flag, a key's where it came from a file. Sentences name a parameter by its
-// key in angle brackets, as <key-size>, which is replaced by that name. The zero
-// value has the keys as names, as files do.
+// words returns names of parameters for sentences: flags for values from flags, keys for
+// values from files. Sentences contain parameters as keys in angle brackets, such as
+// <key-size>, which are replaced by these names. The zero value uses keys as names, as in
+// files.
 type words struct {
-	// name returns what a key is called; nil leaves it as it is.
+	// name returns the name of a key; nil means the key itself.
 	name func(key string) string
-	// behind says that a value stands behind its name on the command line, and
-	// need not come first in a sentence.
+	// behind reports that a value follows its name on the command line, so that the name
+	// need not begin the sentence.
 	behind bool
 }
 
@@ -157,8 +157,8 @@ func (w words) of(key string) string {
 	return w.name(key)
 }
 
-// fill replaces the keys in a sentence by their names. It must be done before
-// what users wrote comes into it.
+// fill replaces the keys in a sentence by their names. It must be called before users'
+// texts are inserted.
 func (w words) fill(format string) string {
 	var b strings.Builder
 	for {
@@ -177,8 +177,8 @@ func (w words) sprintf(format string, args ...any) string {
 	return fmt.Sprintf(w.fill(format), args...)
 }
 
-// outOf says that a value is not within its bounds, which must be a phrase such
-// as "at least 1".
+// outOf returns the sentence that a value is out of bounds. bounds is a phrase such as "at
+// least 1".
 func (w words) outOf(key, value, bounds string) string {
 	if w.behind {
 		return fmt.Sprintf("%s must be %s, not %s", w.of(key), bounds, value)
@@ -186,24 +186,24 @@ func (w words) outOf(key, value, bounds string) string {
 	return fmt.Sprintf("%s is %s and must be %s", w.of(key), value, bounds)
 }
 
-// checks collects what is wrong with a load.
+// checks collects the errors of a load.
 type checks struct {
 	words words
 	apps  []application.Application
 	found []*Problem
 }
 
-// add takes a sentence, in which <key> stands for what the writer calls it.
+// add adds an error; <key> in its format is replaced by the parameter's name.
 func (c *checks) add(key, format string, args ...any) {
 	c.found = append(c.found, problem(key, c.words.fill(format), args...))
 }
 
-// outOf says that a value is not within its bounds.
+// outOf adds the error that a value is out of bounds.
 func (c *checks) outOf(key, value, bounds string) {
 	c.found = append(c.found, &Problem{Key: key, Text: c.words.outOf(key, value, bounds)})
 }
 
-// wrong reports whether something was found about any of the keys.
+// wrong reports whether there are errors about any of the keys.
 func (c *checks) wrong(keys ...string) bool {
 	return slices.ContainsFunc(c.found, func(p *Problem) bool { return slices.Contains(keys, p.Key) })
 }

@@ -2,10 +2,10 @@ package scenario
 
 import "slices"
 
-// maxTrials is how many trials a file may expand to, repeats included.
+// maxTrials is the highest number of trials to which a file may expand, repeats included.
 const maxTrials = 10_000
 
-// expand turns the trials as written into one for each choice.
+// expand expands the written trials to one trial for each choice.
 func (p *fileParser) expand(o *outline) []*builder {
 	var trials []*builder
 	names := make(map[string]place)
@@ -49,7 +49,7 @@ func (p *fileParser) expand(o *outline) []*builder {
 	return trials
 }
 
-// split parts a trial's own keys from its axes, which must not name the same.
+// split separates a trial's own keys from its axes; no key may be in both.
 func (p *fileParser) split(t *node) (layer, []axis) {
 	own := layer{}
 	var axes, steps []axis
@@ -77,8 +77,7 @@ func (p *fileParser) split(t *node) (layer, []axis) {
 	return own, axes
 }
 
-// product is how many choices there are; above maxTrials the exact number is
-// not needed.
+// product returns the number of choices, or any number above maxTrials if there are more.
 func product(axes []axis) int {
 	n := 1
 	for _, a := range axes {
@@ -89,7 +88,7 @@ func product(axes []axis) int {
 	return n
 }
 
-// choose returns the i-th choice: the last axis changes fastest.
+// choose returns the i-th choice. The last axis changes fastest.
 func (p *fileParser) choose(axes []axis, i int) choice {
 	c := choice{layer: layer{}, labels: make(map[string]string)}
 	picked := make([]int, len(axes))

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// faults are what is broken beside the load. A flag has them as
-// "kill leader at 10s for 3s every 20s repeat 5", with commas between.
+// faults is the parameter with the faults that are injected during the load. A flag writes
+// them as "kill leader at 10s for 3s every 20s repeat 5", separated by commas.
 func faults() value {
 	return typed[[]fault.Fault]{
 		field: func(l *Load) *[]fault.Fault { return &l.Faults }, word: "FAULT,...", within: "",
@@ -20,7 +20,7 @@ func faults() value {
 	}
 }
 
-// readFaults reads a list of mappings, or of faults as flags have them.
+// readFaults reads a list of mappings, or of faults as written in flags.
 func readFaults(_ *draft, key string, n *node) (all []fault.Fault, err error) {
 	if n.kind == scalar {
 		return parsed(n, key, fault.Parse)
@@ -73,7 +73,7 @@ func readFault(n *node) (f fault.Fault, err error) {
 	return f, nil
 }
 
-// checkEachFault looks at each fault by itself.
+// checkEachFault checks each fault by itself.
 func checkEachFault(c *checks, key string, all []fault.Fault) {
 	for _, f := range all {
 		if wrong := f.Wrong(); wrong != "" {
@@ -82,8 +82,8 @@ func checkEachFault(c *checks, key string, all []fault.Fault) {
 	}
 }
 
-// Happenings are the load's faults in their order, each time that one is repeated.
-// What is random of them comes from the load's seed alone.
+// Happenings returns the load's faults in order, each repetition separately. All random
+// choices depend only on the load's seed.
 func (l *Load) Happenings() []fault.Happening { return fault.Schedule(l.Faults, l.Duration, l.Seed) }
 
 // hasFault reports whether one of the load's faults can be of such a kind.
@@ -91,12 +91,10 @@ func (l *Load) hasFault(is func(fault.Kind) bool) bool {
 	return slices.ContainsFunc(l.Faults, func(f fault.Fault) bool { return slices.ContainsFunc(f.Kinds(), is) })
 }
 
-// ChangesCluster reports whether the load's faults leave another cluster than they
-// found.
+// ChangesCluster reports whether the load's faults leave a different cluster.
 func (l *Load) ChangesCluster() bool { return l.hasFault(fault.Kind.Changes) }
 
-// checkFaults refuses faults that the window has no room for, and those of
-// which one begins while another lasts.
+// checkFaults refuses faults that do not fit into the window, and faults that overlap.
 func (l *Load) checkFaults(c *checks) {
 	if len(l.Faults) == 0 || c.wrong("faults", "duration", "total") {
 		return
@@ -129,8 +127,8 @@ func (l *Load) checkFaults(c *checks) {
 	}
 }
 
-// checkFaultMembers refuses faults of members that the trial's cluster does not
-// have, or that are not ours to break.
+// checkFaultMembers refuses faults of members that the trial's cluster does not have, and
+// faults of a cluster that quorumbench does not start.
 func (b *builder) checkFaultMembers() {
 	if len(b.load.Faults) == 0 {
 		return
@@ -164,7 +162,7 @@ func (b *builder) checkFaultMembers() {
 	}
 }
 
-// warnOfUpgrades says what an upgrade of the store needs, where one is asked for.
+// warnOfUpgrades warns about the store's requirements for upgrades if there is an upgrade.
 func (b *builder) warnOfUpgrades(name string) {
 	for _, f := range b.load.Faults {
 		if f.Do == fault.RollingUpgrade && b.can.Upgrades != "" {
@@ -174,7 +172,7 @@ func (b *builder) warnOfUpgrades(name string) {
 	}
 }
 
-// checkFaultAbilities refuses faults that the store has not in it.
+// checkFaultAbilities refuses faults that the store does not support.
 func (b *builder) checkFaultAbilities() {
 	for _, f := range b.load.Faults {
 		for _, k := range f.Kinds() {
@@ -192,14 +190,14 @@ func (b *builder) checkFaultAbilities() {
 	}
 }
 
-// securedSettings are settings of a store whose members can speak TLS.
+// securedSettings is implemented by settings of a store whose members can use TLS.
 type securedSettings interface {
-	// Secured reports whether they do.
+	// Secured reports whether the members use TLS.
 	Secured() bool
 }
 
-// checkCertificates refuses to replace certificates that are not there. Stores whose
-// certificates cannot be replaced at all are refused by checkFaultAbilities.
+// checkCertificates refuses to replace certificates that do not exist. checkFaultAbilities
+// refuses stores whose certificates cannot be replaced at all.
 func (b *builder) checkCertificates() {
 	if b.can.Feature(b.cluster.Store, *fault.NewCertificate.Needs()) != nil {
 		return
@@ -214,13 +212,13 @@ func (b *builder) checkCertificates() {
 	}
 }
 
-// quotaSettings are settings of a store that has a quota of space.
+// quotaSettings is implemented by settings of a store with a space quota.
 type quotaSettings interface {
-	// CheckQuota returns why the quota cannot be reached on purpose; nil if it can.
+	// CheckQuota returns why the quota cannot be reached on purpose, or nil.
 	CheckQuota() error
 }
 
-// checkQuota refuses to fill what cannot be filled.
+// checkQuota refuses to fill a quota that cannot be reached.
 func (b *builder) checkQuota() {
 	for _, f := range b.load.Faults {
 		if s, ok := b.cluster.Settings.(quotaSettings); ok && slices.Contains(f.Kinds(), fault.FillQuota) {

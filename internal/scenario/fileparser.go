@@ -11,24 +11,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// fileParser reads one file.
+// fileParser parses one file.
 type fileParser struct {
 	file     string
 	catalog  Catalog
 	apps     []application.Application // the catalog's
 	words    words
-	running  *Attach // of a command, whose flags say it; nil for a file
+	running  *Attach // the cluster of a command's flags; nil for a file
 	keys     map[string]*Parameter
 	options  Options
 	hosts    []Host
-	set      layer             // what the options' Set says
-	aliases  map[string]string // of trials: their names before scaling
+	set      layer             // the layer of the options' Set
+	aliases  map[string]string // maps trials' names before scaling to their names
 	errs     Errors
 	secrets  []*node // values of user
 	warnings []string
 }
 
-// fail takes an *Error of this package, or any other error at p's fallback.
+// fail adds an *Error of this package, or any other error at the fallback's place.
 func (p *fileParser) fail(fallback place, err error) {
 	var located *Error
 	if !errors.As(err, &located) {
@@ -52,7 +52,7 @@ func (p *fileParser) newDraft() *draft {
 	return &draft{parameters: p.keys, called: p.words, load: fileLoad(), cluster: Cluster{Members: DefaultMembers}, consistency: kv.Linearizable}
 }
 
-// outline is a file whose keys are known and whose values can be read.
+// outline is a file whose keys are checked and whose values can be read.
 type outline struct {
 	Scenario // without its trials
 	nameAt   place
@@ -60,11 +60,11 @@ type outline struct {
 	until    Until
 	defaults layer
 	written  []*node // the trials
-	// repeatsAt is where the file says repeats.
+	// repeatsAt is the place of repeats in the file.
 	repeatsAt place
 }
 
-// where a mapping of keys stands.
+// where is the part of the file that a mapping of keys belongs to.
 type where string
 
 const (
@@ -79,18 +79,18 @@ func FileKeys() []string {
 	return []string{"name", "description", "seed", "order", "repeats", "until", "hosts", "defaults", "trials"}
 }
 
-// trialKey looks up what can stand in a trial.
+// trialKey returns the parameter of a key that a trial can have.
 func (p *fileParser) trialKey(name string) (*Parameter, bool) {
 	k, ok := p.keys[name]
 	return k, ok && !strings.Contains(name, ".")
 }
 
-// trialKeys are the keys that a trial can have, without those of its mappings.
+// trialKeys returns the keys that a trial can have, without the entries of mappings.
 func trialKeys(parameters map[string]*Parameter) []string {
 	return slices.DeleteFunc(sortedKeys(parameters), func(key string) bool { return strings.Contains(key, ".") })
 }
 
-// known looks a key up and says what is wrong with its standing here.
+// known returns the parameter of a key and reports whether the key may be used here.
 func (p *fileParser) known(pair pair, in where) (*Parameter, bool) {
 	k, ok := p.trialKey(pair.key)
 	switch {
@@ -126,8 +126,8 @@ func (p *fileParser) noValue(pair pair) {
 	p.failf(pair.at, "%s has no value; give it one or leave the key out", pair.key)
 }
 
-// layer is a mapping of trial keys: defaults, or a trial with one choice of
-// its matrix and steps. A higher layer's value replaces a lower one's.
+// layer is a mapping of trial keys: defaults, or a trial with one choice of its matrix and
+// steps. Values of a higher layer replace those of a lower one.
 type layer map[string]pair
 
 func (l layer) has(key string) bool {
@@ -135,7 +135,7 @@ func (l layer) has(key string) bool {
 	return ok
 }
 
-// over lays the layer over a lower one.
+// over returns the layer merged over a lower one.
 func (l layer) over(base layer) layer {
 	out := maps.Clone(base)
 	for name, s := range l {
@@ -147,8 +147,8 @@ func (l layer) over(base layer) layer {
 	return out
 }
 
-// replaced lists the keys of a lower layer that a higher one's key makes void
-// besides its own: a trial that says total wants no default duration.
+// replaced lists the other keys of a lower layer that a key of a higher layer invalidates:
+// a trial with a total does not use the default duration, for example.
 func replaced(name string, value *node, base layer) []string {
 	switch name {
 	case "duration":
@@ -183,8 +183,8 @@ func replaced(name string, value *node, base layer) []string {
 	return nil
 }
 
-// spread gives what a store written as a mapping says its own keys. What is
-// wrong with the mapping itself has been reported before.
+// spread replaces a store that is a mapping by the mapping's keys. Errors in the mapping
+// itself have already been reported.
 func (p *fileParser) spread(l layer) layer {
 	s, ok := l["store"]
 	if !ok || s.value.kind != mapping {
@@ -204,7 +204,7 @@ func (p *fileParser) spread(l layer) layer {
 	return l
 }
 
-// What excludes each other: a cluster that is started, and one that runs.
+// Keys of a started cluster and of a running one, which exclude each other.
 var (
 	ofStarted = []string{"members", "members-on", "exec", "version", "settings", "env"}
 	ofRunning = []string{"endpoints", "tls", "user", "dial-timeout", "data-dir"}

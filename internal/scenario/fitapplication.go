@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// settleApplication fills in what an application's load is.
+// settleApplication sets the fields of an application's load.
 func (b *builder) settleApplication() {
 	a := &b.load.Application
 	if a.Name == "" {
@@ -23,7 +23,7 @@ func (b *builder) settleApplication() {
 	}
 	which := application.Find(b.apps, a.Name)
 	if which == nil {
-		b.load.describe(application.Profile{}) // it is refused
+		b.load.describe(application.Profile{}) // the unknown name is refused later
 		return
 	}
 	d := which.Definition()
@@ -34,10 +34,10 @@ func (b *builder) settleApplication() {
 	}
 	way := 0
 	if slices.Contains(b.catalog.Stores(), b.cluster.Store) {
-		way, _ = d.WayOf(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkAbilities says why not
+		way, _ = d.WayOf(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkAbilities reports the reason
 	}
 	if values := a.Values(); d.Outside(values) != nil {
-		b.load.describe(application.Profile{}) // likewise
+		b.load.describe(application.Profile{}) // refused later
 	} else if _, why := which.Check(values); why != "" {
 		b.load.describe(application.Profile{})
 	} else {
@@ -54,7 +54,7 @@ func (b *builder) settleApplication() {
 	}
 }
 
-// completeSettings gives the application its defaults, and its settings an order.
+// completeSettings adds the application's defaults and sorts its settings.
 func (b *builder) completeSettings(d *application.Definition) {
 	a := &b.load.Application
 	for _, p := range d.Parameters {
@@ -69,8 +69,8 @@ func (b *builder) completeSettings(d *application.Definition) {
 	slices.SortFunc(a.Settings, func(x, y Setting) int { return cmp.Compare(place[x.Key], place[y.Key]) })
 }
 
-// describe says what an application sends in the words of a load, for who reads it:
-// what it is made of, at what rate in the mean.
+// describe sets the load's fields to what an application sends, for readers: its operations
+// and their average rate.
 func (l *Load) describe(p application.Profile) {
 	l.Arrival, l.Total, l.Warmup, l.Preload, l.Threads = Recorded, 0, 0, true, 1
 	if len(p.Calls) == 0 {
@@ -98,7 +98,7 @@ func (l *Load) describe(p application.Profile) {
 	}
 }
 
-// checkApplicationAbilities refuses a store that the application has no way of using.
+// checkApplicationAbilities refuses a store that supports none of the application's ways.
 func (b *builder) checkApplicationAbilities() {
 	a := application.Find(b.apps, b.load.Application.Name)
 	if a == nil {
@@ -113,7 +113,7 @@ func (b *builder) checkApplicationAbilities() {
 	s := b.load.Application.Values()
 	if w, ok := a.(application.Windowed); ok && d.Outside(s) == nil {
 		if _, why := a.Check(s); why != "" {
-			return // it is refused
+			return // refused elsewhere
 		}
 		if key, why := w.CheckWindow(s, way, b.load.Duration); why != "" {
 			b.failf(b.place(key), "%s", b.words.fill(why))
@@ -159,5 +159,6 @@ func (l *Load) checkApplication(c *checks) {
 	}
 }
 
-// MostCalls is how many calls of an application are planned at most: some 16 bytes each.
+// MostCalls is the highest number of an application's calls that are planned; each takes
+// about 16 bytes.
 const MostCalls = 100_000_000

@@ -18,32 +18,32 @@ import (
 // Host is a machine on which members run and workers generate load.
 type Host struct {
 	Name string // unique in the scenario
-	// Address is, via local, the IP address at which its members serve, empty for
-	// loopback addresses of their own; via agent HOST:PORT of the agent, or unix:PATH;
-	// via ssh [USER@]HOST[:PORT].
+	// Address is, via local, the IP address of its members, or empty to use separate
+	// loopback addresses; via agent, HOST:PORT of the agent, or unix:PATH; via ssh,
+	// [USER@]HOST[:PORT].
 	Address string
 	Via     Via
-	// Dir is, via ssh, the absolute path of the folder there below which all is, and
-	// in which data and logs are kept. Empty: one that is removed with all in it.
+	// Dir is, via ssh, the absolute path of the folder on the host for everything, in which
+	// data and logs are kept. If empty, a temporary folder is used and removed.
 	Dir string
 }
 
 // Via is how a host is reached.
 type Via uint8
 
-// The ways to a host.
+// The ways to reach a host.
 const (
-	ViaLocal Via = iota // this machine, of which there may be several with an address each
-	ViaAgent            // "quorumbench agent" on another one
-	ViaSSH              // another one, on which we start an agent over ssh
+	ViaLocal Via = iota // this machine; several hosts can have separate addresses on it
+	ViaAgent            // "quorumbench agent" on another machine
+	ViaSSH              // another machine, on which quorumbench starts an agent over ssh
 )
 
 var viaNames = [...]string{"local", "agent", "ssh"}
 
-// String returns the way's name in files.
+// String returns the name of the way in files.
 func (v Via) String() string { return viaNames[v] }
 
-// ParseVia reads a way's name.
+// ParseVia parses the name of a way.
 func ParseVia(s string) (Via, error) {
 	if i := slices.Index(viaNames[:], s); i >= 0 {
 		return Via(i), nil
@@ -51,22 +51,22 @@ func ParseVia(s string) (Via, error) {
 	return 0, fmt.Errorf("via is %q, and hosts are reached via local, which is this machine, agent or ssh", s)
 }
 
-// UnixPrefix begins the address of an agent at a Unix socket.
+// UnixPrefix is the prefix of an agent's address at a Unix socket.
 const UnixPrefix = "unix:"
 
 // Unix reports whether a host's agent listens at a Unix socket, which needs no
 // certificates.
 func (h *Host) Unix() bool { return h.Via == ViaAgent && strings.HasPrefix(h.Address, UnixPrefix) }
 
-// isAccount reports whether a user can be called so for ssh: without spaces and
-// control characters.
+// isAccount reports whether a text can be a user name for ssh: without spaces and control
+// characters.
 func isAccount(user string) bool {
 	n := utf8.RuneCountInString(user)
 	return n >= 1 && n <= 256 && !strings.ContainsFunc(user, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.C, r) })
 }
 
-// SSH reads the address of a host that is reached via ssh: the user, empty for whom ssh
-// takes, and HOST:PORT, or HOST where no port is written.
+// SSH parses the address of a host that is reached via ssh. It returns the user, empty for
+// ssh's default, and HOST:PORT, or HOST without a port.
 func (h *Host) SSH() (user, at string, err error) {
 	wrong := fmt.Errorf("the address of host %s is %q, and must be its ssh server's, [USER@]HOST[:PORT]", h.Name, h.Address)
 	at = h.Address
@@ -94,10 +94,10 @@ func (h *Host) SSH() (user, at string, err error) {
 
 func isHost(name string) bool { return net.ParseIP(name) != nil || hostName.MatchString(name) }
 
-// hostName is a name in DNS, or one of the local network.
+// hostName matches names in DNS and on the local network.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
 
-// checkAddress says what is wrong with a host's address.
+// checkAddress checks a host's address.
 func (h *Host) checkAddress() error {
 	switch {
 	case h.Via == ViaLocal && h.Address != "" && net.ParseIP(h.Address) == nil:
@@ -113,7 +113,7 @@ func (h *Host) checkAddress() error {
 	return nil
 }
 
-// checkDir says what is wrong with a host's folder.
+// checkDir checks a host's folder.
 func (h *Host) checkDir() error {
 	switch {
 	case h.Dir == "":
@@ -125,7 +125,7 @@ func (h *Host) checkDir() error {
 	return nil
 }
 
-// maxHosts is how many hosts a scenario can have.
+// maxHosts is the highest number of a scenario's hosts.
 const maxHosts = 1000
 
 // readHosts reads the file's list of hosts.

@@ -12,20 +12,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// typed is a value of the type T, which the load has at field; nil where it has
-// none.
+// typed is a value of type T. field returns the load's field, or nil if the load has none.
 type typed[T any] struct {
 	field        func(*Load) *T
 	word, within string // hint and bounds
 	fromText     func(string) (T, error)
 	show         func(T) string
-	// What follows may be nil. fromFile reads a file's value; fromText does
-	// otherwise. verify looks at bounds. unsaid reports that the load has none.
+	// The following are optional. fromFile reads a value of a file, instead of fromText.
+	// verify checks bounds. unsaid reports that the load does not have the parameter.
 	fromFile func(d *draft, key string, n *node) (T, error)
 	verify   func(c *checks, key string, v T)
 	unsaid   func(T) bool
-	// toJSON and fromJSON are how records have it: a word, or what encoding/json
-	// makes of toJSON's result, unless fromJSON says otherwise.
+	// toJSON and fromJSON convert the value for records. By default it is a text; toJSON
+	// returns a value for encoding/json, which also decodes it unless fromJSON is set.
 	toJSON   func(T) any
 	fromJSON func(json.RawMessage) (T, error)
 }
@@ -58,7 +57,7 @@ func (t typed[T]) check(c *checks, key string, l *Load) {
 	}
 }
 
-// said is the load's value; nil if it has none.
+// said returns the load's value; nil if it has none.
 func (t typed[T]) said(l *Load) *T {
 	v := t.field(l)
 	if v == nil || t.unsaid != nil && t.unsaid(*v) {
@@ -100,7 +99,7 @@ func (t typed[T]) decode(l *Load, b json.RawMessage) (err error) {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return err
 	}
-	return t.parse(l, KeyText([]byte(s))) // anybody's record, as it can be shown
+	return t.parse(l, KeyText([]byte(s))) // makes the text of an untrusted record printable
 }
 
 func asIs[T any](v T) any { return v }
@@ -110,15 +109,15 @@ func isZero[T comparable](v T) bool {
 	return v == zero
 }
 
-// optional is a parameter whose zero value says nothing, such as one that bounds
-// the window beside another one.
+// optional is a parameter whose zero value means that it is absent, such as one of the two
+// that bound the window.
 func optional[T comparable](t typed[T]) typed[T] {
 	t.unsaid = isZero[T]
 	return t
 }
 
-// whole is a whole number from least to most. A load does not say one that has no
-// sign and is 0.
+// whole is a whole number in [least, most]. For unsigned types, 0 means that the load does
+// not have the parameter.
 func whole[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most int64) typed[T] {
 	signed := T(0)-1 < 0
 	t := typed[T]{
@@ -127,7 +126,7 @@ func whole[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most in
 		fromText: func(s string) (T, error) {
 			n, err := text.ParseWhole(s)
 			if !signed && n < 0 {
-				return 0, err // it is refused by the name of the flag
+				return 0, err // the check refuses it by the name of the flag
 			}
 			if err == nil && int64(T(n)) != n {
 				err = fmt.Errorf("%s is out of range", s)
@@ -138,7 +137,7 @@ func whole[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most in
 			i, err := n.whole(key)
 			switch {
 			case err != nil:
-			case !signed && i < least: // 0 is not to be taken for none
+			case !signed && i < least: // 0 must not be read as absent
 				err = n.at.errorf("%s", d.called.outOf(key, n.text, fmt.Sprintf("at least %d", least)))
 			case int64(T(i)) != i:
 				err = n.at.errorf("%s is %s, which is far too large", key, n.text)
@@ -160,7 +159,7 @@ func whole[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most in
 	return t
 }
 
-// notNegative is a whole number from 0, with what 0 means.
+// notNegative is a whole number of at least 0; zero explains the meaning of 0.
 func notNegative(field func(*Load) *int64, zero string) typed[int64] {
 	t := whole(field, 0, math.MaxInt64)
 	t.verify = func(c *checks, key string, n int64) {
@@ -189,7 +188,7 @@ func size(field func(*Load) *int, most int) value {
 	}
 }
 
-// span is a duration from 0, with what 0 means.
+// span is a duration of at least 0; zero explains the meaning of 0.
 func span(field func(*Load) *time.Duration, most time.Duration, zero string) typed[time.Duration] {
 	return typed[time.Duration]{
 		field: field, word: "DURATION", within: "0s to " + text.FormatDuration(most), fromText: text.ParseDuration, show: text.FormatDuration,
@@ -218,7 +217,7 @@ func spanAbove(field func(*Load) *time.Duration, most time.Duration) typed[time.
 	return t
 }
 
-// timeout must be given, and so be above 0, in a load that no file was read for, too.
+// timeout must be above 0 even in a load that was not read from a file.
 func timeout() value {
 	t := spanAbove(func(l *Load) *time.Duration { return &l.Timeout }, maxTimeout)
 	within := t.verify
@@ -240,12 +239,12 @@ func yesNo(field func(*Load) *bool) typed[bool] {
 	}
 }
 
-// chosen is one of several words, or what a parser makes of one.
+// chosen is a value that parse returns for a word.
 func chosen[T fmt.Stringer](field func(*Load) *T, word string, parse func(string) (T, error)) typed[T] {
 	return typed[T]{field: field, word: word, fromText: parse, show: T.String}
 }
 
-// textValue is any text that bounds describe.
+// textValue is any text; bounds describes it.
 func textValue[T string | []byte](field func(*Load) *T, word, bounds string) typed[T] {
 	return typed[T]{
 		field: field, word: word, within: bounds,
@@ -259,8 +258,8 @@ func textValue[T string | []byte](field func(*Load) *T, word, bounds string) typ
 	}
 }
 
-// rate is operations a second, or a share of another trial's throughput, which
-// flags cannot say: a command has no other trial.
+// rate is operations per second, or a share of another trial's throughput. Flags do not
+// support shares because a command has no other trial.
 func rate() value {
 	return typed[Rate]{
 		field: func(l *Load) *Rate { return &l.Rate }, word: "R", within: "above 0, up to 10^7", show: Rate.String,
@@ -280,7 +279,7 @@ func rate() value {
 			return r, err
 		},
 		unsaid: isZero[Rate],
-		// Without the rate that a share came to.
+		// Records omit the rate that results from a share.
 		toJSON: func(r Rate) any {
 			if r.Of != "" {
 				return r.String()
@@ -297,7 +296,7 @@ func rate() value {
 	}
 }
 
-// KeyText is a key as it can be shown: itself, or 0x and hexadecimal.
+// KeyText returns a key as printable text: the key itself, or 0x and hexadecimal.
 func KeyText(b []byte) string {
 	if s := string(b); text.Printable(s) {
 		return s
@@ -305,7 +304,7 @@ func KeyText(b []byte) string {
 	return "0x" + hex.EncodeToString(b)
 }
 
-// between is a range in words.
+// between formats a range.
 func between(least, most int64) string {
 	if most == math.MaxInt64 {
 		return "from " + text.Count(uint64(least))
@@ -313,7 +312,7 @@ func between(least, most int64) string {
 	return text.Count(uint64(least)) + " to " + powerOfTen(most)
 }
 
-// powerOfTen is a large number of one 1 and zeros as 10^12, and any other grouped.
+// powerOfTen formats a large power of ten as 10^12, and any other number with separators.
 func powerOfTen(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	if n >= 1e9 && strings.Trim(s[1:], "0") == "" && s[0] == '1' {

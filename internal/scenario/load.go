@@ -8,26 +8,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
-// The most that a load may ask for.
+// Upper limits for loads.
 const (
 	MaxClients     = 1_000_000
 	MaxConnections = 1_000_000
 	MaxInFlight    = 10_000_000
 	maxThreads     = 1024
 	MaxTxnKeys     = 128
-	maxSTMKeys     = 1024      // that one optimistic transaction reads
+	maxSTMKeys     = 1024      // read by one optimistic transaction
 	maxPageSize    = 1_000_000 // keys
 	MaxKeySize     = 1 << 20   // bytes
 	MaxValueSize   = 64 << 20
 	maxKeySpace    = 1_000_000_000_000
 	maxTotal       = 1_000_000_000_000_000
-	// MaxRate is in operations a second. An event loop sends less than a tenth of
-	// it: beyond it a load would be a measurement of the generator's backlog.
+	// MaxRate is in operations per second. An event loop sends less than a tenth of it: a
+	// higher rate would measure the generator's backlog.
 	MaxRate         = 10_000_000
 	maxPercent      = 10_000 // of another trial's throughput
 	MaxDuration     = 1000 * time.Hour
-	maxTimeout      = time.Hour // as long as a histogram reaches
-	keyAlphabetSize = 64        // values of each byte of a key after its prefix
+	maxTimeout      = time.Hour // the range of the histograms
+	keyAlphabetSize = 64        // possible values of each byte of a key after its prefix
 )
 
 // Load describes the operations that a trial sends.
@@ -54,7 +54,7 @@ type Load struct {
 	Warmup      time.Duration
 	Timeout     time.Duration // of one operation, from when it is sent
 	MaxInFlight int           // open loop
-	Preload     bool          // make every key of the key space exist first
+	Preload     bool          // create every key of the key space first
 	Seed        uint64
 	Threads     int    // event loops of each worker; 0 chooses
 	Workers     uint32 // that send the load together; 0 is 1
@@ -145,17 +145,16 @@ type Rate struct {
 }
 
 // Watch describes the watchers during a load. The load creates them before the first phase,
-// and again, at their last revision, after it lost their connection. After the last write it
-// waits for the events of all acknowledged writes, at most for its timeout.
+// and again at their last revision after losing their connection. After the last write it
+// waits, at most for its timeout, for the events of all acknowledged writes.
 type Watch struct {
-	// Watchers is how many there are in total; watcher w is on stream w modulo
-	// Streams.
+	// Watchers is the total number of watchers; watcher w is on stream w modulo Streams.
 	Watchers int
-	// Streams is how many watch streams there are in total; stream s is on
-	// connection s modulo their number.
+	// Streams is the total number of watch streams; stream s is on connection s modulo
+	// their number.
 	Streams int
-	// Connections is how many connections are for watchers alone; 0 puts them
-	// on the load's own.
+	// Connections is the number of connections that are only for watchers; 0 puts watchers
+	// on the load's own connections.
 	Connections int
 	// WatchedKeys is the number of watched keys, the first of the load's key space; 0 is
 	// all of it. Watcher w watches key w modulo that number.
@@ -163,21 +162,21 @@ type Watch struct {
 	// Span is how many keys a watcher watches, starting with its key, up to the end of the
 	// key space; 0 means 1.
 	Span   uint64
-	PrevKV bool // events are to carry what was there before
-	// Mode is the kind of the watches; kv.AnyWatch: the kind that the store has.
+	PrevKV bool // events carry previous values
+	// Mode is the kind of watches; kv.AnyWatch selects the store's kind.
 	Mode kv.WatchMode
 
-	// Key, if not empty, is the one key that all watch, instead of the load's
+	// Key, if not empty, is the only key that all watchers watch, instead of the load's
 	// keys. Its events are not timed.
 	Key []byte
-	// Start is the first revision wanted; 0 for writes after the watcher was created.
-	// With Expect the run finds it out.
+	// Start is the first revision wanted; 0 to watch writes after the watcher was created.
+	// With Expect, the run determines it.
 	Start int64
-	// Expect is how many events each watcher is to get of each key besides those
-	// of the load's own writes: of writes before it. When all have them, the
-	// load ends.
+	// Expect is the number of earlier events that each watcher must receive for each key in
+	// addition to the events of the load's writes. The load ends when all watchers have
+	// them.
 	Expect uint32
-	// AtWindow creates the watchers when the measured window opens.
+	// AtWindow creates the watchers when the measurement window opens.
 	AtWindow bool
 }
 
@@ -187,58 +186,57 @@ type STM struct {
 	Isolation    kv.Isolation
 	KeysPerTxn   int
 	WritePercent int // of the keys read, rounded down to whole keys
-	// Locker is what keeps transactions apart. With any but kv.LockNone each client
-	// needs a lease of its own, as for kv.KeepAlive.
+	// Locker is the lock around transactions. With any other than kv.LockNone each client
+	// needs its own lease, as for kv.KeepAlive.
 	Locker kv.Locker
 }
 
-// DefaultSTM is that of etcd's benchmark.
+// DefaultSTM returns the settings of etcd's benchmark.
 func DefaultSTM() STM {
 	return STM{Isolation: kv.RepeatableReads, KeysPerTxn: 1, WritePercent: 50}
 }
 
-// Compaction is repeated during a load.
+// Compaction describes compactions at intervals during a load.
 type Compaction struct {
-	Every  time.Duration // 0: not at all
-	Behind int64         // how many revisions before the present one are kept
+	Every  time.Duration // 0: never
+	Behind int64         // number of revisions before the current one that are kept
 }
 
-// Scan says how a range is read.
+// Scan describes how a range is read.
 type Scan struct {
-	CountOnly bool  // how many keys there are, and not the keys
+	CountOnly bool  // only the number of keys
 	KeysOnly  bool  // keys without their values
-	Streamed  bool  // as a stream of answers, where the store has one
+	Streamed  bool  // as a stream of responses, if the store supports it
 	PageSize  int64 // keys in one response; 0: all
 }
 
-// Cleanup is what is removed when a load has ended. On a cluster that ran before, the
-// keys of all trials are removed at the end of the run at the latest, unless Keep.
+// Cleanup selects what is removed after a load. On a running cluster, the keys of all
+// trials are removed at the end of the run at the latest, unless Keep is set.
 type Cleanup struct {
-	// Keys removes every key with the load's prefix after the trial, whatever became of
-	// it. There may be none before.
+	// Keys removes every key with the load's prefix after the trial, whether it succeeded
+	// or not. Before the trial there must be none.
 	Keys bool
-	// Keep leaves the keys in a cluster that ran before: cleanup was refused by name.
+	// Keep leaves the keys in a running cluster, because cleanup was explicitly refused.
 	Keep bool
-	// Compact discards the history then, and Defragment gives the free space of
-	// every member back to its file system.
+	// Compact then discards the history, and Defragment returns every member's free space
+	// to its file system.
 	Compact, Defragment bool
 }
 
 // The defaults.
 const (
-	// DefaultKeySpace is how many keys a load bounded by a duration uses when it
-	// does not say; a load bounded by a total uses as many as it has operations.
+	// DefaultKeySpace is the key space of a load that is bounded by a duration and does not
+	// set it. A load bounded by a total has as many keys as operations.
 	DefaultKeySpace = 100_000
-	DefaultMembers  = 3                // of a cluster that we start
-	defaultDuration = 10 * time.Second // of a load that says neither duration nor total
-	defaultTxnKeys  = 2                // that a transaction writes
-	// defaultBehind is how many revisions a compaction keeps, as in etcd's
-	// benchmark.
+	DefaultMembers  = 3                // of a cluster that quorumbench starts
+	defaultDuration = 10 * time.Second // of a load with neither duration nor total
+	defaultTxnKeys  = 2                // keys that a transaction writes
+	// defaultBehind is how many revisions a compaction keeps, as in etcd's benchmark.
 	defaultBehind = 1000
 )
 
-// DefaultLoad is a load of one client on one connection, without an operation:
-// what a command starts from. KeySpace is left for Complete.
+// DefaultLoad returns the base for a command: one client on one connection, without an
+// operation. Complete sets KeySpace.
 func DefaultLoad() Load {
 	return Load{
 		Connections:  1,
@@ -253,8 +251,8 @@ func DefaultLoad() Load {
 	}
 }
 
-// fileLoad is what a trial of a scenario file starts from: a load that can
-// fill a cluster, on keys that exist, after a warm-up.
+// fileLoad returns the base for a scenario file's trial: a load that can saturate a
+// cluster, on existing keys, after a warm-up.
 func fileLoad() Load {
 	l := DefaultLoad()
 	l.Connections = 100
@@ -264,8 +262,8 @@ func fileLoad() Load {
 	return l
 }
 
-// Complete fills in what is left open and depends on the rest: the key space, the
-// consistency of reads, and what kv.STM operations are.
+// Complete sets open values that depend on others: the key space, the consistency of reads,
+// and the settings of kv.STM operations.
 func (l *Load) Complete() {
 	if l.KeySpace == 0 {
 		l.KeySpace = DefaultKeySpace
@@ -284,7 +282,7 @@ func (l *Load) Complete() {
 	}
 }
 
-// has reports whether the mix has an operation of which is is true.
+// has reports whether the mix has an operation that satisfies is.
 func (l *Load) has(is func(kv.Kind) bool) bool {
 	return slices.ContainsFunc(l.Mix, func(o Operation) bool { return is(o.Kind) })
 }
@@ -297,15 +295,14 @@ func isTxn(k kv.Kind) bool { return k == kv.Txn }
 
 func isSTM(k kv.Kind) bool { return k == kv.STM }
 
-// usesKeySpace reports whether any operation chooses its key from the key
-// space: all do but those that keep leases alive, and ranges over an interval
-// that was given.
+// usesKeySpace reports whether any operation chooses its key from the key space: all do
+// except keep-alives and ranges over a given interval.
 func (l *Load) usesKeySpace() bool {
 	return l.has(func(k kv.Kind) bool { return k != kv.KeepAlive && (l.RangeKey == nil || !isRange(k)) })
 }
 
-// Meant is the load without what has no meaning for it, and with what it leaves
-// to defaults: what a record holds.
+// Meant returns the load for records: without values that have no meaning for it, and with
+// its defaults.
 func (l *Load) Meant() Load {
 	out := *l
 	if out.Arrival == Closed {

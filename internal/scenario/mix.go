@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mix is a load's operations. A flag has them as put=20,get=80, with the
-// consistency of reads behind a colon where they differ in it.
+// mix is the parameter with a load's operations. A flag writes them as put=20,get=80, with
+// the consistency of reads after a colon if it differs between them.
 func mix() value {
 	return typed[[]Operation]{
 		field: func(l *Load) *[]Operation { return &l.Mix }, word: "OPERATION=WEIGHT,...", within: "weights from 1e-9 to 1e9",
@@ -45,7 +45,7 @@ func parseMix(s string) (mix []Operation, err error) {
 	return mix, nil
 }
 
-// mixText names the operations, and the weights where there are several.
+// mixText formats the operations, with weights if there are several.
 func mixText(mix []Operation) string {
 	parts := make([]string, 0, len(mix))
 	for _, o := range mix {
@@ -58,7 +58,7 @@ func mixText(mix []Operation) string {
 	return strings.Join(parts, ", ")
 }
 
-// mixEntry is a part of a mix as files and records have it.
+// mixEntry is a part of a mix in files and records.
 type mixEntry struct {
 	Operation   string  `json:"operation"`
 	Consistency string  `json:"consistency,omitempty"`
@@ -93,7 +93,7 @@ func decodeMix(b json.RawMessage) (mix []Operation, err error) {
 	return mix, nil
 }
 
-// setOperation reads the one operation of a load.
+// setOperation reads the single operation of a load.
 func setOperation(d *draft, key string, n *node) error {
 	k, err := parsed(n, key, kv.ParseKind)
 	d.load.Mix, d.places = []Operation{{Kind: k, Weight: 1}}, []place{n.at}

@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// maxName is how long a name may be in bytes: it becomes a folder's name.
+// maxName is the maximum length of a name in bytes: it becomes a folder's name.
 const maxName = 120
 
-// maxLabel is how long a value may be inside a name; a longer one is numbered.
+// maxLabel is the maximum length of a value inside a name; longer values are replaced by
+// numbers.
 const maxLabel = 40
 
 var (
@@ -25,7 +26,7 @@ func notNameable(name string) string {
 
 var unfit = regexp.MustCompile(`[^A-Za-z0-9._=+,-]+`)
 
-// baseName makes a scenario's name of its file's.
+// baseName returns a scenario's name derived from the name of its file.
 func baseName(file string) string {
 	base := filepath.Base(file)
 	base = unfit.ReplaceAllString(strings.TrimSuffix(base, filepath.Ext(base)), "-")
@@ -35,7 +36,7 @@ func baseName(file string) string {
 	return base[:min(len(base), maxName)]
 }
 
-// label is a value as it stands in a name; number is its place in the list.
+// label returns a value as a part of a name; number is its place in the list.
 func label(n *node, number int) string {
 	text := strings.NewReplacer("%", "pct").Replace(flat(n))
 	text = strings.Trim(unfit.ReplaceAllString(text, "-"), "-")
@@ -45,8 +46,8 @@ func label(n *node, number int) string {
 	return text
 }
 
-// storeLabel is store i of a list as it stands in a name: its label, or its
-// name, with its version or its number where others of the list have that name.
+// storeLabel returns store i of a list as a part of a name: its label or its name, followed
+// by its version or number if others in the list have the same name.
 func storeLabel(all []*node, i int) string {
 	n := all[i]
 	name := label(n.field("name"), i+1)
@@ -67,7 +68,7 @@ func storeLabel(all []*node, i int) string {
 	return name + "-" + strconv.Itoa(i+1)
 }
 
-// NameOf is a text as a part of a name; number stands for one that does not fit.
+// NameOf returns a text as a part of a name; number replaces a text that does not fit.
 func NameOf(text string, number int) string { return label(&node{kind: scalar, text: text}, number) }
 
 func flat(n *node) string {

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Reseed sets the seed, from which every trial's own seed and the random
-// order follow, and puts the trials into that order.
+// Reseed sets the seed, which determines every trial's seed and the random order, and sorts
+// the trials into that order.
 //
-// Repeats are interleaved: every trial's first, then every trial's second, and
-// so on, so that what changes slowly on a machine does not fall on one trial.
-// In each of these rounds a trial that takes its rate from another comes after
-// it. A trial's place depends on the seed and the trials' names alone.
+// Repeats are interleaved: every trial's first repeat, then every trial's second, and so
+// on, so that slow changes of a machine affect all trials. In each of these rounds a trial
+// that takes its rate from another one follows it. A trial's place depends only on the seed
+// and the trials' names.
 func (s *Scenario) Reseed(seed uint64) {
 	var written []Trial
 	for _, t := range s.Trials {
@@ -38,9 +38,9 @@ func (s *Scenario) Reseed(seed uint64) {
 	}
 }
 
-// Round is the n-th round, from 1, of a scenario that is repeated Until its
-// figures are precise: the first round's trials, in every second round backwards,
-// but for trials that take their rate from another and come after it.
+// Round returns the n-th round, from 1, of a scenario that is repeated Until its figures
+// are precise: the trials of the first round, in reverse order in every second round,
+// except that a trial follows the one from which it takes its rate.
 func (s *Scenario) Round(n int) []Trial {
 	round := slices.Clone(s.Trials)
 	if n%2 == 0 {
@@ -53,9 +53,8 @@ func (s *Scenario) Round(n int) []Trial {
 	return round
 }
 
-// byCluster puts the trials of one cluster side by side, in the order in which
-// the clusters come first: a cluster is started once a round, and its trials
-// stay in their random order.
+// byCluster groups the trials by cluster, in the order of each cluster's first trial: a
+// cluster is started once per round, and its trials stay in their random order.
 func byCluster(round []Trial) []Trial {
 	place := make(map[string]int, len(round))
 	for _, t := range round {
@@ -78,8 +77,8 @@ func pick(written []Trial, repeat int) []Trial {
 	return round
 }
 
-// shuffle sorts by a hash, so that a trial more or less leaves the others'
-// order as it is.
+// shuffle sorts by a hash, so that adding or removing a trial does not change the order of
+// the others.
 func shuffle(round []Trial, seed uint64) {
 	place := make(map[string]uint64, len(round))
 	for _, t := range round {
@@ -88,8 +87,8 @@ func shuffle(round []Trial, seed uint64) {
 	slices.SortStableFunc(round, func(a, b Trial) int { return cmp.Compare(place[a.Name], place[b.Name]) })
 }
 
-// afterSources moves a trial that comes before the one it takes its rate from
-// to right after it.
+// afterSources moves a trial that precedes the one from which it takes its rate to directly
+// after it.
 func afterSources(round []Trial) []Trial {
 	pending := make(map[string]bool, len(round))
 	for _, t := range round {
@@ -115,8 +114,8 @@ func afterSources(round []Trial) []Trial {
 	return out
 }
 
-// derive makes a number of 63 bits of a seed: 63, so that every flag and file
-// that takes a seed can be given it.
+// derive returns a number of 63 bits derived from a seed: 63, so that every flag and file
+// that takes a seed accepts it.
 func derive(seed uint64, purpose string, repeat int, name string) uint64 {
 	text := binary.BigEndian.AppendUint64([]byte(purpose), seed)
 	text = binary.BigEndian.AppendUint64(text, uint64(repeat))
@@ -124,7 +123,7 @@ func derive(seed uint64, purpose string, repeat int, name string) uint64 {
 	return binary.BigEndian.Uint64(sum[:8]) >> 1
 }
 
-// link checks that each rate taken from another trial can be known by then.
+// link checks that each rate taken from another trial is known in time.
 func (p *fileParser) link(trials []*builder, ordered bool) {
 	index := make(map[string]int, len(trials))
 	var names []string
@@ -158,8 +157,8 @@ func (p *fileParser) link(trials []*builder, ordered bool) {
 	}
 }
 
-// circular reports whether trial i waits, by way of others, for itself, and is
-// the first of them: one sentence is enough for a circle.
+// circular reports whether trial i depends on itself through others and is the first trial
+// of that circle, so that a circle is reported once.
 func circular(trials []*builder, index map[string]int, i int) bool {
 	at := i
 	for range trials {
@@ -175,7 +174,7 @@ func circular(trials []*builder, index map[string]int, i int) bool {
 	return false
 }
 
-// suggestTrial suggests what a name was cut from, or what is near it.
+// suggestTrial suggests names that begin with the given one, or a similar one.
 func suggestTrial(name string, names []string) string {
 	var longer []string
 	for _, n := range names {

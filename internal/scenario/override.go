@@ -7,12 +7,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// overlay lays the options over all that was given for a trial; own is what
-// the trial itself says. What --set says lies over the flags that choose the
-// server, so that endpoints, labels and the like are those of that server.
+// overlay merges the options over all values given for a trial; own has the trial's own
+// values. --set is above the flags that choose the server, so that endpoints, labels and
+// the like belong to that server.
 func (p *fileParser) overlay(all, own layer) layer {
 	over := layer{}
-	if v := p.options.Version; v != "" { // it comes with a store
+	if v := p.options.Version; v != "" { // a version always comes with a store
 		over["version"] = pair{value: &node{kind: scalar, text: v}}
 	}
 	for _, of := range [][2]string{{"store", p.options.Store}, {"exec", p.options.Exec}} {
@@ -39,21 +39,20 @@ func (p *fileParser) overlay(all, own layer) layer {
 	return p.overlaySet(all)
 }
 
-// sameStore reports whether --store names the store that was given for a trial
-// anyway, and no version of it.
+// sameStore reports whether --store names the store that the trial has anyway, without a
+// version.
 func (p *fileParser) sameStore(all layer) bool {
 	s, ok := all["store"]
 	return ok && p.options.Version == "" && s.value.text == p.options.Store
 }
 
-// checkExec refuses an exec that was given once, on the command line, in the
-// defaults, in a trial or in a baseline, for several stores: one binary is the
-// server of one.
+// checkExec refuses an exec that was given once (on the command line, in defaults, in a
+// trial or in a baseline) for several stores, because a binary is the server of only one.
 func (p *fileParser) checkExec(trials []*builder) {
 	stores := map[place][]string{}
 	for _, b := range trials {
 		exec, given := b.layer["exec"]
-		given = given || p.options.Exec != "" // of a baseline, too, whose other store drops it
+		given = given || p.options.Exec != "" // also for a baseline whose other store drops it
 		if name := b.cluster.Store; given && !slices.Contains(stores[exec.at], name) {
 			stores[exec.at] = append(stores[exec.at], name)
 		}
@@ -69,8 +68,8 @@ func (p *fileParser) checkExec(trials []*builder) {
 	}
 }
 
-// Shown is the assignment without a password: of one that may hold it, the key alone. An
-// unknown key may be a mistyped user.
+// Shown returns the assignment without a password: only the key if the value may contain
+// one. An unknown key may be a misspelt user.
 func (a Assignment) Shown(apps []application.Application) string {
 	of, entry, _ := strings.Cut(a.Key, ".")
 	known := slices.Contains(trialKeys(byKey(Parameters(apps))), of) || slices.Contains(FileKeys(), of)
@@ -80,11 +79,11 @@ func (a Assignment) Shown(apps []application.Application) string {
 	return a.String()
 }
 
-// place is what stands for the assignment in sentences.
+// placeOf returns the place of an assignment for sentences.
 func (p *fileParser) placeOf(a Assignment) place { return place{set: a.Shown(p.apps)} }
 
-// setNote returns what reports say of the assignments that have an effect on the
-// trial; empty without any.
+// setNote returns the report's note about the assignments that affect the trial; empty
+// without any.
 func (b *builder) setNote() string {
 	var parts []string
 	for _, a := range b.options.Set {
@@ -103,8 +102,8 @@ func (b *builder) setNote() string {
 	return "set on the command line: " + strings.Join(parts, ", ")
 }
 
-// readSet reads the assignments as a layer above all others. Entries of one
-// mapping come together.
+// readSet reads the assignments as the highest layer. Entries of the same mapping are
+// merged.
 func (p *fileParser) readSet() {
 	p.set = layer{}
 	for _, a := range p.options.Set {
@@ -127,7 +126,7 @@ func (p *fileParser) readSet() {
 			p.fail(at, err)
 			continue
 		}
-		words := of == "mix" && n.kind == scalar // as --mix has it
+		words := of == "mix" && n.kind == scalar // as in --mix
 		n.flag = n.entries || words
 		p.value(k, n)
 		n.flag = words
@@ -137,7 +136,7 @@ func (p *fileParser) readSet() {
 		}
 		p.set[of] = pair{of, at, n}
 	}
-	p.secrets = slices.DeleteFunc(p.secrets, func(n *node) bool { return n.at.set != "" }) // not in the file
+	p.secrets = slices.DeleteFunc(p.secrets, func(n *node) bool { return n.at.set != "" }) // remove those that are not in the file
 	p.clashes(p.set)
 	p.checkSetOnce()
 	p.checkSetCluster()
@@ -154,8 +153,8 @@ func (p *fileParser) checkSetOnce() {
 	}
 }
 
-// checkSetCluster refuses assignments about a running cluster that contradict a flag:
-// flags that name the server to start, or the flags of a running cluster.
+// checkSetCluster refuses assignments about a running cluster that contradict a flag: flags
+// that select the server to start, or the flags of a running cluster.
 func (p *fileParser) checkSetCluster() {
 	if e, ok := p.set["endpoints"]; ok {
 		switch {
@@ -170,22 +169,21 @@ func (p *fileParser) checkSetCluster() {
 		return
 	}
 	for _, key := range ofRunning {
-		if s, ok := p.set[key]; ok && key != "data-dir" { // which has no flag
+		if s, ok := p.set[key]; ok && key != "data-dir" { // data-dir has no flag
 			p.failf(s.at, "the running cluster is the one of --endpoints, and <%s> would be lost; use the flags next to --endpoints, or set endpoints in place of them", key)
 		}
 	}
 }
 
-// OfRunning reports whether the assignment says how a cluster is reached that runs
-// already.
+// OfRunning reports whether the assignment describes how to reach a running cluster.
 func (a Assignment) OfRunning() bool {
 	of, _, _ := strings.Cut(a.Key, ".")
 	return slices.Contains(ofRunning, of)
 }
 
-// node is the assignment's value, within a mapping if its key names an entry. A
-// word is taken as it is; what begins like a list or a mapping is YAML, and so are
-// a store's settings, which have types of their own.
+// node returns the assignment's value, within a mapping if its key names an entry. A word
+// is taken literally. A text that begins like a list or a mapping is YAML, and so are a
+// store's settings, which have their own types.
 func (a Assignment) node(at place, of, entry string) (*node, error) {
 	if yaml := of == "settings" || strings.HasPrefix(a.Value, "{") || strings.HasPrefix(a.Value, "["); !yaml {
 		n := &node{kind: scalar, text: a.Value, at: at}
@@ -208,7 +206,7 @@ func (a Assignment) node(at place, of, entry string) (*node, error) {
 	return n, nil
 }
 
-// moved puts all of a value in one place.
+// moved sets the place of a value and of all its parts.
 func (n *node) moved(at place) {
 	n.at = at
 	for i := range n.pairs {
@@ -220,7 +218,7 @@ func (n *node) moved(at place) {
 	}
 }
 
-// over returns the mapping base with the entries of n in place of its own.
+// over returns the mapping base with its entries replaced by those of n.
 func (n *node) over(base *node) *node {
 	if n.below != nil {
 		base = n.below.over(base)
@@ -235,29 +233,28 @@ func (n *node) over(base *node) *node {
 	return out
 }
 
-// overlaySet lays what was set over all that was given for a trial.
+// overlaySet merges the assignments over all values given for a trial.
 func (p *fileParser) overlaySet(all layer) layer {
 	over := layer{}
 	for key, s := range p.set {
 		base, given := all[key]
-		ofSomeTrials := key == "watch" || key == "compact" // which a trial has or has not
+		ofSomeTrials := key == "watch" || key == "compact" // only some trials have these
 		switch {
 		case all.has("endpoints") && slices.Contains(ofStarted, key):
-			continue // of a cluster that is started, and this trial's runs already
+			continue // it is for started clusters, and this trial's cluster already runs
 		case s.value.entries && given && base.value.kind == mapping:
 			s.value = s.value.over(base.value)
-		case key == "baseline": // which a trial gets that has none
+		case key == "baseline": // the trial gets a baseline if it has none
 		case s.value.entries && (ofSomeTrials || p.keys[key].readFrom(p.newDraft(), s.value) != nil):
-			continue // it is an entry of what this trial does not have
+			continue // it is an entry of a mapping that this trial does not have
 		}
 		over[key] = s
 	}
 	return over.over(all)
 }
 
-// setOverAxes gives axes the values that were set instead of their lists, and
-// drops those that what was set excludes: their values would name trials that are
-// all the same.
+// setOverAxes replaces the lists of axes by assigned values, and removes axes that the
+// assignments exclude, because their values would name identical trials.
 func (p *fileParser) setOverAxes(axes []axis) []axis {
 	axes = slices.DeleteFunc(axes, func(a axis) bool {
 		for key, s := range p.set {
@@ -279,8 +276,8 @@ func (p *fileParser) setOverAxes(axes []axis) []axis {
 	return axes
 }
 
-// checkStoreAxis refuses a list of versions or builds of a store where a running cluster
-// was set: trials named after them would all be on that cluster.
+// checkStoreAxis refuses a list of versions or builds of a store if a running cluster was
+// assigned: trials named after them would all use that cluster.
 func (p *fileParser) checkStoreAxis(a *axis) {
 	e, ok := p.set["endpoints"]
 	if !ok || a.key != "store" {
@@ -296,8 +293,7 @@ func (p *fileParser) checkStoreAxis(a *axis) {
 	}
 }
 
-// openArrivals makes one value of closed and constant arrivals, since with a rate
-// both are constant.
+// openArrivals merges closed and constant arrivals, because both are constant with a rate.
 func (p *fileParser) openArrivals(a *axis, at place) {
 	is := func(arrival Arrival) func(*node) bool {
 		return func(n *node) bool { return n.text == arrival.String() }
@@ -314,7 +310,7 @@ func (p *fileParser) openArrivals(a *axis, at place) {
 	a.values = open
 }
 
-// checkSet refuses what no trial has a use for.
+// checkSet refuses assignments that affect no trial.
 func (p *fileParser) checkSet(trials []*builder) {
 	none := func(has func(*builder) bool) bool { return !slices.ContainsFunc(trials, has) }
 	for _, a := range p.options.Set {

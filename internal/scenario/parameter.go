@@ -7,47 +7,46 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Parameter is the one definition of a parameter of a trial. Scenario files,
-// the flags of bench, the checks and their sentences, records and the comparison
-// of loads have it from here, and the tables in docs are held to it.
+// Parameter is the single definition of a parameter of a trial. Scenario files, the flags
+// of bench, checks and their sentences, records and comparisons of loads use it, and tests
+// compare the tables in docs with it.
 type Parameter struct {
-	// Key is what scenario files and records call it. A point parts the key of a
-	// mapping from that of an entry, as in watch.streams.
+	// Key is the name in scenario files and records. A point separates the key of a mapping
+	// and that of an entry, as in watch.streams.
 	Key string
-	// Flag is what the commands of bench call it, if not like its key.
+	// Flag is the name in the commands of bench, if it differs from Key.
 	Flag string
 	// Meaning is a phrase for help.
 	Meaning string
-	// Range is its range in words, if it is not that of its value.
+	// Range is the range in words, if it differs from that of value.
 	Range string
-	// Differs is what a sentence calls it that says in what two loads differ.
-	// Loads are the same if they differ only in parameters without.
+	// Differs is the name in sentences about differences between two loads. Loads that
+	// differ only in parameters without it count as equal.
 	Differs string
-	// Reads is how reports say it; nil where the table has it in columns of its
-	// own, or nobody says it.
+	// Reads is how reports show it; nil if the table has its own columns for it or reports
+	// do not show it.
 	Reads *Reading
-	// Note is a sentence below the report of such a load.
+	// Note is a sentence below the report of a load that has it.
 	Note string
-	// For are the operations that it is for. Throughout refuses it where a mix has
-	// others, too.
+	// For selects the operations to which it applies. Throughout refuses it in a mix that
+	// has other operations, too.
 	For        operations
 	Throughout bool
-	// Features are what a store must have for it.
+	// Features are the features that a store must have for it.
 	Features []kv.Feature
-	// OpenLoop is for a parameter that an open loop alone has, ClosedLoop for
-	// one by which open loops are not told apart.
+	// OpenLoop marks a parameter that only open loops have. ClosedLoop marks one that does
+	// not distinguish open loops.
 	OpenLoop, ClosedLoop bool
 
-	column *column // in the list of a dry run; nil for none
+	column *column // in the output of a dry run; nil for none
 
-	alone  bool // of a trial itself, and neither of defaults nor of matrix
-	shared bool // of a trial and of defaults, but not of matrix
+	alone  bool // only in a trial itself, not in defaults or matrix
+	shared bool // in a trial and in defaults, but not in matrix
 	value  value
 	set    func(d *draft, key string, n *node) error // reads a file's value; value.read if nil
 }
 
-// operations are some of them, with a name for all. The zero value is all that
-// there are.
+// operations is a set of operations with a name. The zero value is all operations.
 type operations struct {
 	name string
 	are  func(kv.Kind) bool
@@ -65,67 +64,65 @@ var (
 // in reports whether the load has any of the operations.
 func (o operations) in(l *Load) bool { return o.are == nil || l.has(o.are) }
 
-// column is what a dry run says of a parameter in a column of its own. The zero
-// column has the parameter's key above, and its text.
+// column is a parameter's column in a dry run. The zero column has the parameter's key as
+// title, and its text.
 type column struct {
 	title string
 	cell  func(*Trial) string
-	// optional leaves the column out where no trial has the parameter; one that
-	// has not then says none.
+	// optional omits the column if no trial has the parameter; trials without it show none.
 	optional bool
 	none     string
 }
 
-// Reading is how reports say one parameter of a load, or several that belong
-// together: above the table where all trials share it, in a column of its own
-// where they do not.
+// Reading is how reports show a parameter of a load, or several that belong together: above
+// the table if all trials share it, and otherwise in its own column.
 type Reading struct {
-	Title string // of the column
-	// Cell is the column's text, and Above the phrase above the table; either is
-	// empty where there is nothing to say.
+	Title string // title of the column
+	// Cell is the column's text, and Above the phrase above the table; either is empty if
+	// there is nothing to show.
 	Cell, Above func(*Load) string
 }
 
-// value is where a load keeps a parameter, and how it is written.
+// value is where a load stores a parameter, and how it is written.
 type value interface {
-	// hint stands for the value in help, and bounds is its range in words.
+	// hint is the placeholder for the value in help, and bounds its range in words.
 	hint() string
 	bounds() string
-	// parse reads what stands behind a flag, and read what a file has. Neither
-	// looks at bounds, but for values that a load has no room for.
+	// parse reads a flag's value, and read a value of a file. Neither checks bounds, except
+	// for values that the field cannot hold.
 	parse(l *Load, text string) error
 	read(d *draft, key string, n *node) error
 	check(c *checks, key string, l *Load)
-	// textValue is the value as parse reads it; empty where the load has none.
+	// text is the value in the format of parse; empty if the load has none.
 	text(l *Load) string
-	// encode is the value for JSON, nil where a scenario file would not say it,
-	// and decode reads it back.
+	// encode returns the value for JSON, nil if a scenario file would omit it, and decode
+	// reads it back.
 	encode(l *Load) any
 	decode(l *Load, b json.RawMessage) error
 }
 
-// draft is a trial in the making: what its values are, as they are read.
+// draft is a trial whose values are being read.
 type draft struct {
 	parameters  map[string]*Parameter
 	called      words
-	name        string // as written: a template
+	name        string // as written, a template
 	load        Load
 	cluster     Cluster
 	attach      Attach
 	settings    *node
-	consistency kv.Consistency // of reads that give none of their own
+	consistency kv.Consistency // of reads without their own consistency
 	repeats     int
 	workersOn   []string
 	places      []place // of the mix's operations
 
-	scaleDuration bool // the window is scaled as totals are
+	scaleDuration bool // the window is scaled like totals
 }
 
-// OfLoad reports whether the parameter is one of a load, and not of a cluster or
-// of how trials are made.
+// OfLoad reports whether the parameter belongs to a load, and not to a cluster or to the
+// expansion of trials.
 func (p *Parameter) OfLoad() bool { return p.value != nil }
 
-// Text is the load's value as flags and files write it; empty without one.
+// Text returns the load's value as written in flags and files; empty without one.
 func (p *Parameter) Text(l *Load) string {
 	if p.value == nil || !p.applies(l) {
 		return ""
@@ -138,7 +135,7 @@ func (p *Parameter) applies(l *Load) bool {
 	return p.For.in(l) && (!p.OpenLoop || l.Arrival != Closed)
 }
 
-// check looks at the value by itself.
+// check checks the value by itself.
 func (p *Parameter) check(c *checks, l *Load) {
 	if p.value == nil {
 		return
@@ -156,12 +153,12 @@ func (p *Parameter) check(c *checks, l *Load) {
 	}
 }
 
-// isSet reports whether the load has the parameter, and it is not false or 0.
+// isSet reports whether the load has the parameter with a value other than false or 0.
 func (p *Parameter) isSet(l *Load) bool { return isSet(p.Text(l)) }
 
 func isSet(text string) bool { return text != "" && text != "false" && text != "0" }
 
-// Bounds returns the range in words; empty if any value of its kind will do.
+// Bounds returns the range in words; empty if any value of its kind is valid.
 func (p *Parameter) Bounds() string {
 	if p.Range != "" || p.value == nil {
 		return p.Range
@@ -169,7 +166,7 @@ func (p *Parameter) Bounds() string {
 	return p.value.bounds()
 }
 
-// FlagName is the parameter's flag, without dashes.
+// FlagName returns the parameter's flag, without dashes.
 func (p *Parameter) FlagName() string {
 	if p.Flag != "" {
 		return p.Flag
@@ -177,7 +174,7 @@ func (p *Parameter) FlagName() string {
 	return p.Key
 }
 
-// Hint stands for a parameter's value in help.
+// Hint returns the placeholder for the parameter's value in help.
 func (p *Parameter) Hint() string {
 	if p.value == nil {
 		return "LEVEL"
@@ -185,7 +182,7 @@ func (p *Parameter) Hint() string {
 	return p.value.hint()
 }
 
-// group is the mapping that the parameter is an entry of, if any, and its key.
+// group returns the mapping that the parameter is an entry of, if any, and its key.
 func (p *Parameter) group() (of, key string) {
 	if of, key, nested := strings.Cut(p.Key, "."); nested {
 		return of, key
@@ -193,8 +190,8 @@ func (p *Parameter) group() (of, key string) {
 	return "", p.Key
 }
 
-// expands reports whether the parameter makes several trials of one, and is
-// nothing of each.
+// expands reports whether the parameter expands a trial to several and is not part of each
+// of them.
 func (p *Parameter) expands() bool { return p.set == nil && p.value == nil }
 
 // readFrom reads a file's value into the draft.
@@ -205,7 +202,7 @@ func (p *Parameter) readFrom(d *draft, n *node) error {
 	return p.value.read(d, p.Key, n)
 }
 
-// readEntries reads the mapping of a parameter whose entries are parameters.
+// readEntries reads a mapping whose entries are parameters.
 func readEntries(d *draft, mapping string, n *node) error {
 	readers := make(map[string]func(*node) error)
 	for _, p := range d.parameters {
@@ -216,7 +213,7 @@ func readEntries(d *draft, mapping string, n *node) error {
 	return n.fields(mapping, readers)
 }
 
-// keep reads a value and keeps it.
+// keep returns a function that reads a value and stores it in the draft.
 func keep[T any](read func(*node, string) (T, error), field func(*draft) *T) func(*draft, string, *node) error {
 	return func(d *draft, key string, n *node) (err error) {
 		*field(d), err = read(n, key)
@@ -224,7 +221,7 @@ func keep[T any](read func(*node, string) (T, error), field func(*draft) *T) fun
 	}
 }
 
-// parsedBy reads a word with a parser.
+// parsedBy returns a function that reads a word with a parser.
 func parsedBy[T any](parse func(string) (T, error)) func(*node, string) (T, error) {
 	return func(n *node, key string) (T, error) { return parsed(n, key, parse) }
 }

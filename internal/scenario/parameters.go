@@ -12,15 +12,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Parameters are all parameters of a trial, in the order in which they are
-// listed. None depends on another having been read, but for the entries of a
-// mapping, which come behind it.
+// Parameters returns all parameters of a trial in the order of lists. They can be read in
+// any order, except that the entries of a mapping follow it.
 func Parameters(apps []application.Application) []*Parameter {
 	return parameters(apps, settingParameters(apps))
 }
 
-// ParametersOf are all parameters that the loads have, which may be recorded ones: of
-// applications, those for which they have settings.
+// ParametersOf returns all parameters of the loads, which may come from records: for
+// applications, those for which the loads have settings.
 func ParametersOf(loads ...*Load) []*Parameter {
 	var settings []*Parameter
 	for _, l := range loads {
@@ -34,7 +33,7 @@ func ParametersOf(loads ...*Load) []*Parameter {
 	return parameters(nil, settings)
 }
 
-// parameters are all, with those of applications in their place.
+// parameters returns all parameters; settings are those of applications.
 func parameters(apps []application.Application, settings []*Parameter) []*Parameter {
 	all := []*Parameter{
 		{Key: "name", alone: true, set: keep((*node).filled, func(d *draft) *string { return &d.name })},
@@ -70,7 +69,7 @@ func clusterParameters() []*Parameter {
 	}
 }
 
-// operationParameters are what is done, and by how many.
+// operationParameters returns the parameters about operations and clients.
 func operationParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "operation", Meaning: "operation to send", set: setOperation, column: &column{cell: func(t *Trial) string { return t.Load.mixLabel() }}},
@@ -99,10 +98,10 @@ func operationParameters() []*Parameter {
 	}
 }
 
-// NewConnectionNote is what the report says of a load with new-connection.
+// NewConnectionNote is the report's note about a load with new-connection.
 const NewConnectionNote = "Every operation opens a connection of its own, and its time counts from when connecting began"
 
-// keyParameters are what operations are about.
+// keyParameters returns the parameters about keys and values.
 func keyParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "key-size", Meaning: "bytes of a key, after its prefix", Differs: "the key's size in bytes", Reads: &keySizeReading,
@@ -148,8 +147,8 @@ func keyParameters() []*Parameter {
 	}
 }
 
-// extraParameters are those that are not of the operations: watchers, compaction,
-// the comparison of the members' data, and what is removed afterwards.
+// extraParameters returns the parameters that are not about operations: watchers,
+// compaction, comparison of the members' data, and cleanup.
 func extraParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "watch", set: setWatch, column: &column{title: "watchers", cell: func(t *Trial) string { return t.Load.watchLabel() }, optional: true, none: "none"}},
@@ -187,7 +186,7 @@ func extraParameters() []*Parameter {
 		{Key: "check", Meaning: "record every operation, and verify the store's responses afterwards", Features: []kv.Feature{kv.Order},
 			Differs: "the recording of every operation", Reads: &checkReading,
 			value: optional(yesNo(func(l *Load) *bool { return &l.Check }))},
-		{Key: "faults", // without a flag of bench, which measures clusters that run already
+		{Key: "faults", // bench has no such flag because it measures running clusters
 			Differs: "the faults", Reads: &faultsReading, column: &column{title: "faults", cell: func(t *Trial) string { return fault.Text(t.Load.Faults) }, optional: true, none: "none"},
 			value: faults()},
 
@@ -206,7 +205,7 @@ func extraParameters() []*Parameter {
 	}
 }
 
-// timeParameters are when operations are sent, and for how long.
+// timeParameters returns the parameters about the schedule and lengths of time.
 func timeParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "arrival", Meaning: "schedule of an open loop: constant (evenly spaced) or poisson (random gaps)", Differs: "the arrival",
@@ -231,7 +230,7 @@ func timeParameters() []*Parameter {
 	}
 }
 
-// byKey is the same for looking one up.
+// byKey returns a map of parameters by key.
 func byKey(all []*Parameter) map[string]*Parameter {
 	keys := make(map[string]*Parameter)
 	for _, p := range all {
@@ -260,7 +259,8 @@ func watchField[T any](of func(*Watch) *T) func(*Load) *T {
 
 const oneByte = "at least 1 byte"
 
-// keySpace is checked with the size of keys, since it may follow from the rest.
+// keySpace is checked together with the size of keys, because it may follow from other
+// values.
 func keySpace() value {
 	t := whole(func(l *Load) *uint64 { return &l.KeySpace }, 1, maxKeySpace)
 	t.verify = nil
@@ -273,7 +273,7 @@ func prefix() value {
 	return t
 }
 
-// watchedKey is not empty where it is given.
+// watchedKey is not empty if it is given.
 func watchedKey() value {
 	t := textValue(watchField(func(w *Watch) *[]byte { return &w.Key }), "KEY", oneByte)
 	t.fromFile = func(d *draft, key string, n *node) ([]byte, error) {
@@ -286,8 +286,7 @@ func watchedKey() value {
 	return t
 }
 
-// all stands for the whole key space, as which wholeSpace is read until its size
-// is known.
+// all selects the whole key space; its value is wholeSpace until its size is known.
 const (
 	all        = "all"
 	wholeSpace = math.MaxUint64
@@ -299,7 +298,7 @@ type spanOfWatcher struct{ typed[uint64] }
 func watchedSpan() value {
 	v := spanOfWatcher{whole(watchField(func(w *Watch) *uint64 { return &w.Span }), 1, maxKeySpace)}
 	number := v.typed
-	v.unsaid = nil // files say none for 1
+	v.unsaid = nil // files omit it for 1
 	v.show = func(n uint64) string { return strconv.FormatUint(max(n, 1), 10) }
 	v.toJSON = func(n uint64) any { return max(n, 1) }
 	v.fromText = func(s string) (uint64, error) {
@@ -318,14 +317,14 @@ func watchedSpan() value {
 		return number.fromFile(d, key, n)
 	}
 	v.verify = func(c *checks, key string, n uint64) {
-		if n != wholeSpace { // which excludes the number of keys to watch
+		if n != wholeSpace { // all is checked with the number of watched keys
 			number.verify(c, key, n)
 		}
 	}
 	return v
 }
 
-// encode has nothing of watchers that all watch one key.
+// encode omits the value for watchers of a single given key.
 func (v spanOfWatcher) encode(l *Load) any {
 	if l.Watch != nil && len(l.Watch.Key) > 0 {
 		return nil
@@ -333,17 +332,17 @@ func (v spanOfWatcher) encode(l *Load) any {
 	return v.typed.encode(l)
 }
 
-// setSTM reads what stm operations are.
+// setSTM reads the settings of stm operations.
 func setSTM(d *draft, key string, n *node) error {
 	t := DefaultSTM()
 	d.load.STM = &t
 	return readEntries(d, key, n)
 }
 
-// noCompaction is the value of compact that takes a default's away.
+// noCompaction is the value of compact that removes the defaults' compaction.
 const noCompaction = "none"
 
-// setCompact reads how the store is compacted beside the load.
+// setCompact reads how the store is compacted during the load.
 func setCompact(d *draft, key string, n *node) error {
 	d.load.Compact = Compaction{Behind: defaultBehind}
 	if n.kind == scalar && n.text == noCompaction {

@@ -10,15 +10,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// DefaultSeed is the seed of a file that gives none: a run is repeatable
-// without asking.
+// DefaultSeed is the seed of a file without one, so that runs are repeatable by default.
 const DefaultSeed = 1
 
-// MaxRepeats is how often a trial may be repeated.
+// MaxRepeats is the highest number of repeats of a trial.
 const MaxRepeats = 1000
 
-// ParseFile reads a scenario file. An error is one sentence, or one a line;
-// those about its contents are Errors and begin with FILE:LINE:COLUMN.
+// ParseFile parses a scenario file. An error is one sentence, or one per line; those about
+// its contents are Errors and begin with FILE:LINE:COLUMN.
 func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
 	data, err := files.Read(path, maxFile)
 	if err != nil {
@@ -31,9 +30,9 @@ func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
 	return Parse(path, data, c, o)
 }
 
-// Parse reads a scenario from data; name stands for it in errors, and its base
-// is the scenario's name unless the file gives one. An error about data is
-// Errors. It never panics, whatever data is.
+// Parse parses a scenario from data. name is the file's name in errors, and its base is the
+// scenario's name unless the file has one. An error about data is Errors. Parse never
+// panics, whatever data is.
 func Parse(name string, data []byte, c Catalog, o Options) (*Scenario, error) {
 	if o.Scale != 0 {
 		if err := CheckScale(o.Scale); err != nil {
@@ -136,7 +135,7 @@ func (p *fileParser) trialList(n *node) []*node {
 	return n.items
 }
 
-// repeatUntil settles how long the scenario's trials are repeated.
+// repeatUntil determines the rule for repeating the scenario's trials.
 func (p *fileParser) repeatUntil(o *outline, trials []*builder) {
 	u := p.options.Until.over(o.until)
 	if u.Precision == 0 {
@@ -166,7 +165,7 @@ func (p *fileParser) repeatUntil(o *outline, trials []*builder) {
 	o.Until = &u
 }
 
-// checkUntil refuses what has no room for a single round.
+// checkUntil refuses a time limit that is too short for a single round.
 func (p *fileParser) checkUntil(s *Scenario) {
 	if s.Until == nil {
 		return

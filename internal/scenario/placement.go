@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// checkHosts refuses to place members or workers on hosts that there are not, or
-// more of them than there are members or workers.
+// checkHosts refuses to place members or workers on hosts that do not exist, or on more
+// hosts than there are members or workers.
 func (b *builder) checkHosts() {
 	for _, placed := range []struct {
 		key, what string
@@ -35,8 +35,8 @@ func hostNames(hosts []Host) string {
 	return strings.Join(names, ", ")
 }
 
-// MembersOn are the names of the hosts that the trial's members are on, in turn:
-// those that it says, or all.
+// MembersOn returns the names of the hosts for the trial's members, used in turn: the given
+// ones, or all.
 func (s *Scenario) MembersOn(t *Trial) []string {
 	if len(t.Cluster.On) > 0 || t.Cluster.Attach != nil {
 		return t.Cluster.On
@@ -44,9 +44,9 @@ func (s *Scenario) MembersOn(t *Trial) []string {
 	return s.hostNames(func(string) bool { return true })
 }
 
-// WorkersOn are those that its workers are on, in turn: those that it says, or,
-// where it has several workers, those without a member, or all. Without any the
-// load comes from here.
+// WorkersOn returns the names of the hosts for the trial's workers, used in turn: the given
+// ones, or, for several workers, those without a member, or all. Without any, this machine
+// generates the load.
 func (s *Scenario) WorkersOn(t *Trial) []string {
 	if len(t.WorkersOn) > 0 || t.Load.Workers < 2 {
 		return t.WorkersOn

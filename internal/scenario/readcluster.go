@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// setStore reads the store's name, or a mapping of its name and what else is
-// to be known of the cluster, which spread gives their own keys.
+// setStore reads the store's name, or a mapping of its name and other keys of the cluster,
+// which spread adds to the trial.
 func setStore(d *draft, key string, n *node) (err error) {
 	if n.kind != mapping {
 		d.cluster.Store, err = n.filled(key)
@@ -48,15 +48,15 @@ func setLabel(d *draft, key string, n *node) (err error) {
 	return nil
 }
 
-// The most that env may ask for.
+// Upper limits for env.
 const (
 	maxEnv      = 64      // variables
-	maxEnvValue = 4 << 10 // bytes of one
+	maxEnvValue = 4 << 10 // bytes of a value
 )
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ourEnv begins the names of variables that are between us and our members.
+// ourEnv is the prefix of quorumbench's own variables for its members.
 const ourEnv = "QUORUMBENCH_"
 
 // setEnv reads the variables of the members' environment.

@@ -12,9 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Readings are those of all parameters, each once, in the order in which reports
-// have them: what is done, then for how long. A parameter that is added stands
-// between the two.
+// Readings returns the readings of all parameters, each once, in the order of reports:
+// operations first, times last, and further parameters in between.
 func Readings() []*Reading {
 	first := []*Reading{&connectionsReading, &keySizeReading, &valueSizeReading, &keysReading, &rangesReading, &compactionReading, &transactionReading}
 	last := []*Reading{&warmupReading, &windowReading, &timeoutReading}
@@ -26,7 +25,8 @@ func Readings() []*Reading {
 	return append(first, last...)
 }
 
-// ClientsReading is that of the clients, which the heading of closed loops has.
+// ClientsReading returns the reading of the clients, which the heading of closed loops
+// shows.
 func ClientsReading() *Reading { return &clientsReading }
 
 var (
@@ -46,7 +46,7 @@ var (
 	timeoutReading     = Reading{"timeout", timeoutText, after("timeout ", timeoutText)}
 )
 
-// after is a cell with words before it, where it says something.
+// after returns a cell with words before it, unless the cell is empty.
 func after(words string, cell func(*Load) string) func(*Load) string {
 	return func(l *Load) string {
 		if text := cell(l); text != "" {
@@ -60,7 +60,7 @@ func warmupText(l *Load) string { return text.Seconds(l.Warmup.Seconds()) }
 
 func timeoutText(l *Load) string { return text.Seconds(l.Timeout.Seconds()) }
 
-// ofKeys leaves out what is about keys for a load whose operations have none.
+// ofKeys omits texts about keys for a load whose operations have none.
 func ofKeys(above func(*Load) string) func(*Load) string {
 	return func(l *Load) string {
 		if len(l.Mix) > 0 && !l.has(func(k kv.Kind) bool { return k != kv.KeepAlive }) {
@@ -84,12 +84,11 @@ func connectionsAbove(l *Load) string {
 	return text.Plural(uint64(l.Connections), "connection")
 }
 
-// readsGiven reports whether all that the load does is to read a key or an
-// interval that was given: the sizes of keys and values are then not the load's.
+// readsGiven reports whether the load only reads a given key or interval, so that sizes of
+// keys and values are not the load's.
 func (l *Load) readsGiven() bool { return len(l.RangeKey) > 0 && len(l.Mix) < 2 }
 
-// keySizeCell is how long keys are. Those that begin with a prefix are that long
-// behind it.
+// keySizeCell returns the size of keys: the prefix, if any, and the size after it.
 func keySizeCell(l *Load) string {
 	prefix := strconv.Quote(KeyText([]byte(l.Prefix)))
 	switch {
@@ -143,7 +142,7 @@ func keysAbove(l *Load) string {
 	return "keys from " + given(l)
 }
 
-// given is the key or the interval that was given to read.
+// given returns the given key or interval to read.
 func given(l *Load) string {
 	if len(l.RangeEnd) == 0 {
 		return strconv.Quote(KeyText(l.RangeKey))
@@ -151,7 +150,7 @@ func given(l *Load) string {
 	return fmt.Sprintf("%q to %q", KeyText(l.RangeKey), KeyText(l.RangeEnd))
 }
 
-// everything is what a range over all that there is is called; empty for another.
+// everything returns the name of a range over all keys; empty for other ranges.
 func everything(l *Load) string {
 	if KeyText(l.RangeKey) == "0x00" && KeyText(l.RangeEnd) == "0xff" {
 		return "all keys"
@@ -170,8 +169,8 @@ func distributionText(l *Load) string {
 	}
 }
 
-// rangesText says how ranges are read, and how much of them, where keysAbove
-// does not say it with their interval.
+// rangesText returns how ranges are read, and how much of them unless keysAbove shows that
+// with the interval.
 func rangesText(l *Load) string {
 	var parts []string
 	if l.RangeLimit > 0 && (len(l.RangeKey) == 0 || l.readsGiven()) {
@@ -207,7 +206,7 @@ func compactionText(l *Load) string {
 	return fmt.Sprintf("every %s up to %s behind", text.Seconds(l.Compact.Every.Seconds()), text.Plural(uint64(l.Compact.Behind), "revision"))
 }
 
-// transactionCell says what transactions are, where there are any.
+// transactionCell describes transactions, if there are any.
 func transactionCell(l *Load) string {
 	s := l.STM
 	switch {
@@ -263,9 +262,9 @@ func ifChecked(text string) func(*Load) string {
 	}
 }
 
-// Differ names the first parameter by which two loads are not the same, and its
-// values; empty where they are. Rates that are shares of another trial's
-// throughput are the same if they are of the same trial.
+// Differ returns the first parameter in which two loads differ, and its values; empty if
+// they are the same. Rates that are shares of a throughput are the same if they refer to
+// the same trial.
 func Differ(a, b *Load) (what, ofA, ofB string) {
 	if a.Rate.Of != b.Rate.Of {
 		return "the trial whose throughput the rate follows", a.Rate.Of, b.Rate.Of
@@ -281,7 +280,7 @@ func Differ(a, b *Load) (what, ofA, ofB string) {
 	return "", "", ""
 }
 
-// compared is a parameter as it is compared.
+// compared returns a parameter's text for comparisons.
 func (p *Parameter) compared(l *Load) string {
 	switch text := p.Text(l); {
 	case p.Key == "rate" && l.Rate.Of != "":

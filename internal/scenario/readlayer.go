@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// readLayer checks every key of the mapping n and its value on its own, and
-// returns them.
+// readLayer checks every key of the mapping n and its value separately, and returns them.
 func (p *fileParser) readLayer(n *node, in where) layer {
 	l := layer{}
 	if n.kind != mapping {
@@ -23,7 +22,7 @@ func (p *fileParser) readLayer(n *node, in where) layer {
 	return l
 }
 
-// value reads a value for its errors alone.
+// value reads a value only for its errors.
 func (p *fileParser) value(k *Parameter, n *node) {
 	switch k.Key {
 	case "matrix":
@@ -83,12 +82,12 @@ func (p *fileParser) axis(pair pair, k *Parameter, in where) axis {
 	return a
 }
 
-// baselineKeys are those that a baseline can change.
+// baselineKeys returns the keys that a baseline can change.
 func baselineKeys() []string {
 	return slices.Concat([]string{"store"}, ofRunning, variantKeys())
 }
 
-// readBaseline checks what a trial is to be compared with.
+// readBaseline checks a trial's baseline.
 func (p *fileParser) readBaseline(n *node) {
 	if n.kind != mapping || len(n.pairs) == 0 {
 		p.failf(n.at, "baseline must be a mapping of what differs there, as in {version: 3.9.4}, not %s", n.otherThan(mapping))

@@ -7,18 +7,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// fit gives the load as many connections as its clients can use on a store
-// that takes inFlight operations at a time on one connection (0: no limit).
-// It returns a sentence when that changes their number, else "".
+// fit adapts the number of connections to the clients on a store that takes inFlight
+// operations at a time on one connection (0: no limit). It returns a sentence if that
+// changes the number, and "" otherwise.
 func (l *Load) fit(inFlight int) string {
 	asked := l.Connections
 	if l.NewConnection {
-		l.Connections = l.Clients // places, each with one operation's connection
+		l.Connections = l.Clients // slots, each with the connection of one operation
 		return ""
 	}
 	switch needed := l.neededConnections(inFlight); {
 	case l.Clients < 1 || asked < 1:
-		return "" // which is refused
+		return "" // refused elsewhere
 	case asked > l.Clients:
 		l.Connections = l.Clients
 		isOrAre := "are"
@@ -35,10 +35,10 @@ func (l *Load) fit(inFlight int) string {
 	return ""
 }
 
-// fitOrdered gives a load that mixes operations, or consistency levels, a
-// connection for each client on a store whose connection answers in order:
-// there a slow operation keeps back the quick ones behind it. It returns a
-// sentence when that changes their number, else "".
+// fitOrdered gives each client its own connection, if the load mixes operations or
+// consistency levels and the store's connections respond in order, because a slow operation
+// would delay later quick ones. It returns a sentence if that changes the number, and ""
+// otherwise.
 func (l *Load) fitOrdered(ordered bool) string {
 	if !ordered || len(l.Mix) < 2 || l.Connections < 1 || l.Connections >= l.Clients {
 		return ""
@@ -56,14 +56,13 @@ func (l *Load) neededConnections(inFlight int) int {
 	return (l.Clients + inFlight - 1) / inFlight
 }
 
-// commonLimit is the largest request that a store commonly takes by default,
-// in bytes.
+// commonLimit is the largest request in bytes that stores commonly accept by default.
 const commonLimit = 3 << 19 // 1.5 MiB
 
-// largePreload is how many bytes of values a preload may write unremarked.
+// largePreload is how many bytes of values a preload may write without a warning.
 const largePreload = 2 << 30
 
-// warnings are sentences about a valid load that is likely not meant so.
+// warnings returns sentences about a valid load that is probably not intended.
 func (l *Load) warnings(w words) []string {
 	var out []string
 	if request := len(l.Prefix) + l.KeySize + l.ValueSize; request > commonLimit && l.has(kv.Kind.Writes) {
@@ -81,29 +80,29 @@ func (l *Load) warnings(w words) []string {
 	return append(out, l.watchWarnings()...)
 }
 
-// What a load needs memory or work for before it begins, or for each of its
-// operations, is counted before anything is made.
+// Limits for what a load needs before it begins and for each operation. They are checked
+// before anything is allocated.
 const (
-	// MaxPreload is how many keys a preload makes exist: hours of it.
+	// MaxPreload is the highest number of keys of a preload, which takes hours.
 	MaxPreload = 100_000_000
-	// maxPoisson is how many operations a total has with Poisson arrivals, whose
-	// gaps are drawn one after the other to know when the window ends.
+	// maxPoisson is the highest total with Poisson arrivals, whose gaps must be generated
+	// one after the other to find the end of the window.
 	maxPoisson = 100_000_000
-	// MaxMemory is what the generator may need for one load, in bytes.
+	// MaxMemory is the generator's memory limit for one load, in bytes.
 	MaxMemory = 4 << 30
 
-	versionBytes = 8 // of each key, for compare-and-set
-	ackedBytes   = 4 // of each key, for watchers
-	// How many bytes a client's operation in flight, and a connection, take
-	// beside key and value; both are generous.
+	versionBytes = 8 // per key, for compare-and-set
+	ackedBytes   = 4 // per key, for watchers
+	// Generous sizes, in addition to key and value, of an operation in flight and of a
+	// connection.
 	flightBytes = 512
 	socketBytes = 4 << 10
 )
 
-// checkMemory refuses what cannot be done, and says what would do.
+// checkMemory refuses impossible loads, and names the remedy.
 func (l *Load) checkMemory(c *checks) {
 	if len(c.found) > 0 {
-		return // the numbers are wrong already
+		return // there are errors in the numbers already
 	}
 	if l.Preload && l.usesKeySpace() && l.KeySpace > MaxPreload {
 		c.add("key-space", "<key-space> is %d, and a preload that writes all of it before anything is measured can have %d keys at most; give a smaller <key-space>, or go without (<preload: false>)",
@@ -116,7 +115,7 @@ func (l *Load) checkMemory(c *checks) {
 	l.checkNeeds(c)
 }
 
-// checkNeeds refuses a load that needs more than MaxMemory, by what needs most.
+// checkNeeds refuses a load that needs more than MaxMemory and names its largest part.
 func (l *Load) checkNeeds(c *checks) {
 	type need struct {
 		key, what string
@@ -151,7 +150,7 @@ func (l *Load) checkNeeds(c *checks) {
 	}
 	if sum > MaxMemory {
 		gib := sum / (1 << 30)
-		decimals := 0 // an exponent is hard to read
+		decimals := 0 // avoids exponents
 		if gib < 100 {
 			decimals = 2
 		}

@@ -8,12 +8,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// OwnPrefix is what the keys of a load begin with on a cluster that ran before, unless
-// another prefix is given: nobody else has keys there.
+// OwnPrefix is the default prefix of a load's keys on a running cluster, below which other
+// programs have no keys.
 const OwnPrefix = "quorumbench/"
 
-// ownPrefixOf is an application's prefix below OwnPrefix. One whose names are no paths
-// gets a name in front.
+// ownPrefixOf returns an application's prefix below OwnPrefix, or next to it if the
+// application's names are not paths.
 func ownPrefixOf(d *application.Definition) string {
 	switch p := d.Prefix; {
 	case strings.HasPrefix(p, "/"):
@@ -25,8 +25,7 @@ func ownPrefixOf(d *application.Definition) string {
 	}
 }
 
-// OwnPrefixes are all prefixes that loads on running clusters have unless another one is
-// given.
+// OwnPrefixes returns all default prefixes of loads on running clusters.
 func OwnPrefixes(apps []application.Application) []string {
 	all := []string{OwnPrefix, OwnPrefix + "check-perf/", OwnPrefix + "check-datascale/", OwnPrefix + "replay/"}
 	for _, a := range apps {
@@ -38,10 +37,10 @@ func OwnPrefixes(apps []application.Application) []string {
 	return all
 }
 
-// attached reports whether the trial is on a cluster that ran before.
+// attached reports whether the trial uses a running cluster.
 func (b *builder) attached() bool { return b.layer.has("endpoints") || b.options.Attach != nil }
 
-// settlePrefix gives a load on a running cluster a prefix of its own, and its keys to be
+// settlePrefix gives a load on a running cluster the default prefix, and lets its keys be
 // removed at the end of the run unless that was refused.
 func (b *builder) settlePrefix() {
 	l := &b.load
@@ -57,14 +56,14 @@ func (b *builder) settlePrefix() {
 		d := app.Definition()
 		l.Prefix = ownPrefixOf(&d)
 	}
-	if w := l.Watch; w != nil && len(w.Key) > 0 && w.Expect > 0 { // it is written
+	if w := l.Watch; w != nil && len(w.Key) > 0 && w.Expect > 0 { // its key is written before the load
 		watch := *w
 		watch.Key = append([]byte(OwnPrefix), w.Key...)
 		l.Watch = &watch
 	}
 }
 
-// WritesKeys reports whether the load, or what prepares it, writes or deletes keys.
+// WritesKeys reports whether the load or its preparation writes or deletes keys.
 func (l *Load) WritesKeys() bool {
 	switch {
 	case l.Application.Name != "", l.Arrival == Recorded, l.Preload && l.usesKeySpace():
@@ -75,7 +74,7 @@ func (l *Load) WritesKeys() bool {
 	return l.has(func(k kv.Kind) bool { return k.Writes() && k != kv.KeepAlive })
 }
 
-// KeysOfOperation is how many keys one operation writes at most.
+// KeysOfOperation returns how many keys one operation writes at most.
 func (l *Load) KeysOfOperation() uint64 {
 	switch {
 	case l.has(isTxn):
@@ -86,7 +85,7 @@ func (l *Load) KeysOfOperation() uint64 {
 	return 1
 }
 
-// ClusterWideChanges are phrases for what the load does that affects the whole cluster.
+// ClusterWideChanges returns phrases for the load's changes that affect the whole cluster.
 func (l *Load) ClusterWideChanges() (all []string) {
 	for _, c := range l.changes() {
 		all = append(all, c.text)
@@ -94,7 +93,8 @@ func (l *Load) ClusterWideChanges() (all []string) {
 	return all
 }
 
-// Maintenance lists what of the store the changes need: kv.Compaction, kv.Defragmentation.
+// Maintenance lists the store's features that the changes need: kv.Compaction,
+// kv.Defragmentation.
 func (l *Load) Maintenance() (all []kv.Feature) {
 	for _, c := range l.changes() {
 		if !slices.Contains(all, c.feature) {
@@ -104,10 +104,10 @@ func (l *Load) Maintenance() (all []kv.Feature) {
 	return all
 }
 
-// change is something that a load does to the whole cluster.
+// change is a change of the whole cluster by a load.
 type change struct {
 	does    bool
-	feature kv.Feature // of the store, by which it is done
+	feature kv.Feature // feature of the store that makes the change
 	text    string
 }
 
@@ -122,8 +122,8 @@ func (l *Load) changes() []change {
 	}, func(c change) bool { return !c.does })
 }
 
-// checkRunning refuses, of a scenario on a cluster that ran before, what would affect all
-// of it, unless that is allowed by name. A command's flags say it by name themselves.
+// checkRunning refuses a scenario's changes that would affect all of a running cluster,
+// unless they are explicitly allowed. A command's flags already are explicit.
 func (b *builder) checkRunning() {
 	l := &b.load
 	if b.cluster.Attach == nil {

@@ -9,12 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// leastScaled is the shortest that scaling makes of a duration: what a window
-// needs to show anything.
+// leastScaled is the shortest duration after scaling: the minimum for a meaningful window.
 const leastScaled = time.Second
 
-// Scaled is what a scaled trial asked for before. What scaling left as it was
-// is 0.
+// Scaled holds what a scaled trial asked for before. A field is 0 if scaling did not change
+// it.
 type Scaled struct {
 	Factor      float64
 	Total       uint64
@@ -25,7 +24,7 @@ type Scaled struct {
 	Warmup      time.Duration
 }
 
-// CheckScale says in one sentence what is wrong with a factor, or returns nil.
+// CheckScale returns in one sentence what is wrong with a factor, or nil.
 func CheckScale(factor float64) error {
 	if !(factor > 0) || math.IsInf(factor, 0) {
 		return problem("scale", "the scale is %s and must be a number above 0, such as 0.01", text.FormatNumber(factor))
@@ -33,8 +32,7 @@ func CheckScale(factor float64) error {
 	return nil
 }
 
-// scale changes what scaling changes by itself, also in the trial's name, and
-// notes what it was.
+// scale applies the factor, also in the trial's name, and stores the previous values.
 func (b *builder) scale() {
 	if b.options.Scale == 0 {
 		return
@@ -42,13 +40,13 @@ func (b *builder) scale() {
 	l, was := &b.load, &Scaled{Factor: b.options.Scale}
 	b.scaledFrom = was
 	scaleOne(b, "total", &l.Total, &was.Total)
-	switch { // a key space that is as large as the total follows it
+	switch { // a key space as large as the total is scaled with it
 	case !b.layer.has("key-space"):
 		was.KeySpace = was.Total
 	case l.KeySpace == was.Total && b.layer["total"].at.set == "":
 		scaleOne(b, "key-space", &l.KeySpace, &was.KeySpace)
 	}
-	if !b.layer.has("rate") { // an open loop keeps its rate, and the connections that it needs for that
+	if !b.layer.has("rate") { // an open loop keeps its rate, and the connections that it needs for it
 		scaleOne(b, "clients", &l.Clients, &was.Clients)
 		scaleOne(b, "connections", &l.Connections, &was.Connections)
 	}
@@ -60,8 +58,8 @@ func (b *builder) scale() {
 	}
 }
 
-// scaleOne scales a number, unless it was set on the command line, which says
-// what is meant, or is no good, which is reported.
+// scaleOne scales a number, unless it was set on the command line, whose value is intended,
+// or is invalid, which is reported elsewhere.
 func scaleOne[T int | uint64](b *builder, key string, now, was *T) {
 	given := b.layer[key]
 	if *was = *now; *now < 1 || given.at.set != "" {
@@ -73,7 +71,7 @@ func scaleOne[T int | uint64](b *builder, key string, now, was *T) {
 	}
 }
 
-// scaled is n times the factor, rounded, and at least 1.
+// scaled returns n times the factor, rounded, and at least 1.
 func scaled[T int | uint64](n T, factor float64) T {
 	if x := math.Round(float64(n) * factor); x < 1<<62 {
 		return T(max(x, 1))
@@ -81,8 +79,8 @@ func scaled[T int | uint64](n T, factor float64) T {
 	return n // far above any limit
 }
 
-// leastKeySpace keeps a scaled key space large enough for a transaction, and for
-// what is watched.
+// leastKeySpace keeps a scaled key space large enough for a transaction, and limits the
+// watched keys to it.
 func (b *builder) leastKeySpace() {
 	l := &b.load
 	if b.scaledFrom == nil {
@@ -109,7 +107,7 @@ func scaledSpan(d time.Duration, f float64) time.Duration {
 	return max(time.Duration(x).Round(time.Millisecond), min(d, leastScaled))
 }
 
-// note says how a load differs from what was written.
+// note describes how a load differs from what was written.
 func (s *Scaled) note(l *Load) string {
 	var parts []string
 	add := func(now, was uint64, noun string) {

@@ -7,9 +7,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// redact returns the file with the password of every user replaced by ***, and
-// without its comments, which may hold one too: the file is kept in the record
-// of the run. Lines keep their numbers.
+// redact returns the file with every user's password replaced by ***, and without comments,
+// which may contain one too, because the run's record includes the file. Lines keep their
+// numbers.
 func (p *fileParser) redact(data []byte) []byte {
 	lines := strings.SplitAfter(string(data), "\n")
 	for _, n := range p.secrets {
@@ -31,14 +31,14 @@ func (p *fileParser) redact(data []byte) []byte {
 	return []byte(bare)
 }
 
-// uncommented is the text without its comments.
+// uncommented returns the text without its comments.
 func uncommented(lines []string) string {
 	for _, t := range lexer.Tokenize(strings.Join(lines, "")) {
 		if t.Type != token.CommentType {
 			continue
 		}
-		// A comment reaches to its line's end. The library says where it is to a
-		// line or two, and its text exactly.
+		// A comment extends to the end of its line. The library reports its text exactly,
+		// but its line only approximately.
 		text := "#" + strings.TrimRight(t.Value, "\r\n")
 		for i := max(t.Position.Line-2, 0); i < min(t.Position.Line+1, len(lines)); i++ {
 			line := strings.TrimRight(lines[i], "\r\n")
@@ -51,7 +51,7 @@ func uncommented(lines []string) string {
 	return strings.Join(lines, "")
 }
 
-// comment is where a text has one; no line where it has none.
+// comment returns the place of a comment in a text; its line is 0 if there is none.
 func comment(text string) place {
 	for _, t := range lexer.Tokenize(text) {
 		if t.Type == token.CommentType {

@@ -9,14 +9,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// setting is a parameter of applications as a value. Those that several applications
-// have of one key are one: its bounds are the widest.
+// setting is a parameter of applications as a value. Parameters of several applications
+// with the same key are merged, with the widest bounds.
 type setting struct {
 	application.Parameter
-	of []string // the names of applications that have it
+	of []string // names of the applications that have it
 }
 
-// settingParameters are the parameters of applications.
+// settingParameters returns the parameters of applications.
 func settingParameters(apps []application.Application) (all []*Parameter) {
 	for _, s := range settings(apps) {
 		all = append(all, &Parameter{Key: s.Key, Meaning: "of " + strings.Join(s.of, ", ") + ": " + s.Meaning, Differs: s.Differs, Reads: &applicationReading, value: s})
@@ -24,7 +24,7 @@ func settingParameters(apps []application.Application) (all []*Parameter) {
 	return all
 }
 
-// settings are those of all applications, in their order.
+// settings returns the merged parameters of all applications, in order.
 func settings(apps []application.Application) (all []*setting) {
 	byKey := map[string]*setting{}
 	for _, app := range apps {
@@ -53,7 +53,7 @@ func (s *setting) bounds() string {
 	return settingText(s.Unit, s.Least) + " to " + settingText(s.Unit, s.Most)
 }
 
-// number reads what settingText writes.
+// number parses the format of settingText.
 func (s *setting) number(value string) (float64, error) {
 	switch s.Unit {
 	case application.Whole:
@@ -85,16 +85,16 @@ func (s *setting) read(d *draft, key string, n *node) error {
 	return err
 }
 
-// check has nothing to do: an application is checked as a whole.
+// check does nothing: an application is checked as a whole.
 func (s *setting) check(*checks, string, *Load) {}
 
 func (s *setting) text(l *Load) string { return l.Application.setting(s.Key) }
 
-// encode and decode have nothing to do: a setting is recorded with its application.
+// encode and decode do nothing: a setting is recorded with its application.
 func (s *setting) encode(*Load) any                    { return nil }
 func (s *setting) decode(*Load, json.RawMessage) error { return nil }
 
-// applicationParameter is the name of a load's application.
+// applicationParameter returns the parameter with the name of a load's application.
 func applicationParameter(apps []application.Application) *Parameter {
 	name := textValue(func(l *Load) *string { return &l.Application.Name }, "NAME", "`"+strings.Join(application.Names(apps), "`, `")+"`")
 	return &Parameter{Key: "application", Differs: "the application", Reads: &applicationReading, value: nameOfApplication{name},
@@ -111,7 +111,7 @@ func (n nameOfApplication) encode(l *Load) any {
 	return l.Application
 }
 
-// decode reads what may be anybody's record, as it can be shown.
+// decode makes the texts printable, because the record may come from an untrusted source.
 func (n nameOfApplication) decode(l *Load, b json.RawMessage) error {
 	a := &l.Application
 	if err := json.Unmarshal(b, a); err != nil {
@@ -129,7 +129,7 @@ func (n nameOfApplication) decode(l *Load, b json.RawMessage) error {
 	return nil
 }
 
-// saidByApplication are the keys of what an application says itself.
+// saidByApplication lists the keys whose values an application determines.
 var saidByApplication = []string{
 	"operation", "mix", "consistency", "clients", "key-space", "key-size", "value-size", "distribution", "range-key", "range-end", "range-limit",
 	"count-only", "keys-only", "stream", "page-size", "txn-keys", "stm", "new-connection", "watch", "compact", "arrival", "rate", "total", "warmup",

@@ -9,32 +9,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Until says how long trials are repeated: until their figures are precise, or
-// the time is over. Rounds are interleaved, A B in one and B A in the next, so
-// that what drifts on a machine falls on all trials alike.
+// Until is the rule for repeating trials: until their figures are precise, or the time is
+// over. Rounds are interleaved, A B in one and B A in the next, so that drift of a machine
+// affects all trials equally.
 type Until struct {
-	// Precision is how far a figure's 95 % interval may reach to either side, as
-	// a share of the figure: above 0 and below 1. 0 asks for no repeating.
+	// Precision is the highest half-width of a figure's 95 % confidence interval, as a
+	// share of the figure, above 0 and below 1. 0 means no repeating.
 	Precision float64
-	// AtMost is how long the run may take; 0 is DefaultAtMost. No round is begun
-	// that would not end in it, as far as the rounds before tell.
+	// AtMost is the time limit of the run; 0 is DefaultAtMost. A round is not begun if,
+	// judging by earlier rounds, it would exceed the limit.
 	AtMost time.Duration
-	// Metrics are the figures that must be precise, by their names; without any
-	// they are untilMetrics.
+	// Metrics names the figures that must be precise; empty for untilMetrics.
 	Metrics []string
 }
 
-// DefaultAtMost is how long a run repeats its trials unless it is told.
+// DefaultAtMost is the default time limit for repeating trials.
 const DefaultAtMost = 30 * time.Minute
 
-// untilMetrics are the throughput and a percentile that a trial of seconds knows
-// well: those by which a run is compared with its own baselines, too.
+// untilMetrics returns throughput and a percentile that trials of seconds support well.
+// Comparisons of a run with its baselines use the same figures.
 func untilMetrics() []string { return []string{"ops", "p90"} }
 
-// maxAtMost is as long as a trial may last.
+// maxAtMost is the longest time limit.
 const maxAtMost = 1000 * time.Hour
 
-// over lays what flags ask for over what a file does.
+// over merges the rule of flags over that of a file.
 func (u Until) over(file Until) Until {
 	u.Precision, u.AtMost = cmp.Or(u.Precision, file.Precision), cmp.Or(u.AtMost, file.AtMost)
 	if len(u.Metrics) == 0 {
@@ -43,7 +42,7 @@ func (u Until) over(file Until) Until {
 	return u
 }
 
-// Text is the rule as a phrase.
+// Text returns the rule as a phrase.
 func (u *Until) Text() string {
 	return fmt.Sprintf("until every 95 %% interval of %s is within ± %s, for at most %s", strings.Join(u.Metrics, " and "), text.Share(u.Precision), text.FormatDuration(u.AtMost))
 }
@@ -64,7 +63,7 @@ func readUntil(n *node) (u Until, err error) {
 	return u, err
 }
 
-// ParseAtMost reads how long a run may take.
+// ParseAtMost parses a run's time limit.
 func ParseAtMost(s string) (time.Duration, error) {
 	d, err := text.ParseDuration(s)
 	if err == nil && (d <= 0 || d > maxAtMost) {

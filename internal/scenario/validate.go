@@ -12,8 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// problems are all that is wrong with a load that is Complete, in the words of
-// whoever wrote it.
+// problems returns all errors of a load that is Complete, with the names of w.
 func (l *Load) problems(w words, apps []application.Application) []*Problem {
 	c := checks{words: w, apps: apps}
 	l.checkMix(&c)
@@ -48,7 +47,7 @@ func (l *Load) checkMix(c *checks) {
 		switch {
 		case o.Kind >= kv.NumKinds || o.Consistency >= kv.NumConsistencies:
 			c.add("mix", "the mix has an operation that does not exist")
-		case o.Kind == kv.Watch && l.Application.Name == "": // an application begins watchers among its calls
+		case o.Kind == kv.Watch && l.Application.Name == "": // an application starts watchers among its calls
 			c.add("operation", "watch is no operation of a load: watchers stand beside one; write watch: {watchers: 100}, for example")
 		case o.Kind.Reads() && o.Consistency == kv.None:
 			c.add("consistency", "%s needs a consistency: linearizable or local, for example", o.Kind)
@@ -67,14 +66,14 @@ func (l *Load) checkMix(c *checks) {
 	}
 }
 
-// Bounds of a weight: the sum of a mix's weights is a number, and each has a
-// share in it.
+// Bounds of a weight, so that a mix's weights have a finite sum of which each is a
+// measurable share.
 const (
 	minWeight = 1e-9
 	maxWeight = 1e9
 )
 
-// label names the operation with its consistency, if it has one.
+// label returns the operation with its consistency, if it has one.
 func (o Operation) label() string {
 	if o.Consistency == kv.None {
 		return o.Kind.String()
@@ -131,8 +130,8 @@ func (l *Load) checkKeys(c *checks) {
 	}
 }
 
-// keyCapacity is how many different keys there are with so many bytes after
-// the prefix: keyAlphabetSize to the power of keySize, or the largest uint64.
+// keyCapacity returns the number of different keys with that many bytes after the prefix:
+// keyAlphabetSize to the power of keySize, limited to the largest uint64.
 func keyCapacity(keySize int) uint64 {
 	n := uint64(1)
 	for range keySize {
@@ -207,7 +206,7 @@ func (l *Load) checkSTM(c *checks) {
 	}
 }
 
-// checkChecked refuses loads whose operations cannot be told apart afterwards.
+// checkChecked refuses loads whose writes cannot be identified by their values.
 func (l *Load) checkChecked(c *checks) {
 	switch {
 	case !l.Check:

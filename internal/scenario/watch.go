@@ -9,23 +9,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The most that can be asked for of what stands beside a load.
+// Upper limits for watchers.
 const (
 	MaxWatchers = maxWatched
-	// maxWatched bounds the watchers times the keys that each watches: what has
-	// come of each is remembered.
+	// maxWatched limits the product of watchers and keys per watcher, because the state of
+	// each pair is stored.
 	maxWatched = 4 << 20
-	// maxEarlierEvents bounds what watchers are to catch up with.
+	// maxEarlierEvents limits the events that watchers must catch up with.
 	maxEarlierEvents = 1_000_000
-	// leastWatchedValue is the size in bytes from which on a value says which
-	// write it is of.
+	// leastWatchedValue is the lowest size in bytes at which a value identifies its write.
 	leastWatchedValue = 16
 )
 
-// noWatch is the value of watch that takes a default's watchers away.
+// noWatch is the value of watch that removes the defaults' watchers.
 const noWatch = "none"
 
-// setWatch reads what is watched beside the load.
+// setWatch reads the watchers during the load.
 func setWatch(d *draft, key string, n *node) error {
 	d.load.Watch = nil
 	if n.kind == scalar && n.text == noWatch {
@@ -47,8 +46,7 @@ func setWatch(d *draft, key string, n *node) error {
 	return nil
 }
 
-// checkWatchKey refuses a watched key that somebody asked for and that looks like
-// one of the load's.
+// checkWatchKey refuses a given watched key that looks like one of the load's keys.
 func (b *builder) checkWatchKey() {
 	w := b.load.Watch
 	if w != nil && b.asked.has("watch") && len(w.Key) == len(b.load.Prefix)+b.load.KeySize && strings.HasPrefix(string(w.Key), b.load.Prefix) {
@@ -56,7 +54,7 @@ func (b *builder) checkWatchKey() {
 	}
 }
 
-// keyShape says what the load's keys look like.
+// keyShape describes the load's keys.
 func (l *Load) keyShape() string {
 	size := text.Plural(uint64(max(l.KeySize, 0)), "byte")
 	switch {
@@ -101,7 +99,7 @@ func (w *Watch) checkCounts(c *checks) {
 }
 
 // WatchersOfKey returns how many watchers watch a watched key, on average and rounded up,
-// and so how many events a write of it makes; 0 where nothing is watched.
+// and therefore how many events a write of it causes; 0 without watchers.
 func (l *Load) WatchersOfKey() uint64 {
 	w := l.Watch
 	if w == nil || w.Watchers <= 0 {
@@ -109,7 +107,7 @@ func (l *Load) WatchersOfKey() uint64 {
 	}
 	keys, span, watchers := max(l.KeySpace, 1), max(w.Span, 1), uint64(w.Watchers)
 	span = min(span, keys)
-	first := min(cmp.Or(w.WatchedKeys, keys), keys, watchers) // keys that some watcher begins at
+	first := min(cmp.Or(w.WatchedKeys, keys), keys, watchers) // keys at which some watcher begins
 	if len(w.Key) > 0 {
 		return watchers
 	}
@@ -124,7 +122,7 @@ func areWatchers(n int) string {
 	return fmt.Sprintf("are %d watchers", n)
 }
 
-// checkKey is for watchers of one given key.
+// checkKey checks watchers of one given key.
 func (w *Watch) checkKey(c *checks) {
 	for _, of := range []struct {
 		key   string
@@ -139,7 +137,7 @@ func (w *Watch) checkKey(c *checks) {
 	}
 }
 
-// checkWatched is for watchers of the load's own keys.
+// checkWatched checks watchers of the load's own keys.
 func (l *Load) checkWatched(c *checks) {
 	w := l.Watch
 	switch {
@@ -160,7 +158,7 @@ func (l *Load) checkWatched(c *checks) {
 	}
 }
 
-// watchWarnings are sentences about watching that is likely not meant so.
+// watchWarnings returns sentences about watchers that are probably not intended.
 func (l *Load) watchWarnings() (out []string) {
 	w := l.Watch
 	switch {
@@ -176,8 +174,8 @@ func (l *Load) watchWarnings() (out []string) {
 	return out
 }
 
-// sharedWarnings say of a store whose connections have each watch once that the
-// watchers are fewer there than here.
+// sharedWarnings warns if the store shares a watch between watchers of a connection, so
+// that its server has fewer watches than the load has watchers.
 func (l *Load) sharedWarnings(can *kv.Watches) []string {
 	w := l.Watch
 	if w == nil || !can.Shared || l.Application.Name != "" {
@@ -201,7 +199,7 @@ func (l *Load) sharedWarnings(can *kv.Watches) []string {
 	return nil
 }
 
-// watchLabel is how a dry run names what is watched.
+// watchLabel returns the watchers for a dry run.
 func (l *Load) watchLabel() string {
 	w := l.Watch
 	if w == nil {

@@ -6,11 +6,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// MaxWorkers is how many workers can generate one load together.
+// MaxWorkers is the highest number of workers that share a load.
 const MaxWorkers = 1000
 
-// Divisible says in one sentence why so many workers cannot send the load
-// together; nil for one, and where each has a part.
+// Divisible returns in one sentence why n workers cannot share the load, or nil.
 func (l *Load) Divisible(n int) error {
 	closed := l.Arrival == Closed
 	switch {
@@ -34,8 +33,8 @@ func (l *Load) Divisible(n int) error {
 	return nil
 }
 
-// checkWorkers refuses a load that its workers cannot divide, once the rest is
-// right.
+// checkWorkers refuses a load that its workers cannot share, unless there are other errors
+// about it.
 func (l *Load) checkWorkers(c *checks) {
 	if c.wrong("workers", "connections", "clients", "total", "max-in-flight") {
 		return

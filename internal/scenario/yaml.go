@@ -17,16 +17,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Limits of a scenario file, far above any that a person writes: they keep a
-// damaged or hostile one from using up memory.
+// Limits for scenario files, far above real ones, so that a damaged or malicious file
+// cannot exhaust memory.
 const (
 	maxFile  = 128 << 10 // bytes
-	maxDepth = 32        // mappings and lists within each other, opened in one line
+	maxDepth = 32        // nesting of mappings and lists opened in one line
 )
 
-// document reads YAML and returns its one mapping; nil for an empty file.
+// document parses YAML and returns its mapping; nil for an empty file.
 func document(data []byte) (n *node, err error) {
-	// The YAML library is not ours, and no panic of it may reach a user.
+	// A panic of the YAML library must not reach users.
 	defer func() {
 		if r := recover(); r != nil {
 			n, err = nil, &Error{Text: "this is not valid YAML, and so broken that no line can be told"}
@@ -39,7 +39,7 @@ func document(data []byte) (n *node, err error) {
 	if e := shallow(tokens); e != nil {
 		return nil, e
 	}
-	// Keys given twice are refused later, with sentences of ours.
+	// Duplicate keys are refused later, with better sentences.
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, syntax(err)
@@ -47,7 +47,7 @@ func document(data []byte) (n *node, err error) {
 	return body(file)
 }
 
-// textual refuses what is no text of a bounded length.
+// textual refuses data that is too long or not text.
 func textual(data []byte) *Error {
 	if len(data) > maxFile {
 		return &Error{Text: fmt.Sprintf("the file has %d bytes; a scenario has at most %d", len(data), maxFile)}
@@ -60,8 +60,8 @@ func textual(data []byte) *Error {
 	return nil
 }
 
-// shallow refuses nesting that would make the parser recurse without end.
-// Nesting by indentation needs no limit: it costs a column a level.
+// shallow refuses nesting that would make the parser recurse too deeply. Nesting by
+// indentation needs no limit, because each level takes a column.
 func shallow(tokens token.Tokens) *Error {
 	open, line, inLine := 0, 0, 0
 	for _, t := range tokens {
@@ -120,8 +120,7 @@ func body(file *ast.File) (*node, error) {
 	return n, nil
 }
 
-// at is where a token stands. The library counts the columns of some tokens
-// from 0.
+// at returns the place of a token. The library counts the columns of some tokens from 0.
 func at(t *token.Token) place {
 	if t == nil || t.Position == nil {
 		return place{line: 1, column: 1}
@@ -129,20 +128,20 @@ func at(t *token.Token) place {
 	return place{line: max(t.Position.Line, 1), column: max(t.Position.Column, 1)}
 }
 
-// node is a value in a scenario file: the part of YAML that scenarios use.
-// Anchors, aliases, merge keys and tags are left out on purpose: defaults and
-// matrix say the same more plainly, and a position then means one value.
+// node is a value in a scenario file: the part of YAML that scenarios use. Anchors,
+// aliases, merge keys and tags are deliberately unsupported: defaults and matrix serve the
+// same purpose more clearly, and a position identifies a single value.
 type node struct {
 	kind   kind
 	text   string // of a scalar
-	quoted bool   // a scalar in quotes, which is never a number
+	quoted bool   // a quoted scalar, which is never a number
 	items  []*node
 	pairs  []pair
 	at     place
-	raw    ast.Node // for a store's own settings
-	flag   bool     // said by a flag
-	// entries says that the mapping changes these entries of another one, which is
-	// below once it is known.
+	raw    ast.Node // for a store's settings
+	flag   bool     // from a flag
+	// entries reports that the mapping changes these entries of another one, which is below
+	// once it is known.
 	entries bool
 	below   *node
 }
@@ -162,7 +161,7 @@ const (
 	mapping
 )
 
-// what names the value for a sentence.
+// what describes the value for a sentence.
 func (n *node) what() string {
 	switch n.kind {
 	case null:
@@ -182,7 +181,7 @@ func (n *node) what() string {
 	return n.text
 }
 
-// otherThan names a value that is not of a kind, or of it and empty.
+// otherThan describes a value that is of another kind, or empty.
 func (n *node) otherThan(want kind) string {
 	if n.kind == want {
 		return "an empty one"
@@ -190,7 +189,7 @@ func (n *node) otherThan(want kind) string {
 	return n.what()
 }
 
-// convert turns the library's tree into ours.
+// convert converts the library's tree to nodes.
 func convert(from ast.Node) (*node, error) {
 	n := &node{at: begin(from), raw: from}
 	switch v := from.(type) {
@@ -218,8 +217,8 @@ func convert(from ast.Node) (*node, error) {
 	return nil, n.at.errorf("a scenario has no use for this kind of YAML; write a value, a list or a mapping")
 }
 
-// begin is where a value begins: the library says of a mapping in block style
-// where its first colon is.
+// begin returns where a value begins. For a mapping in block style, the library reports the
+// place of its first colon.
 func begin(n ast.Node) place {
 	switch v := n.(type) {
 	case *ast.MappingNode:
@@ -268,9 +267,9 @@ func (n *node) addItems(values []ast.Node) error {
 	return nil
 }
 
-// rejoined undoes a fault of the library (goccy/go-yaml issue 832): in a list
-// inside a mapping in braces, it takes the text member:2 for a mapping, though
-// no space follows the colon.
+// rejoined works around a bug of the library (goccy/go-yaml issue 832): in a list inside a
+// mapping in braces, it parses the text member:2 as a mapping, although no space follows
+// the colon.
 func (n *node) rejoined() *node {
 	if n.kind != mapping || len(n.pairs) != 1 {
 		return n
@@ -284,7 +283,7 @@ func (n *node) rejoined() *node {
 	return &node{kind: scalar, text: p.key + ":" + v.text, at: p.at, raw: n.raw}
 }
 
-// field is the value of a mapping's key, or n itself where there is none.
+// field returns the value of a mapping's key, or n itself if there is none.
 func (n *node) field(key string) *node {
 	for _, pair := range n.pairs {
 		if pair.key == key {
@@ -294,8 +293,8 @@ func (n *node) field(key string) *node {
 	return n
 }
 
-// The readers of one value: each returns what the value is, or an *Error at
-// its place that names the key.
+// The following methods read one value. Each returns the value, or an *Error at its place
+// that names the key.
 
 func (n *node) word(key string) (string, error) {
 	if n.kind != scalar {
@@ -304,7 +303,7 @@ func (n *node) word(key string) (string, error) {
 	return n.text, nil
 }
 
-// filled is a word that is not empty and keeps to one line.
+// filled reads a text that is not empty and has a single line.
 func (n *node) filled(key string) (string, error) {
 	s, err := n.word(key)
 	if err == nil && strings.TrimSpace(s) == "" {
@@ -338,7 +337,7 @@ func (n *node) boolean(key string) (bool, error) {
 	})
 }
 
-// unquoted reads a scalar that is no text.
+// unquoted reads a scalar that is not text.
 func unquoted[T any](n *node, key, what string, parse func(string) (T, error)) (v T, err error) {
 	if n.kind == scalar && !n.quoted {
 		v, err = parse(n.text)
@@ -352,8 +351,8 @@ func unquoted[T any](n *node, key, what string, parse func(string) (T, error)) (
 	return v, n.at.errorf("%s must be %s, not %s", key, what, n.what())
 }
 
-// parsed reads a word with one of the parsers; a sentence of theirs that does
-// not name the key gets its name put before it.
+// parsed reads a word with a parser. The key is put before an error that does not contain
+// it.
 func parsed[T any](n *node, key string, parse func(string) (T, error)) (T, error) {
 	var zero T
 	if n.kind != scalar {
@@ -369,7 +368,7 @@ func parsed[T any](n *node, key string, parse func(string) (T, error)) (T, error
 	return zero, n.at.errorf("%s: %v", key, err)
 }
 
-// words reads a list of words, or one word that commas divide.
+// words reads a list of words, or one text with words separated by commas.
 func (n *node) words(key string) ([]string, error) {
 	if n.kind == scalar {
 		var out []string
@@ -392,7 +391,7 @@ func (n *node) words(key string) ([]string, error) {
 	return out, nil
 }
 
-// fields reads a mapping whose keys are known, in the order written.
+// fields reads a mapping with known keys, in the order written.
 func (n *node) fields(key string, readers map[string]func(*node) error) error {
 	if n.kind != mapping {
 		return n.at.errorf("%s must be a mapping, not %s", key, n.what())

@@ -1,6 +1,6 @@
-// Package application is what a scenario must know of the applications that a load can be
-// shaped like: as data, by which it is checked and described. What sends their calls is
-// below internal/load/app. docs/how-to/add-an-application.md has the steps.
+// Package application defines, as data, the applications that a load can imitate, so that
+// scenarios can be checked and described. The code that sends their calls is below
+// internal/load/app. docs/how-to/add-an-application.md has the steps to add one.
 package application
 
 import (
@@ -14,21 +14,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Application is what an application sends to its store.
+// Application describes the load of an application.
 type Application interface {
 	Definition() Definition
-	// Check says in one sentence what is wrong with settings that are each within their
-	// bounds, and of which parameter, or nothing. In the sentence a parameter's key
-	// stands in angle brackets, as in <nodes>, and no percent sign.
+	// Check returns in one sentence what is wrong with settings that are each within their
+	// bounds, and the parameter, or nothing. The sentence contains parameters' keys in
+	// angle brackets, as in <nodes>, and no percent signs.
 	Check(Settings) (parameter, why string)
-	// Profile is what it sends of settings that are right, to a store that has the way,
-	// an index in the Definition's.
+	// Profile returns the load for valid settings on a store. way is an index of the
+	// Definition's Ways.
 	Profile(s Settings, way int) Profile
-	// Phrase is the settings in words for reports, such as "20 nodes with 10 pods each".
+	// Phrase describes the settings for reports, such as "20 nodes with 10 pods each".
 	Phrase(Settings) string
 }
 
-// Find returns the application with the name; nil if there is none.
+// Find returns the application with the name, or nil.
 func Find(all []Application, name string) Application {
 	for _, a := range all {
 		if a.Definition().Name == name {
@@ -38,7 +38,7 @@ func Find(all []Application, name string) Application {
 	return nil
 }
 
-// Names returns what scenario files call them.
+// Names returns the applications' names in scenario files.
 func Names(all []Application) (names []string) {
 	for _, a := range all {
 		names = append(names, a.Definition().Name)
@@ -46,56 +46,54 @@ func Names(all []Application) (names []string) {
 	return names
 }
 
-// Windowed is an optional interface of an Application with settings that need a window of
-// some length.
+// Windowed is an optional interface of applications with settings that need a minimum
+// window.
 type Windowed interface {
-	// CheckWindow is as Check, of settings that it finds right, for a store that has the
-	// way and a window of that length.
+	// CheckWindow is like Check, for valid settings, a way of using the store and the
+	// length of the window.
 	CheckWindow(s Settings, way int, length time.Duration) (parameter, why string)
 }
 
-// Definition is what is known of an application without its settings.
+// Definition describes an application independently of its settings.
 type Definition struct {
-	Name    string // what scenario files call it
+	Name    string // name in scenario files
 	Meaning string // a phrase: "the API server of Kubernetes"
-	// Prefix is what its keys begin with unless the scenario says otherwise; empty: what
-	// any load's do.
+	// Prefix is the default prefix of its keys; empty for the default of all loads.
 	Prefix     string
 	Parameters []Parameter
-	// Scales are the keys of the parameters with which the load grows, whole numbers or
-	// rates: how much of one a store carries can be searched. The first is the one to ask
-	// for.
+	// Scales lists the keys of the parameters that determine the size of the load, whole
+	// numbers or rates, for which a capacity can be searched. The first is the recommended
+	// one.
 	Scales []string
-	// Unsearched says why none is searched, where Scales is empty: what stands behind
+	// Unsearched is why no parameter can be searched if Scales is empty: the words after
 	// "because".
 	Unsearched string
-	// Names matches what follows the prefix in the names of its keys, at least in their
-	// first part.
+	// Names matches the rest of a key's name after the prefix, or at least its first part.
 	Names *regexp.Regexp
-	// Compacts says that it compacts the store's history now and then, which is that of
-	// all keys.
+	// Compacts reports whether the application compacts the store's history occasionally,
+	// which affects all keys.
 	Compacts bool
-	// Ways are how it uses a store, the best first: an application that is at home on
-	// several stores has another way on each. It is sent to a store that has all that
-	// one of them needs.
+	// Ways lists the ways in which the application uses a store, the best first. An
+	// application that supports several stores has a way for each. It uses the first way
+	// whose requirements the store meets.
 	Ways []Way
 }
 
 // Way is a way of using a store.
 type Way struct {
 	Name string // a phrase for docs, such as "transactions and leases"
-	// Operations and Features are what the store must have.
+	// Operations and Features are the requirements on the store.
 	Operations []Operation
 	Features   []kv.Feature
 }
 
-// Operation is one at a consistency level; None of what is not a read.
+// Operation is an operation at a consistency level, which is None unless it reads.
 type Operation struct {
 	Kind  kv.Kind
 	Level kv.Consistency
 }
 
-// WayOf is the first way that the store with the name has, or why there is none.
+// WayOf returns the first way that the named store supports, or why it supports none.
 func (d *Definition) WayOf(store string, can kv.Capabilities) (way int, err error) {
 	var lacks []string
 	for i := range d.Ways {
@@ -125,40 +123,40 @@ func (w *Way) fits(store string, can kv.Capabilities) error {
 	return nil
 }
 
-// Unit is what a parameter's number is of.
+// Unit is the unit of a parameter's number.
 type Unit uint8
 
 // The units.
 const (
 	Whole   Unit = iota // a whole number
-	Number              // any number, such as a rate a second
+	Number              // any number, such as a rate per second
 	Seconds             // a length of time, written as 10s or 5m
 	Bytes               // a size, written as 512 or 4KiB
 )
 
-// Parameter is one that a scenario gives the application. Applications may have one of
-// the same key, of the same unit.
+// Parameter is a parameter of an application. Applications can share a key, with the same
+// unit.
 type Parameter struct {
-	Key     string // what scenario files call it
+	Key     string // key in scenario files
 	Meaning string // a phrase for help: "its nodes"
-	Differs string // what a sentence calls it that says in what two loads differ: "the nodes"
+	Differs string // name in sentences about differences between two loads: "the nodes"
 	Unit    Unit
-	// Default is its value unless it is given; Least and Most are its bounds.
+	// Default is the value if none is given; Least and Most are the bounds.
 	Default, Least, Most float64
 }
 
-// Settings are the values of an application's parameters by their keys, in their units.
+// Settings holds the values of an application's parameters by key, in their units.
 type Settings map[string]float64
 
-// Whole is a whole number.
+// Whole returns a whole number.
 func (s Settings) Whole(key string) int { return int(s[key]) }
 
-// Span is a length of time.
+// Span returns a duration.
 func (s Settings) Span(key string) time.Duration {
 	return time.Duration(s[key] * float64(time.Second))
 }
 
-// Defaults are the settings of which nothing was given.
+// Defaults returns the default settings.
 func (d *Definition) Defaults() Settings {
 	s := Settings{}
 	for _, p := range d.Parameters {
@@ -167,7 +165,7 @@ func (d *Definition) Defaults() Settings {
 	return s
 }
 
-// Scaling is the parameter with the key, with which the load grows; nil if there is none.
+// Scaling returns the parameter with the key if it is one of Scales, or nil.
 func (d *Definition) Scaling(key string) *Parameter {
 	for i := range d.Parameters {
 		if p := &d.Parameters[i]; p.Key == key && slices.Contains(d.Scales, key) {
@@ -177,34 +175,35 @@ func (d *Definition) Scaling(key string) *Parameter {
 	return nil
 }
 
-// Outside is the first parameter whose value is not within its bounds; nil if all are.
+// Outside returns the first parameter whose value is out of bounds, or nil.
 func (d *Definition) Outside(s Settings) *Parameter {
 	for i := range d.Parameters {
 		p := &d.Parameters[i]
-		if v := s[p.Key]; !(v >= p.Least && v <= p.Most) { // and NaN
+		if v := s[p.Key]; !(v >= p.Least && v <= p.Most) { // also true for NaN
 			return p
 		}
 	}
 	return nil
 }
 
-// Format is a number as sentences and Phrase write it.
+// Format formats a number for sentences and Phrase.
 func Format(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// Profile is what an application sends in the mean, over a time that is long against its
-// periods. Reports, thresholds and warnings read it as what the load is.
+// Profile describes an application's average load over many of its periods. Reports,
+// thresholds and warnings use it in place of the real calls.
 type Profile struct {
 	Calls []Call
-	// There is how many objects are written before the load begins.
+	// There is the number of objects that are created before the load begins.
 	There uint64
-	// KeySize is about how many bytes a key has behind its prefix, and ValueSize the
-	// mean size of the values that are written.
+	// KeySize is the approximate size of a key after its prefix, and ValueSize the mean
+	// size of written values, both in bytes.
 	KeySize, ValueSize int
-	// Watchers watch beside the calls, over so many Streams. None: it watches nothing.
+	// Watchers is the number of watchers, on Streams watch streams; 0 if it watches
+	// nothing.
 	Watchers, Streams int
-	PreviousValues    bool // their events carry what was there before
-	// Connections is how many the calls have, where each belongs to one; 0: as many as the
-	// scenario says.
+	PreviousValues    bool // watch events contain previous values
+	// Connections is the number of connections if each call belongs to a particular one; 0
+	// to use the scenario's number.
 	Connections int
 }
 
@@ -216,7 +215,7 @@ type Call struct {
 	PerSecond float64
 }
 
-// PerSecond is how many calls become due a second.
+// PerSecond returns how many calls become due per second.
 func (p *Profile) PerSecond() (sum float64) {
 	for i := range p.Calls {
 		sum += p.Calls[i].PerSecond

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Wrong says what is wrong with the fault by itself, as the end of a sentence that begins
-// with the fault; empty for nothing.
+// Wrong returns what is wrong with the fault by itself, as the end of a sentence that
+// begins with the fault, or "".
 func (f *Fault) Wrong() string {
 	row := f.row()
 	for _, check := range [...]func(*kind) string{f.checkKinds, f.checkTraffic, f.checkTimes, f.checkAmount, f.checkMember, f.checkRepeats} {
@@ -19,7 +19,7 @@ func (f *Fault) Wrong() string {
 	return ""
 }
 
-// checkKinds is about a random fault's own kinds.
+// checkKinds checks a random fault's kinds.
 func (f *Fault) checkKinds(*kind) string {
 	switch {
 	case f.Do == Random && len(f.Of) == 0:
@@ -32,7 +32,7 @@ func (f *Fault) checkKinds(*kind) string {
 	return ""
 }
 
-// checkTimes is about when the fault is, and for how long.
+// checkTimes checks the fault's beginning and length.
 func (f *Fault) checkTimes(row *kind) string {
 	switch {
 	case f.At < 0 || f.For < 0 || f.By < 0 || f.Every < 0:
@@ -45,7 +45,7 @@ func (f *Fault) checkTimes(row *kind) string {
 	return ""
 }
 
-// checkAmount is about how much, and to what.
+// checkAmount checks the fault's amount and server.
 func (f *Fault) checkAmount(row *kind) string {
 	switch {
 	case row.by != "" && f.By == 0:
@@ -60,7 +60,7 @@ func (f *Fault) checkAmount(row *kind) string {
 	return ""
 }
 
-// checkMember is about to whom the fault is done.
+// checkMember checks the fault's member.
 func (f *Fault) checkMember(row *kind) string {
 	scope := &scopes[row.of]
 	switch {
@@ -72,7 +72,7 @@ func (f *Fault) checkMember(row *kind) string {
 	return scope.why
 }
 
-// scopes are the members that faults of each scope are not done to, and what to do then.
+// scopes holds, for each scope, the members that it excludes, and the remedy.
 var scopes = [...]struct {
 	refuses       []kv.Mode
 	why, ofRandom string
@@ -85,7 +85,7 @@ var scopes = [...]struct {
 		why: "takes one member at a time, so that the others have a quorum; choose leader, follower, any, or a member as m1, m2"},
 }
 
-// checkRepeats is about how often the fault is.
+// checkRepeats checks the fault's repetition.
 func (f *Fault) checkRepeats(*kind) string {
 	switch {
 	case f.Every == 0 && f.Repeat > 1:
@@ -96,7 +96,7 @@ func (f *Fault) checkRepeats(*kind) string {
 	return ""
 }
 
-// checkTraffic says what is wrong with what a fault says of packets; empty for nothing.
+// checkTraffic checks the fault's settings about packets.
 func (f *Fault) checkTraffic(*kind) string {
 	row := f.Do.row()
 	n := row.network
@@ -125,8 +125,8 @@ func (f *Fault) checkTraffic(*kind) string {
 	return ""
 }
 
-// partsAll reports whether it may be of a kind that parts the members around one,
-// and names all.
+// partsAll reports whether the fault may be of a kind that separates the members around
+// one, but names all members.
 func (f *Fault) partsAll() bool {
 	return f.Member.Mode == kv.All && slices.ContainsFunc(f.Kinds(), func(k Kind) bool {
 		n := k.row().network
@@ -134,8 +134,8 @@ func (f *Fault) partsAll() bool {
 	})
 }
 
-// LeastMembers is how many members a fault of the network needs, whichever of its kinds
-// it is; 0 for others.
+// LeastMembers returns how many members a network fault needs, whichever of its kinds it
+// is; 0 for other faults.
 func (f *Fault) LeastMembers() (least int) {
 	for _, k := range f.Kinds() {
 		if n := k.row().network; n != nil {

@@ -1,5 +1,5 @@
-// Package fault has the kinds of faults that a load is tested with: what each needs, how
-// one is written, and when each of a trial happens.
+// Package fault defines the kinds of faults: their requirements, their text format, and the
+// schedule of a trial's faults.
 package fault
 
 import (
@@ -14,25 +14,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Fault is something that is broken on purpose while a load runs, once or again
-// and again.
+// Fault is a fault that is injected during a load, once or repeatedly.
 type Fault struct {
 	At      time.Duration // after the window opened
 	Do      Kind
-	Member  kv.Target     // leader, followers (one of them), one by its number, or all at once
-	For     time.Duration // how long; 0 of a restart
-	By      time.Duration // by how much each sync or packet takes longer, or how old is what a power loss keeps; 0 of others
-	Every   time.Duration // from one to the next; 0 for once
-	Repeat  int           // how often; 0 with Every is as often as the window has room for
-	Server  string        // of a rolling upgrade: a version, DefaultServer, or the path of a server
-	Of      []Kind        // of Random: those of which it is one
-	Traffic               // of a fault of the network
+	Member  kv.Target     // leader, followers (one of them), a member by its number, or all at once
+	For     time.Duration // length; 0 for a restart
+	By      time.Duration // how much longer each sync or packet takes, or how old the data is that a power loss keeps; 0 for other kinds
+	Every   time.Duration // interval; 0 if it is injected once
+	Repeat  int           // number of injections; 0 with Every means as many as fit into the window
+	Server  string        // for a rolling upgrade: a version, DefaultServer, or the path of a server
+	Of      []Kind        // for Random: the kinds to choose from
+	Traffic               // for network faults
 }
 
-// Most is how many faults a trial has, repeated ones each counted.
+// Most is the highest number of injected faults of a trial, including repetitions.
 const Most = 1000
 
-// Parse reads faults as Text writes them, such as "kill leader at 10s for 3s".
+// Parse parses faults in the format of Text, such as "kill leader at 10s for 3s".
 func Parse(s string) (all []Fault, err error) {
 	if s == noFaults {
 		return nil, nil
@@ -47,13 +46,13 @@ func Parse(s string) (all []Fault, err error) {
 	return all, nil
 }
 
-// noFaults is the value of faults that takes a default's away.
+// noFaults is the value that removes the faults of defaults.
 const noFaults = "none"
 
-// ParseOne reads what String of a Fault writes.
+// ParseOne parses a fault in the format of its String method.
 func ParseOne(s string) (Fault, error) {
 	words := strings.Fields(s)
-	if len(words)%2 == 1 { // of the whole cluster, without a member
+	if len(words)%2 == 1 { // a fault of the whole cluster names no member
 		words = slices.Insert(words, 1, "")
 	}
 	if len(words) < 2 {
@@ -80,16 +79,16 @@ func notAFault(s string) error {
 	return fmt.Errorf("%q is no fault; write one as in kill leader at 10s for 3s", strings.TrimSpace(s))
 }
 
-// Fields are the keys that a fault can have, of which each needs do and, unless it is done
-// to the whole cluster, member.
+// Fields returns the keys that a fault can have. do is required, and so is member unless
+// the fault affects the whole cluster.
 func Fields() []string {
 	return []string{"at", "do", "member", "for", "by", "of", "every", "repeat", "from", "direction", "to"}
 }
 
-// FromFields makes a fault of the texts of its fields. An error is about the field that it
-// returns; empty for one that is missing.
+// FromFields returns the fault with the texts of its fields. It also returns the field that
+// an error is about; empty for a missing one.
 func FromFields(texts map[string]string) (f Fault, field string, err error) {
-	for _, key := range slices.Sorted(maps.Keys(texts)) { // what depends on do comes behind it
+	for _, key := range slices.Sorted(maps.Keys(texts)) { // keys that depend on do are sorted after it
 		if err := f.set(key, texts[key]); err != nil {
 			return f, key, err
 		}
@@ -146,7 +145,7 @@ func (f *Fault) set(key, value string) (err error) {
 	return err
 }
 
-// setTraffic sets a field of the fault that is about packets. known is false for others.
+// setTraffic sets a field about packets. known is false for other fields.
 func (f *Fault) setTraffic(key, value string) (known bool, err error) {
 	var i int
 	switch key {
@@ -166,7 +165,7 @@ func (f *Fault) setTraffic(key, value string) (known bool, err error) {
 	return true, err
 }
 
-// setBy reads how much: a share of the packets, or a time.
+// setBy parses an amount: a share of the packets, or a time.
 func (f *Fault) setBy(value string) (err error) {
 	if strings.HasSuffix(value, "%") {
 		f.Share, err = text.ParseShare(value)
@@ -176,7 +175,7 @@ func (f *Fault) setBy(value string) (err error) {
 	return err
 }
 
-// String returns the fault as flags write it.
+// String returns the fault as written in flags.
 func (f Fault) String() string {
 	out := f.Do.on(f.Member) + f.how()
 	if len(f.Of) > 0 {
@@ -195,7 +194,7 @@ func (f Fault) String() string {
 	return out
 }
 
-// how are the words of a fault on what is done, with a space before each.
+// how returns the fault's words about amounts and packets, each preceded by a space.
 func (f *Fault) how() (words string) {
 	for _, one := range [...]struct{ key, value string }{
 		{"by", f.amount()}, {"to", f.rate()}, {"to", f.Server}, {"from", f.From.String()}, {"direction", f.Direction.String()},
@@ -207,7 +206,7 @@ func (f *Fault) how() (words string) {
 	return words
 }
 
-// amount is what by says of a fault; empty for nothing.
+// amount returns the value of the key by; empty for none.
 func (f *Fault) amount() string {
 	switch {
 	case f.Share > 0:
@@ -218,7 +217,7 @@ func (f *Fault) amount() string {
 	return ""
 }
 
-// Text writes faults as files, flags, records and reports have them.
+// Text formats faults for files, flags, records and reports.
 func Text(all []Fault) string {
 	parts := make([]string, 0, len(all))
 	for _, f := range all {

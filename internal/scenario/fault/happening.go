@@ -9,22 +9,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Happening is one fault of a trial, done once: it has no Every, Repeat and Of, and its
-// Do is never Random.
+// Happening is a single injection of a trial's fault. Invariant: it has no Every, Repeat
+// and Of, and its Do is never Random.
 type Happening struct {
 	Fault
-	// Draw is random: it chooses the member that is meant by any.
+	// Draw is a random number that selects the member if it is any.
 	Draw uint64
 }
 
-// Schedule returns the faults of a window in their order, each time that one is repeated.
-// What is random of them comes from the seed alone.
+// Schedule returns the faults of a window in order, each repetition separately. All random
+// choices depend only on the seed.
 func Schedule(all []Fault, window time.Duration, seed uint64) []Happening {
 	return schedule(all, window, seed, false)
 }
 
-// Longest returns the same to be checked whatever the seed is: random faults last for as
-// long as they may be in.
+// Longest returns the schedule for checks that must hold for any seed: random faults last
+// for the whole time in which they can be.
 func Longest(all []Fault, window time.Duration) []Happening { return schedule(all, window, 0, true) }
 
 func schedule(of []Fault, window time.Duration, seed uint64, longest bool) []Happening {
@@ -49,7 +49,7 @@ func schedule(of []Fault, window time.Duration, seed uint64, longest bool) []Hap
 	return all
 }
 
-// String says what is done to whom and for how long.
+// String returns kind, member and duration of the fault.
 func (h *Happening) String() string {
 	out := h.Do.on(h.Member) + h.how()
 	if h.For > 0 {
@@ -58,13 +58,13 @@ func (h *Happening) String() string {
 	return out
 }
 
-// once is the fault the first time.
+// once returns the first injection of the fault.
 func (f Fault) once() Happening {
 	f.Of, f.Every, f.Repeat = nil, 0, 0
 	return Happening{Fault: f}
 }
 
-// Ahead is how long before the fault something is done for it.
+// Ahead returns how long before the fault its preparation starts.
 func (h *Happening) Ahead() time.Duration {
 	if h.Do.row().ahead {
 		return h.By
@@ -72,8 +72,8 @@ func (h *Happening) Ahead() time.Duration {
 	return 0
 }
 
-// Among reports whether the fault is about packets between the member and the others,
-// and between the member and clients.
+// Among reports whether the fault affects packets between the member and its peers, and
+// between the member and clients.
 func (h *Happening) Among() (peers, clients bool) {
 	if h.Do.NeedsNetwork() && h.Do.row().network.shape != "" {
 		return true, false
@@ -81,8 +81,7 @@ func (h *Happening) Among() (peers, clients bool) {
 	return h.From != Clients, h.From != Peers
 }
 
-// draw makes a random fault one of its kinds, at a time within its own Every, to
-// the millisecond.
+// draw chooses the kind of a random fault and its time within Every, to the millisecond.
 func (f *Fault) draw(h *Happening, random *rand.Rand) {
 	h.Do = f.Of[random.IntN(len(f.Of))]
 	row := h.Do.row()
@@ -100,7 +99,7 @@ func (f *Fault) draw(h *Happening, random *rand.Rand) {
 	}
 }
 
-// times is how often the fault is done in a window; at most one more than may be.
+// times returns how often the fault is injected in a window, limited to one more than Most.
 func (f *Fault) times(window time.Duration) int {
 	lasts := f.For
 	if f.Do == Random {
@@ -115,7 +114,7 @@ func (f *Fault) times(window time.Duration) int {
 	return min(int((window-f.At-lasts)/f.Every)+1, Most+1)
 }
 
-// Kinds are those that it can be.
+// Kinds returns the kinds that the fault can be.
 func (f *Fault) Kinds() []Kind {
 	if f.Do == Random {
 		return f.Of
@@ -123,8 +122,8 @@ func (f *Fault) Kinds() []Kind {
 	return []Kind{f.Do}
 }
 
-// row is what there is to know of the fault: of a random one, what all of its kinds
-// need together.
+// row returns the properties of the fault's kind; for a random fault, the combined
+// requirements of its kinds.
 func (f *Fault) row() *kind {
 	if f.Do != Random {
 		return f.Do.row()

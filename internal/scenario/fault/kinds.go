@@ -9,50 +9,50 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Kind is what is done to a member.
+// Kind is a kind of fault.
 type Kind uint8
 
-// The faults. What each does is in package fault.
+// The kinds of faults. Package internal/run/fault injects them.
 const (
 	Kill        Kind = iota // its processes are killed (SIGKILL), and started again
 	Terminate               // its processes are asked to end (SIGTERM), and started again
-	Pause                   // its processes stand still (SIGSTOP), and go on (SIGCONT)
-	Restart                 // as Terminate, and started again at once
-	PowerLoss               // killed, what was not synced is gone, and started again
+	Pause                   // its processes are stopped (SIGSTOP), and continued (SIGCONT)
+	Restart                 // like Terminate, and started again at once
+	PowerLoss               // killed, unsynced data is lost, and started again
 	SlowDisk                // each sync takes longer
-	FullDisk                // there is no more room on the disk (ENOSPC)
+	FullDisk                // the disk has no free space (ENOSPC)
 	FailingDisk             // writes and syncs fail (EIO)
-	LyingDisk               // syncs succeed and do nothing, then as PowerLoss
+	LyingDisk               // syncs succeed without effect, then like PowerLoss
 
-	Isolate   // it and the other members do not reach each other
-	Split     // the members are two parts that do not reach each other
-	Bridge    // the others are two parts that both reach it, and not each other
-	Blackhole // packets from it and to it vanish, without a word
-	Delay     // each packet comes later
-	Loss      // some packets vanish
-	Reorder   // some packets come after later ones
-	SlowLink  // little passes in a second
+	Isolate   // the member and the others cannot reach each other
+	Split     // the members form two parts that cannot reach each other
+	Bridge    // the others form two parts that both reach it, but not each other
+	Blackhole // packets from and to the member are silently dropped
+	Delay     // each packet is delayed
+	Loss      // some packets are lost
+	Reorder   // some packets arrive after later ones
+	SlowLink  // the throughput of the link is limited
 
-	MoveLeader // a follower is handed the leadership
+	MoveLeader // the leadership is moved to a follower
 	Compact    // the history is discarded
-	Defragment // a member gives free space back to its file system
-	Snapshot   // a member writes a snapshot of all data, which is thrown away
+	Defragment // a member returns free space to its file system
+	Snapshot   // a member writes a snapshot of all data, which is discarded
 	Alarm      // a member's alarm is raised, and disarmed
-	FillQuota  // the quota of space is reached, and room made again
+	FillQuota  // the space quota is exceeded, and space freed again
 	EnableAuth // authentication is switched on, and off
 
-	NewCertificate // a member that speaks TLS gets another certificate
-	AddLearner     // a further member joins without a vote, gets one, and leaves
+	NewCertificate // a TLS member gets another certificate
+	AddLearner     // another member joins as a non-voter, becomes a voter, and leaves
 
-	Replace        // killed, and a new member with an empty disk takes its place
+	Replace        // a member is killed, and a new one with an empty disk replaces it
 	RollingRestart // all members are restarted, one after the other
-	RollingUpgrade // as RollingRestart, with another server
+	RollingUpgrade // like RollingRestart, with another server
 	Random         // one of several kinds, at a random time
 
 	numKinds
 )
 
-// kinds is what there is to know of each kind before it is done.
+// kinds holds the properties of each kind.
 var kinds = [numKinds]kind{
 	Kill:        {name: "kill"},
 	Terminate:   {name: "terminate"},
@@ -90,48 +90,49 @@ var kinds = [numKinds]kind{
 	Random:         {name: "random"},
 }
 
-// ownTime is why the store's own work takes no for.
+// ownTime is why the store's own work does not take the key for.
 const ownTime = "is over when the store has done it: drop for"
 
-// featured is what a store must have.
+// featured returns a pointer to a feature that a store must have.
 func featured(f kv.Feature) *kv.Feature { return &f }
 
-// scope says whom a kind of fault can be done to.
+// scope is the set of members that a kind of fault can affect.
 type scope uint8
 
 const (
 	anyMember    scope = iota
-	aFollower          // one that does not lead
-	theCluster         // all at once, so that no member need be named
+	aFollower          // a member that is not the leader
+	theCluster         // the whole cluster, so that no member need be named
 	oneOfSeveral       // one member of three or more, so that the others have a quorum
 )
 
-// kind is a row of kinds.
+// kind holds the properties of a kind of fault.
 type kind struct {
 	name string // in files
-	// instant says of a kind that takes no for why, as the end of a sentence about a
-	// fault with one; empty for those that need it.
+	// instant is why the kind does not take the key for, as the end of a sentence about a
+	// fault with it; empty for kinds that need it.
 	instant string
-	// by is what the key by is of a kind that needs it, with an example.
+	// by describes the key by, with an example, for kinds that need it.
 	by string
-	// ahead says that the kind may have the key by: how long before it something is done.
+	// ahead reports whether the kind takes the key by: how long before the fault its
+	// preparation starts.
 	ahead bool
-	// disk says that the member's data must be on a disk that fails on request.
+	// disk reports whether the member's data must be on a disk that fails on request.
 	disk bool
-	// network is of kinds that need members' networks; nil for others.
+	// network is set for kinds that need members' networks.
 	network *networkKind
 	of      scope
-	// needs is what the store must have; nil for nothing.
+	// needs is the feature that the store must have; nil for none.
 	needs *kv.Feature
-	// spare says that there must be a place for a further member.
+	// spare reports whether there must be room for another member.
 	spare bool
-	// to says that it needs the key to.
+	// to reports whether the kind needs the key to.
 	to bool
-	// changes says that the cluster is another one afterwards.
+	// changes reports whether the fault leaves a different cluster.
 	changes bool
 }
 
-// row is what there is to know of the kind.
+// row returns the properties of the kind.
 func (k Kind) row() *kind {
 	if k >= numKinds {
 		return &kind{name: "unknown"}
@@ -139,34 +140,32 @@ func (k Kind) row() *kind {
 	return &kinds[k]
 }
 
-// NeedsDisk reports whether the member's data must be on a disk that fails on
-// request.
+// NeedsDisk reports whether the member's data must be on a disk that fails on request.
 func (k Kind) NeedsDisk() bool { return k.row().disk }
 
-// NeedsNetwork reports whether the members must have networks of their own.
+// NeedsNetwork reports whether the members must have their own networks.
 func (k Kind) NeedsNetwork() bool { return k.row().network != nil }
 
-// OfFollower reports whether it is done to a member that does not lead.
+// OfFollower reports whether the fault affects a member that is not the leader.
 func (k Kind) OfFollower() bool { return k.row().of == aFollower }
 
-// NeedsSpare reports whether there must be a place for a further member.
+// NeedsSpare reports whether there must be room for another member.
 func (k Kind) NeedsSpare() bool { return k.row().spare }
 
-// NeedsQuorum reports whether the other members must have a quorum without the one that
-// it is done to.
+// NeedsQuorum reports whether the members without the affected one must have a quorum.
 func (k Kind) NeedsQuorum() bool { return k.row().of == oneOfSeveral }
 
-// Needs returns what the store must have; nil for nothing.
+// Needs returns the feature that the store must have; nil for none.
 func (k Kind) Needs() *kv.Feature { return k.row().needs }
 
-// OfCluster reports whether it is done to the whole cluster, and not to members.
+// OfCluster reports whether the fault affects the whole cluster and not single members.
 func (k Kind) OfCluster() bool { return k.row().of == theCluster }
 
-// Changes reports whether the cluster is another one afterwards, which no other
-// trial may use.
+// Changes reports whether the fault leaves a different cluster, which no other trial may
+// use.
 func (k Kind) Changes() bool { return k.row().changes }
 
-// on is the kind with the member that it is done to.
+// on returns the kind with the member that it affects.
 func (k Kind) on(t kv.Target) string {
 	if k.OfCluster() && t.Mode == kv.All {
 		return k.String()
@@ -174,10 +173,10 @@ func (k Kind) on(t kv.Target) string {
 	return k.String() + " " + memberText(t)
 }
 
-// String returns the fault's name in files.
+// String returns the kind's name in files.
 func (k Kind) String() string { return k.row().name }
 
-// All lists all that can be done: Random is one of the others then.
+// All returns all kinds except Random, which is one of the others.
 func All() (all []Kind) {
 	for k := range Random {
 		all = append(all, k)
@@ -185,7 +184,7 @@ func All() (all []Kind) {
 	return all
 }
 
-// kindWords are the faults for a sentence.
+// kindWords returns the names of all kinds for a sentence.
 func kindWords() string {
 	var names []string
 	for k := range numKinds {
@@ -205,7 +204,7 @@ func ParseKind(s string) (Kind, error) {
 	return 0, fmt.Errorf("there is no fault %q; choose %s", s, kindWords())
 }
 
-// kindsText is how flags list kinds.
+// kindsText formats kinds as in flags.
 func kindsText(all []Kind) string {
 	var names []string
 	for _, k := range all {
@@ -214,7 +213,7 @@ func kindsText(all []Kind) string {
 	return strings.Join(names, KindsBetween)
 }
 
-// KindsBetween stands between kinds in the text of a random fault.
+// KindsBetween separates the kinds of a random fault in its text.
 const KindsBetween = "/"
 
 func parseKinds(s string) (all []Kind, err error) {
@@ -228,7 +227,7 @@ func parseKinds(s string) (all []Kind, err error) {
 	return all, nil
 }
 
-// memberText names the member of a fault.
+// memberText returns the name of a fault's member.
 func memberText(t kv.Target) string {
 	switch t.Mode {
 	case kv.Followers:
@@ -239,7 +238,7 @@ func memberText(t kv.Target) string {
 	return t.String()
 }
 
-// allMembers is how faults name all members at once.
+// allMembers is the name for all members at once.
 const allMembers = "all"
 
 func parseMember(s string) (kv.Target, error) {
@@ -260,10 +259,10 @@ func parseMember(s string) (kv.Target, error) {
 	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose leader, follower, any, all, or a member as m1, m2", s)
 }
 
-// DefaultServer is, for a rolling upgrade, the store's own server here.
+// DefaultServer selects, for a rolling upgrade, the store's default server on this machine.
 const DefaultServer = "default"
 
-// parseServer reads what a rolling upgrade is to.
+// parseServer parses the server of a rolling upgrade.
 func parseServer(s string) (string, error) {
 	if strings.ContainsAny(s, " ,\t\r\n") {
 		return "", fmt.Errorf("the server %q has a space or a comma, with which a fault cannot be written", s)
@@ -274,8 +273,8 @@ func parseServer(s string) (string, error) {
 	return s, nil
 }
 
-// ServerOf is the server that a rolling upgrade is to: the version of an installed
-// one, or the path of another; both are empty for the store's own.
+// ServerOf returns the server of a rolling upgrade: the version of an installed one, or the
+// path of another; both are empty for the default.
 func ServerOf(to string) (version, exec string) {
 	switch {
 	case strings.ContainsRune(to, '/'):

@@ -8,27 +8,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Traffic is which packets a fault of the network is about, and what becomes of them
-// beside the fault's By. Its zero value is a fault's that says nothing of it.
+// Traffic selects the packets that a network fault affects, and the effect in addition to
+// the fault's By. The zero value is for faults without such settings.
 type Traffic struct {
 	From      Ends
 	Direction Direction
-	Share     float64 // of the packets, above 0 and below 1; 0 of kinds without
-	To        int     // bytes that pass in a second; 0 of kinds without
+	Share     float64 // of the packets, above 0 and below 1; 0 for kinds without it
+	To        int     // throughput in bytes per second; 0 for kinds without it
 }
 
-// Ends are those with whom a member exchanges packets.
+// Ends are the partners with which a member exchanges packets.
 type Ends uint8
 
 // The ends.
 const (
 	Unsaid  Ends = iota // all, or the kind's own
 	Peers               // the other members
-	Clients             // the load and whoever else is outside of the cluster
+	Clients             // the load, and other programs outside the cluster
 	Anybody             // both
 )
 
-// Direction is that of packets, as a member sees them.
+// Direction is the direction of packets from the member's point of view.
 type Direction uint8
 
 // The directions.
@@ -38,7 +38,7 @@ const (
 	Outwards           // from the member
 )
 
-// named are values that a key of faults has by names.
+// named holds the names of a key's values.
 type named []string
 
 var (
@@ -66,10 +66,10 @@ func (n named) parse(what, s string) (int, error) {
 	return 0, fmt.Errorf("there is no %s %q for a fault; choose %s", what, s, strings.Join(n[1:], " or "))
 }
 
-// perSecond ends a rate.
+// perSecond is the suffix of a rate.
 const perSecond = "/s"
 
-// parseThroughput reads how much passes in a second, as in 1MB/s.
+// parseThroughput parses a throughput such as 1MB/s.
 func parseThroughput(s string) (int, error) {
 	size, ok := strings.CutSuffix(s, perSecond)
 	if !ok {
@@ -82,7 +82,7 @@ func parseThroughput(s string) (int, error) {
 	return n, err
 }
 
-// rate is what to says.
+// rate returns the value of the key to.
 func (t *Traffic) rate() string {
 	if t.To == 0 {
 		return ""
@@ -90,15 +90,15 @@ func (t *Traffic) rate() string {
 	return strings.ReplaceAll(text.FormatSize(t.To), " ", "") + perSecond
 }
 
-// networkKind is what there is to know of a kind that needs members' networks.
+// networkKind holds the properties of a kind of network fault.
 type networkKind struct {
-	// shape says of a kind that decides itself whose packets it is about why it takes
-	// no from, as the end of a sentence; empty for those that take one. twoWays says
-	// the same of direction.
+	// shape is why the kind does not take the key from, because it selects the packets
+	// itself, as the end of a sentence; empty for kinds that take it. twoWays is the same
+	// for the key direction.
 	shape, twoWays string
-	// share is what by is of a kind that needs one, and to what that is.
+	// share describes the key by and to the key to, for kinds that need them.
 	share, to string
-	members   int // how many there must be at least
+	members   int // lowest number of members
 }
 
 // amounts reports whether the kind needs more than a member and a time.
