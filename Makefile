@@ -176,7 +176,7 @@ fuzz:
 
 # Runs the benchmarks of the hot path and counts allocations.
 bench:
-	go test -run '^$$' -bench . -skip '^Benchmark(Agents|CheckCost)' -benchmem ./internal/...
+	go test -run '^$$' -bench . -skip '^Benchmark(Agents|VerificationCost)' -benchmem ./internal/...
 
 # Measures many agents on this machine, and the overhead of a load through an agent in pairs
 # of runs with and without one. Takes a few minutes.
@@ -186,9 +186,9 @@ bench-agents:
 
 # Measures the overhead of recording a history for verification, in pairs of runs, and the
 # duration of verifying 30 million operations on 100,000 keys. Takes a few minutes and 2 GB.
-.PHONY: bench-check
-bench-check:
-	go test -run '^$$' -bench '^BenchmarkCheckCost' -benchtime 1x -timeout 20m ./internal/cli
+.PHONY: bench-verify
+bench-verify:
+	go test -run '^$$' -bench '^BenchmarkVerificationCost' -benchtime 1x -timeout 20m ./internal/cli
 	QUORUMBENCH_HISTORY_OPERATIONS=30000000 go test -run '^$$' -bench '^BenchmarkFile' -benchtime 1x -timeout 20m ./internal/results/verify
 
 # Measures the overhead of a recording relay, and how far a replay deviates from the times of

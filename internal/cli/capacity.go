@@ -239,8 +239,8 @@ func keepTrial(s *scenario.Scenario, name string) error {
 		return command.Usage("the scenario has %s, and a capacity is that of one load; choose one with --trial, such as %s", text.Plural(uint64(len(names)), "trial"), names[0])
 	case len(s.Hosts) > 0:
 		return command.Usage("the scenario names hosts, and a search is conducted on this machine; take them out, or start the cluster there and give --endpoints")
-	case len(found[0].Load.Faults) > 0 || found[0].Load.Check:
-		return command.Usage("the trial %s has faults or a check of its answers, and a capacity is that of a load without; use run for them", found[0].Name)
+	case len(found[0].Load.Faults) > 0 || found[0].Load.Verify:
+		return command.Usage("the trial %s has faults or verifies its responses, and a capacity is that of a load without; use run for them", found[0].Name)
 	}
 	s.Trials = found
 	return nil

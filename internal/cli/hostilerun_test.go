@@ -62,23 +62,18 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 			})
 			place := writeRun(t, dir, run)
 			for _, args := range [][]string{
-				{"report", place}, {"report", place, "--baseline", place}, {"report", place, "--threshold", hostile + "<3"},
+				{"report", place}, {"compare", place, place}, {"report", place, "--threshold", hostile + "<3"},
 				{"report", place, "--threshold", "p99<1ns"}, {"report", filepath.Join(place, hostile)},
-				{"report", place, "--format", "json", "--baseline", place},
-				{"report", place, "--format", "csv"}, {"report", place, "--format", "csv", "--baseline", place},
-				{"report", place, "--format", "markdown", "--baseline", place},
-				{"bench", "put", "--endpoints", "127.0.0.1:1", "--total", "1", "--baseline", place},
+				{"compare", place, place, "--format", "json"},
+				{"report", place, "--format", "csv"}, {"compare", place, place, "--format", "csv"},
+				{"compare", place, place, "--format", "markdown"},
 				{"capacity", "share", place, "--rate", "1"},
 			} {
 				checkShown(t, args...)
 			}
 			for _, format := range []string{"text", "json", "csv", "markdown", "dbtester"} {
 				out := filepath.Join(t.TempDir(), "files")
-				args := []string{"report", place, "--format", format, "--out", out}
-				if format != "dbtester" {
-					args = append(args, "--baseline", place)
-				}
-				checkShown(t, args...)
+				checkShown(t, "report", place, "--format", format, "--out", out)
 				checkFiles(t, out)
 			}
 		}
@@ -109,7 +104,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 					formats = formats[only%3:][:1]
 				}
 				for _, format := range formats {
-					checkReport(t, place, "--format", format, "--baseline", place)
+					checkReport(t, place, "--format", format)
 				}
 			})
 		}

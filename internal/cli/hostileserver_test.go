@@ -123,7 +123,7 @@ func TestInputIsShownPrintable(t *testing.T) {
 	for _, args := range [][]string{
 		{h}, {"bench", h}, {"bench", "put", "--" + h}, {"bench", "put", "-" + h}, {"bench", "put", h, h}, {"run", h}, {"run", "--out", h, h}, {"report", h},
 		{"run", "--store", h}, {"run", "--exec", h, "--dry-run"},
-		{"bench", "put", "--endpoints", h}, {"bench", "put", "--target", h}, {"bench", "put", "--threshold", h}, {"bench", "put", "--baseline", h},
+		{"bench", "put", "--endpoints", h}, {"bench", "put", "--target", h}, {"bench", "put", "--threshold", h},
 		{"bench", "put", "--endpoints", "127.0.0.1:1", "--cacert", h}, {"cluster", "status", "--dir", filepath.Join(dir, h)},
 		{"cluster", "down", "--dir", filepath.Join(dir, h)}, {"cluster", h}, {"stores", "install", h}, {"null-server", "--script", h},
 		{"null-server", "--protocol", h}, {"check", "disk", h}, {"check", "perf", "--load", h}, {"check", "perf", "--data-dir", h}, {"help", h},

@@ -34,12 +34,11 @@ func (a *commandLine) reportCommand() *cobra.Command {
 	f := &reportFlags{format: "text"}
 	c := &cobra.Command{
 		Use:   "report RUN...",
-		Short: "Print recorded runs again, compare one, or write them as files",
+		Short: "Print recorded runs again, or write them as pages, charts and files",
 		Long: `Print a recorded run again from its run directory. For several runs, print all trials
 in one table, on one page and in common charts. If several runs have a trial of the
 same name, it is called "NAME of RUN"; --format json has each run as recorded.
 
---baseline compares one run, trial by trial, with another run of the same scenario.
 Formats svg and png write charts into the folder --out, junit has a test case for each
 --threshold and trial, and gobench is the format that benchstat reads. Format dbtester
 writes the client's outputs of dbtester into the folder --out: per-second series,
@@ -51,7 +50,7 @@ trials.`,
 	r.Choice("format", &f.format, "output format", "text", "json", "csv", "markdown", "html", "svg", "png", "junit", "gobench", "dbtester")
 	r.Text("out", &f.out, "DIR", "write files into this folder, which must be empty or absent, instead of standard output")
 	r.Toggle("dark", &f.dark, "draw --format png with a dark background")
-	f.gate.Judge(r, true)
+	f.gate.Judge(r)
 	c.RunE = func(c *cobra.Command, args []string) error { return a.reportWhole(c.Context(), f, args) }
 	return c
 }
@@ -93,11 +92,7 @@ func (a *commandLine) report(f *reportFlags, dirs []string) error {
 	if err := f.gate.CheckThresholds(trials); err != nil {
 		return err
 	}
-	comparisons, err := f.gate.Comparisons(run)
-	if err != nil {
-		return err
-	}
-	if err := a.write(f, runs, run, comparisons); err != nil {
+	if err := a.write(f, runs, run, compare.WithinEach(run)); err != nil {
 		return err
 	}
 	missed, err := a.Missed(&f.gate, run)
@@ -133,8 +128,6 @@ func openAll(dirs []string) (runs []*record.Run, all *record.Run, err error) {
 // refuse says what does not go together.
 func (f *reportFlags) refuse(runs int) error {
 	switch {
-	case runs > 1 && f.gate.Baseline != "":
-		return command.Usage("--baseline is for one run; compare several with quorumbench compare %s RUN...", f.gate.Baseline)
 	case runs > 1 && (f.format == "gobench" || f.format == "dbtester"):
 		return command.Usage("--format %s is of one run; write one for each", f.format)
 	}
@@ -153,10 +146,6 @@ func (f *reportFlags) refuse(runs int) error {
 	}
 	if f.dark && f.format != "png" {
 		return command.Usage("--dark is for --format png alone: the other pictures follow the theme of who looks at them")
-	}
-	compares := !slices.Contains([]string{"dbtester", "svg", "png", "junit", "gobench"}, f.format)
-	if !compares && f.gate.Baseline != "" {
-		return command.Usage("--format %s compares nothing; drop --baseline, or choose another format", f.format)
 	}
 	return nil
 }
@@ -270,37 +259,27 @@ type part struct {
 	binary bool // no text
 }
 
-// csvParts are the trials and the comparisons, each a table of its own; where
-// all must go to one place, it is the comparison with --baseline if there is
-// one.
+// csvParts returns the trials and, for files, each comparison with a baseline of the same
+// run as a table of its own.
 func (a *commandLine) csvParts(run *record.Run, comparisons []*compare.Comparison, files bool) []part {
 	all := scenario.Parameters(a.Catalog.Applications())
 	trials := part{name: "trials.csv", write: func(w io.Writer) error { return report.CSV(w, report.Trials(run, all)) }}
-	var compared []part
+	if !files {
+		return []part{trials}
+	}
+	parts := []part{trials}
 	for _, c := range comparisons {
-		name := "baseline.csv"
-		if c.Run == c.Base {
-			name = "baseline-within.csv"
-		}
+		name := "baseline-within.csv"
 		if i := slices.Index(run.Parts, c.Run); i >= 0 {
 			name = fmt.Sprintf("baseline-within-%d-%s.csv", i+1, record.Slug(c.Run.Name))
 		}
-		compared = append(compared, part{name: name, write: func(w io.Writer) error { return report.CSV(w, report.Comparison(c)) }})
+		parts = append(parts, part{name: name, write: func(w io.Writer) error { return report.CSV(w, report.Comparison(c)) }})
 	}
-	if files {
-		parts := append([]part{trials}, compared...)
-		if rows := analyze.Rows(run); len(faults.Broken(rows)) > 0 {
-			parts = append(parts, part{name: "faults.csv", write: func(w io.Writer) error { return report.CSV(w, report.Faults(run)) }})
-		}
-		if len(analyze.CallsTables(run)) > 0 {
-			parts = append(parts, part{name: "calls.csv", write: func(w io.Writer) error { return report.CSV(w, report.Calls(run)) }})
-		}
-		return parts
+	if rows := analyze.Rows(run); len(faults.Broken(rows)) > 0 {
+		parts = append(parts, part{name: "faults.csv", write: func(w io.Writer) error { return report.CSV(w, report.Faults(run)) }})
 	}
-	for _, p := range compared {
-		if p.name == "baseline.csv" {
-			return []part{p}
-		}
+	if len(analyze.CallsTables(run)) > 0 {
+		parts = append(parts, part{name: "calls.csv", write: func(w io.Writer) error { return report.CSV(w, report.Calls(run)) }})
 	}
-	return []part{trials}
+	return parts
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web"
@@ -14,10 +15,7 @@ import (
 // directory, and junit.xml where it is held to thresholds, and prints where the
 // page is, unless that would stand beside JSON.
 func (a *commandLine) reportFiles(run *record.Run, dir string, quiet bool) error {
-	comparisons, err := a.Gate.Comparisons(run)
-	if err != nil {
-		comparisons = nil // it was said with the table
-	}
+	comparisons := compare.WithinEach(run)
 	parts := []part{
 		{name: "report.md", write: func(w io.Writer) error { return report.Markdown(w, report.Run(run, comparisons, "")) }},
 		{name: "report.html", write: func(w io.Writer) error { return web.HTML(w, run, comparisons) }},

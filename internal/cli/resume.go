@@ -15,7 +15,7 @@ import (
 
 // keptFlags are those that the record of a run that is taken up again answers.
 var keptFlags = []string{
-	"dry-run", "validate", "out", "runs-dir", "data-dir", "seed", "scale", "check", "store", "exec",
+	"dry-run", "validate", "out", "runs-dir", "data-dir", "seed", "scale", "verify", "store", "exec",
 	"until-precision", "at-most", "until-metric", "on",
 }
 

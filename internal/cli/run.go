@@ -30,7 +30,7 @@ type runFlags struct {
 	strict  bool
 	seed    uint64
 	scale   float64
-	check   bool
+	verify  bool
 	store   string // NAME or NAME@VERSION
 	exec    string
 	set     []scenario.Assignment
@@ -69,7 +69,7 @@ standard input. "quorumbench init" writes a first scenario file.`,
 	r.Toggle("strict", &f.strict, "exit with 1 also if a verdict is suspect")
 	r.Seed("seed", &f.seed, "seed of everything random; overrides the file's")
 	r.Number("scale", &f.scale, "FACTOR", "multiply totals, clients, connections, and key spaces that follow a total, but not rates, as by 0.01")
-	r.Toggle("check", &f.check, "record every operation, and verify the store's responses afterwards: sets the parameter check of all trials")
+	r.Toggle("verify", &f.verify, "record every operation, and verify the store's responses afterwards: sets the parameter verify of all trials")
 	r.Text("store", &f.store, "NAME[@VERSION]", "store, instead of the file's default one")
 	r.Text("exec", &f.exec, "PATH", "path of the server to start instead of the store's own")
 	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment,
@@ -88,7 +88,7 @@ standard input. "quorumbench init" writes a first scenario file.`,
 		f.given = c.Flags().Changed
 		return a.run(c.Context(), f, args)
 	}
-	return a.Gated(c, true)
+	return a.Gated(c)
 }
 
 func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error {
@@ -173,8 +173,8 @@ func unlessZero[T comparable](show func(T) string) func(T) string {
 // options are what the flags change in a file.
 func (f *runFlags) options() (scenario.Options, error) {
 	f.until.Metrics = f.metrics.names
-	if f.check {
-		f.set = append(f.set, scenario.Assignment{Key: "check", Value: "true"})
+	if f.verify {
+		f.set = append(f.set, scenario.Assignment{Key: "verify", Value: "true"})
 	}
 	name, version, err := storeVersion(f.store, f.exec)
 	o := scenario.Options{Store: name, Version: version, Exec: f.exec, Set: append(f.set, f.pods.set()...), Until: f.until}

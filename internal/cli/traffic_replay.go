@@ -76,7 +76,7 @@ removed at the end.`,
 	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
 	r.Toggle("strict", &f.strict, "exit with 1 also if the verdict is suspect")
 	c.RunE = func(c *cobra.Command, args []string) error { return a.replay(c.Context(), f, args[0]) }
-	return a.Gated(c, false)
+	return a.Gated(c)
 }
 
 func (a *commandLine) replay(ctx context.Context, f *replayFlags, path string) error {

@@ -22,7 +22,7 @@ func (a *commandLine) verifyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify RUN",
 		Short: "Verify the responses of a run that recorded its operations",
-		Long: `Verify the responses in the history of a run directory (run --check, bench --check).
+		Long: `Verify the responses in the history of a run directory (run --verify, bench --verify).
 For an interrupted or killed run, the recorded part is verified. The record does not
 change.`,
 		Args: command.Takes(1, 1, "a run directory"),
@@ -40,7 +40,7 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 	defer d.Clear()
 	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping; press Ctrl-C again to stop at once") })
 	defer stop()
-	checked, wrong := 0, 0
+	verified, wrong := 0, 0
 	for i := range run.Trials {
 		t := &run.Trials[i]
 		if t.Folder == "." || filepath.Base(t.Folder) != t.Folder || !filepath.IsLocal(t.Folder) {
@@ -55,7 +55,7 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 		}
 		began, name := time.Now(), analyze.Label(t)
 		answers, err := verify.Answers(ctx, paths, func(reading int, operations uint64) {
-			d.Update(fmt.Sprint(i, reading), time.Since(began), fmt.Sprintf("%s: checking, %s in reading %d", name, text.Plural(operations, "operation"), reading))
+			d.Update(fmt.Sprint(i, reading), time.Since(began), fmt.Sprintf("%s: verifying, %s in reading %d", name, text.Plural(operations, "operation"), reading))
 		})
 		switch {
 		case errors.Is(err, context.Canceled):
@@ -71,13 +71,13 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 		for _, line := range report.Answers(answers.Named(membersOf(run, t))) {
 			a.Printf("  %s\n", line)
 		}
-		if checked++; len(answers.Wrong) > 0 {
+		if verified++; len(answers.Wrong) > 0 {
 			wrong++
 		}
 	}
 	switch {
-	case checked == 0:
-		return &command.Exit{Code: command.ExitNotKnown, Cause: fmt.Errorf("%s has no history of operations: its load was not asked to check the answers (--check)", dir)}
+	case verified == 0:
+		return &command.Exit{Code: command.ExitNotKnown, Cause: fmt.Errorf("%s has no history of operations: its load did not ask to verify the responses; run it with --verify", dir)}
 	case wrong > 0:
 		return fmt.Errorf("the store answered wrongly in %s", text.Plural(uint64(wrong), "trial"))
 	}

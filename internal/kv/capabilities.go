@@ -132,7 +132,7 @@ var features = [NumFeatures]struct{ name, lack string }{
 	Certificates:     {"certificates", "the certificates of %s's members are not replaced while they run here"},
 	Services:         {"services", "%s has no catalog of services here"},
 	SessionLocks:     {"session-locks", "%s has no sessions here that hold keys"},
-	Order:            {"order", "the answers of %s cannot be checked here: it does not tell the order of its writes"},
+	Order:            {"order", "the responses of %s cannot be verified: it does not report the order of its writes"},
 	SessionNodes:     {"session-nodes", "%s has no keys here that end with their session and that it numbers"},
 	CallWatchers:     {"call-watchers", "an application on %s cannot begin and end watchers among its calls here"},
 	ApplicationCalls: {"application-calls", "%s is not sent the calls of an application here"},

@@ -35,7 +35,7 @@ func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 			l.Application = scenario.NewApplication(kubernetes.Application{}, settings)
 			profile := kubernetes.Application{}.Profile(settings, 0)
 			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), 3*time.Second, "/registry/", profile.There
-			l.Connections, l.Clients, l.Threads, l.Check, l.Preload = 4, 4, 1, true, true
+			l.Connections, l.Clients, l.Threads, l.Verify, l.Preload = 4, 4, 1, true, true
 			l.Watch = &scenario.Watch{Watchers: profile.Watchers, Streams: profile.Streams}
 			p := taskFor(endpoint, l)
 			a := &p.Assignment
@@ -93,7 +93,7 @@ func TestKeysAreReadAsTheirScriptSays(t *testing.T) {
 			l.Application = scenario.NewApplication(discovery.Application{Catalog: true}, settings)
 			profile := discovery.Application{Catalog: true}.Profile(settings, 0)
 			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), time.Second, "qb-", profile.There
-			l.Connections, l.Clients, l.Threads, l.Check, l.Preload = 4, 4, 1, true, true
+			l.Connections, l.Clients, l.Threads, l.Verify, l.Preload = 4, 4, 1, true, true
 			l.Watch = &scenario.Watch{Watchers: profile.Watchers, Streams: profile.Streams}
 			p := taskOn(consul.New(), storetest.ServeNull(t, consul.New(), 1, store.NullOptions{Memory: true}), l)
 			a := &p.Assignment
@@ -138,7 +138,7 @@ func elections(t *testing.T, which election.Application, then func(t *testing.T,
 			l.Application = scenario.NewApplication(which, settings)
 			profile := which.Profile(settings, 0)
 			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), time.Second, "qb/", profile.There
-			l.Connections, l.Clients, l.Threads, l.Check, l.Preload = 6, 6, 1, true, true
+			l.Connections, l.Clients, l.Threads, l.Verify, l.Preload = 6, 6, 1, true, true
 			p := taskOn(zookeeper.New(), storetest.ServeNull(t, zookeeper.New(), 1, store.NullOptions{Memory: true, Script: "lie=outlive every 1"}), l)
 			a := &p.Assignment
 			var err error

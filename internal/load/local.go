@@ -64,7 +64,7 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 		p.grants = &store.Grants{}
 		p.Load.Threads = 1
 		p.wrap = func(*source) engine.Source { return p.script.Source() }
-		if m := p.script.Model(); m != nil && a.Load.Check {
+		if m := p.script.Model(); m != nil && a.Load.Verify {
 			p.chronicler = func(to *history.Recorder) engine.History { return m.Steps(to) }
 		}
 		return p, nil

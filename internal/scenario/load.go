@@ -85,8 +85,8 @@ type Conduct struct {
 	CompactFirst bool
 	// CompareHashes compares the hashes of all endpoints' data after the load.
 	CompareHashes bool
-	// Check records every operation, and checks the responses after the load.
-	Check   bool
+	// Verify records every operation, and verifies the responses after the load.
+	Verify  bool
 	Cleanup Cleanup
 	// Overwrite allows the load to replace and delete keys that no run wrote, below its
 	// prefix in a running cluster.

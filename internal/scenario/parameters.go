@@ -183,9 +183,9 @@ func extraParameters() []*Parameter {
 			value: optional(yesNo(func(l *Load) *bool { return &l.CompactFirst }))},
 		{Key: "compare-hashes", Flag: "check-hashkv", Meaning: "compare the hashes of all members' data after the load, and fail if they differ", Features: []kv.Feature{kv.Hashes},
 			value: yesNo(func(l *Load) *bool { return &l.CompareHashes })},
-		{Key: "check", Meaning: "record every operation, and verify the store's responses afterwards", Features: []kv.Feature{kv.Order},
-			Differs: "the recording of every operation", Reads: &checkReading,
-			value: optional(yesNo(func(l *Load) *bool { return &l.Check }))},
+		{Key: "verify", Meaning: "record every operation, and verify the store's responses afterwards", Features: []kv.Feature{kv.Order},
+			Differs: "the recording of every operation", Reads: &verifyReading,
+			value: optional(yesNo(func(l *Load) *bool { return &l.Verify }))},
 		{Key: "faults", // bench has no such flag because it measures running clusters
 			Differs: "the faults", Reads: &faultsReading, column: &column{title: "faults", cell: func(t *Trial) string { return fault.Text(t.Load.Faults) }, optional: true, none: "none"},
 			value: faults()},

@@ -251,11 +251,11 @@ func ifCompactedFirst(text string) func(*Load) string {
 	}
 }
 
-var checkReading = Reading{"checked", ifChecked("yes"), ifChecked("every operation recorded, and the answers checked")}
+var verifyReading = Reading{"verified", ifVerified("yes"), ifVerified("every operation recorded, and the responses verified")}
 
-func ifChecked(text string) func(*Load) string {
+func ifVerified(text string) func(*Load) string {
 	return func(l *Load) string {
-		if !l.Check {
+		if !l.Verify {
 			return ""
 		}
 		return text

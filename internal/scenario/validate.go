@@ -29,7 +29,7 @@ func (l *Load) problems(w words, apps []application.Application) []*Problem {
 	l.checkWatch(&c)
 	l.checkApplication(&c)
 	l.checkCleanup(&c)
-	l.checkChecked(&c)
+	l.checkVerified(&c)
 	l.checkMemory(&c)
 	l.checkWorkers(&c)
 	l.checkFaults(&c)
@@ -206,12 +206,12 @@ func (l *Load) checkSTM(c *checks) {
 	}
 }
 
-// checkChecked refuses loads whose writes cannot be identified by their values.
-func (l *Load) checkChecked(c *checks) {
+// checkVerified refuses loads whose writes cannot be identified by their values.
+func (l *Load) checkVerified(c *checks) {
 	switch {
-	case !l.Check:
+	case !l.Verify:
 	case l.ValueSize < leastWatchedValue:
-		c.add("value-size", "<value-size> is %d B, and which write an answer is of is known by its value, for which <check> needs %d bytes", l.ValueSize, leastWatchedValue)
+		c.add("value-size", "<value-size> is %d B, and which write an answer is of is known by its value, for which <verify> needs %d bytes", l.ValueSize, leastWatchedValue)
 	}
 }
 

@@ -125,10 +125,10 @@ type Cluster struct {
 	// requested hashes could not be compared. Both may be empty.
 	Disagreement string
 	Incomparable string
-	// BrokenPromises counts the violations by kind. Unchecked is the reason why responses could
+	// BrokenPromises counts the violations by kind. Unverified is the reason why responses could
 	// not be verified. Both may be empty.
 	BrokenPromises string
-	Unchecked      string
+	Unverified      string
 	// HistoryShare is the history's share of the bytes written in the window to the members'
 	// disk; 0 if the history is on another disk or the share is unknown.
 	HistoryShare float64

@@ -70,8 +70,8 @@ func R33Consistency(f *Figures) finding {
 	switch {
 	case f.BrokenPromises != "":
 		return invalid("the store violated a consistency guarantee: %s", f.BrokenPromises)
-	case f.Unchecked != "":
-		return suspect("not all responses were verified: %s", f.Unchecked)
+	case f.Unverified != "":
+		return suspect("not all responses were verified: %s", f.Unverified)
 	}
 	return fine()
 }

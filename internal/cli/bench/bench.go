@@ -50,7 +50,7 @@ func one(a *command.App, common *common, kind kind) *cobra.Command {
 	}
 	f := newOptions(common, kind, c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error { return measure(c.Context(), a, f, args) }
-	return a.Gated(c, false)
+	return a.Gated(c)
 }
 
 func measure(ctx context.Context, a *command.App, f *options, args []string) error {

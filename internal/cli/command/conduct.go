@@ -62,7 +62,7 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 // conduct is Conduct of a run that may begin. It returns its directory, if it has
 // one.
 func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path string, d *Display) (dir string, failed error) {
-	o.Lookup, o.Self, o.Tool, o.Progress, o.Say, o.CheckAnswers = a.Lookup, path, Tool(), d.show, d.Note, verify.Answers
+	o.Lookup, o.Self, o.Tool, o.Progress, o.Say, o.VerifyResponses = a.Lookup, path, Tool(), d.show, d.Note, verify.Answers
 	o.Calibration = a.Calibrated()
 	o.Enough = func(trials []*record.Trial) record.Ending {
 		r := compare.Repeat(record.UntilOf(o.Scenario.Until), trials)
@@ -132,8 +132,7 @@ func (a *App) render(run *record.Run, dir string, as Rendering) error {
 	case as.Single:
 		return a.Report(as.Format, report.Trial(&run.Trials[0], dir))
 	}
-	comparisons, wrong := a.Gate.Comparisons(run)
-	return errors.Join(a.Report(as.Format, report.Run(run, comparisons, dir)), wrong)
+	return a.Report(as.Format, report.Run(run, compare.WithinEach(run), dir))
 }
 
 // Report writes a finding to standard output in a format of --format.

@@ -198,7 +198,7 @@ func progressLine(p runner.Progress) string {
 	if p.Stage == runner.Draining {
 		parts = append(parts, fmt.Sprintf("%s in flight", text.Count(uint64(max(p.InFlight, 0)))))
 	}
-	if p.Stage == runner.Checking && p.Done > 0 {
+	if p.Stage == runner.Verifying && p.Done > 0 {
 		parts = append(parts, text.Plural(p.Done, "operation")+" read")
 	}
 	several := p.Trials > 1

@@ -1,14 +1,12 @@
 package command
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
-	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -18,27 +16,21 @@ import (
 // the flags that commands with a result share. The zero gate asks for nothing.
 type Gate struct {
 	Thresholds []analyze.Threshold
-	Baseline   string // a run directory
 	interval   time.Duration
 	lines      *Output
-	base       *record.Run
 }
 
-// Judge gives a command whose result is a run --threshold and, with compares,
-// --baseline.
-func (g *Gate) Judge(r Flags, compares bool) {
+// Judge registers --threshold for a command whose result is a run.
+func (g *Gate) Judge(r Flags) {
 	Repeated(r, "threshold", &g.Thresholds, "[TRIAL:]METRIC<LIMIT", analyze.ParseThreshold,
 		"exit with 1 if a trial's figure misses the limit, and with 6 if it is not known, as in p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'")
-	if compares {
-		r.Text("baseline", &g.Baseline, "RUN", "run directory of the baseline, a run of the same scenario")
-	}
 }
 
 // Gated gives a command that conducts a run the flags of its gate.
-func (a *App) Gated(c *cobra.Command, compares bool) *cobra.Command {
+func (a *App) Gated(c *cobra.Command) *cobra.Command {
 	g := &Gate{}
 	r := NewFlags(c.Flags())
-	g.Judge(r, compares)
+	g.Judge(r)
 	r.Span("interval", &g.interval, "print a line of JSON on standard output at this interval, and everything else on standard error")
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -75,18 +67,7 @@ func (g *Gate) Begin(s *scenario.Scenario) error {
 	for i := range s.Trials {
 		trials = append(trials, record.FromScenario(&s.Trials[i]))
 	}
-	if err := g.CheckThresholds(trials); err != nil || g.Baseline == "" {
-		return err
-	}
-	base, err := record.Open(g.Baseline)
-	if err != nil {
-		return Usage("--baseline: %w", err)
-	}
-	if err := compare.Comparable(trials, base); err != nil {
-		return Usage("--baseline %s: %w", g.Baseline, err)
-	}
-	g.base = base
-	return nil
+	return g.CheckThresholds(trials)
 }
 
 // CheckThresholds refuses what no trial of these conditions can be held to.
@@ -111,31 +92,6 @@ func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 		show(p)
 	}
 	return v
-}
-
-// Comparisons are those of a run: with the baselines that its scenario gives,
-// and with the run that a flag names.
-func (g *Gate) Comparisons(run *record.Run) ([]*compare.Comparison, error) {
-	var all []*compare.Comparison
-	for _, p := range run.Each() {
-		if c := compare.Within(p); c != nil {
-			all = append(all, c)
-		}
-	}
-	if g.Baseline == "" {
-		return all, nil
-	}
-	if g.base == nil {
-		var err error
-		if g.base, err = record.Open(g.Baseline); err != nil {
-			return all, err
-		}
-	}
-	c, err := compare.Compare(run, g.base, compare.ByDefault())
-	if err != nil {
-		return all, fmt.Errorf("the run cannot be compared with %s: %w", g.Baseline, err)
-	}
-	return append(all, c), nil
 }
 
 // Missed reports which thresholds a run misses, and of which that is not known, a line

@@ -53,7 +53,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 		f.Disagreement, f.Incomparable = t.Hashes.disagreement(), t.Hashes.Failure
 	}
 	if a := t.Answers; a != nil {
-		f.BrokenPromises, f.Unchecked = a.WrongAnswers(), cmp.Or(a.Failure, a.unread(), a.unjudged())
+		f.BrokenPromises, f.Unverified = a.WrongAnswers(), cmp.Or(a.Failure, a.unread(), a.unjudged())
 		f.HistoryShare = orZero(a.DiskShare)
 	}
 	if m.Disturbed.Own != nil {

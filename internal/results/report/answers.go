@@ -19,7 +19,7 @@ func Answers(a *record.Answers) (lines []string) {
 		return nil
 	}
 	if a.Failure != "" {
-		return []string{"not checked: " + a.Failure}
+		return []string{"not verified: " + a.Failure}
 	}
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	verdict := "no promise was broken"
@@ -69,7 +69,7 @@ func Answers(a *record.Answers) (lines []string) {
 		add("%s broke %q, which the store does not promise", text.Plural(a.NotPromised[promise], "answer"), promise)
 	}
 	lines = append(lines, a.Undecided...)
-	add("checked in %s; the history took %s on disk%s", text.Seconds(a.Seconds), text.Bytes(uint64(max(a.Bytes, 0))), eachOperation(a))
+	add("verified in %s; the history took %s on disk%s", text.Seconds(a.Seconds), text.Bytes(uint64(max(a.Bytes, 0))), eachOperation(a))
 	return lines
 }
 

@@ -242,7 +242,7 @@ func TestStaleness(t *testing.T) {
 func TestWhatIsNotCheckedIsSaid(t *testing.T) {
 	m := line(history.Op{Kind: kv.STM, Read: history.Unseen}, put(11, 1), get(11, 11, 1))
 	r, _ := checked(t, m, Options{})
-	if !r.Right() || len(r.Undecided) != 1 || !strings.HasPrefix(r.Undecided[0], "not checked: 1 operation whose keys") {
+	if !r.Right() || len(r.Undecided) != 1 || !strings.HasPrefix(r.Undecided[0], "not verified: 1 operation whose keys") {
 		t.Errorf("%v, %v", r.Counts, r.Undecided)
 	}
 }

@@ -62,7 +62,7 @@ func surveyOf(in Input) (s survey, err error) {
 			}
 		}
 		if s.operations += uint64(len(ops)); s.operations > mostOperations {
-			return errors.New("the history has more than 4,294,967,295 operations: check it in parts")
+			return errors.New("the history has more than 4,294,967,295 operations: verify it in parts")
 		}
 		return nil
 	})
@@ -74,7 +74,7 @@ func surveyOf(in Input) (s survey, err error) {
 
 func (s *survey) undecided() (why []string) {
 	if s.others > 0 {
-		why = append(why, fmt.Sprintf("not checked: %s whose keys are not in the history (counts, ranges of none, ranges of stores whose ranges are not judged, and transactions that compare nothing and write nothing)", text.Plural(s.others, "operation")))
+		why = append(why, fmt.Sprintf("not verified: %s whose keys are not in the history (counts, ranges of none, ranges of stores whose ranges are not judged, and transactions that compare nothing and write nothing)", text.Plural(s.others, "operation")))
 	}
 	return why
 }

@@ -66,8 +66,8 @@ type Options struct {
 	Replayed func() *record.Replay
 	// Next, unless it is nil, provides the trials instead of the scenario.
 	Next Next
-	// CheckAnswers checks the responses of trials that ask for it.
-	CheckAnswers trial.CheckAnswers
+	// VerifyResponses verifies the responses of trials that ask for it.
+	VerifyResponses trial.VerifyResponses
 	// Say receives sentences about changes to running clusters and about removed data of
 	// killed runs. It may be nil.
 	Say func(string)

@@ -20,10 +20,10 @@ const (
 	Measuring  Stage = "measuring"
 	Draining   Stage = "draining" // waits for operations in flight
 	CleaningUp Stage = "cleaning up"
-	// The responses of a load are checked: all keys are read at each member, and then the
+	// The responses of a load are verified: all keys are read at each member, and then the
 	// history is verified.
 	ReadingBack Stage = "reading the members"
-	Checking    Stage = "checking the answers"
+	Verifying   Stage = "verifying the responses"
 	Stopping    Stage = "stopping" // a cluster
 	TrialDone   Stage = "done"     // Result is set
 )

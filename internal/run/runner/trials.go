@@ -57,7 +57,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 		Spec: spec, Cluster: under, Worker: r.worker(&spec), Writer: r.out, Host: r.host, Machine: &machine, Sources: r.sources(&spec), Tool: r.Tool.Version,
 		Progress:     func(p trial.Progress) { r.reportTrial(&spec, p) },
 		Server:       func(to string) (cluster.Server, error) { return r.server(&spec, to) },
-		CheckAnswers: r.CheckAnswers, Replayed: r.Replayed,
+		VerifyResponses: r.VerifyResponses, Replayed: r.Replayed,
 	}
 	if r.Second != nil {
 		t.Second = func(s *measure.Second) { r.Second(&spec, s) }

@@ -38,8 +38,8 @@ type Trial struct {
 	// Replayed returns the results of replaying a recording; it is called after the load. It
 	// is nil if nothing is replayed.
 	Replayed func() *record.Replay
-	// CheckAnswers checks the responses if the load asks for it.
-	CheckAnswers CheckAnswers
+	// VerifyResponses verifies the responses if the load asks for it.
+	VerifyResponses VerifyResponses
 	// NoSpace is set by Run if a load on a running cluster was stopped because the store had
 	// no space left.
 	NoSpace error
@@ -117,6 +117,6 @@ func (t *Trial) assigned(endpoints []string) *load.Assignment {
 	return a
 }
 
-// CheckAnswers checks the history in the given files. progress is called from one goroutine
+// VerifyResponses verifies the history in the given files. progress is called from one goroutine
 // with the number of the reading pass and the operations read in it.
-type CheckAnswers func(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Answers, error)
+type VerifyResponses func(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Answers, error)

@@ -203,7 +203,7 @@ func TestWrongAnswersAreViolations(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			endpoint := w.nullServer(t, "--protocol", protocol, "--memory", "--script", "wrong=value every 50")
-			p := w.run(t, "bench", "mixed", "--store", protocol, "--total", "2000", "--key-space-size", "500", "--check", "--out", w.path("run"), "--endpoints", endpoint).exits(t, exitFailed)
+			p := w.run(t, "bench", "mixed", "--store", protocol, "--total", "2000", "--key-space-size", "500", "--verify", "--out", w.path("run"), "--endpoints", endpoint).exits(t, exitFailed)
 			if out := p.stdout.String(); strings.Contains(out, "no promise was broken") || !strings.Contains(out, "does not fit its request") {
 				t.Errorf("the section about the answers does not show the wrong ones:\n%s", out)
 			}

@@ -26,7 +26,7 @@ const manyLies = "QUORUMBENCH_LIES"
 
 const checkedScenario = `
 name: checked
-defaults: {store: etcd, connections: 6, clients: 24, key-space: 200, timeout: 5s, warmup: 0s, check: true}
+defaults: {store: etcd, connections: 6, clients: 24, key-space: 200, timeout: 5s, warmup: 0s, verify: true}
 trials:
   - name: counted
     mix: [{operation: put, weight: 20}, {operation: get, weight: 20}, {operation: get, weight: 20, consistency: local}, {operation: cas, weight: 20}, {operation: delete, weight: 10}, {operation: exists, weight: 10}]
@@ -144,7 +144,7 @@ func TestPlantedLiesAreFound(t *testing.T) {
 				for seed := range settle.Count(t, manyLies) {
 					endpoint := w.nullServer(t, "--protocol", st.Name(), "--script", fmt.Sprintf("lie=%s every %d; delay=uniform(0ms,1ms); seed=%d", lie, cmp.Or(every[lie], 101)+seed, seed))
 					trial := w.bench(t, []string{endpoint}, exitFailed, "mixed", "--store", st.Name(), "--mix", "put=4,get=4,cas=2", "--total", "6000", "--conns", conns, "--clients", "16",
-						"--key-space-size", "40", "--check", "--seed", fmt.Sprint(seed))
+						"--key-space-size", "40", "--verify", "--seed", fmt.Sprint(seed))
 					found := uint64(0)
 					for _, kind := range want {
 						found += trial.Answers.Wrong[kind]
@@ -160,7 +160,7 @@ func TestPlantedLiesAreFound(t *testing.T) {
 
 const toldScenario = `
 name: told
-defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 4, clients: 16, key-space: 40, value-size: 64, timeout: 2s, warmup: 0s, check: true}
+defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 4, clients: 16, key-space: 40, value-size: 64, timeout: 2s, warmup: 0s, verify: true}
 trials:
   - {name: watched, operation: put, total: 4000, watch: {watchers: 24, streams: 6, connections: 2, prev-kv: true}}
   - {name: kept, operation: keepalive, total: 2000}
@@ -208,7 +208,7 @@ func TestLiesToWatchersAreFound(t *testing.T) {
 
 const lockedScenario = `
 name: locked
-defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 2, clients: 12, key-space: 1200, value-size: 64, timeout: 5s, warmup: 0s, check: true}
+defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 2, clients: 12, key-space: 1200, value-size: 64, timeout: 5s, warmup: 0s, verify: true}
 trials:
   - {name: locked, operation: stm, stm: {keys: 2, locker: lock-client}, total: 600}
 `
@@ -245,7 +245,7 @@ func TestHistoryOfAKilledRunIsChecked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := w.path("run")
-	p := w.start(t, "bench", "put", "--endpoints", w.nullServer(t), "--check", "--val-size", "64", "--timeout", "500ms", "--duration", "10m", "--conns", "2", "--clients", "8", "--key-space-size", "100", "--out", dir)
+	p := w.start(t, "bench", "put", "--endpoints", w.nullServer(t), "--verify", "--val-size", "64", "--timeout", "500ms", "--duration", "10m", "--conns", "2", "--clients", "8", "--key-space-size", "100", "--out", dir)
 	folder := filepath.Join(dir, "trial-01-put")
 	// Operations that ended within the timeout before the last record are undecided.
 	eventually(t, patience, "the history is of more than twice the timeout", func() bool {
@@ -272,7 +272,7 @@ func TestUncheckableLoadsAreRefused(t *testing.T) {
 		"put --val-size 15 --total 10": "check needs 16 bytes",
 		"stm --val-size 8 --total 10":  "check needs 16 bytes",
 	} {
-		p := w.run(t, append(append([]string{"bench"}, strings.Fields(args)...), "--check", "--endpoints", "127.0.0.1:1")...)
+		p := w.run(t, append(append([]string{"bench"}, strings.Fields(args)...), "--verify", "--endpoints", "127.0.0.1:1")...)
 		p.exits(t, exitUsage).oneSentence(t, why)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 const applicationScenario = `
 name: application
-defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 4, timeout: 1s, check: true}
+defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 4, timeout: 1s, verify: true}
 trials:
   - {name: kubernetes, application: kubernetes, nodes: 20, pods-per-node: 15, churn: 30, duration: 6s}
 `
@@ -96,7 +96,7 @@ func testLies(t *testing.T, trial, scenario string, every int, all map[string]li
 
 const realApplication = `
 name: application
-defaults: {store: etcd, members: 3, connections: 8, timeout: 5s, check: true, application: kubernetes, nodes: 20, pods-per-node: 15, churn: 20}
+defaults: {store: etcd, members: 3, connections: 8, timeout: 5s, verify: true, application: kubernetes, nodes: 20, pods-per-node: 15, churn: 20}
 trials:
   - {name: steady, duration: 5s}
   - {name: broken, duration: 10s, faults: [kill leader at 1s for 1s, pause leader at 6s for 700ms]}
@@ -129,7 +129,7 @@ func TestAnApplicationIsNotAccused(t *testing.T) {
 
 const membershipScenario = `
 name: application
-defaults: {store: zookeeper, endpoints: ["ENDPOINT"], connections: 4, timeout: 1s, check: true}
+defaults: {store: zookeeper, endpoints: ["ENDPOINT"], connections: 4, timeout: 1s, verify: true}
 trials:
   - {name: membership, application: membership, services: 10, instances-per-service: 5, discovery-clients: 12, services-per-client: 3, instance-churn: 60, duration: 2s}
 `
@@ -159,7 +159,7 @@ func TestLiesToAMembershipAreFound(t *testing.T) {
 
 const catalogScenario = `
 name: application
-defaults: {store: consul, endpoints: ["ENDPOINT"], connections: 6, timeout: 1s, check: true}
+defaults: {store: consul, endpoints: ["ENDPOINT"], connections: 6, timeout: 1s, verify: true}
 trials:
   - {name: catalog, application: catalog, services: 10, instances-per-service: 30, discovery-clients: 6, services-per-client: 3, instance-churn: 10, health-changes: 8, duration: 6s}
 `
@@ -182,7 +182,7 @@ func TestLiesToACatalogAreFound(t *testing.T) {
 
 const realDiscovery = `
 name: application
-defaults: {STORE, members: 3, connections: 8, timeout: 10s, check: true, application: APPLICATION, services: 20, instances-per-service: 5, discovery-clients: 20, services-per-client: 4}
+defaults: {STORE, members: 3, connections: 8, timeout: 10s, verify: true, application: APPLICATION, services: 20, instances-per-service: 5, discovery-clients: 20, services-per-client: 4}
 trials:
   - {name: steady, duration: 1s, instance-churn: CHURN}
   - {name: broken, duration: DURATION, instance-churn: 3, faults: [FAULTS]}

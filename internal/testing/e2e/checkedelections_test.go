@@ -20,7 +20,7 @@ import (
 
 const electionScenario = `
 name: application
-defaults: {store: PROTOCOL, endpoints: ["ENDPOINT"], timeout: 1s, check: true}
+defaults: {store: PROTOCOL, endpoints: ["ENDPOINT"], timeout: 1s, verify: true}
 trials:
   - {name: election, application: election-KIND, elections: 5, candidates: 4, tenure: 100ms, ttl: TTL, duration: DURATION}
 `
@@ -120,7 +120,7 @@ func TestLiesToElectionsOnLocksAreFound(t *testing.T) {
 
 const realElections = `
 name: application
-defaults: {STORE, members: 3, timeout: 10s, check: true, elections: 8, candidates: 4, tenure: 500ms, ttl: 10s, duration: DURATION, faults: [FAULTS]}
+defaults: {STORE, members: 3, timeout: 10s, verify: true, elections: 8, candidates: 4, tenure: 500ms, ttl: 10s, duration: DURATION, faults: [FAULTS]}
 trials:
 `
 
@@ -150,7 +150,7 @@ func TestNoStoreIsAccusedByElections(t *testing.T) {
 
 const realEnds = `
 name: application
-defaults: {STORE, members: 3, timeout: 10s, check: true, duration: DURATION, faults: [FAULTS]}
+defaults: {STORE, members: 3, timeout: 10s, verify: true, duration: DURATION, faults: [FAULTS]}
 trials:
   - {name: queue, application: election-queue, elections: 8, candidates: 4, tenure: 500ms}
   - {name: race, application: election-race, elections: 8, candidates: 4, tenure: 500ms}

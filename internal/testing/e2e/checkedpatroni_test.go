@@ -13,7 +13,7 @@ import (
 
 const patroniScenario = `
 name: application
-defaults: {store: PROTOCOL, endpoints: ["ENDPOINT"], timeout: 1s, check: true}
+defaults: {store: PROTOCOL, endpoints: ["ENDPOINT"], timeout: 1s, verify: true}
 trials:
   - {name: patroni, application: patroni, clusters: 8, members-per-cluster: 3, loop-wait: 1s, ttl: TTL, retry-timeout: 1s, failovers: FAILOVERS, duration: DURATION}
 `
@@ -97,7 +97,7 @@ func TestLiesToPatronisOnLocksAreFound(t *testing.T) {
 
 const realPatroni = `
 name: application
-defaults: {STORE, members: 3, timeout: 10s, check: true, application: patroni, clusters: 8, members-per-cluster: 3, loop-wait: 1s, ttl: TTL, retry-timeout: 1s}
+defaults: {STORE, members: 3, timeout: 10s, verify: true, application: patroni, clusters: 8, members-per-cluster: 3, loop-wait: 1s, ttl: TTL, retry-timeout: 1s}
 trials:
   - {name: patroni, duration: DURATION, failovers: FAILOVERS, faults: [FAULTS]}
 `

@@ -16,7 +16,7 @@ import (
 
 const checkedOfAll = `
 name: checked
-defaults: {STORE, connections: 6, clients: 24, key-space: 100, target: all, timeout: 4s, warmup: 0s, check: true}
+defaults: {STORE, connections: 6, clients: 24, key-space: 100, target: all, timeout: 4s, warmup: 0s, verify: true}
 trials:
   - {name: broken, mix: MIX, duration: DURATION, faults: [FAULTS]WATCH}
 `
@@ -142,7 +142,7 @@ func checkRight(t *testing.T, run *record.Run) {
 
 const nodesScenario = `
 name: nodes
-defaults: {store: zookeeper, endpoints: ["ENDPOINT"], timeout: 1s, check: true, preload: false, warmup: 0s}
+defaults: {store: zookeeper, endpoints: ["ENDPOINT"], timeout: 1s, verify: true, preload: false, warmup: 0s}
 trials:
   - {name: nodes, mix: [{operation: ephemeral, weight: 5}, {operation: get, weight: 5, consistency: local}, {operation: delete, weight: 4}], clients: 16, connections: 8, key-space: 40, duration: 1s}
 `

@@ -64,7 +64,7 @@ var otherCommands = []string{
 	"check perf --rate 50 --clients 4 --duration 2s",
 	"check datascale --load s",
 	"capacity --objective p99<500ms --until 8s --from 50 --max-rate 200 --set key-space=100",
-	"bench put --check --val-size 32 --total 200 --clients 4 --key-space-size 50",
+	"bench put --verify --val-size 32 --total 200 --clients 4 --key-space-size 50",
 	"bench mixed --total 50 --key-space-size 20 --prefix deep/down/below/",
 	"bench put --total 20 --prefix deep/name-",
 }

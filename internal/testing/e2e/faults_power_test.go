@@ -16,7 +16,7 @@ import (
 // written again.
 const powerScenario = `
 name: power
-defaults: {STORE, connections: 3, clients: 12, key-space: 2000, preload: false, timeout: 5s, warmup: 0s, operation: put, duration: 3s, check: true, allow-volatile: true}
+defaults: {STORE, connections: 3, clients: 12, key-space: 2000, preload: false, timeout: 5s, warmup: 0s, operation: put, duration: 3s, verify: true, allow-volatile: true}
 trials:
   - {name: unsafe, UNSAFE}
 `

@@ -43,7 +43,7 @@ func usedKine(t *testing.T) *inUse {
 // one key and executes one of them, so no key has two concurrent writers.
 const checkedOnKine = `
 name: kine
-defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 2, check: true}
+defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 2, verify: true}
 trials:
   - {name: kubernetes, application: kubernetes, nodes: 5, pods-per-node: 10, churn: 2, duration: 4s}
   - {name: one-client, warmup: 0s, mix: [{operation: put, weight: 1}, {operation: get, weight: 1}], clients: 1, key-space: 20, value-size: 64, preload: true, total: 300}

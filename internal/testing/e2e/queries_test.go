@@ -21,7 +21,7 @@ func TestQueriesThatWaitAreChecked(t *testing.T) {
 		w := newWorld(t)
 		endpoint := w.nullServer(t, "--protocol", st.Name(), "--script", "delay=uniform(0ms,1ms)")
 		trial := w.bench(t, []string{endpoint}, exitDone, "put", "--store", st.Name(), "--total", "3000", "--conns", "4", "--clients", "4", "--key-space-size", "10",
-			"--val-size", "32", "--check", "--watchers", "20", "--keys-per-watcher", "3")
+			"--val-size", "32", "--verify", "--watchers", "20", "--keys-per-watcher", "3")
 		if a := trial.Answers; a == nil || a.Failure != "" || len(a.Wrong) > 0 || a.Watches == nil || a.Watches.Events == 0 {
 			t.Errorf("checked so: %+v", a)
 		}
@@ -29,7 +29,7 @@ func TestQueriesThatWaitAreChecked(t *testing.T) {
 			t.Errorf("watchers got %+v", got)
 		}
 		trial = w.bench(t, []string{endpoint}, exitDone, "stm", "--store", st.Name(), "--total", "300", "--clients", "6", "--keys", "10",
-			"--keys-per-txn", "2", "--txn-wr-percent", "100", "--stm-locker", "lock-client", "--val-size", "32", "--check")
+			"--keys-per-txn", "2", "--txn-wr-percent", "100", "--stm-locker", "lock-client", "--val-size", "32", "--verify")
 		if a := trial.Answers; a == nil || a.Failure != "" || len(a.Wrong) > 0 || a.Locks == nil || a.Locks.Granted < 300 {
 			t.Errorf("checked so: %+v", a)
 		}

@@ -38,7 +38,7 @@ func TestReach(t *testing.T) {
 		file := w.file(t, name+".yaml", fmt.Sprintf(`
 name: %s
 hosts: [{name: there, address: '%s', via: agent}]
-defaults: {store: etcd, operation: put, total: 300, clients: 4, connections: 4, key-space: 50, warmup: 0s, target: leader, workers-on: [there], check: true}
+defaults: {store: etcd, operation: put, total: 300, clients: 4, connections: 4, key-space: 50, warmup: 0s, target: leader, workers-on: [there], verify: true}
 trials: [{%s}]
 `, name, agents[0].Target(), trial))
 		w.run(t, "run", file, "--agent-certs", w.path("agents", "certs"), "--out", w.path(name)).exits(t, exitDone)

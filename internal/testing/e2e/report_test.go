@@ -111,7 +111,7 @@ func TestComparisonIgnoresInvalidRepeats(t *testing.T) {
 			trial["operations_per_second"], trial["state"] = 1, "interrupted"
 		}
 	}))
-	p := w.run(t, "report", now, "--baseline", base).exits(t, exitDone)
+	p := w.run(t, "compare", base, now).exits(t, exitDone)
 	holds(t, p, "4,930/s   4,930/s  +0.0 %",
 		"Left out: put here, 1 of 6 (invalid R3); put in the baseline, 2 of 7 (interrupted).",
 		"2 changes were judged together, by intervals wider than these (Holm's correction): where nothing differs, the chance that any of them is called better or worse is 5 %.",

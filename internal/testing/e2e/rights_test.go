@@ -131,7 +131,7 @@ func TestTokenWithFewPermissions(t *testing.T) {
 	for _, args := range [][]string{
 		{"bench", "put", "--prefix", "app/", "--total", "50"},
 		{"bench", "put", "--prefix", "app/bench/", "--total", "50"},
-		{"bench", "mixed", "--prefix", "app/bench/", "--total", "50", "--key-space-size", "100", "--check"},
+		{"bench", "mixed", "--prefix", "app/bench/", "--total", "50", "--key-space-size", "100", "--verify"},
 		{"bench", "get", "--prefix", "app/", "--total", "50", "--key-space-size", "100", "--target", "leader"},
 		{"bench", "get", "--prefix", "app/", "--total", "50", "--key-space-size", "100", "--target", "all"},
 	} {
@@ -186,7 +186,7 @@ func TestZooKeeperUserWithFewPermissions(t *testing.T) {
 	for _, args := range [][]string{
 		{"bench", "put", "--prefix", "/app/", "--total", "50"},
 		{"bench", "put", "--prefix", "/app/bench/", "--total", "50"},
-		{"bench", "mixed", "--prefix", "/app/bench/", "--total", "50", "--check"},
+		{"bench", "mixed", "--prefix", "/app/bench/", "--total", "50", "--verify"},
 	} {
 		if said := run(exitDone, append(args, "--user", "app:secret")...); strings.Contains(said, "NoAuth") {
 			t.Errorf("%v: it says %s", args, short(said))

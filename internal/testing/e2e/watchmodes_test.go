@@ -37,7 +37,7 @@ func TestLyingWatchesAreFound(t *testing.T) {
 					w := newWorld(t)
 					endpoint := w.nullServer(t, "--protocol", st.Name(), "--script", script)
 					trial := w.bench(t, []string{endpoint}, exitOf(want), "put", "--store", st.Name(), "--total", "3000", "--conns", "4", "--clients", "8", "--key-space-size", "10",
-						"--val-size", "32", "--check", "--timeout", "10s", "--watchers", "20", "--streams", "4", "--watch-conns", "4", "--watch-mode", mode.String())
+						"--val-size", "32", "--verify", "--timeout", "10s", "--watchers", "20", "--streams", "4", "--watch-conns", "4", "--watch-mode", mode.String())
 					a := trial.Answers
 					if a == nil || a.Failure != "" || a.Watches == nil || a.Watches.Events == 0 {
 						t.Fatalf("checked so: %+v", a)
@@ -63,7 +63,7 @@ func TestKeysOfSessionsAreChecked(t *testing.T) {
 				w := newWorld(t)
 				endpoint := w.nullServer(t, "--protocol", st.Name(), "--script", script)
 				trial := w.bench(t, []string{endpoint}, exitOf(want), "mixed", "--store", st.Name(), "--mix", "ephemeral=4,delete=2,get:local=6", "--no-preload",
-					"--total", "6000", "--conns", "8", "--clients", "16", "--key-space-size", "60", "--val-size", "32", "--check")
+					"--total", "6000", "--conns", "8", "--clients", "16", "--key-space-size", "60", "--val-size", "32", "--verify")
 				a := trial.Answers
 				if a == nil || a.Failure != "" || a.Operations == 0 {
 					t.Fatalf("checked so: %+v", a)

@@ -169,7 +169,7 @@ const loads = `
 trials:
   - {name: a, store: etcd, operation: range, range-key: a, range-end: b, range-limit: 5, total: 100, allow-volatile: true, require-memory: true}
   - {name: b, store: etcd, operation: put, rate: 100, arrival: poisson, max-in-flight: 10, duration: 60s, compact: {every: 1s, behind: 100}, compact-first: true,
-     cleanup: true, cleanup-compact: true, cleanup-defragment: true, compare-hashes: true, distribution: "hotspot:0.1:0.9", prefix: p/, check: true, threads: 1}
+     cleanup: true, cleanup-compact: true, cleanup-defragment: true, compare-hashes: true, distribution: "hotspot:0.1:0.9", prefix: p/, verify: true, threads: 1}
   - {name: c, store: etcd, operation: cas, duration: 60s, distribution: "zipfian:0.9", target: "member:2",
      faults: ["delay follower at 1s for 2s by 100ms direction in", "random any at 10s for 3s every 20s of kill/pause", "rolling-upgrade at 50s to default"]}
   - {name: d, store: etcd, operation: txn, txn-keys: 3, duration: 5s, overwrite-existing: true, cluster-wide: true}

@@ -130,25 +130,15 @@ func Compare(run, base *record.Run, by Comparing) (*Comparison, error) {
 	return c, nil
 }
 
-// Comparable refuses a baseline that trials which are to run could not be
-// compared with.
-func Comparable(trials []record.Conditions, base *record.Run) error {
-	bases := analyze.TrialsByName(base)
-	var names []string
-	common := false
-	for i := range trials {
-		names = append(names, trials[i].Name)
-		if of := bases.Of[trials[i].Name]; of != nil {
-			common = true
-			if err := SameLoad(&trials[i], &of[0].Conditions); err != nil {
-				return err
-			}
+// WithinEach compares each of the runs that a run was joined from, or the run itself, with
+// its own baselines.
+func WithinEach(run *record.Run) (all []*Comparison) {
+	for _, p := range run.Each() {
+		if c := Within(p); c != nil {
+			all = append(all, c)
 		}
 	}
-	if !common {
-		return noneInCommon(names, bases.Order)
-	}
-	return nil
+	return all
 }
 
 // Within compares the trials of a run with the baselines that its scenario names in the same

@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// historian records the operations of a load whose responses will be checked, one file for
+// historian records the operations of a load whose responses will be verified, one file for
 // each event loop.
 type historian struct {
 	t      *Trial
@@ -34,9 +34,9 @@ type historian struct {
 	err   error
 }
 
-// newHistorian returns nil if nothing will be checked.
+// newHistorian returns nil if nothing will be verified.
 func (t *Trial) newHistorian(ctx context.Context, m *members, dir string) *historian {
-	if !t.Spec.Load.Check {
+	if !t.Spec.Load.Verify {
 		return nil
 	}
 	promised := t.Cluster.Store.Promises()
@@ -88,7 +88,7 @@ func (h *historian) failed() error {
 	return h.err
 }
 
-// reports returns the history for a load's loops, or nil if nothing will be checked.
+// reports returns the history for a load's loops, or nil if nothing will be verified.
 func (h *historian) reports() load.History {
 	if h == nil {
 		return nil
@@ -117,8 +117,8 @@ func (h *historian) close(whole bool) error {
 	return h.err
 }
 
-// answers reads all keys at every member and checks the responses, after the load has ended
-// and its faults are healed. It returns nil if nothing is checked.
+// answers reads all keys at every member and verifies the responses, after the load has ended
+// and its faults are healed. It returns nil if nothing is verified.
 func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment, res *load.Result) (*record.Answers, error) {
 	if h == nil {
 		return nil, nil
@@ -135,10 +135,10 @@ func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment
 	if err := h.close(true); err != nil {
 		return &record.Answers{Failure: err.Error(), Members: read, Bytes: h.bytes}, nil
 	}
-	a, err := h.check(ctx)
+	a, err := h.verify(ctx)
 	switch {
 	case ctx.Err() != nil:
-		a = &record.Answers{Failure: "the run was interrupted; quorumbench verify checks what there is of the history"}
+		a = &record.Answers{Failure: "the run was interrupted; quorumbench verify reads the recorded part of the history"}
 	case err != nil:
 		a = &record.Answers{Failure: err.Error()}
 	}
@@ -162,13 +162,13 @@ func (h *historian) sharesDisk() bool {
 	})
 }
 
-func (h *historian) check(ctx context.Context) (*record.Answers, error) {
-	h.t.report(Progress{Stage: "checking the answers"})
-	if h.t.CheckAnswers == nil {
-		return nil, fmt.Errorf("the trial has no checker of its history")
+func (h *historian) verify(ctx context.Context) (*record.Answers, error) {
+	h.t.report(Progress{Stage: "verifying the responses"})
+	if h.t.VerifyResponses == nil {
+		return nil, fmt.Errorf("the trial has no function that verifies its history")
 	}
-	return h.t.CheckAnswers(ctx, h.paths, func(_ int, operations uint64) {
-		h.t.report(Progress{Stage: "checking the answers", Done: operations})
+	return h.t.VerifyResponses(ctx, h.paths, func(_ int, operations uint64) {
+		h.t.report(Progress{Stage: "verifying the responses", Done: operations})
 	})
 }
 

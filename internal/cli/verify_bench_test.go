@@ -10,15 +10,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// BenchmarkCheckCost compares the generator's processor time for a local read of etcd
+// BenchmarkVerificationCost compares the generator's processor time for a local read of etcd
 // whose answer is recorded to be checked (other) with that for one which is not (one),
 // in pairs, and how much of them goes through.
-func BenchmarkCheckCost(b *testing.B) {
+func BenchmarkVerificationCost(b *testing.B) {
 	f := &fleet{b: b}
 	load := fmt.Sprintf("operation: get, consistency: local, endpoints: [%s], connections: 100, clients: 1000, duration: 4s", embedded.Etcd(b))
 	b.ResetTimer()
 	for range b.N {
-		got := f.pairs(8, load, load+", check: true", map[string]func(string, *record.Trial) float64{
+		got := f.pairs(8, load, load+", verify: true", map[string]func(string, *record.Trial) float64{
 			"cpu":        func(_ string, t *record.Trial) float64 { return *t.CPUPerOp },
 			"throughput": func(_ string, t *record.Trial) float64 { return t.PerSecond },
 		})
