@@ -128,7 +128,7 @@ type Cluster struct {
 	// BrokenPromises counts the violations by kind. Unverified is the reason why responses could
 	// not be verified. Both may be empty.
 	BrokenPromises string
-	Unverified      string
+	Unverified     string
 	// HistoryShare is the history's share of the bytes written in the window to the members'
 	// disk; 0 if the history is on another disk or the share is unknown.
 	HistoryShare float64

@@ -55,8 +55,8 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 	}
 	t := trial.Trial{
 		Spec: spec, Cluster: under, Worker: r.worker(&spec), Writer: r.out, Host: r.host, Machine: &machine, Sources: r.sources(&spec), Tool: r.Tool.Version,
-		Progress:     func(p trial.Progress) { r.reportTrial(&spec, p) },
-		Server:       func(to string) (cluster.Server, error) { return r.server(&spec, to) },
+		Progress:        func(p trial.Progress) { r.reportTrial(&spec, p) },
+		Server:          func(to string) (cluster.Server, error) { return r.server(&spec, to) },
 		VerifyResponses: r.VerifyResponses, Replayed: r.Replayed,
 	}
 	if r.Second != nil {
