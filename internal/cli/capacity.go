@@ -169,6 +169,9 @@ func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.
 	if err != nil {
 		return nil, &command.Exit{Code: command.ExitUsage, Cause: err}
 	}
+	if err := a.UseEnvironmentIn(s, f.Plain()); err != nil {
+		return nil, err
+	}
 	if s.Until = nil; f.given("seed") {
 		s.Reseed(f.seed)
 	}

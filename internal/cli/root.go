@@ -47,6 +47,7 @@ func (a *commandLine) root() *cobra.Command {
 		}
 		return c.Help()
 	}
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return a.UseEnvironment(c) }
 	root.SetFlagErrorFunc(command.FlagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(a.runCommand(), a.initCommand(), a.reportCommand(), a.compareCommand(), a.verifyCommand(), a.uploadCommand(), bench.Command(a.App), a.checkCommand(), a.capacityCommand(), a.cleanupCommand(), a.clusterCommand(),

@@ -121,6 +121,9 @@ func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error
 	if t.resume != nil {
 		defer t.resume.Close()
 	}
+	if err := a.UseEnvironmentIn(s, false); err != nil {
+		return err
+	}
 	if err := a.checkUntil(f, s); err != nil {
 		return err
 	}

@@ -53,6 +53,10 @@ type Capabilities struct {
 	// SlowAtFirst is a phrase that explains why a server is slow after its start, such as
 	// "its code is compiled while it runs"; empty if no reason is known.
 	SlowAtFirst string
+	// Variables maps a flag with which a command reaches a cluster, such as "cacert", to the
+	// environment variable in which the store's own client takes it. "password" is the
+	// password of the flag "user", or a token, and "tls" is true for TLS.
+	Variables map[string]string
 }
 
 // NonVoters describes the members of a store that have no vote (NonVoter).

@@ -38,6 +38,8 @@ type App struct {
 	Lookup  func(name string) (store.Store, error)
 	Catalog scenario.Catalog
 	Gate    *Gate // of the command; every one that calls Conduct has one, by Gated
+
+	told map[string]bool // lines about environment variables that were printed
 }
 
 // Exit is an error that decides the exit code. Without a cause there is

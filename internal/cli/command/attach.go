@@ -14,20 +14,21 @@ const defaultEndpoint = "127.0.0.1:2379"
 // AttachFlags say which running cluster a command is about.
 type AttachFlags struct {
 	Store     string
-	endpoints []string // as given: perhaps with a scheme
+	endpoints endpointsFlag
 	Cluster   scenario.Attach
 	Target    kv.Target
 }
 
 // NewAttachFlags returns the flags with their defaults.
 func NewAttachFlags() AttachFlags {
-	return AttachFlags{Store: "etcd", endpoints: []string{defaultEndpoint}}
+	return AttachFlags{Store: "etcd", endpoints: endpointsFlag{list: []string{defaultEndpoint}}}
 }
 
 // Register gives a command the flags.
 func (f *AttachFlags) Register(r Flags) {
 	r.Text("store", &f.Store, "NAME", "kind of store")
-	Value(r, "endpoints", &f.endpoints, "HOST:PORT,...", parseList, showList, "members to connect to; https:// in front switches TLS on")
+	f.endpoints.flags = f
+	r.Set.Var(&f.endpoints, "endpoints", "members to connect to; https:// in front switches TLS on")
 	Value(r, "target", &f.Target, "WHICH", kv.ParseTarget, kv.Target.String,
 		"members that the load goes to: any (the endpoints as given), all (every member in turn), leader, followers or member:N")
 	r.Text("cert", &f.Cluster.Cert, "FILE", "client certificate (PEM)")
@@ -47,7 +48,7 @@ func (f *AttachFlags) RegisterOptional(r Flags) {
 
 // Running is the cluster that the flags say; nil without endpoints.
 func (f *AttachFlags) Running() (*scenario.Attach, error) {
-	if len(f.endpoints) > 0 {
+	if len(f.endpoints.list) > 0 {
 		return f.attached()
 	}
 	if c := &f.Cluster; c.CACert != "" || c.Cert != "" || c.CertKey != "" || c.SkipVerify || c.User != "" || c.DialTimeout != 0 {
@@ -60,7 +61,7 @@ func (f *AttachFlags) Running() (*scenario.Attach, error) {
 func (f *AttachFlags) attached() (*scenario.Attach, error) {
 	a := f.Cluster
 	var plain, secure string
-	for _, given := range f.endpoints {
+	for _, given := range f.endpoints.list {
 		scheme, rest, found := strings.Cut(given, "://")
 		given = scenario.ShownEndpoint(given)
 		switch {
@@ -83,10 +84,10 @@ func (f *AttachFlags) attached() (*scenario.Attach, error) {
 		return nil, Usage("--cacert says whom to trust and --insecure-skip-tls-verify trusts everybody; give one of them")
 	case plain != "" && secure != "":
 		return nil, Usage("the endpoints %s and %s contradict each other: TLS is for all of them or for none", plain, secure)
-	case plain != "" && options:
+	case plain != "" && (options || a.TLS):
 		return nil, Usage("the endpoint %s is without TLS, and other flags are about TLS; write https:// or drop them", plain)
 	}
-	a.TLS = secure != "" || options
+	a.TLS = a.TLS || secure != "" || options
 	return &a, nil
 }
 
@@ -114,14 +115,25 @@ func CheckStore(name string, catalog scenario.Catalog) error {
 	return nil
 }
 
-func parseList(s string) ([]string, error) {
-	var list []string
-	for part := range strings.SplitSeq(s, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			list = append(list, part)
-		}
-	}
-	return list, nil
+// endpointsFlag is the flag with the members of a cluster.
+type endpointsFlag struct {
+	list  []string     // as given: perhaps with a scheme
+	flags *AttachFlags // to which it belongs
 }
 
-func showList(list []string) string { return strings.Join(list, ",") }
+// Set implements pflag.Value.
+func (e *endpointsFlag) Set(s string) error {
+	e.list = nil
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			e.list = append(e.list, part)
+		}
+	}
+	return nil
+}
+
+// String implements pflag.Value; it is what help shows as the default.
+func (e *endpointsFlag) String() string { return strings.Join(e.list, ",") }
+
+// Type implements pflag.Value; it stands for the value in help.
+func (e *endpointsFlag) Type() string { return "HOST:PORT,..." }

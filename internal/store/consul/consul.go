@@ -77,6 +77,10 @@ func (*Store) Capabilities() kv.Capabilities {
 			Percentile: 100, Limit: 500 * time.Millisecond,
 			Source: "a leader of Consul's Raft that waits 500 ms (its lease at raft_multiplier 1; 2.5 s at Consul's default of 5) steps down",
 		},
+		Variables: map[string]string{
+			"endpoints": "CONSUL_HTTP_ADDR", "tls": "CONSUL_HTTP_SSL", "cacert": "CONSUL_CACERT",
+			"cert": "CONSUL_CLIENT_CERT", "key": "CONSUL_CLIENT_KEY", "password": "CONSUL_HTTP_TOKEN",
+		},
 	}
 }
 

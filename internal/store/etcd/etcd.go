@@ -60,6 +60,11 @@ func (*Store) Capabilities() kv.Capabilities {
 			Source: "etcd's documentation asks for a p99 of fdatasync below 10 ms; above it, heartbeats are missed and leaders change under load",
 		},
 		Upgrades: UpgradeNeeds,
+		Variables: map[string]string{
+			"endpoints": "ETCDCTL_ENDPOINTS", "cacert": "ETCDCTL_CACERT", "cert": "ETCDCTL_CERT", "key": "ETCDCTL_KEY",
+			"insecure-skip-tls-verify": "ETCDCTL_INSECURE_SKIP_TLS_VERIFY",
+			"user":                     "ETCDCTL_USER", "password": "ETCDCTL_PASSWORD", "dial-timeout": "ETCDCTL_DIAL_TIMEOUT",
+		},
 	}
 }
 

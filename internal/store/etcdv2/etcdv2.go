@@ -56,6 +56,10 @@ func (*Store) Capabilities() kv.Capabilities {
 		Durability: "a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set, and the contacted member has applied it in memory",
 		Disk:       etcd.New().Capabilities().Disk, // the log is etcd's own
 		Upgrades:   etcd.UpgradeNeeds,
+		Variables: map[string]string{
+			"endpoints": "ETCDCTL_ENDPOINTS", "cacert": "ETCDCTL_CA_FILE", "cert": "ETCDCTL_CERT_FILE", "key": "ETCDCTL_KEY_FILE",
+			"user": "ETCDCTL_USERNAME",
+		},
 	}
 }
 

@@ -1,0 +1,219 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// ownVariable is the prefix of our own environment variables: QUORUMBENCH_CACERT is the
+// default of --cacert.
+const ownVariable = "QUORUMBENCH_"
+
+// environment takes what is not given by flags from environment variables: our own, or else
+// those of the store's client.
+type environment struct {
+	getenv func(string) string
+	can    kv.Capabilities
+	used   []string // names of variables
+}
+
+// lookup returns the value of a flag's variable and the variable's name; "" if none is set.
+func (e *environment) lookup(flag string) (value, name string) {
+	for _, name := range []string{ownVariable + strings.ToUpper(strings.ReplaceAll(flag, "-", "_")), e.can.Variables[flag]} {
+		if name == "" {
+			continue
+		}
+		if value := e.getenv(name); value != "" {
+			return value, name
+		}
+	}
+	return "", ""
+}
+
+// take passes the value of a flag's variable on, if there is one, and notes its use. An
+// error names the variable.
+func (e *environment) take(flag string, set func(value string) error) error {
+	value, name := e.lookup(flag)
+	if name == "" {
+		return nil
+	}
+	if err := set(value); err != nil {
+		return Usage("%s: %w; correct or unset the variable, or give --%s", name, err, flag)
+	}
+	e.used = append(e.used, name)
+	return nil
+}
+
+// takeFile takes the path of an existing file.
+func (e *environment) takeFile(flag string, into *string) error {
+	return e.take(flag, func(value string) error {
+		if _, err := os.Stat(value); err != nil {
+			return fmt.Errorf("there is no file %q to read", value)
+		}
+		*into = value
+		return nil
+	})
+}
+
+// takeAccess completes how a cluster is reached: TLS, user and timeout. given reports
+// whether a flag, or a key of a scenario, says so already. Variables about TLS are left alone
+// if plain is true or the store has no TLS.
+func (e *environment) takeAccess(to *scenario.Attach, plain bool, given func(flag string) bool) error {
+	var failed error
+	do := func(err error) {
+		if failed == nil {
+			failed = err
+		}
+	}
+	toggle := func(into *bool) func(string) error {
+		return func(value string) (err error) { *into, err = text.ParseBool(value); return err }
+	}
+	if _, can := e.can.Features[kv.TLS]; can && !plain {
+		verify := !given("insecure-skip-tls-verify")
+		if verify && !given("cacert") {
+			do(e.takeFile("cacert", &to.CACert))
+		}
+		if verify && to.CACert == "" {
+			do(e.take("insecure-skip-tls-verify", toggle(&to.SkipVerify)))
+		}
+		if !given("cert") && !given("key") {
+			do(e.takePair(to))
+		}
+		do(e.take("tls", toggle(&to.TLS)))
+		to.TLS = to.TLS || to.CACert != "" || to.Cert != "" || to.SkipVerify
+	}
+	if _, can := e.can.Features[kv.Users]; can && !given("user") {
+		do(e.takeUser(to))
+	}
+	if !given("dial-timeout") {
+		do(e.take("dial-timeout", func(value string) (err error) { to.DialTimeout, err = text.ParseDuration(value); return err }))
+	}
+	return failed
+}
+
+// takePair takes a client certificate and its key, which belong together.
+func (e *environment) takePair(to *scenario.Attach) error {
+	if err := e.takeFile("cert", &to.Cert); err != nil {
+		return err
+	}
+	if err := e.takeFile("key", &to.CertKey); err != nil {
+		return err
+	}
+	if (to.Cert == "") == (to.CertKey == "") {
+		return nil
+	}
+	return Usage("%s is set, and a client certificate and its key belong together; set the variable of the other one, too, or give --cert and --key", e.used[len(e.used)-1])
+}
+
+// takeUser takes a user with the password, or a password or token alone. A password in a separate
+// variable stays there, as in --user NAME:env:VARIABLE.
+func (e *environment) takeUser(to *scenario.Attach) error {
+	user, name := e.lookup("user")
+	_, password := e.lookup("password")
+	switch {
+	case name == "" && password == "":
+		return nil
+	case name == "": // a token
+		to.User, e.used = "token:env:"+password, append(e.used, password)
+	case strings.Contains(user, ":"):
+		to.User, e.used = user, append(e.used, name)
+	case password == "":
+		return Usage("%s has no password; write NAME:PASSWORD or NAME:env:VARIABLE, or give --user", name)
+	default:
+		to.User, e.used = user+":env:"+password, append(e.used, name, password)
+	}
+	return nil
+}
+
+// tellVariables prints which variables were used, once and without their values.
+func (a *App) tellVariables(used []string) {
+	line := strings.Join(used, ", ")
+	if line == "" || a.told[line] {
+		return
+	}
+	if a.told == nil {
+		a.told = map[string]bool{}
+	}
+	a.told[line] = true
+	a.Remark("takes %s from the environment", line)
+}
+
+// UseEnvironment takes from environment variables what a command's flags about a running
+// cluster do not say. Other commands are left alone.
+//
+// A command that starts a cluster unless it has endpoints takes those of QUORUMBENCH_ENDPOINTS
+// only: a variable that etcdctl reads must not direct its load to a cluster in production.
+// UseEnvironmentIn completes such a command's scenario.
+func (a *App) UseEnvironment(c *cobra.Command) error {
+	flag := c.Flags().Lookup("endpoints")
+	if flag == nil {
+		return nil
+	}
+	endpoints, ok := flag.Value.(*endpointsFlag)
+	if !ok {
+		return nil
+	}
+	f := endpoints.flags
+	e := &environment{getenv: os.Getenv, can: a.Catalog.Capabilities(f.Store)}
+	starts := flag.DefValue == ""
+	if starts {
+		e.can.Variables = nil
+	}
+	if !flag.Changed {
+		if err := e.take(flag.Name, endpoints.takeAll); err != nil {
+			return err
+		}
+	}
+	if !starts {
+		if err := e.takeAccess(&f.Cluster, f.Plain(), c.Flags().Changed); err != nil {
+			return err
+		}
+	}
+	a.tellVariables(e.used)
+	return nil
+}
+
+// Plain reports whether an endpoint is said to be without TLS.
+func (f *AttachFlags) Plain() bool {
+	return slices.ContainsFunc(f.endpoints.list, func(e string) bool { return strings.HasPrefix(e, "http://") })
+}
+
+// takeAll takes the endpoints of a variable, all of which must be addresses.
+func (e *endpointsFlag) takeAll(value string) error {
+	if err := e.Set(value); err != nil {
+		return err
+	}
+	at, err := e.flags.attached()
+	if err != nil {
+		return err
+	}
+	return at.Valid()
+}
+
+// UseEnvironmentIn takes from environment variables how the running clusters of a scenario
+// are reached, as far as the scenario does not say so. If plain is true, they are without TLS.
+func (a *App) UseEnvironmentIn(s *scenario.Scenario, plain bool) error {
+	for i := range s.Trials {
+		c := &s.Trials[i].Cluster
+		if c.Attach == nil {
+			continue
+		}
+		e := &environment{getenv: os.Getenv, can: a.Catalog.Capabilities(c.Store)}
+		err := e.takeAccess(c.Attach, plain || c.Attach.TLS, func(flag string) bool {
+			return flag == "user" && c.Attach.User != "" || flag == "dial-timeout" && c.Attach.DialTimeout != 0
+		})
+		if err != nil {
+			return err
+		}
+		a.tellVariables(e.used)
+	}
+	return nil
+}
