@@ -11,26 +11,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// LaunchSpec is what a cluster is to be made of.
+// LaunchSpec describes the cluster to launch.
 type LaunchSpec struct {
 	Cluster string           // a name unique to this cluster
-	Members []kv.MemberPlace // one for each member
+	Members []kv.MemberPlace // one per member
 	Exec    string           // another server binary; empty for the store's default
-	Self    string           // our own binary, for stores that are embedded in it
-	// Elsewhere says that other machines make their processes themselves: what is
-	// installed here is not looked at, and Path means nothing.
+	Self    string           // path of the quorumbench binary, for stores embedded in it
+	// Elsewhere means that other machines create their own processes: Launch does
+	// not check the local installation, and Process.Path has no meaning.
 	Elsewhere bool
-	Settings  any // what DecodeSettings returned
-	// Joining is the name of a member that joins, empty, the cluster of the others,
-	// which runs; empty for a cluster that begins.
+	Settings  any // the result of DecodeSettings
+	// Joining is the name of an empty member that joins the running cluster of
+	// the other members; empty for a new cluster.
 	Joining string
-	// Credentials are by which members speak TLS with clients, and with each other where
-	// their places say so, by their names; nil for plain connections.
+	// Credentials are the members' certificates, by name, for TLS with clients
+	// and, if a place has PeerTLS, with other members; nil for plain connections.
 	Credentials map[string]kv.Credentials
 }
 
-// ProcessAt returns the member's process with everything that is the same in every store: its
-// folders, its log, and the first port, for clients.
+// ProcessAt returns a member's process with the fields that are the same in every
+// store: folders, log file, and the first port as the client endpoint.
 func ProcessAt(m kv.MemberPlace, path string) Process {
 	return Process{
 		Name: m.Name, Endpoint: m.Address(0), Path: path, Dir: m.Dir,
@@ -38,8 +38,8 @@ func ProcessAt(m kv.MemberPlace, path string) Process {
 	}
 }
 
-// Check returns what is wrong with the members' places as one sentence. The
-// product is the server's name.
+// Check returns an error if the members' places are invalid. product is the
+// server's name.
 func (s *LaunchSpec) Check(product string) error {
 	if len(s.Members) == 0 {
 		return fmt.Errorf("a cluster of %s needs at least one member", product)
@@ -55,18 +55,19 @@ func (s *LaunchSpec) Check(product string) error {
 	return nil
 }
 
-// PortsPerMember is how many ports a MemberPlace carries: client, peer, and
-// room for what else a store listens on.
+// PortsPerMember is the number of ports in a MemberPlace: for clients, for peers,
+// and two for other listeners of a store.
 const PortsPerMember = 4
 
-// Launch is data that says how to start a cluster.
+// Launch describes as data how to start a cluster.
 type Launch struct {
-	Processes []Process // one for each member, in the spec's order
-	// StartTimeout bounds the time from start to a cluster with a leader.
+	Processes []Process // one per member, in the order of the spec
+	// StartTimeout limits the time from start until the cluster has a leader.
 	StartTimeout time.Duration
-	// Synced says whether the store is configured to sync before it acknowledges.
+	// Synced reports whether the store is configured to sync a write before it
+	// acknowledges it.
 	Synced bool
-	// Notes are sentences for the report: limits lifted, settings chosen.
+	// Notes are sentences for the report about raised limits and chosen settings.
 	Notes []string
 }
 
@@ -76,45 +77,47 @@ type Process struct {
 	Endpoint string            // HOST:PORT that clients use
 	Path     string            // executable
 	Args     []string          // without the executable
-	Env      []string          // KEY=VALUE, besides those of package environ
+	Env      []string          // KEY=VALUE, in addition to those of package environ
 	Dir      string            // working folder
-	DataDir  string            // what is wiped, and where fdatasync is measured
+	DataDir  string            // the folder to wipe, and to measure fdatasync in
 	LogFile  string            // standard output and error are appended here
 	Files    map[string][]byte // path -> contents, written before the start
-	// Behind are further processes of the same member, such as the server
-	// behind a proxy: started before this one, stopped, killed and paused with
-	// it. Their Endpoint is what Access.Behind gives for this member's. One that
-	// keeps the member's data has the DataDir; this one's is then the same.
+	// Behind holds further processes of the same member, such as the server that
+	// a proxy uses. They are started before this process, and stopped, killed and
+	// paused with it. Their Endpoint is this member's value in Access.Behind. The
+	// process that keeps the member's data has the DataDir; this process then has
+	// the same one.
 	Behind []Process
 }
 
-// LaunchSettings are a store's own launch settings. PlainSettings has all methods but Check
-// for settings that start no program, name no file and use no TLS.
+// LaunchSettings are a store's launch settings. Settings that start no program,
+// name no file and use no TLS can embed PlainSettings, which has all methods
+// except Check.
 type LaunchSettings interface {
-	// Check returns the first thing wrong with them as one sentence.
+	// Check returns an error about the first invalid setting.
 	Check() error
-	// CheckConfined returns, as one sentence, the first setting that could make a server run
-	// another program, or read and write files that are not its own. It is called for
-	// settings from another machine.
+	// CheckConfined returns an error about the first setting that could make a
+	// server run another program, or access files outside of its folders. It is
+	// called for settings from another machine.
 	CheckConfined() error
-	// Secured reports whether members speak TLS with clients, with certificates that are
-	// made for the run.
+	// Secured reports whether members use TLS with clients, with certificates
+	// created for the run.
 	Secured() bool
-	// SecuredPeers reports whether members speak TLS with each other, too, with the same
-	// certificates, which both sides show. PeerPort is then the place among a member's
-	// ports of the one for other members.
+	// SecuredPeers reports whether members also use TLS with each other, with the
+	// same certificates on both sides. PeerPort is then the index of the peer
+	// port among a member's ports.
 	SecuredPeers() bool
 	PeerPort() int
 }
 
-// Settings are LaunchSettings that are a pointer to a struct whose zero value is the
-// defaults, and whose fields have the settings' names in their yaml tags.
+// Settings is implemented by pointers to settings structs: the zero value holds
+// the defaults, and the yaml tags the settings' names.
 type Settings[T any] interface {
 	*T
 	LaunchSettings
 }
 
-// PlainSettings is for settings of a store to embed.
+// PlainSettings is for embedding in a store's settings.
 type PlainSettings struct{}
 
 // CheckConfined implements LaunchSettings.
@@ -129,8 +132,8 @@ func (PlainSettings) SecuredPeers() bool { return false }
 // PeerPort implements LaunchSettings.
 func (PlainSettings) PeerPort() int { return 0 }
 
-// DecodeSettings is Store.DecodeSettings for a store whose settings are a T; the
-// result is a *T.
+// DecodeSettings implements Store.DecodeSettings for a store with settings of
+// type T; the result is a *T.
 func DecodeSettings[T any, P Settings[T]](decode func(into any) error) (any, error) {
 	s := P(new(T))
 	if decode == nil {
@@ -145,7 +148,8 @@ func DecodeSettings[T any, P Settings[T]](decode func(into any) error) (any, err
 	return s, nil
 }
 
-// SettingsOf takes what a LaunchSpec carries, a *T or nil for the defaults.
+// SettingsOf returns the settings of a LaunchSpec: v, a *T, or the defaults if v
+// is nil.
 func SettingsOf[T any, P Settings[T]](v any) (P, error) {
 	switch s := v.(type) {
 	case nil:
@@ -156,14 +160,14 @@ func SettingsOf[T any, P Settings[T]](v any) (P, error) {
 	return nil, fmt.Errorf("the settings are %T, and not %T", v, P(nil))
 }
 
-// Setting is one of a store's settings that is not zero.
+// Setting is a setting that is not zero.
 type Setting struct {
-	Name  string // of its yaml tag
-	Value any    // of a pointer, what it points to
+	Name  string // from its yaml tag
+	Value any    // dereferenced if it is a pointer
 }
 
-// Set lists the settings that are not zero, in the order of the struct that v
-// points to.
+// Set returns the settings that are not zero, in the order of the fields of the
+// struct that v points to.
 func Set(v any) (set []Setting) {
 	of := reflect.ValueOf(v).Elem()
 	for _, f := range reflect.VisibleFields(of.Type()) {
@@ -177,8 +181,8 @@ func Set(v any) (set []Setting) {
 	return set
 }
 
-// CheckSigns returns a sentence about the first setting that is below zero. The
-// product is the server's name.
+// CheckSigns returns an error about the first negative setting. product is the
+// server's name.
 func CheckSigns(product string, v any) error {
 	for _, s := range Set(v) {
 		if n := reflect.ValueOf(s.Value); n.CanInt() && n.Int() < 0 {
@@ -188,8 +192,8 @@ func CheckSigns(product string, v any) error {
 	return nil
 }
 
-// OneOf returns a sentence about a setting that is none of the choices; the
-// empty value is the default. The product is the server's name.
+// OneOf returns an error if value is neither empty, which means the default, nor
+// one of the choices. product is the server's name.
 func OneOf(product, name, value string, choices ...string) error {
 	if value == "" || slices.Contains(choices, value) {
 		return nil

@@ -12,87 +12,88 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Embedded is an optional interface of a Store: its server is built into our own
-// binary (BuiltIn). Launch then starts Self with the arguments `member NAME
-// --config FILE`, and that command calls RunMember.
+// Embedded is an optional interface of a Store whose server is built into the
+// quorumbench binary (BuiltIn). Launch starts Self with the arguments `member
+// NAME --config FILE`, and that command calls RunMember.
 type Embedded interface {
 	// RunMember runs one member in this process until ctx ends, the process is
-	// asked to terminate, the member fails, or the process that started it is
-	// gone. configFile is one that Launch wrote.
+	// asked to terminate, the member fails, or the parent process ends.
+	// configFile is a file from Launch.
 	RunMember(ctx context.Context, configFile string) error
-	// CertificateFiles returns the files in which a member has its credentials, and from
-	// which it takes new ones while it runs (kv.Certificates).
+	// CertificateFiles returns the paths of a member's certificate and key. The
+	// member loads new contents while it runs (kv.Certificates).
 	CertificateFiles(at kv.MemberPlace) (certificate, key string)
 }
 
-// ParentEnv is the environment variable that says to an embedded member, when it
-// is set to ParentStdin, that its standard input is a pipe whose other end the
-// starting process holds: the end of that pipe is the end of the parent.
+// ParentEnv is the environment variable of an embedded member. The value
+// ParentStdin means that standard input is a pipe from the parent process, so
+// that its end means the parent's end.
 const (
 	ParentEnv   = "QUORUMBENCH_PARENT"
 	ParentStdin = "stdin"
 )
 
-// Applier is an optional interface of an Admin whose members, read at
-// Promises.Own, may not have all that was acknowledged before.
+// Applier is an optional interface of an Admin whose members may lack
+// acknowledged writes when they are read at Promises.Own.
 type Applier interface {
-	// Newest is a revision not below that of any write that was acknowledged before,
-	// as far as the Admin's endpoints know.
+	// Newest returns a revision that is at least that of every write acknowledged
+	// before the call, as far as the Admin's endpoints know.
 	Newest(ctx context.Context) (int64, error)
-	// Applied is the revision of the newest write that the i-th of the Admin's
-	// endpoints, from 0, has applied, in the numbers of Event.Revision or Event.At.
+	// Applied returns the revision of the newest write that the i-th endpoint,
+	// counted from 0, has applied. It is comparable with Event.Revision or
+	// Event.At.
 	Applied(ctx context.Context, i int) (int64, error)
 }
 
-// Operator is an optional interface of an Admin whose store does work on request. Which
-// work it does is in its capabilities. NoHistory has the methods for a store that keeps no
-// history of its keys.
+// Operator is an optional interface of an Admin whose store has maintenance
+// operations; its capabilities list them. NoHistory implements the methods for a
+// store that keeps no history.
 type Operator interface {
-	// MoveLeader hands the leadership to the member with the given id
+	// MoveLeader transfers leadership to the member with this ID
 	// (kv.LeaderTransfer).
 	MoveLeader(ctx context.Context, member uint64) error
-	// Work has a member do what a feature stands for, and returns when it has been
-	// done (kv.Snapshots, kv.Alarms, kv.SpaceQuota, kv.AuthSwitch). undo is not nil where
-	// something is to be undone, also next to an error; it is called with the Admin still
-	// open.
+	// Work makes a member perform a feature's work and returns when the work is
+	// done (kv.Snapshots, kv.Alarms, kv.SpaceQuota, kv.AuthSwitch). undo, if not
+	// nil, must be called to undo it while the Admin is still open, even after an
+	// error.
 	Work(ctx context.Context, what kv.Feature, member Member) (undo func(context.Context) error, err error)
-	// Replace has the cluster forget the member, which does not run, and expect an
-	// empty one in its place (kv.Replacement, LaunchSpec.Joining). The Admin is of the
-	// others.
+	// Replace removes a stopped member from the cluster, which then expects an
+	// empty member in its place (kv.Replacement, LaunchSpec.Joining). The Admin's
+	// endpoints are the other members.
 	Replace(ctx context.Context, gone Member) error
 
-	// AddLearner has the cluster expect a member, which is started afterwards
-	// (LaunchSpec.Joining) and does not vote (kv.Learners). Members are named by their
-	// places.
+	// AddLearner adds a non-voting member, which is started afterwards
+	// (kv.Learners, LaunchSpec.Joining).
 	AddLearner(ctx context.Context, at kv.MemberPlace) error
-	// Promote has it vote. It returns when the member has caught up so far that it
-	// may, and does.
+	// Promote makes a learner a voting member. It waits until the learner has
+	// caught up and votes.
 	Promote(ctx context.Context, at kv.MemberPlace) error
-	// Dismiss has the cluster forget it, whether it votes or not. One that is not known
-	// is no error.
+	// Dismiss removes a voting or non-voting member. An unknown member is not an
+	// error.
 	Dismiss(ctx context.Context, at kv.MemberPlace) error
 
-	// CheckRights returns an error when the user lacks the right to kv.Compaction or
-	// kv.Defragmentation, and nil where that cannot be told. It changes nothing.
+	// CheckRights returns an error if the user lacks the right to kv.Compaction
+	// or kv.Defragmentation, and nil if that is unknown. It changes nothing.
 	CheckRights(ctx context.Context, what kv.Feature) error
-	// Compact discards the history before the present revision and returns
-	// that revision. It returns when the space inside the database is free.
+	// Compact discards the history before the present revision and returns that
+	// revision. It waits until the space inside the database is free.
 	Compact(ctx context.Context) (revision int64, err error)
 	// CompactBehind discards the history older than behind revisions before the
-	// present one and returns the revision compacted to; 0 if there is nothing
-	// so old. It does not wait until the space is free: a load runs beside it.
+	// present one. It returns the revision compacted to, or 0 if there is no
+	// history that old. It does not wait until the space is free, because a load
+	// runs concurrently.
 	CompactBehind(ctx context.Context, behind int64) (revision int64, err error)
-	// Defragment gives the free space of every endpoint back to the file
-	// system, one endpoint after the other.
+	// Defragment returns the free space of every endpoint to the file system, one
+	// endpoint after the other.
 	Defragment(ctx context.Context) error
-	// Hash asks every endpoint for the hash of all keys and values up to one
-	// revision, the same for all, in the order of the endpoints (kv.Hashes). The error is
-	// ErrBehind where a member has not come to that revision yet.
+	// Hash returns each endpoint's hash of all keys and values up to one
+	// revision, which is the same for all endpoints (kv.Hashes). It returns
+	// ErrBehind if a member has not reached that revision yet.
 	Hash(ctx context.Context) ([]MemberHash, error)
 }
 
-// NoHistory has the methods of an Operator whose store keeps no history and has no members
-// without a vote. Those that do work return errors.ErrUnsupported.
+// NoHistory implements the Operator methods of a store that has no history and no
+// learners. The methods that would do something return errors.ErrUnsupported.
 type NoHistory struct{}
 
 // AddLearner implements Operator.
@@ -121,24 +122,25 @@ func (NoHistory) Defragment(context.Context) error { return errors.ErrUnsupporte
 // Hash implements Operator.
 func (NoHistory) Hash(context.Context) ([]MemberHash, error) { return nil, errors.ErrUnsupported }
 
-// Cleaner is an optional interface of an Admin that finds and removes what a load left
-// (kv.PrefixDelete). NoServices has the methods for a store without a catalog of services.
+// Cleaner is an optional interface of an Admin that finds and removes the remains
+// of a load (kv.PrefixDelete). NoServices implements the methods for a store
+// without a service catalog.
 type Cleaner interface {
-	// DeletePrefix removes every key that begins with prefix, which must not
-	// be empty, and returns how many there were.
+	// DeletePrefix deletes every key with a prefix, which must not be empty, and
+	// returns their number.
 	DeletePrefix(ctx context.Context, prefix []byte) (deleted int64, err error)
-	// KeysOf returns the names of at most so many keys that begin with a prefix, as the
-	// prefix is spelt, and whether there are more. A store that keeps keys in folders names
-	// the folder that holds them where it lies below the prefix.
+	// KeysOf returns the names of up to most keys with a prefix, spelled like the
+	// prefix, and whether there are more. A store with folders returns the
+	// containing folder instead, if it is below the prefix.
 	KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error)
-	// Services returns the names of the nodes of services that begin with a prefix
+	// Services returns the names of the service catalog's nodes with a prefix
 	// (kv.Services).
 	Services(ctx context.Context, prefix string) ([]string, error)
-	// RemoveServices deregisters nodes that Services names.
+	// RemoveServices deregisters nodes returned by Services.
 	RemoveServices(ctx context.Context, names []string) error
 }
 
-// NoServices has the methods of a Cleaner whose store has no catalog of services.
+// NoServices implements the Cleaner methods of a store without a service catalog.
 type NoServices struct{}
 
 // Services implements Cleaner.
@@ -147,42 +149,44 @@ func (NoServices) Services(context.Context, string) ([]string, error) { return n
 // RemoveServices implements Cleaner.
 func (NoServices) RemoveServices(context.Context, []string) error { return nil }
 
-// FolderKeeper is an optional interface of an Admin whose store keeps keys in folders
-// that stay when the last key in them is gone.
+// FolderKeeper is an optional interface of an Admin whose store keeps keys in
+// folders that remain when their last key is deleted.
 type FolderKeeper interface {
-	// MissingFolders returns those folders above the keys with a prefix that are not
-	// there, the outermost first.
+	// MissingFolders returns the folders above the keys with a prefix that do not
+	// exist, outermost first.
 	MissingFolders(ctx context.Context, prefix string) ([]string, error)
-	// RemoveFolders removes folders that MissingFolders returned, the innermost first. One
-	// that is gone, or that is not empty, is left alone.
+	// RemoveFolders removes folders returned by MissingFolders, innermost first.
+	// It skips folders that do not exist or are not empty.
 	RemoveFolders(ctx context.Context, folders []string) error
 }
 
-// Leaser is an optional interface of an Admin (kv.Leases): the store has leases, or
-// sessions, with a time to live, which a kv.KeepAlive prolongs and to which keys are bound.
+// Leaser is an optional interface of an Admin (kv.Leases): the store has leases
+// or sessions with a time to live, which kv.KeepAlive renews and to which keys
+// can be bound.
 type Leaser interface {
-	// Grant makes n leases with the given time to live, many at once. On an
-	// error it returns those that it made, which are to be revoked.
+	// Grant creates n leases with the given time to live, many concurrently. On
+	// an error it returns the leases created so far, which the caller must
+	// revoke.
 	Grant(ctx context.Context, n int, ttl time.Duration) (ids []int64, err error)
-	// Revoke ends leases, many at once. One that is gone already is no error.
+	// Revoke ends leases, many concurrently. An unknown lease is not an error.
 	Revoke(ctx context.Context, ids []int64) error
-	// LeaseNames returns the names of leases that it granted, in the same order, if the
-	// store knows leases by names and the numbers are this program's; else nil.
+	// LeaseNames returns the names of leases from Grant in the same order, if the
+	// store identifies leases by names; otherwise nil.
 	LeaseNames(ids []int64) []string
-	// LeasesOf returns the names of the leases to which keys with a prefix are bound, and
-	// to which no other keys are bound.
+	// LeasesOf returns the names of the leases whose keys all have the prefix,
+	// and that have at least one key.
 	LeasesOf(ctx context.Context, prefix []byte) (names []string, err error)
-	// EndLeases ends leases by the names that LeasesOf and Grants have. One that is gone
-	// already is no error.
+	// EndLeases ends leases by names from LeasesOf or Grants. An unknown lease is
+	// not an error.
 	EndLeases(ctx context.Context, names []string) error
 }
 
-// ErrBehind is an answer of a member that has not applied yet what another one
-// has. It may have the moment after.
+// ErrBehind is the error of a member that has not yet applied the writes of
+// another member. A retry may succeed.
 var ErrBehind = errors.New("the member is behind the others")
 
-// MemberHash is the hash of a member's data up to a revision. Members are in
-// agreement when their hashes are equal; ones that have Compacted to different
+// MemberHash is the hash of a member's data up to a revision. Members agree if
+// their hashes are equal. Hashes of members that have Compacted to different
 // revisions cannot be compared.
 type MemberHash struct {
 	Endpoint  string // HOST:PORT
@@ -191,126 +195,130 @@ type MemberHash struct {
 	Compacted int64
 }
 
-// Tapped decodes passively what passes between clients and a member, so that it can be
-// recorded.
+// Tapped is an optional interface of a Store whose protocol can be decoded
+// passively, so that traffic between clients and a member can be recorded.
 type Tapped interface {
-	// Tap understands one connection from its first byte on.
+	// Tap returns a passive decoder for one connection, starting at its first
+	// byte.
 	Tap(TapConfig) Tap
 }
 
-// TapConfig is of one connection.
+// TapConfig configures the passive decoder of one connection.
 type TapConfig struct {
 	Conn     uint32 // its number in the recording
 	Redactor *call.Redactor
-	// Call takes each call when it has ended, and Gap what is missing. What they are
-	// given is the Tap's again when they return.
+	// Call receives each call when it has ended, and Gap each gap. Their
+	// arguments are valid only during the call.
 	Call func(*call.Call)
 	Gap  func(call.Gap)
 }
 
-// Tap understands a connection. It belongs to one goroutine.
+// Tap decodes one connection. It is not safe for concurrent use.
 type Tap interface {
-	// Feed takes what one side sent, and when that had come. After an error, which is
-	// one sentence, the tap understands nothing more of the connection.
+	// Feed decodes bytes that one side sent and that arrived at the given time.
+	// After an error, whose text is one sentence, the rest of the connection
+	// cannot be decoded.
 	Feed(ofClient bool, at int64, b []byte) error
-	// End says that the connection has ended: calls that are open get no answer.
+	// End reports the end of the connection: open calls get no reply.
 	End(at int64)
-	// Open is how many calls await their answer.
+	// Open returns the number of calls without a reply.
 	Open() int
 }
 
-// Replayer is an optional interface of a Store whose protocol can be recorded, and whose
-// codecs send recorded calls again (Op.Call).
+// Replayer is an optional interface of a Store whose protocol can be recorded,
+// and whose codecs can replay recorded calls (Op.Call).
 type Replayer interface {
 	Store
 	Tapped
-	// Replays reports whether they send calls like that one.
+	// Replays reports whether the codecs can replay a call.
 	Replays(c *call.Call) bool
-	// Requires is another key that must have been there for a part to be done, such as
-	// a node's parent; nil for none.
+	// Requires returns another key that must exist before a part can be executed,
+	// such as a node's parent; nil for none.
 	Requires(p *call.Part) []byte
 }
 
-// NullServed is an optional interface of a Store (kv.NullServer): it has a null
-// server, which speaks the store's protocol with no store behind it.
+// NullServed is an optional interface of a Store with a null server
+// (kv.NullServer), which speaks the store's protocol without a store.
 type NullServed interface {
-	// NullServer prepares a null server. Its error is one sentence about the
-	// options, such as where a script is wrong and what is known there.
+	// NullServer returns a null server. Its error is one sentence about invalid
+	// options, for example the position of an error in a script and the known
+	// words.
 	NullServer(NullOptions) (NullServer, error)
 }
 
 // NullServer is a null server that is ready to serve.
 type NullServer interface {
-	// Serve serves one member of a null cluster on each listener, the first of
-	// which leads, until ctx is done; then it closes everything and returns
-	// nil. An error means that it could not go on.
+	// Serve runs one member of a null cluster on each listener, the first as the
+	// leader, until ctx ends. It then closes everything and returns nil. It
+	// returns an error if it cannot go on.
 	Serve(ctx context.Context, listeners []net.Listener) error
 }
 
-// NullOptions say how a null server behaves. The zero NullOptions remember
-// nothing and answer everything at once.
+// NullOptions configure a null server. With the zero value it stores nothing and
+// responds at once.
 type NullOptions struct {
-	// Script is what happens to operations, in the language of null.Parse;
-	// empty answers everything at once.
+	// Script determines the fate of operations, in the language of null.Parse;
+	// empty means an immediate response to each.
 	Script string
-	// Memory remembers what was written. Without it every key is there, with
-	// the same value of ValueSize bytes.
+	// Memory makes the server store writes. Without it every key exists with the
+	// same value of ValueSize bytes.
 	Memory    bool
 	ValueSize int
-	// TLS serves over TLS; nil is plain.
+	// TLS enables TLS; nil for plain connections.
 	TLS *tls.Config
-	// User, NAME:PASSWORD, turns authentication on.
+	// User, NAME:PASSWORD, enables authentication.
 	User string
-	// MaxStreams is how many requests one connection may have in flight, for
-	// protocols that can say so; 0 for no limit.
+	// MaxStreams limits the requests in flight on a connection, for protocols
+	// that can express it; 0 for no limit.
 	MaxStreams int
 }
 
-// Sizer is an optional interface of a Store whose documents say what a cluster wants for
-// a load.
+// Sizer is an optional interface of a Store whose documentation recommends
+// hardware and settings for a load.
 type Sizer interface {
-	// Size says what fills up with the load's data, and what is recommended for it. The
-	// error is for settings that cannot be read.
+	// Size returns the resources that the load's data fills, and the
+	// recommendations for the load. It returns an error if the settings cannot be
+	// parsed.
 	Size(SizedLoad) ([]Filling, []Advice, error)
 }
 
-// SizedLoad is a load and the cluster that is to carry it. 0 is not known, but for
-// numbers of operations.
+// SizedLoad describes a load and the cluster to carry it. 0 means unknown, except
+// in numbers of operations.
 type SizedLoad struct {
-	// Settings are the store's own of the cluster, as JSON; nil for a cluster that was
-	// running already.
+	// Settings are the store's settings of the cluster as JSON; nil for a cluster
+	// that was not launched by quorumbench.
 	Settings  json.RawMessage
 	Members   int
-	Requests  float64 // a second
-	Writes    float64 // of those
+	Requests  float64 // per second
+	Writes    float64 // per second, included in Requests
 	Clients   int     // connections
-	Keys      uint64  // that there are
-	KeySize   int     // bytes, with the prefix
+	Keys      uint64  // existing keys
+	KeySize   int     // bytes, including the prefix
 	ValueSize int     // bytes
-	// History is for how long values are kept that were replaced.
+	// History is how long replaced values are kept.
 	History time.Duration
-	// Of the machine of a member with the least: processors, and bytes of memory.
+	// CPUs and bytes of memory of the smallest member's machine.
 	Processors float64
 	Memory     float64
-	// RoundTrip is the longest mean round trip between two members, as they measured it,
-	// and FsyncP99 the slowest p99 of a sync of the log.
+	// RoundTrip is the longest mean round trip between two members, as measured
+	// by them. FsyncP99 is the slowest p99 of a log sync.
 	RoundTrip, FsyncP99 time.Duration
 }
 
-// Data is how many bytes the keys and their present values are.
+// Data returns the size of the keys and their present values in bytes.
 func (l *SizedLoad) Data() float64 { return float64(l.Keys) * float64(l.KeySize+l.ValueSize) }
 
-// Filling is something that a load's data fills, up to a limit.
+// Filling is a resource that a load's data fills up to a limit.
 type Filling struct {
 	What        string  // such as database quota
 	Used, Limit float64 // bytes
-	Text        string  // how both were found, as a sentence
-	Source      string  // the document
+	Text        string  // how both were computed, as a sentence
+	Source      string  // the source document
 }
 
-// Advice is what a store's document recommends for a load.
+// Advice is a recommendation of a store's documentation for a load.
 type Advice struct {
 	Topic  string // such as election timeout
 	Text   string // sentences
-	Source string // the document
+	Source string // the source document
 }

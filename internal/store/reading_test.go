@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// bounds are etcd's, in seconds.
+// Bucket bounds of etcd in seconds.
 var bounds = []float64{0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192, math.Inf(1)}
 
 func timed(times []float64) Reading {
@@ -35,7 +35,8 @@ func draw(rng *rand.Rand, n int) []float64 {
 	return out
 }
 
-// A quantile is in the same bucket as the exact one, and never falls as q rises.
+// TestQuantileIsInItsBucket checks that a quantile is in the same bucket as the
+// exact value and rises with q.
 func TestQuantileIsInItsBucket(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -71,7 +72,8 @@ func TestQuantileIsInItsBucket(t *testing.T) {
 	}
 }
 
-// What happened between two readings and what was before are the whole.
+// TestSinceAndPlusLoseNothing checks that Plus of an earlier reading and Since
+// yields the later reading.
 func TestSinceAndPlusLoseNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 100 {

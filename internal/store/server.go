@@ -7,88 +7,89 @@ import (
 	"strings"
 )
 
-// ServerSource is data that says how one version of a real server gets onto this
-// machine. It holds nothing of the machine: no host of a registry, no path.
+// ServerSource describes as data how to install one version of a real server. It
+// does not depend on the machine: it contains no host of a registry and no path.
 type ServerSource struct {
 	Store    string   // the store's name, such as zetcd
-	Version  string   // this source's version, without a leading v
-	Versions []string // all that the store knows, the default first
+	Version  string   // this source's version without a leading v
+	Versions []string // all known versions, the default first
 	Kind     SourceKind
 
-	// Files are the build's inputs. Every regular file below it is written into
-	// an empty folder, at the same place, with the ending .txt taken off: a
-	// go.mod.txt becomes go.mod, because a folder with a go.mod in it cannot be
-	// embedded. A GoModule has go.mod and go.sum (whole: the build may not
-	// change them) and perhaps stub modules; a Maven source has pom.xml.
+	// Files are the build's inputs. Every regular file is copied to the same
+	// place in an empty folder, with the suffix .txt removed: go.mod.txt becomes
+	// go.mod, because a folder that contains go.mod cannot be embedded. A
+	// GoModule has go.mod and a complete go.sum, which the build must not change,
+	// and possibly stub modules; a Maven source has pom.xml.
 	Files fs.FS
 	// Package is the package to build (GoModule).
 	Package string
-	// LDFlags are those of the Go linker, such as -s -w (GoModule).
+	// LDFlags are flags for the Go linker, such as -s -w (GoModule).
 	LDFlags string
-	// Args are further arguments of go build or of mvn, such as
-	// -Dzk.version=3.9.5.
+	// Args are further arguments for go build or mvn, such as -Dzk.version=3.9.5.
 	Args []string
 
-	// Tools are those that building and running need.
+	// Tools are the programs needed to build or run the server.
 	Tools []Tool
-	// Check is how the result is known to be right.
+	// Check verifies the result.
 	Check ServerCheck
 	// License is a sentence about the server's license.
 	License string
-	// Recipe is how it is built by hand (HandBuilt), as the end of a sentence:
-	// build it as such a page says.
+	// Recipe describes how to build the server by hand (HandBuilt), as the start
+	// of a sentence, such as: build it as PAGE describes.
 	Recipe string
 }
 
-// SourceKind says where a server comes from.
+// SourceKind is the origin of a server.
 type SourceKind uint8
 
-// The kinds.
+// Kinds of sources.
 const (
-	// GoModule is built with go build. The result is one binary, which has the
-	// store's name.
+	// GoModule is built with go build. The result is one binary with the store's
+	// name.
 	GoModule SourceKind = iota
-	// Maven is the runtime dependencies of a pom. The result is a folder with
-	// the jars in its subfolder lib.
+	// Maven consists of the runtime dependencies of a pom. The result is a folder
+	// with the jars in its subfolder lib.
 	Maven
-	// BuiltIn is in our own binary, in one version; see Embedded.
+	// BuiltIn is part of the quorumbench binary, in one version; see Embedded.
 	BuiltIn
-	// HandBuilt is in no registry. It is built as Recipe says, and its path given.
+	// HandBuilt is in no registry. Users build it as Recipe describes and give
+	// its path.
 	HandBuilt
 )
 
 // Tool is a program that a server needs on this machine.
 type Tool struct {
-	Name string // as it is found on the PATH, such as mvn
-	// Missing is the sentence where it is not, such as "ZooKeeper needs Java 11
-	// or newer: install Debian's default-jre-headless".
+	Name string // on the PATH, such as mvn
+	// Missing is the message if the tool is missing, such as "ZooKeeper needs
+	// Java 11 or newer: install Debian's default-jre-headless".
 	Missing string
-	// Running says that the server needs it to run, and not only to be built.
+	// Running means that the tool is needed to run the server, not only to build
+	// it.
 	Running bool
 }
 
-// ServerCheck says how a built server is known to be right. The whole result is
-// also hashed when it is built, and compared each time before it is used.
+// ServerCheck describes how to verify a built server. In addition, the whole
+// result is hashed when it is built, and compared before each use.
 type ServerCheck struct {
-	// Module is a module that the binary must be built from, as PATH@VERSION
+	// Module is a module that the binary must contain, as PATH@VERSION
 	// (GoModule).
 	Module string
-	// Args make the binary print its version and end with status 0 (GoModule);
-	// none: it is not run.
+	// Args make the binary print its version and exit with status 0 (GoModule);
+	// empty: the binary is not run.
 	Args []string
-	// Says is a text that is in what it prints.
+	// Says is a text that the output must contain.
 	Says string
-	// Holds are files that must be in the result, such as
+	// Holds are files that the result must contain, such as
 	// lib/zookeeper-3.9.5.jar (Maven).
 	Holds []string
-	// Sums pins files of the result by their SHA-256 in hexadecimal, where they
-	// are the same everywhere, such as jars. Go modules are pinned by go.sum.
+	// Sums are expected SHA-256 hashes, in hexadecimal, of files that are
+	// identical everywhere, such as jars. go.sum does this for Go modules.
 	Sums map[string]string
 }
 
-// Pick completes the source for the version that is asked for (see PickVersion):
-// {version} in Args and Check stands for it, and Files are those below the folder
-// server. Building a GoModule needs Go.
+// Pick returns the source completed for the requested version (see PickVersion):
+// it replaces {version} in Args and Check, and takes Files from the folder
+// server. A GoModule also gets the tool Go.
 func (s ServerSource) Pick(asked string) (ServerSource, error) {
 	v, err := PickVersion(s.Store, asked, s.Versions)
 	if err != nil {
@@ -113,9 +114,8 @@ func (s ServerSource) Pick(asked string) (ServerSource, error) {
 	return s, err
 }
 
-// PickVersion returns the version of a store's server that was asked for, with
-// or without a leading v, or the first of those known when none was. The error
-// says which are known.
+// PickVersion returns the requested version, with or without a leading v, or the
+// first known one if asked is empty. The error lists the known versions.
 func PickVersion(name, asked string, known []string) (string, error) {
 	if asked == "" && len(known) > 0 {
 		return known[0], nil
@@ -127,8 +127,8 @@ func PickVersion(name, asked string, known []string) (string, error) {
 		asked, name, strings.Join(known, ", "))
 }
 
-// BuiltInServer is the Store.Server of a store whose server is in our own binary,
-// in one version.
+// BuiltInServer implements Store.Server for a store whose server is part of the
+// quorumbench binary in one version.
 func BuiltInServer(name, own, asked string) (ServerSource, error) {
 	if v := strings.TrimPrefix(asked, "v"); v != "" && v != own {
 		return ServerSource{}, fmt.Errorf("%s is built into quorumbench in version %s; give the path of another one with exec", name, own)
@@ -136,8 +136,8 @@ func BuiltInServer(name, own, asked string) (ServerSource, error) {
 	return ServerSource{Store: name, Version: own, Kind: BuiltIn}, nil
 }
 
-// HandBuiltServer is the Store.Server of a store whose server no registry has.
-// recipe says how it is built.
+// HandBuiltServer implements Store.Server for a store whose server is in no
+// registry. recipe is ServerSource.Recipe.
 func HandBuiltServer(name, recipe, asked string) (ServerSource, error) {
 	s := ServerSource{Store: name, Kind: HandBuilt, Recipe: recipe}
 	if asked != "" {
@@ -146,11 +146,12 @@ func HandBuiltServer(name, recipe, asked string) (ServerSource, error) {
 	return s, nil
 }
 
-// Installable reports whether the server can be obtained and built here.
+// Installable reports whether the server can be downloaded and built on this
+// machine.
 func (s *ServerSource) Installable() bool { return s.Kind == GoModule || s.Kind == Maven }
 
-// ByHand is how the server is built by hand, followed by a comma and "and"; empty
-// where that is not known.
+// ByHand returns the recipe followed by a comma and "and"; empty if there is no
+// recipe.
 func (s *ServerSource) ByHand() string {
 	if s.Recipe == "" {
 		return ""

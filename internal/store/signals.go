@@ -6,50 +6,51 @@ import (
 	"time"
 )
 
-// Signal is what a line of a log reports.
+// Signal is an event reported by a log line.
 type Signal struct {
 	Kind SignalKind
-	// Time is when the line says that it was written; zero if it does not say.
+	// Time is the line's timestamp; zero if it has none.
 	Time time.Time
-	// Duration is how long it took what had ended at Time; 0 if the line does
-	// not say.
+	// Duration is the duration of an action that ended at Time; 0 if the line has
+	// none.
 	Duration time.Duration
-	// Term is that of an election; 0 if the line does not say.
+	// Term is the term of an election; 0 if the line has none.
 	Term uint64
 }
 
-// SignalKind is what happened, in words that all stores share. It stands in
-// events.jsonl as it is.
+// SignalKind is the kind of a signal, in terms that all stores share. It is
+// written to events.jsonl.
 type SignalKind string
 
-// The kinds. Elections have one Elected each; the others say what it was for
-// the members around it.
+// Kinds of signals. An election has one Elected signal; the other signals of an
+// election describe the members around it.
 const (
-	ElectionStarted   SignalKind = "election_started"    // the member has no leader and stands for election
-	Elected           SignalKind = "election"            // the member was elected and begins to lead; the duration is the election's
-	LeaderLost        SignalKind = "leader_lost"         // the member has no leader any more
-	VoteWon           SignalKind = "vote_won"            // the member won the vote, and is to bring others up to its state before it leads; the duration is the vote's
-	LeaderFound       SignalKind = "leader_found"        // the member follows a new leader; the duration is that of looking for it
-	Serving           SignalKind = "serving"             // the member has what it needs to serve clients: a leader, and its state
+	ElectionStarted   SignalKind = "election_started"    // the member has no leader and starts an election
+	Elected           SignalKind = "election"            // the member was elected and starts to lead; the duration is the election's
+	LeaderLost        SignalKind = "leader_lost"         // the member has lost its leader
+	VoteWon           SignalKind = "vote_won"            // the member won the vote and must bring other members up to its state before it leads; the duration is the vote's
+	LeaderFound       SignalKind = "leader_found"        // the member follows a new leader; the duration is the search for it
+	Serving           SignalKind = "serving"             // the member can serve clients: it has a leader and its state
 	SnapshotStarted   SignalKind = "snapshot_started"    //
 	SnapshotDone      SignalKind = "snapshot_done"       //
-	SnapshotSkipped   SignalKind = "snapshot_skipped"    // one was due while the one before was still being written
-	SnapshotDeleted   SignalKind = "snapshot_deleted"    // an old one
-	LogRolled         SignalKind = "log_rolled"          // a new file of the log that is synced was begun
-	LogTruncated      SignalKind = "log_truncated"       // the consensus log's beginning was dropped, after a snapshot
-	SlowFsync         SignalKind = "slow_fsync"          // a sync took longer than the store finds healthy
-	SlowApply         SignalKind = "slow_apply"          // a request that was agreed on was applied slowly
+	SnapshotSkipped   SignalKind = "snapshot_skipped"    // a snapshot was due while the previous one was still being written
+	SnapshotDeleted   SignalKind = "snapshot_deleted"    // an old snapshot was deleted
+	LogRolled         SignalKind = "log_rolled"          // a new file of the synced log was started
+	LogTruncated      SignalKind = "log_truncated"       // the start of the consensus log was dropped after a snapshot
+	SlowFsync         SignalKind = "slow_fsync"          // a sync took longer than the store considers healthy
+	SlowApply         SignalKind = "slow_apply"          // a committed request was applied slowly
 	SlowRead          SignalKind = "slow_read"           // a linearizable read waited for the leader
 	Compaction        SignalKind = "compaction"          // old revisions were removed
-	Defragmentation   SignalKind = "defragmentation"     // the database was written anew
-	QuotaReached      SignalKind = "quota_reached"       // no space left for writes
-	GCPause           SignalKind = "gc_pause"            // all threads stood still for the garbage collector
-	Overloaded        SignalKind = "overloaded"          // heartbeats came or went late
-	FullStateSent     SignalKind = "full_state_sent"     // to a member too far behind for the log
-	FullStateReceived SignalKind = "full_state_received" // by a member that was
+	Defragmentation   SignalKind = "defragmentation"     // the database was rewritten
+	QuotaReached      SignalKind = "quota_reached"       // no space is left for writes
+	GCPause           SignalKind = "gc_pause"            // the garbage collector paused all threads
+	Overloaded        SignalKind = "overloaded"          // heartbeats were sent or received late
+	FullStateSent     SignalKind = "full_state_sent"     // sent to a member too far behind for the log
+	FullStateReceived SignalKind = "full_state_received" // received by a member too far behind for the log
 )
 
-// sentences are how Says has each kind, the ones that disturb most first.
+// sentences hold the result of Says for each kind, the most disruptive kinds
+// first.
 var sentences = [...]struct {
 	kind SignalKind
 	says string
@@ -78,7 +79,7 @@ var sentences = [...]struct {
 	{LogTruncated, "truncated its log"},
 }
 
-// SignalKinds lists all kinds, the ones that disturb most first.
+// SignalKinds returns all kinds, the most disruptive first.
 func SignalKinds() (kinds []SignalKind) {
 	for _, s := range sentences {
 		kinds = append(kinds, s.kind)
@@ -86,8 +87,8 @@ func SignalKinds() (kinds []SignalKind) {
 	return kinds
 }
 
-// Says completes a sentence that begins with the member's name, such as "was
-// elected leader". A kind that is not known says its own name.
+// Says returns the predicate of a sentence about the member, such as "was elected
+// leader". For an unknown kind it contains the kind's name.
 func (k SignalKind) Says() string {
 	for _, s := range sentences {
 		if s.kind == k {
@@ -97,20 +98,19 @@ func (k SignalKind) Says() string {
 	return "reported " + string(k)
 }
 
-// Metric is one of the figures that members report, in the vocabulary that all
-// stores share.
+// Metric is a metric that members report, in terms that all stores share.
 type Metric uint8
 
-// The metrics. Timers are sums, counts and, where the store has them, buckets;
-// counters only rise until the member restarts.
+// Metrics. Timers consist of a sum, a count and, if the store has them, buckets;
+// counters only increase until the member restarts.
 const (
-	FsyncSeconds         Metric = iota // timer: the write-ahead log's sync
-	CommitSeconds                      // timer: a commit of the database behind it
-	PeerRoundTripSeconds               // timer: to the other members and back
-	CPUSeconds                         // counter: processor time, user and system
-	Processors                         // gauge: how many the member may use at once
+	FsyncSeconds         Metric = iota // timer: sync of the write-ahead log
+	CommitSeconds                      // timer: commit of the member's database
+	PeerRoundTripSeconds               // timer: round trip to another member
+	CPUSeconds                         // counter: CPU time, user and system
+	Processors                         // gauge: CPUs that the member may use at once
 	ResidentBytes                      // gauge: memory
-	LeaderChanges                      // counter: leaders come and gone, as this member saw it
+	LeaderChanges                      // counter: leader changes seen by this member
 	DatabaseBytes                      // gauge: on disk
 
 	NumMetrics
@@ -119,49 +119,50 @@ const (
 // Timer reports whether the metric is a timer.
 func (m Metric) Timer() bool { return m <= PeerRoundTripSeconds }
 
-// Gauge reports whether the metric is a gauge: how much there is now.
+// Gauge reports whether the metric is a gauge: a present amount.
 func (m Metric) Gauge() bool { return m == Processors || m == ResidentBytes || m == DatabaseBytes }
 
-// MetricSource is a place where a member's figures are.
+// MetricSource describes where to read a member's metrics.
 type MetricSource struct {
-	// URL answers a GET with Prometheus's text format; empty: Command.
+	// URL serves Prometheus's text format; empty: use Command.
 	URL    string
-	Header map[string]string // of that request, such as a token
-	// Command is what is sent to the member's client port, which answers with
-	// lines of a name, an optional {LABELS}, white space and a number, and closes
-	// the connection.
+	Header map[string]string // request headers, such as a token
+	// Command is sent to the member's client port. The member responds with lines
+	// of a name, an optional {LABELS}, white space and a number, and closes the
+	// connection.
 	Command string
 	Names   []MetricName
-	// Refusals are the ways in which the member refuses to answer, of which the first
-	// that matches is reported.
+	// Refusals are the known ways in which the member refuses the request; the
+	// first match is reported.
 	Refusals []MetricRefusal
 }
 
-// MetricRefusal is one way in which a member refuses its figures.
+// MetricRefusal describes one way in which a member refuses to send its metrics.
 type MetricRefusal struct {
-	Text   string // part of the answer, or of "HTTP status CODE"; empty: any failure
-	Remedy string // how an operator allows it, as an imperative
+	Text   string // part of the response, or of "HTTP status CODE"; empty: any failure
+	Remedy string // how an operator enables the metrics, as an imperative
 }
 
-// MetricName is what one of the shared metrics is called at a source. A metric
-// may have several names: what is there is added up.
+// MetricName is the name of a shared metric at a source. A metric may have
+// several names; the values found are added up.
 type MetricName struct {
 	Metric Metric
-	// Name of a counter, a gauge, or a histogram or summary in Prometheus's
+	// Name is the name of a counter, gauge, histogram or summary in Prometheus's
 	// text format.
 	Name string
-	// Sum and Count name a timer's two counters, instead of Name.
+	// Sum and Count are the names of a timer's two counters, used instead of
+	// Name.
 	Sum, Count string
-	// Unit is one of the source's units in seconds or bytes: 0.001 for
-	// milliseconds. 0 is 1.
+	// Unit is the source's unit in seconds or bytes, for example 0.001 for
+	// milliseconds; 0 means 1.
 	Unit float64
 }
 
-// Sample is what a member reported at one time, in seconds and bytes.
+// Sample holds a member's metrics at one time, in seconds and bytes.
 type Sample map[Metric]Reading
 
-// Since is what happened between an earlier sample and this one; gauges are
-// those of this one.
+// Since returns the changes between an earlier sample and this one; gauges keep
+// this sample's value.
 func (s Sample) Since(before Sample) Sample {
 	d := make(Sample, len(s))
 	for metric, r := range s {
@@ -174,19 +175,20 @@ func (s Sample) Since(before Sample) Sample {
 	return d
 }
 
-// Reading is one metric at one time, or what happened between two.
+// Reading is the value of a metric at one time, or its change between two times.
 type Reading struct {
-	Value      float64 // of a counter or a gauge
+	Value      float64 // of a counter or gauge
 	Sum, Count float64 // of a timer
-	// Buckets of a timer, by their upper bounds, each holding those below it;
-	// empty where the store has none.
+	// Buckets of a timer in order of their upper bounds, with cumulative counts;
+	// empty if the store has none.
 	Buckets []Bucket
 }
 
-// Bucket counts the times up to Upper, in seconds; the last one's is infinite.
+// Bucket counts the times up to Upper, in seconds; the last bucket's Upper is
+// infinite.
 type Bucket struct{ Upper, Count float64 }
 
-// Mean is a timer's mean; ok is false where nothing was timed.
+// Mean returns a timer's mean; ok is false if nothing was timed.
 func (r Reading) Mean() (mean float64, ok bool) {
 	if r.Count <= 0 {
 		return 0, false
@@ -194,9 +196,9 @@ func (r Reading) Mean() (mean float64, ok bool) {
 	return r.Sum / r.Count, true
 }
 
-// Since is what happened to a counter or a timer since an earlier reading. A
-// member that restarted meanwhile began again at 0: what it reports now is
-// all that is known to have happened.
+// Since returns the change of a counter or timer since an earlier reading. If the
+// member restarted meanwhile, its counters restarted at 0, and Since returns the
+// present values.
 func (r Reading) Since(before Reading) Reading {
 	if r.Value < before.Value || r.Count < before.Count {
 		return r
@@ -212,8 +214,8 @@ func (r Reading) Since(before Reading) Reading {
 	return d
 }
 
-// below is how many times were at or below a bound that buckets name, or the
-// nearest one under it.
+// below returns the number of times up to the largest bucket bound that is at
+// most upper.
 func below(buckets []Bucket, upper float64) float64 {
 	i := sort.Search(len(buckets), func(i int) bool { return buckets[i].Upper > upper })
 	if i == 0 {
@@ -222,9 +224,10 @@ func below(buckets []Bucket, upper float64) float64 {
 	return buckets[i-1].Count
 }
 
-// Quantile is the time with the share q of all at or below it, interpolated
-// within its bucket as PromQL's histogram_quantile does. Beyond the last finite
-// bound it is that bound. ok is false without buckets or times.
+// Quantile returns the time that the share q of all times does not exceed,
+// interpolated within its bucket like PromQL's histogram_quantile. Beyond the
+// last finite bound it returns that bound. ok is false if there are no buckets or
+// times.
 func (r Reading) Quantile(q float64) (seconds float64, ok bool) {
 	if len(r.Buckets) < 2 || r.Count <= 0 {
 		return 0, false
@@ -245,8 +248,9 @@ func (r Reading) Quantile(q float64) (seconds float64, ok bool) {
 	return lower + (b.Upper-lower)*(rank-under)/(b.Count-under), true
 }
 
-// Longest returns the bounds of the bucket with the longest time: it took more than lower
-// and at most upper seconds. ok is false without buckets or times.
+// Longest returns the bounds of the bucket with the longest time, which took more
+// than lower and at most upper seconds. ok is false if there are no buckets or
+// times.
 func (r Reading) Longest() (lower, upper float64, ok bool) {
 	if len(r.Buckets) == 0 || r.Count <= 0 {
 		return 0, 0, false
@@ -258,7 +262,7 @@ func (r Reading) Longest() (lower, upper float64, ok bool) {
 	return lower, r.Buckets[i].Upper, true
 }
 
-// Plus adds another series of the same metric.
+// Plus returns the sum of two series of the same metric.
 func (r Reading) Plus(o Reading) Reading {
 	sum := Reading{Value: r.Value + o.Value, Sum: r.Sum + o.Sum, Count: r.Count + o.Count}
 	switch {
@@ -274,7 +278,7 @@ func (r Reading) Plus(o Reading) Reading {
 	return sum
 }
 
-// Scaled puts a reading into other units.
+// Scaled converts a reading to another unit.
 func (r Reading) Scaled(unit float64) Reading {
 	s := Reading{Value: r.Value * unit, Sum: r.Sum * unit, Count: r.Count}
 	for _, b := range r.Buckets {

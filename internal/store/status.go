@@ -15,10 +15,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// defaultDialTimeout is what Access.DialTimeout says.
+// defaultDialTimeout is the default of Access.DialTimeout.
 const defaultDialTimeout = 5 * time.Second
 
-// Timeout is the dial timeout with its default.
+// Timeout returns the dial timeout or its default.
 func (a Access) Timeout() time.Duration {
 	if a.DialTimeout <= 0 {
 		return defaultDialTimeout
@@ -26,21 +26,22 @@ func (a Access) Timeout() time.Duration {
 	return a.DialTimeout
 }
 
-// Refused reports whether an error says that nothing listens at an endpoint.
-// The text is for clients that keep no chain of errors.
+// Refused reports whether an error means that no process listens at an endpoint.
+// It also checks the text, because some clients don't wrap errors.
 func Refused(err error) bool {
 	return err != nil && (errors.Is(err, syscall.ECONNREFUSED) || strings.HasSuffix(err.Error(), "connection refused"))
 }
 
-// How long a request waits that a server refused because there were too many: twice as
-// long each time.
+// Waits before a request that a server refused because of too many requests is
+// repeated; they double each time.
 const (
 	firstRefusal = 50 * time.Millisecond
 	mostRefusals = 6
 )
 
-// WaitRefused waits before a request is repeated that a server refused so many times
-// before because there were too many. It returns false when that is to end.
+// WaitRefused waits before the next attempt of a request that a server refused
+// because of too many requests; times is the number of earlier refusals. It
+// returns false after the last attempt and when ctx ends.
 func WaitRefused(ctx context.Context, times int) bool {
 	if times >= mostRefusals {
 		return false
@@ -55,20 +56,20 @@ func WaitRefused(ctx context.Context, times int) bool {
 	}
 }
 
-// What servers say of themselves is bounded, as the members that they name are
-// by kv.MaxMembers: they are not trusted.
+// Limits of the data that servers report about themselves, because servers are
+// not trusted. Their members are limited by kv.MaxMembers.
 const (
-	// MaxName bounds a member's name and version, in bytes, and the text of an
-	// alarm.
+	// MaxName limits a member's name and version, and the text of an alarm, in
+	// bytes.
 	MaxName = 200
-	// MaxAlarms is how many alarms of one member are kept.
+	// MaxAlarms limits the number of alarms kept per member.
 	MaxAlarms = 16
-	// MaxErrorText bounds the text of a member's error, in bytes.
+	// MaxErrorText limits the text of a member's error, in bytes.
 	MaxErrorText = 1000
 )
 
-// AskMembers asks for a cluster's members; what cannot be a list of them is an
-// error.
+// AskMembers returns a cluster's members. It returns an error if the list is
+// implausible.
 func AskMembers(ctx context.Context, a Admin) ([]Member, error) {
 	list, err := a.Members(ctx)
 	if err != nil {
@@ -94,8 +95,7 @@ func Endpoints(members []Member) []string {
 	return out
 }
 
-// Bounded is a member of whose words no more is kept than anybody needs, and
-// that can be shown.
+// Bounded returns the member with its texts limited in length and made printable.
 func (m Member) Bounded() Member {
 	m.Name, m.Version = text.Line(m.Name, MaxName), text.Line(m.Version, MaxName)
 	m.Hidden = text.Line(m.Hidden, MaxErrorText)
@@ -109,9 +109,9 @@ func (m Member) Bounded() Member {
 	return m
 }
 
-// AskAll is a Status of n endpoints, which are all asked at the same time, each
-// by its number from 0. The error is for when none answers. What they say of
-// themselves is printable.
+// AskAll returns the Status of n endpoints, which it asks concurrently; ask gets
+// the endpoint's index. It returns an error if no endpoint responds. The members'
+// texts are printable.
 func AskAll(n int, ask func(i int) Member) (Status, error) {
 	s := Status{Members: make([]Member, n)}
 	var wg sync.WaitGroup
@@ -157,7 +157,7 @@ type remembering struct {
 // place is the address of an endpoint at its last connection.
 type place struct {
 	address string
-	lost    bool // the name did not resolve after that, and is not looked up again
+	lost    bool // the name no longer resolved after that, and is not looked up again
 }
 
 func (r *remembering) dial(ctx context.Context, endpoint string) (net.Conn, error) {
@@ -176,12 +176,12 @@ func (r *remembering) dial(ctx context.Context, endpoint string) (net.Conn, erro
 	case err == nil:
 		r.known[endpoint] = &place{conn.RemoteAddr().String(), lost}
 	case before != nil:
-		r.known[endpoint] = &place{before.address, false} // it may have moved
+		r.known[endpoint] = &place{before.address, false} // the endpoint may have moved
 	}
 	return conn, err
 }
 
-// resolves reports whether the name of an endpoint leads anywhere.
+// resolves reports whether the host name of an endpoint resolves.
 func resolves(ctx context.Context, endpoint string) bool {
 	host, _, err := net.SplitHostPort(endpoint)
 	if err != nil {
@@ -193,9 +193,9 @@ func resolves(ctx context.Context, endpoint string) bool {
 	return err == nil
 }
 
-// CheckOneCluster returns an error that names two endpoints when the members that
-// answered belong to different clusters. Members whose store tells neither a cluster's
-// number nor its peers are taken to be of one cluster.
+// CheckOneCluster returns an error that names two endpoints if the responding
+// members belong to different clusters. Members without a cluster ID and peers
+// count as members of one cluster.
 func CheckOneCluster(members []Member) error {
 	for i := range members {
 		for j := range i {
@@ -211,7 +211,7 @@ func CheckOneCluster(members []Member) error {
 	return nil
 }
 
-// differ returns why two members cannot belong to one cluster; empty if they can.
+// differ returns why two members cannot belong to one cluster, or "" if they can.
 func differ(a, b *Member) string {
 	switch {
 	case a.Cluster != "" && b.Cluster != "":

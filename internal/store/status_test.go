@@ -75,7 +75,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// said is an Admin whose cluster names what it likes.
+// said is an Admin whose cluster returns the given endpoints.
 type said []string
 
 func (said) Status(context.Context) (Status, error) { return Status{}, nil }

@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Catalog answers scenarios' questions about the stores, and about the applications that
-// it is given.
+// Catalog implements scenario.Catalog for the registered stores and the given
+// applications.
 type Catalog struct {
 	Apps func() []application.Application // nil for none
 }
@@ -25,7 +25,7 @@ func (c Catalog) Applications() []application.Application {
 // Stores implements scenario.Catalog.
 func (Catalog) Stores() []string { return Names() }
 
-// Capabilities implements scenario.Catalog; a store that is not there has none.
+// Capabilities implements scenario.Catalog; an unknown store has none.
 func (Catalog) Capabilities(name string) kv.Capabilities {
 	s, err := Lookup(name)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// mute accepts connections and says nothing, as a member does that stands still.
+// mute returns the endpoint of a listener that accepts connections and sends
+// nothing, like a paused member.
 func mute(t *testing.T) (endpoint string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -19,7 +20,7 @@ func mute(t *testing.T) (endpoint string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return l.Addr().String() // the system accepts for it
+	return l.Addr().String() // the kernel accepts connections for it
 }
 
 func served(t *testing.T, st store.NullServed) (endpoint string) {
@@ -27,9 +28,9 @@ func served(t *testing.T, st store.NullServed) (endpoint string) {
 	return storetest.ServeNull(t, st, 1, store.NullOptions{Memory: true})[0]
 }
 
-// A member that stands still takes the time that it is given, and nothing from
-// the others: all answers of a status come together, and one member's role at
-// once. That it stands still is not taken for its process's end.
+// TestAMuteMemberDelaysNobody checks that a paused member uses up its time limit
+// without delaying others: Status returns all members together, and Role returns
+// at once for another member. A paused member's process does not count as ended.
 func TestAMuteMemberDelaysNobody(t *testing.T) {
 	const given = time.Second
 	for _, st := range registry.All() {

@@ -1,4 +1,4 @@
-// Package registry lists the stores that there are, one line for each.
+// Package registry lists all stores, one per line.
 package registry
 
 import (
@@ -29,7 +29,7 @@ func All() []store.Store {
 	}
 }
 
-// Names lists the stores' names in the order of All.
+// Names returns the names of All's stores in the same order.
 func Names() []string {
 	all := All()
 	out := make([]string, len(all))
@@ -39,8 +39,8 @@ func Names() []string {
 	return out
 }
 
-// Lookup returns the store with the given name. The error says which there are
-// and which one was perhaps meant.
+// Lookup returns the store with a name. The error suggests a similar name or
+// lists all names.
 func Lookup(name string) (store.Store, error) {
 	for _, s := range All() {
 		if s.Name() == name {
