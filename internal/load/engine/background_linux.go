@@ -22,10 +22,10 @@ func Background() {
 // sooner and for longer than the other programs of the machine.
 const urgent = -20
 
-// prefer raises the priority of an open loop's thread, if the process has the right to:
+// raisePriority raises the priority of an open loop's thread, if the process has the right to:
 // every wait for a CPU is part of the response times. A closed loop keeps its priority: it
 // processes many replies at once after a wait, and depends only on the store.
-func prefer(thread int) { _ = unix.Setpriority(unix.PRIO_PROCESS, thread, urgent) }
+func raisePriority(thread int) { _ = unix.Setpriority(unix.PRIO_PROCESS, thread, urgent) }
 
 // MayPrefer reports whether the process may raise priorities. If it may, other threads need
 // not give way to an open loop.

@@ -6,8 +6,8 @@ package engine
 // priorities.
 func Background() {}
 
-// prefer raises the priority of a thread on Linux only.
-func prefer(int) {}
+// raisePriority raises the priority of a thread on Linux only.
+func raisePriority(int) {}
 
 // MayPrefer reports whether the process may raise the priority of a loop.
 func MayPrefer() bool { return false }

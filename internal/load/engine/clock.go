@@ -17,7 +17,7 @@ func (l *Loop) boundary() {
 			l.endSecond(at)
 			l.openPhase(l.clock.at+1, at)
 		} else {
-			l.close(at)
+			l.closeWindow(at)
 		}
 	default:
 		l.endSecond(at)
@@ -26,8 +26,8 @@ func (l *Loop) boundary() {
 	}
 }
 
-// start makes the loop begin its first phase at a time on its clock.
-func (l *Loop) start(at int64) {
+// startPhases makes the loop begin its first phase at a time on its clock.
+func (l *Loop) startPhases(at int64) {
 	l.clock = clockwork{phases: l.cfg.Phases, next: at, end: never}
 	l.sched.due = never
 }
@@ -45,7 +45,7 @@ func (l *Loop) openPhase(i int, at int64) {
 		l.res.Began = at
 	}
 	l.Live.Phase.Store(int32(p.Kind))
-	l.mark(at, false)
+	l.callMark(at, false)
 	if p.Kind == measure.Measured {
 		l.openWindow(at)
 	}
@@ -61,7 +61,7 @@ func (l *Loop) openPhase(i int, at int64) {
 	if i == 0 {
 		for client := range l.cfg.Clients {
 			l.closed.clients[client].succeeded = at
-			l.begin(int32(client), at)
+			l.startNext(int32(client), at)
 		}
 	}
 	l.closed.lastAt = at
@@ -70,8 +70,8 @@ func (l *Loop) openPhase(i int, at int64) {
 	}
 }
 
-// mark calls Config.Mark, and keeps the function that it returns for settleMarks.
-func (l *Loop) mark(at int64, ended bool) {
+// callMark calls Config.Mark, and keeps the function that it returns for settleMarks.
+func (l *Loop) callMark(at int64, ended bool) {
 	then := l.cfg.Mark(Mark{Phase: l.clock.phase().Kind, Ended: ended, At: at, Thread: int(l.Live.Thread.Load())})
 	if then != nil {
 		l.marked = append(l.marked, then)
@@ -89,17 +89,17 @@ func (l *Loop) settleMarks() {
 
 func (l *Loop) openSecond(at int64) {
 	c := &l.clock
-	c.current = l.secs.begin(c.phase().Kind, c.index, at)
+	c.current = l.secs.beginSecond(c.phase().Kind, c.index, at)
 	c.next = min(at+secondNS, c.end)
 }
 
 func (l *Loop) endSecond(at int64) {
-	l.sample.second()
+	l.sample.adapt()
 	s := l.clock.current
 	s.InFlight = l.slots.open
 	s.Length = max(at-s.start, 0)
 	s.Clients, s.Resting = len(l.cfg.Clients), len(l.closed.rests.resting)
-	s.Connections = l.conns.up()
+	s.Connections = l.conns.countUp()
 	s.BytesIn, s.BytesOut = l.conns.bytesIn, l.conns.bytesOut
 	l.conns.bytesIn, l.conns.bytesOut = 0, 0
 }
@@ -109,13 +109,13 @@ func (l *Loop) endSecond(at int64) {
 func (l *Loop) openWindow(at int64) {
 	l.res.Opened, l.measuring, l.areaAt = at, true, at
 	l.res.Steady = l.cfg.Shared.warming.steady.Load()
-	l.pauses.count(true, l.poller)
-	if !l.opens() { // an open loop's response times include every wait for a CPU
+	l.pauses.setCounting(true, l.poller)
+	if !l.isOpenLoop() { // an open loop's response times include every wait for a CPU
 		l.runWaits.begin(l.poller, l.now)
 	}
 	l.watchers.begin(l.now)
-	l.conns.links.open(&l.conns)
-	l.closed.open(&l.conns)
+	l.conns.links.begin(&l.conns)
+	l.closed.noteEndpoints(&l.conns)
 	oldest := at
 	for i := range l.slots.table {
 		if sl := &l.slots.table[i]; sl.state == waiting || sl.state == submitted || sl.state == written {
@@ -129,27 +129,27 @@ func (l *Loop) openWindow(at int64) {
 		l.res.CarriedIn += l.sched.backlog(at)
 	}
 	if l.cfg.Shared.several() {
-		count, first := l.cfg.Shared.spill.before(l.me(), at)
+		count, first := l.cfg.Shared.spill.countBefore(l.index(), at)
 		l.res.CarriedIn += count
 		oldest = min(oldest, first)
 	}
 	l.res.CarriedInAge = at - oldest
 }
 
-// close ends the load: no further operation becomes due, operations that were never
+// closeWindow ends the load: no further operation becomes due, operations that were never
 // written fail as not_sent, and the loop drains the operations in flight.
-func (l *Loop) close(at int64) {
+func (l *Loop) closeWindow(at int64) {
 	if l.measuring { // the window ends at `at`; the clock may already be later
 		l.res.InFlightArea += float64(at-l.areaAt) * float64(l.slots.open)
 		l.res.RestingArea += float64(at-l.areaAt) * float64(len(l.closed.rests.resting))
 		l.areaAt = at
 	}
 	if !l.stopped {
-		l.fireUntil(at) // operations that became due just before
+		l.startDueUntil(at) // operations that became due just before
 	}
 	if l.cfg.Fine {
 		for client := range l.closed.clients { // clients that are still waiting
-			l.waited(int32(client), at) // #nosec G115 -- as cfg.Clients
+			l.noteWait(int32(client), at) // #nosec G115 -- as cfg.Clients
 		}
 	}
 	l.endSecond(at)
@@ -160,9 +160,9 @@ func (l *Loop) close(at int64) {
 	l.holdPrompts()
 	l.draining = true
 	l.res.Closed = at
-	l.mark(at, true)
+	l.callMark(at, true)
 	l.measuring, l.conns.links.recording = false, false
-	l.pauses.count(false, l.poller)
+	l.pauses.setCounting(false, l.poller)
 	l.runWaits.end()
 	l.clock.current, l.clock.next = nil, never
 	l.Live.Phase.Store(-1)
@@ -182,13 +182,13 @@ func (l *Loop) close(at int64) {
 	}
 }
 
-// release hands over the complete seconds. With several loops, operations that another
+// handOverSeconds hands over the complete seconds. With several loops, operations that another
 // loop cannot start may still be counted in this loop's seconds.
-func (l *Loop) release() {
+func (l *Loop) handOverSeconds() {
 	pending := l.pending()
 	if s := l.cfg.Shared; s.several() && l.sched.pacer != nil {
-		s.spill.cursors[l.me()].due.Store(pending)
-		if !l.secs.complete(pending) {
+		s.spill.cursors[l.index()].due.Store(pending)
+		if !l.secs.firstIsComplete(pending) {
 			return
 		}
 		pending = min(pending, s.spill.pending())
@@ -205,9 +205,9 @@ func (l *Loop) pending() int64 {
 	return min(l.now, l.sched.due)
 }
 
-// to advances the loop's clock to now. It closes all seconds and phases that have
+// advance advances the loop's clock to now. It closes all seconds and phases that have
 // ended, in order. It ignores a time before the loop's clock.
-func (l *Loop) to(now int64) {
+func (l *Loop) advance(now int64) {
 	if now < l.now {
 		return // the time of a read that was processed after a later event
 	}
@@ -226,8 +226,8 @@ func (l *Loop) to(now int64) {
 	}
 }
 
-// opens reports whether the load is an open loop.
-func (l *Loop) opens() bool {
+// isOpenLoop reports whether the load is an open loop.
+func (l *Loop) isOpenLoop() bool {
 	for i := range l.cfg.Phases {
 		if l.cfg.Phases[i].Pacer != nil {
 			return true

@@ -9,14 +9,14 @@ import (
 // closedLoop tracks the clients of a closed loop and the numbers of their operations.
 //
 // Invariant: while the load runs, each client has one open operation, rests (rests), or has
-// found no number left (without).
+// found no number left (idle).
 type closedLoop struct {
 	n        uint64  // number of the next operation in this phase, without a total
 	bounded  bool    // a total ends the phase
 	batch    span    // numbers of the total that this loop has taken and not started
 	inWindow int     // open operations that are due in the window
 	lastAt   int64   // when the last of them ended
-	without  []int32 // clients that found no number left
+	idle     []int32 // clients that found no number left
 	asking   []int32 // the same clients, while they ask again
 	rests    rests
 	clients  []client
@@ -31,14 +31,14 @@ type client struct {
 	succeeded int64  // time of its last success, or of its start; only with Config.Fine
 }
 
-// begin starts a client's next operation, which is due at due.
-func (l *Loop) begin(client int32, due int64) {
+// startNext starts a client's next operation, which is due at due.
+func (l *Loop) startNext(client int32, due int64) {
 	if l.draining {
 		return
 	}
-	n, ok := l.next()
+	n, ok := l.nextNumber()
 	if !ok {
-		l.closed.without = append(l.closed.without, client)
+		l.closed.idle = append(l.closed.idle, client)
 		return
 	}
 	acc := l.clock.current
@@ -61,13 +61,13 @@ func (l *Loop) begin(client int32, due int64) {
 	}
 	c.queue = append(c.queue, waiter{tag, n})
 	if l.cfg.NewConnection {
-		l.conns.come(i, l.now)
+		l.conns.dialIfVacant(i, l.now)
 	}
 	sl.queued = sl.sent == 0
 }
 
-// open records the endpoints of all places when the window opens.
-func (c *closedLoop) open(cs *connections) {
+// noteEndpoints records the endpoints of all places when the window opens.
+func (c *closedLoop) noteEndpoints(cs *connections) {
 	c.opened = make([]string, len(cs.places))
 	for place, i := range cs.places {
 		c.opened[place] = cs.table[i].want
@@ -97,13 +97,13 @@ func (l *Loop) noteSuccess(sl *slot, at int64) {
 		c.completed++
 	}
 	if l.cfg.Fine {
-		l.waited(sl.client, at)
+		l.noteWait(sl.client, at)
 		c.succeeded = at
 	}
 }
 
-// waited records the time since a client's last success, if it is long enough to matter.
-func (l *Loop) waited(client int32, at int64) {
+// noteWait records the time since a client's last success, if it is long enough to matter.
+func (l *Loop) noteWait(client int32, at int64) {
 	s, length := l.clock.current, at-l.closed.clients[client].succeeded
 	if length < measure.LeastWait*1_000_000 || s == nil {
 		return

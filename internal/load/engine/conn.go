@@ -75,8 +75,8 @@ func (c *conn) ready() bool {
 	return c.state == up && !c.blocked && !c.leaving() && c.codec.Room() > 0
 }
 
-// mute returns the reason for giving up a connection that receives nothing; nil: keep it.
-func (c *conn) mute() error {
+// muteReason returns the reason for giving up a connection that receives nothing; nil: keep it.
+func (c *conn) muteReason() error {
 	m, ok := c.codec.(store.SessionCodec)
 	if !ok {
 		return nil
@@ -92,16 +92,16 @@ func (c *conn) mute() error {
 // connected, and no operation waits for it.
 func (c *conn) vacant() bool { return c.state == down && c.redialAt == never && len(c.queue) == 0 }
 
-// ended describes the end of a connection that a read call found.
-func (c *conn) ended(err error) error {
+// endError describes the end of a connection that a read call found.
+func (c *conn) endError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s closed the connection", c.endpoint)
 	}
 	return fmt.Errorf("the connection to %s ended: %w", c.endpoint, err)
 }
 
-// outcomes appends the outcome of each operation on a lost connection.
-func (c *conn) outcomes(to []store.Event) []store.Event {
+// appendOutcomes appends the outcome of each operation on a lost connection.
+func (c *conn) appendOutcomes(to []store.Event) []store.Event {
 	text := c.err.Error()
 	to = c.codec.Lost(to)
 	for k := range to {
@@ -112,7 +112,7 @@ func (c *conn) outcomes(to []store.Event) []store.Event {
 	return to
 }
 
-// answered reports whether an event was caused by a reply of the server.
-func answered(ev *store.Event) bool {
+// isReply reports whether an event was caused by a reply of the server.
+func isReply(ev *store.Event) bool {
 	return ev.Outcome != kv.NotSent && ev.Outcome != kv.ConnectionLost
 }

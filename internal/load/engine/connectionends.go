@@ -1,33 +1,33 @@
 package engine
 
-// tick lets a connection's codec act on time, and uses the room that this may make.
-func (l *Loop) tick(i int) {
+// tickConn lets a connection's codec act on time, and uses the room that this may make.
+func (l *Loop) tickConn(i int) {
 	if !l.conns.tick(i, l.now) {
 		return
 	}
-	if why := l.conns.table[i].mute(); why != nil {
-		l.lost(i, why)
+	if why := l.conns.table[i].muteReason(); why != nil {
+		l.loseConn(i, why)
 		return
 	}
-	l.pump(i)
+	l.submitQueued(i)
 	l.conns.touch(i)
 }
 
-// dialed handles the end of a dial.
-func (l *Loop) dialed(i int, err error) {
+// handleDialed handles the end of a dial.
+func (l *Loop) handleDialed(i int, err error) {
 	if l.conns.dialed(i, err, l.now) {
-		l.tick(i)
-		l.pump(i)
+		l.tickConn(i)
+		l.submitQueued(i)
 		l.conns.touch(i)
 	}
 }
 
-// lost ends a lost connection and sets the outcomes of all operations on it.
-func (l *Loop) lost(i int, why error) {
-	if !l.conns.broke(i, why) {
+// loseConn ends a lost connection and sets the outcomes of all operations on it.
+func (l *Loop) loseConn(i int, why error) {
+	if !l.conns.closeBroken(i, why) {
 		return
 	}
-	l.events = l.conns.table[i].outcomes(l.events[:0])
+	l.events = l.conns.table[i].appendOutcomes(l.events[:0])
 	l.handle(i)
 	l.watchers.lost(i)
 	l.mayEnd(i, false)
@@ -40,8 +40,8 @@ func (l *Loop) lost(i int, why error) {
 	}
 }
 
-// replace closes a connection without open operations and dials its place again.
-func (l *Loop) replace(i int) {
+// replaceConn closes a connection without open operations and dials its place again.
+func (l *Loop) replaceConn(i int) {
 	l.flush(i)
 	if l.conns.table[i].state == up {
 		l.watchers.lost(i)

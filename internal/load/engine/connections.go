@@ -158,20 +158,20 @@ func (cs *connections) redialDue(now int64) {
 		switch {
 		case c.state != down && c.state != parting:
 		case now >= c.redialAt:
-			cs.goOn(i, now)
+			cs.continuePlace(i, now)
 		default:
 			cs.redialAt = min(cs.redialAt, c.redialAt)
 		}
 	}
 }
 
-// goOn does what the place waited for.
-func (cs *connections) goOn(i int, now int64) {
+// continuePlace does what the place waited for.
+func (cs *connections) continuePlace(i int, now int64) {
 	switch {
 	case cs.table[i].state == parting:
-		cs.parted(i, now)
+		cs.finishParting(i, now)
 	case cs.brief:
-		cs.launch(i, now)
+		cs.dialForNext(i, now)
 	default:
 		cs.dial(i)
 	}
@@ -229,9 +229,9 @@ func (cs *connections) takes(i int) bool {
 	return c.ready()
 }
 
-// note records the member and the term that a reply names.
-func (cs *connections) note(c *conn, ev *store.Event) {
-	if answered(ev) {
+// noteReply records the member and the term that a reply names.
+func (cs *connections) noteReply(c *conn, ev *store.Event) {
+	if isReply(ev) {
 		c.proven = true
 	}
 	if ev.Member != 0 && c.member != ev.Member {
@@ -244,12 +244,12 @@ func (cs *connections) note(c *conn, ev *store.Event) {
 	}
 }
 
-// term returns the term of an operation that is sent now.
-func (cs *connections) term() uint64 { return max(cs.maxTerm, cs.epoch.Load()) }
+// currentTerm returns the term of an operation that is sent now.
+func (cs *connections) currentTerm() uint64 { return max(cs.maxTerm, cs.epoch.Load()) }
 
-// broke closes a lost connection, and reports whether it was up. The caller then sets the
+// closeBroken closes a lost connection, and reports whether it was up. The caller then sets the
 // outcomes of its operations and calls settle, which decides how the place continues.
-func (cs *connections) broke(i int, why error) bool {
+func (cs *connections) closeBroken(i int, why error) bool {
 	c := cs.table[i]
 	if c.state != up {
 		return false
@@ -262,7 +262,7 @@ func (cs *connections) broke(i int, why error) bool {
 	return true
 }
 
-// settle finishes what broke began. The place is dialled again: at once if the load has
+// settle continues after closeBroken. The place is dialled again: at once if the load has
 // moved it, otherwise after a wait.
 func (cs *connections) settle(i int, now int64) {
 	c := cs.table[i]
@@ -321,10 +321,10 @@ func (cs *connections) whyDown() error {
 	return nil
 }
 
-// up returns the number of connected places.
-func (cs *connections) up() (n int) {
+// countUp returns the number of connected places.
+func (cs *connections) countUp() (n int) {
 	for _, i := range cs.places {
-		n += btoi(cs.table[i].state == up)
+		n += countTrue(cs.table[i].state == up)
 	}
 	return n
 }

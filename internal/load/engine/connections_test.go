@@ -84,19 +84,19 @@ func TestBackoffDoublesUntilAnAnswer(t *testing.T) {
 		want = min(2*want, lastBackoff)
 	}
 	p.connect(t, 0)
-	p.broke(0, errRefused)
+	p.closeBroken(0, errRefused)
 	p.settle(0, p.sim.now)
 	if c.backoff != lastBackoff || p.changes != 1 || p.reconnects != 1 {
 		t.Errorf("a connection without an answer: backoff %d, %d changes, %d reconnects", c.backoff, p.changes, p.reconnects)
 	}
 	p.connect(t, 0)
-	p.note(c, &store.Event{Outcome: kv.OK})
-	p.broke(0, errRefused)
+	p.noteReply(c, &store.Event{Outcome: kv.OK})
+	p.closeBroken(0, errRefused)
 	p.settle(0, p.sim.now)
 	if c.backoff != firstBackoff {
 		t.Errorf("backoff %d after an answer", c.backoff)
 	}
-	if p.broke(0, errRefused) {
+	if p.closeBroken(0, errRefused) {
 		t.Error("a connection that is not there broke again")
 	}
 }
@@ -223,7 +223,7 @@ func TestBriefConnectionEndsWithItsOperation(t *testing.T) {
 		t.Fatal("a place that is vacant at first is waited for")
 	}
 	tag := p.queued(0, 1)
-	p.come(0, 50)
+	p.dialIfVacant(0, 50)
 	if c.state != dialing || p.ops.table[tag].sent != 50 || c.vacant() {
 		t.Fatalf("state %d, sent %d", c.state, p.ops.table[tag].sent)
 	}
@@ -235,7 +235,7 @@ func TestBriefConnectionEndsWithItsOperation(t *testing.T) {
 	p.sim.conns[0].open = true
 	p.connect(t, 0)
 	c.queue = c.queue[:0]
-	p.leave(0, 100)
+	p.closeAfterReply(0, 100)
 	if !session.closed || c.state != parting {
 		t.Fatalf("closed %v, state %d", session.closed, c.state)
 	}

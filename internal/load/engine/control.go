@@ -58,16 +58,16 @@ func (l *Loop) takeMail() {
 	l.control.mu.Unlock()
 
 	if start != 0 {
-		l.start(start)
+		l.startPhases(start)
 	}
 	for i := range endpoints {
-		l.move(i, endpoints[i])
+		l.movePlace(i, endpoints[i])
 	}
 	if end != 0 && !l.draining && !l.idle {
-		l.close(end)
+		l.closeWindow(end)
 	}
 	if stop && !l.stopped {
-		l.halt()
+		l.stopEarly()
 	}
 }
 
@@ -78,14 +78,14 @@ func (l *Loop) mailStopped() bool {
 	return l.control.stop
 }
 
-// halt ends the load early.
-func (l *Loop) halt() {
+// stopEarly ends the load early.
+func (l *Loop) stopEarly() {
 	l.stopped, l.drainTill = true, l.now+l.cfg.DrainOnStop
 	switch {
 	case l.draining:
 	case l.idle:
 		l.draining, l.clock.next = true, never
 	default:
-		l.close(l.now)
+		l.closeWindow(l.now)
 	}
 }

@@ -18,8 +18,8 @@ type owned struct {
 	at, session int64
 }
 
-// own adds a key that an operation created, or may have created, if the load has a history.
-func (l *Loop) own(sl *slot, outcome kv.Outcome, ev *store.Event) {
+// noteOwned adds a key that an operation created, or may have created, if the load has a history.
+func (l *Loop) noteOwned(sl *slot, outcome kv.Outcome, ev *store.Event) {
 	if !sl.owned || sl.conn < 0 || outcome != kv.OK && (!outcome.Failed() || outcome.Definite()) {
 		return
 	}
@@ -27,7 +27,7 @@ func (l *Loop) own(sl *slot, outcome kv.Outcome, ev *store.Event) {
 		l.owned = make([][]owned, len(l.conns.places))
 	}
 	c := l.conns.table[sl.conn]
-	o := owned{ref: sl.ref, made: sl.began()}
+	o := owned{ref: sl.ref, made: sl.earliestSend()}
 	if s, ok := c.codec.(store.SessionCodec); ok && outcome == kv.OK {
 		o.at, o.session = max(ev.At, 0), s.Session()
 	}
@@ -48,12 +48,12 @@ func (l *Loop) mayEnd(i int, closed bool) {
 		if closed {
 			from = l.now
 		}
-		l.cfg.History.MayEnd(o.ref, l.sessionOf(place), from, l.now)
+		l.cfg.History.MayEnd(o.ref, l.placeSession(place), from, l.now)
 	}
 }
 
-// sessionOf returns the number of a place's session among all shards.
-func (l *Loop) sessionOf(place int) uint32 {
+// placeSession returns the number of a place's session among all shards.
+func (l *Loop) placeSession(place int) uint32 {
 	return uint32(place)*uint32(l.sched.stride) + uint32(l.sched.offset)
 }
 
@@ -79,7 +79,7 @@ func (l *Loop) closeAll() {
 		sessions[i].session, sessions[i].asked = s.Session(), l.poller.Now()
 		s.Close()
 		l.flush(i)
-		if l.owned != nil && c.state == up && l.made(c.place, sessions[i].session) {
+		if l.owned != nil && c.state == up && l.hasKeyOf(c.place, sessions[i].session) {
 			sessions[i].awaited = true
 			l.ready = append(l.ready, poll.Ready{Conn: i}) // a reply may have been left unread
 		}
@@ -99,7 +99,7 @@ func (l *Loop) awaitClosed(sessions []closing, n int) {
 	until := l.poller.Now() + partWithin
 	for n > 0 && l.poller.Now() < until {
 		for _, r := range l.ready {
-			if s := &sessions[r.Conn]; s.awaited && l.hearEnd(r.Conn, s, r.What, until) {
+			if s := &sessions[r.Conn]; s.awaited && l.readEnd(r.Conn, s, r.What, until) {
 				s.awaited = false
 				n--
 				l.conns.close(r.Conn)
@@ -111,14 +111,14 @@ func (l *Loop) awaitClosed(sessions []closing, n int) {
 	}
 }
 
-// made reports whether a place has a key that this session is known to have created.
-func (l *Loop) made(place int, session int64) bool {
+// hasKeyOf reports whether a place has a key that this session is known to have created.
+func (l *Loop) hasKeyOf(place int, session int64) bool {
 	return session != 0 && slices.ContainsFunc(l.owned[place], func(o owned) bool { return o.at > 0 && o.session == session })
 }
 
-// hearEnd processes the input of a connection whose session is closing. It reports whether
+// readEnd processes the input of a connection whose session is closing. It reports whether
 // the session has ended, the connection is lost, or the time is over.
-func (l *Loop) hearEnd(i int, s *closing, what poll.ReadyFor, until int64) (over bool) {
+func (l *Loop) readEnd(i int, s *closing, what poll.ReadyFor, until int64) (over bool) {
 	c := l.conns.table[i]
 	switch {
 	case c.state != up:
@@ -160,7 +160,7 @@ func (l *Loop) sessionEnded(c *conn, s *closing, ev *store.Event) {
 			continue
 		}
 		l.cfg.History.SessionEnded(o.ref, &history.Op{
-			Kind: kv.Ephemeral, Session: l.sessionOf(c.place), Member: c.member,
+			Kind: kv.Ephemeral, Session: l.placeSession(c.place), Member: c.member,
 			Invoked: s.asked, Done: now, At: ev.At, Mod: o.at,
 		})
 	}

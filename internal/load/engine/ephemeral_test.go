@@ -99,7 +99,7 @@ func TestTheEndOfASessionIsHeard(t *testing.T) {
 		b.cfg.Source, b.cfg.History = &nodes{call: c.call}, h
 		b.cfg.Codecs = func(store.Dialed) store.Codec {
 			n++
-			return &endingCodec{newSimCodec(1), n, int64(btoi(c.another))}
+			return &endingCodec{newSimCodec(1), n, int64(countTrue(c.another))}
 		}
 		b.serve = func(s *sim, conn int, request []byte) {
 			switch {
@@ -113,7 +113,7 @@ func TestTheEndOfASessionIsHeard(t *testing.T) {
 		}
 		closed := b.now
 		b.run(t)
-		if len(h.told) != c.want || h.may != 2*btoi(!c.sets) {
+		if len(h.told) != c.want || h.may != 2*countTrue(!c.sets) {
 			t.Errorf("%s: of %d keys the end is told: %+v", name, h.may, h.told)
 		}
 		for i := range h.told {

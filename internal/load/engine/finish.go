@@ -42,20 +42,20 @@ func (l *Loop) handle(i int) {
 			l.slots.release(ev.Tag)
 		case store.Done:
 			c.open--
-			l.conns.note(c, ev)
+			l.conns.noteReply(c, ev)
 			l.finishOp(ev.Tag, placeFree, ev, l.now)
 			if l.cfg.NewConnection {
-				l.conns.leave(i, l.now)
+				l.conns.closeAfterReply(i, l.now)
 			}
 		case store.Held, store.Freed:
 			if l.cfg.History != nil {
 				sl := &l.slots.table[ev.Tag]
-				l.cfg.History.Locked(ev, l.session(sl), sl.began(), l.now)
+				l.cfg.History.Locked(ev, l.sessionNumber(sl), sl.earliestSend(), l.now)
 			}
 		}
 	}
 	if l.reactive != nil {
-		l.prompt()
+		l.startPrompted()
 	}
 }
 
@@ -85,11 +85,11 @@ func (l *Loop) judge(sl *slot, ev *store.Event, now int64) kv.Outcome {
 	outcome := ev.Outcome
 	if !outcome.Failed() {
 		if l.watchers.cfg != nil {
-			l.watchers.acked(sl, ev, now)
+			l.watchers.noteAcked(sl, ev, now)
 		}
 		outcome = l.cfg.Source.Check(sl.kind, sl.ref, ev)
 	} else if !outcome.Definite() {
-		l.watchers.mayBeDone(sl)
+		l.watchers.noteUnsure(sl)
 	}
 	if sl.state == waiting { // never encoded, so its kind is not known yet
 		sl.kind, sl.level = l.cfg.Source.Kind(sl.acc.Phase, sl.n)
@@ -103,7 +103,7 @@ func (l *Loop) judge(sl *slot, ev *store.Event, now int64) kv.Outcome {
 		}
 	}
 	if l.cfg.History != nil {
-		l.remember(sl, outcome, ev, now)
+		l.recordCompletion(sl, outcome, ev, now)
 	}
 	return outcome
 }
@@ -117,7 +117,7 @@ func (l *Loop) seriesOf(sl *slot, ev *store.Event) measure.Series {
 	case sl.state == written:
 		series.Term = sl.term
 	default:
-		series.Term = l.conns.term()
+		series.Term = l.conns.currentTerm()
 	}
 	return series
 }
@@ -137,11 +137,11 @@ func (l *Loop) countSuccess(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 	acc.Outcomes[outcome]++
 	acc.open--
 	l.ended.done++
-	l.secs.succeeded(acc, &series, now-sl.due, now-sl.sent)
+	l.secs.recordSuccess(acc, &series, now-sl.due, now-sl.sent)
 	if weight := l.weightOf(sl); weight > 0 {
-		l.disturbed(sl, now, weight)
+		l.recordDisturbance(sl, now, weight)
 	}
-	l.clock.completed(sl.kind, now)
+	l.clock.countCompletion(sl.kind, now)
 	if ev.Extra|ev.Retries != 0 {
 		acc.Extra += uint64(ev.Extra)
 		acc.Retries += uint64(ev.Retries)
@@ -163,8 +163,8 @@ func (l *Loop) countFailure(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 	acc.Outcomes[outcome]++
 	acc.open--
 	l.ended.failed++
-	l.secs.failed(acc, &series, outcome, now-sl.due)
-	l.explain(outcome, ev.Text)
+	l.secs.recordFailure(acc, &series, outcome, now-sl.due)
+	l.keepErrorText(outcome, ev.Text)
 	if l.cfg.Fine {
 		l.countFine(sl, &series, outcome, ev, now)
 	}
@@ -172,9 +172,9 @@ func (l *Loop) countFailure(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 
 // countFine records an outcome in the finer steps of the current second.
 func (l *Loop) countFine(sl *slot, series *measure.Series, outcome kv.Outcome, ev *store.Event, now int64) {
-	l.clock.fine(series, outcome, now)
+	l.clock.recordFine(series, outcome, now)
 	if sl.kind == kv.KeepAlive && sl.conn >= 0 && l.cfg.LeaseOf != nil {
-		l.leases.answered(l.cfg.LeaseOf(sl.n, l.session(sl)), sl.sent, now, ev, l.clock.current)
+		l.leases.noteReply(l.cfg.LeaseOf(sl.n, l.sessionNumber(sl)), sl.sent, now, ev, l.clock.current)
 	}
 }
 
@@ -185,9 +185,9 @@ func (l *Loop) freeClient(tag uint32, at place, outcome kv.Outcome, now int64) {
 	l.noteHeld(sl, now)
 	client, measured, rest := sl.client, sl.measured, int64(0)
 	if outcome.Failed() {
-		rest = l.closed.rests.after(sl, outcome, now, l.cfg.Timeout)
+		rest = l.closed.rests.restAfter(sl, outcome, now, l.cfg.Timeout)
 	} else {
-		l.closed.rests.succeeded(now - sl.sent)
+		l.closed.rests.noteSuccess(now - sl.sent)
 		l.noteSuccess(sl, now)
 	}
 	l.slots.finish(tag, at)
@@ -198,7 +198,7 @@ func (l *Loop) freeClient(tag uint32, at place, outcome kv.Outcome, now int64) {
 	if rest > 0 && !l.draining {
 		l.closed.rests.push(sleeper{now + rest, client})
 	} else {
-		l.begin(client, now)
+		l.startNext(client, now)
 	}
 	if measured && l.closed.inWindow == 0 {
 		l.endWork()
@@ -211,15 +211,15 @@ func (l *Loop) freePlace(tag uint32, at place) {
 	l.slots.finish(tag, at)
 	switch {
 	case owed:
-		l.owed--
+		l.owedOpen--
 	case l.secs.several:
-		l.cfg.Shared.limit.give(l.me())
+		l.cfg.Shared.limit.give(l.index())
 	}
-	l.freed()
+	l.noteFreed()
 }
 
-// explain keeps the first text for each kind of error.
-func (l *Loop) explain(o kv.Outcome, words []byte) {
+// keepErrorText keeps the first text for each kind of error.
+func (l *Loop) keepErrorText(o kv.Outcome, words []byte) {
 	if l.res.ErrorTexts[o] != "" {
 		return
 	}
@@ -265,7 +265,7 @@ func (l *Loop) giveUp(tag uint32) {
 	switch {
 	case l.cfg.NewConnection:
 		l.giveUpWithConnection(tag)
-	case l.waitsOn(tag):
+	case l.keepsWaiting(tag):
 	case l.slots.table[tag].state == waiting:
 		l.fail(tag, placeFree, kv.NotSent, l.now)
 	default:
@@ -286,14 +286,14 @@ func (l *Loop) cancel(tag uint32) {
 	l.conns.touch(i)
 	l.fail(tag, at, kv.TimedOut, l.now)
 	if c.state == up && c.moved && c.late == c.open {
-		l.retire(i) // only late replies are missing there
+		l.retireConn(i) // only late replies are missing there
 		return
 	}
 	if c.state == up && c.late > 0 && c.late == c.open && c.codec.Room() == 0 {
 		// Only late replies are left, and they block the connection. An HTTP client would
 		// open a new connection, too.
-		l.replace(i)
+		l.replaceConn(i)
 		return
 	}
-	l.pump(i)
+	l.submitQueued(i)
 }

@@ -16,10 +16,10 @@ type lease struct {
 	gone  bool
 }
 
-// answered processes the reply, received at `at`, to a keep-alive that was sent at sent.
+// noteReply processes the reply, received at `at`, to a keep-alive that was sent at sent.
 // A successful keep-alive guarantees the lease's time to live after sent. If the reply
-// reports that the lease has ended, answered records this once in the second.
-func (l leases) answered(number, sent, at int64, ev *store.Event, s *second) {
+// reports that the lease has ended, noteReply records this once in the second.
+func (l leases) noteReply(number, sent, at int64, ev *store.Event, s *second) {
 	one := l[number]
 	switch {
 	case ev.Outcome == kv.OK && ev.Count > 0:

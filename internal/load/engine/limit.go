@@ -26,11 +26,11 @@ type account struct {
 func (m *limit) init(loops, most int) {
 	m.accounts = make([]account, loops)
 	for i := range m.accounts {
-		m.accounts[i].free.Store(int64(most/loops + btoi(i < most%loops)))
+		m.accounts[i].free.Store(int64(most/loops + countTrue(i < most%loops)))
 	}
 }
 
-func btoi(b bool) int {
+func countTrue(b bool) int {
 	if b {
 		return 1
 	}

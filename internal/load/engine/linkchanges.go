@@ -18,16 +18,16 @@ type links struct {
 	changes   []LinkChange
 }
 
-// open starts with the current connections of all places. Connections for a single
+// begin starts with the current connections of all places. Connections for a single
 // operation are not counted.
-func (k *links) open(cs *connections) {
+func (k *links) begin(cs *connections) {
 	k.opened = map[string]int{}
 	if k.recording = !cs.brief; !k.recording {
 		return
 	}
 	for _, i := range cs.places {
 		c := cs.table[i]
-		k.opened[c.endpoint] += btoi(c.linked)
+		k.opened[c.endpoint] += countTrue(c.linked)
 	}
 }
 

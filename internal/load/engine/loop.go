@@ -70,7 +70,7 @@ func New(cfg Config, p poll.Poller) *Loop {
 	l.watchers.init(&l.cfg, &l.conns, &l.slots)
 	l.leases = leases{}
 	l.Live.Phase.Store(-1)
-	cfg.Shared.loops[l.me()] = l
+	cfg.Shared.loops[l.index()] = l
 	return l
 }
 
@@ -81,8 +81,8 @@ func New(cfg Config, p poll.Poller) *Loop {
 func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	defer l.poller.Release()
 	l.Live.Thread.Store(int64(l.poller.Attach()))
-	if thread := int(l.Live.Thread.Load()); thread > 0 && l.opens() {
-		prefer(thread)
+	if thread := int(l.Live.Thread.Load()); thread > 0 && l.isOpenLoop() {
+		raisePriority(thread)
 	}
 	l.now = l.poller.Now()
 	err := l.connectAll(connectBy)
@@ -105,7 +105,7 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	l.prompts.release()
 	l.abandonSpilled(l.res.Closed)
 	l.abandonSchedule(l.res.Closed)
-	l.cfg.Shared.spill.cursors[l.me()].due.Store(never)
+	l.cfg.Shared.spill.cursors[l.index()].due.Store(never)
 	l.secs.release(never)
 	if l.cfg.History != nil {
 		l.cfg.History.Closed(l.now)
@@ -146,7 +146,7 @@ func (l *Loop) createWatchers(by int64) error {
 	l.flushDirty()
 	by = max(by, l.now+l.cfg.Timeout)
 	for {
-		created, err := w.created()
+		created, err := w.allCreated()
 		switch {
 		case created || err != nil:
 			return err
@@ -162,7 +162,7 @@ func (l *Loop) createWatchers(by int64) error {
 // prepare runs one turn before the load begins.
 func (l *Loop) prepare(by int64) {
 	l.wait(min(by, l.conns.tickAt, l.conns.redialAt, l.now+heartbeat))
-	l.to(l.poller.Now())
+	l.advance(l.poller.Now())
 	l.handleReady()
 	l.maintain()
 	l.flushDirty()
@@ -172,33 +172,33 @@ func (l *Loop) prepare(by int64) {
 // matters:
 //
 //  1. Wait, and account for a pause of the generator (pauses).
-//  2. Advance the clock (to), which opens and closes seconds and phases.
+//  2. Advance the clock (advance), which opens and closes seconds and phases.
 //  3. Read all ready connections, then process the replies (handleReady).
 //  4. Expire operations that reached their timeout.
-//  5. Start operations that are due: by schedule (fire) or by client (wakeRested,
-//     shareWork).
+//  5. Start operations that are due: by schedule (startDue) or by client
+//     (wakeRested, shareWork).
 //  6. Write all output (flushDirty), so that one write carries several operations.
-//  7. Hand over complete seconds (release).
+//  7. Hand over complete seconds (handOverSeconds).
 func (l *Loop) turn() {
 	until := l.nextWake()
-	asked := max(until, l.now, l.pauses.turned)
+	asked := max(until, l.now, l.pauses.turnEnded)
 	if until-l.now < leastPark || !l.park(until) {
 		asked = l.pauses.nextBeat(l.now, asked)
 	}
 	l.wait(until)
 	now := l.poller.Now()
-	l.pauses.awake(asked, now)
-	l.runWaits.turn(now)
+	l.pauses.beginTurn(asked, now)
+	l.runWaits.beginTurn(now)
 	if l.sched.pacer == nil {
-		l.warm(now)
+		l.stepWarmup(now)
 	}
 	ended := l.ended.done + l.ended.failed
-	l.to(now)
+	l.advance(now)
 	if l.control.full.Load() {
 		l.takeMail()
 	}
 	if l.reactive != nil {
-		l.prompt()
+		l.startPrompted()
 	}
 	if len(l.ready) > 0 {
 		l.handleReady()
@@ -210,18 +210,18 @@ func (l *Loop) turn() {
 		l.maintain()
 	}
 	if len(l.kept) > 0 {
-		l.letGo()
+		l.sendKept()
 	}
 	if !l.draining && !l.idle {
 		if l.sched.pacer != nil {
-			l.fire()
+			l.startDue()
 		} else {
 			l.wakeRested()
 			l.shareWork()
 		}
 	}
 	if l.reactive != nil {
-		l.prompt()
+		l.startPrompted()
 	}
 	if len(l.conns.dirty) > 0 {
 		l.flushDirty()
@@ -229,16 +229,16 @@ func (l *Loop) turn() {
 	if len(l.marked) > 0 {
 		l.settleMarks()
 	}
-	if l.draining || l.secs.several || l.secs.over(l.now) {
-		l.release()
+	if l.draining || l.secs.several || l.secs.firstHasEnded(l.now) {
+		l.handOverSeconds()
 	}
 	l.publish()
 	end := l.poller.Now()
-	if l.pauses.late(end) {
+	if l.pauses.wroteLate(end) {
 		l.wroteLate(end)
 	}
 	l.pauses.sent = 0
-	l.pauses.worked(end, l.ended.done+l.ended.failed-ended, len(l.ready))
+	l.pauses.endTurn(end, l.ended.done+l.ended.failed-ended, len(l.ready))
 }
 
 // nextWake returns the latest time at which the loop must run again.
@@ -260,7 +260,7 @@ func (l *Loop) nextWake() int64 {
 		until = due
 	}
 	if len(l.closed.rests.resting) > 0 && !l.draining {
-		until = min(until, l.closed.rests.until())
+		until = min(until, l.closed.rests.firstWake())
 	}
 	if l.reactive != nil {
 		until = min(until, l.nextPrompt())
@@ -273,12 +273,12 @@ func (l *Loop) maintain() {
 	if !l.watchers.none {
 		l.watchers.retry(l.now)
 		l.watchers.resolve(l.now, l.clock.current, &l.secs)
-		l.watchers.ask(l.now)
+		l.watchers.requestProgress(l.now)
 	}
 	if l.now >= l.conns.tickAt {
 		l.conns.tickAt = never
 		for i := range l.conns.table {
-			l.tick(i)
+			l.tickConn(i)
 		}
 	}
 	l.conns.redialDue(l.now)

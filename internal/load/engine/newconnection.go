@@ -20,17 +20,17 @@ import (
 // partWithin limits the wait for the end of a session, in nanoseconds.
 const partWithin = secondNS
 
-// come dials a place for an operation that was just queued, unless the place is not vacant
+// dialIfVacant dials a place for an operation that was just queued, unless the place is not vacant
 // yet or waits before its next dial.
-func (cs *connections) come(i int, now int64) {
+func (cs *connections) dialIfVacant(i int, now int64) {
 	if c := cs.table[i]; c.state == down && c.redialAt == never {
-		cs.launch(i, now)
+		cs.dialForNext(i, now)
 	}
 }
 
-// launch dials a place for the operation that waits there, if any. The operation is sent
+// dialForNext dials a place for the operation that waits there, if any. The operation is sent
 // when the first dial begins.
-func (cs *connections) launch(i int, now int64) {
+func (cs *connections) dialForNext(i int, now int64) {
 	c := cs.table[i]
 	if len(c.queue) == 0 {
 		c.redialAt = never
@@ -45,9 +45,9 @@ func (cs *connections) launch(i int, now int64) {
 	cs.dial(i)
 }
 
-// leave closes the connection after its operation's reply. It first closes the session, if
+// closeAfterReply closes the connection after its operation's reply. It first closes the session, if
 // there is one, and waits for its end, because the server would otherwise keep it.
-func (cs *connections) leave(i int, now int64) {
+func (cs *connections) closeAfterReply(i int, now int64) {
 	c := cs.table[i]
 	if c.state != up {
 		return // it was lost
@@ -63,7 +63,7 @@ func (cs *connections) leave(i int, now int64) {
 			return
 		}
 	}
-	cs.parted(i, now)
+	cs.finishParting(i, now)
 }
 
 // awaitEnd reads and discards input until the server closes the connection, and reports
@@ -81,12 +81,12 @@ func (cs *connections) awaitEnd(i int, buf []byte) (ended bool) {
 	}
 }
 
-// parted closes a connection whose session has ended or was awaited long enough, and lets
+// finishParting closes a connection whose session has ended or was awaited long enough, and lets
 // the place's next operation start.
-func (cs *connections) parted(i int, now int64) {
+func (cs *connections) finishParting(i int, now int64) {
 	cs.vacate(i)
 	if !cs.table[i].moved {
-		cs.launch(i, now)
+		cs.dialForNext(i, now)
 	}
 }
 

@@ -12,16 +12,16 @@ import (
 // that belong to one second and one step of the histogram, whatever the number of
 // operations in a span.
 
-// mostAsked is the number of abandoned operations of a mix whose kinds the loop asks the
+// mostAskedOneByOne is the number of abandoned operations of a mix whose kinds the loop asks the
 // source for, one by one. The rest is divided by the mix's shares.
-const mostAsked = 1 << 18
+const mostAskedOneByOne = 1 << 18
 
 // abandoning tracks the counting of operations that were due and never started.
 type abandoning struct {
-	by    blocker      // why they could not start
-	spill bool         // this loop also counts the operations that other loops could not start
-	asked uint64       // operations counted towards mostAsked
-	owed  [2][]float64 // by phase and share: operations that rounding has withheld so far
+	by            blocker      // why they could not start
+	spill         bool         // this loop also counts the operations that other loops could not start
+	askedOneByOne uint64       // operations counted towards mostAskedOneByOne
+	owed          [2][]float64 // by phase and share: operations that rounding has withheld so far
 
 	shares [2][]Share // by phase
 }
@@ -39,7 +39,7 @@ func (l *Loop) giveUpSchedule(at int64) {
 		l.sched.due = never
 		return
 	}
-	l.explain(kv.NotSent, nil)
+	l.keepErrorText(kv.NotSent, nil)
 }
 
 // abandonSchedule counts the operations that were due before the close and never started.
@@ -59,27 +59,27 @@ func (l *Loop) abandonSchedule(at int64) {
 func (l *Loop) abandonPhase(at int64) {
 	s := &l.sched
 	phase := s.phase
-	rest := s.rest(at)
+	rest := s.remaining(at)
 	s.pacer = rest
 	for s.phase == phase && s.due < at {
-		acc := s.second(&l.secs)
+		acc := s.dueSecond(&l.secs)
 		waited := at - s.due
 		until := at - measure.StepOf(waited) + 1
 		if end := acc.start + secondNS; end > s.due {
 			until = min(until, end)
 		}
-		next, count := s.upTo(rest, min(until, at))
-		l.neverSent(acc, span{s.n, next}, count, waited)
-		s.n, s.place = s.ownFrom(next)
-		s.setDue()
+		next, count := s.countUntil(rest, min(until, at))
+		l.countNeverSent(acc, span{s.n, next}, count, waited)
+		s.n, s.place = s.firstOwnFrom(next)
+		s.computeDue()
 		// The histograms of each second are reused for the following seconds.
 		l.secs.release(s.due)
 	}
 }
 
-// neverSent counts the operations of a span, of which count belong to this loop: they
+// countNeverSent counts the operations of a span, of which count belong to this loop: they
 // were due in one second, waited for about the same time, and were never started.
-func (l *Loop) neverSent(acc *second, numbers span, count uint64, waited int64) {
+func (l *Loop) countNeverSent(acc *second, numbers span, count uint64, waited int64) {
 	if count == 0 {
 		return
 	}
@@ -88,25 +88,25 @@ func (l *Loop) neverSent(acc *second, numbers span, count uint64, waited int64) 
 	shares := l.abandoned.sharesOf(l.cfg.Source, acc.Phase)
 	switch {
 	case len(shares) == 1:
-		l.notSent(acc, shares[0].Kind, shares[0].Consistency, count, waited)
-	case l.abandoned.asked+count <= mostAsked:
-		l.abandoned.asked += count
-		for n, place := numbers.first, numbers.first%l.sched.places; n < numbers.end; n, place = l.sched.after(n, place) {
+		l.recordNotSent(acc, shares[0].Kind, shares[0].Consistency, count, waited)
+	case l.abandoned.askedOneByOne+count <= mostAskedOneByOne:
+		l.abandoned.askedOneByOne += count
+		for n, place := numbers.first, numbers.first%l.sched.places; n < numbers.end; n, place = l.sched.nextOwn(n, place) {
 			kind, level := l.cfg.Source.Kind(acc.Phase, n)
-			l.notSent(acc, kind, level, 1, waited)
+			l.recordNotSent(acc, kind, level, 1, waited)
 		}
 	default:
 		for i, n := range l.abandoned.divide(acc.Phase, shares, count) {
-			l.notSent(acc, shares[i].Kind, shares[i].Consistency, n, waited)
+			l.recordNotSent(acc, shares[i].Kind, shares[i].Consistency, n, waited)
 		}
 	}
 	l.ended.failed += count
-	l.waitedFor(l.abandoned.by, acc, count)
-	l.explain(kv.NotSent, nil)
+	l.countBlocked(l.abandoned.by, acc, count)
+	l.keepErrorText(kv.NotSent, nil)
 }
 
-// notSent records count operations of one kind as not sent.
-func (l *Loop) notSent(acc *second, kind kv.Kind, level kv.Consistency, count uint64, waited int64) {
+// recordNotSent records count operations of one kind as not sent.
+func (l *Loop) recordNotSent(acc *second, kind kv.Kind, level kv.Consistency, count uint64, waited int64) {
 	if count == 0 {
 		return
 	}

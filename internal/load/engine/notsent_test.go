@@ -84,13 +84,13 @@ func behind(source Source, i, n, places int, first uint64, phases ...Phase) *hel
 	for _, p := range phases {
 		l.clock.origin = origin
 		for at, index := origin, 0; at < origin+p.Duration; at, index = at+secondNS, index+1 {
-			l.secs.begin(p.Kind, index, at)
+			l.secs.beginSecond(p.Kind, index, at)
 		}
 		origin += p.Duration
 	}
 	l.sched.pacer, l.sched.origin = phases[0].Pacer, 1_234_567_890
-	l.sched.n, l.sched.place = l.sched.ownFrom(first)
-	l.sched.setDue()
+	l.sched.n, l.sched.place = l.sched.firstOwnFrom(first)
+	l.sched.computeDue()
 	h.Loop = l
 	return h
 }
@@ -99,10 +99,10 @@ func behind(source Source, i, n, places int, first uint64, phases ...Phase) *hel
 func oneByOne(l *held, at int64) {
 	for l.sched.due < at {
 		kind, level := l.cfg.Source.Kind(l.clock.phases[l.sched.phase].Kind, l.sched.n)
-		acc := l.sched.second(&l.secs)
+		acc := l.sched.dueSecond(&l.secs)
 		acc.Due++
 		acc.Outcomes[kv.NotSent]++
-		l.secs.failed(acc, &measure.Series{Kind: kind, Consistency: level}, kv.NotSent, at-l.sched.due)
+		l.secs.recordFailure(acc, &measure.Series{Kind: kind, Consistency: level}, kv.NotSent, at-l.sched.due)
 		l.sched.step()
 	}
 }

@@ -80,9 +80,9 @@ func (w *work) end(loop int, at int64, idle bool) (all bool, last int64) {
 	return true, w.lastAt
 }
 
-// next returns the number of a closed loop's next operation. ok is false if all numbers
+// nextNumber returns the number of a closed loop's next operation. ok is false if all numbers
 // have been handed out.
-func (l *Loop) next() (n uint64, ok bool) {
+func (l *Loop) nextNumber() (n uint64, ok bool) {
 	c := &l.closed
 	if !c.bounded {
 		n = c.n
@@ -91,9 +91,9 @@ func (l *Loop) next() (n uint64, ok bool) {
 	}
 	if c.batch.first == c.batch.end {
 		s := l.cfg.Shared
-		if c.batch = s.work.take(l.me(), len(s.loops)); c.batch.first == c.batch.end {
+		if c.batch = s.work.take(l.index(), len(s.loops)); c.batch.first == c.batch.end {
 			if s.work.wanted.CompareAndSwap(false, true) {
-				s.wakeOthers(l.me())
+				s.wakeOthers(l.index())
 			}
 			return 0, false
 		}
@@ -112,12 +112,12 @@ func (l *Loop) shareWork() {
 	}
 	w := &l.cfg.Shared.work
 	if !w.wanted.Load() {
-		if n := len(c.without); n > 0 {
+		if n := len(c.idle); n > 0 {
 			// Numbers may have been given back: each client asks again.
-			clients := append(c.asking[:0], c.without...)
-			c.asking, c.without = clients, c.without[:0]
+			clients := append(c.asking[:0], c.idle...)
+			c.asking, c.idle = clients, c.idle[:0]
 			for _, client := range clients {
-				l.begin(client, l.now)
+				l.startNext(client, l.now)
 			}
 		}
 		return
@@ -125,7 +125,7 @@ func (l *Loop) shareWork() {
 	if c.batch.first < c.batch.end {
 		w.giveBack(c.batch)
 		c.batch = span{}
-		l.cfg.Shared.wakeOthers(l.me())
+		l.cfg.Shared.wakeOthers(l.index())
 		return
 	}
 	l.endWork()
@@ -138,17 +138,17 @@ func (l *Loop) endWork() {
 		return
 	}
 	s := l.cfg.Shared
-	all, at := s.work.end(l.me(), c.lastAt, len(l.cfg.Clients) == 0)
+	all, at := s.work.end(l.index(), c.lastAt, len(l.cfg.Clients) == 0)
 	if !all {
 		return
 	}
 	for i, other := range s.loops {
-		if i != l.me() && other != nil {
+		if i != l.index() && other != nil {
 			other.closeAt(at)
 		}
 	}
-	l.close(at)
+	l.closeWindow(at)
 }
 
-// me returns this loop's index among the loops of this process.
-func (l *Loop) me() int { return int(l.cfg.Offset) }
+// index returns this loop's index among the loops of this process.
+func (l *Loop) index() int { return int(l.cfg.Offset) }

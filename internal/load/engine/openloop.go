@@ -17,7 +17,7 @@ const (
 type openLoop struct {
 	sched     schedule // the next operation
 	more      bool     // the last turn stopped at mostAtOnce although more is due
-	owed      int      // number of operations with slot.owed
+	owedOpen  int      // number of operations with slot.owed
 	abandoned abandoning
 	blockedBy blocker
 	roomBy    blocker // what blocked the loop until roomAt
@@ -28,16 +28,16 @@ type openLoop struct {
 // wait for the next turn, so that no turn is longer than some milliseconds.
 const mostAtOnce = 1 << 14
 
-// fire starts the operations that are due in the schedules of this loop and of others.
-func (l *Loop) fire() {
+// startDue starts the operations that are due in the schedules of this loop and of others.
+func (l *Loop) startDue() {
 	if l.more = false; l.sched.due <= l.now || l.secs.several {
-		l.fireUntil(l.now + 1)
+		l.startDueUntil(l.now + 1)
 	}
 }
 
-// fireUntil starts the operations that are due before end, in the order of their due
+// startDueUntil starts the operations that are due before end, in the order of their due
 // times: this loop's own, and those that other loops could not start (spill).
-func (l *Loop) fireUntil(end int64) {
+func (l *Loop) startDueUntil(end int64) {
 	l.more = false
 	if l.sched.pacer == nil {
 		return
@@ -54,9 +54,9 @@ func (l *Loop) fireUntil(end int64) {
 		}
 		place := elsewhere
 		if l.sched.due <= others {
-			place = l.sched.own()
+			place = l.sched.ownIndex()
 		}
-		i, ok := l.room(place)
+		i, ok := l.reserveRoom(place)
 		switch {
 		case !ok && several:
 			l.spillDue(end)
@@ -64,15 +64,15 @@ func (l *Loop) fireUntil(end int64) {
 		case !ok:
 			return
 		case place >= 0:
-			l.takeUp(l.sched.n, l.sched.due, l.sched.second(&l.secs), i)
+			l.startOperation(l.sched.n, l.sched.due, l.sched.dueSecond(&l.secs), i)
 			l.sched.step()
 		default:
 			o, got := s.spill.take(end)
 			if !got { // another loop has taken it
-				s.limit.give(l.me())
+				s.limit.give(l.index())
 				continue
 			}
-			l.takeUp(o.n, o.due, l.secs.dueIn(o.phase, o.due), i)
+			l.startOperation(o.n, o.due, l.secs.dueIn(o.phase, o.due), i)
 		}
 	}
 	l.more = true
@@ -81,12 +81,12 @@ func (l *Loop) fireUntil(end int64) {
 // elsewhere stands for the place of an operation that belongs to another loop.
 const elsewhere = -1
 
-// takeUp starts an operation that is due, on connection i, or on the operation's own
+// startOperation starts an operation that is due, on connection i, or on the operation's own
 // connection if the source requires one.
-func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
+func (l *Loop) startOperation(n uint64, due int64, acc *second, i int) {
 	own := -1
 	if l.reactive != nil {
-		if own = l.placeOf(n); own >= 0 {
+		if own = l.connectionOf(n); own >= 0 {
 			i = own
 		}
 	}
@@ -97,7 +97,7 @@ func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 	sl.measured = acc.Phase == measure.Measured
 	if l.roomAt > due {
 		sl.ready = l.roomAt
-		l.waitedFor(l.roomBy, acc, 1)
+		l.countBlocked(l.roomBy, acc, 1)
 	}
 	acc.Due++
 	acc.open++
@@ -105,59 +105,59 @@ func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 	if l.cfg.NewConnection {
 		sl.state = waiting
 		l.conns.table[i].queue = append(l.conns.table[i].queue, waiter{tag, n})
-		l.conns.come(i, l.now)
+		l.conns.dialIfVacant(i, l.now)
 		return
 	}
 	switch {
 	case l.reactive == nil:
 		l.submit(i, tag)
 	case !l.reactive.Ready(n):
-		l.keep(tag, sl)
+		l.keepWaiting(tag, sl)
 	case own >= 0:
-		l.place(own, n, tag)
+		l.sendOrQueue(own, n, tag)
 	case !l.conns.takes(i):
-		l.waitedFor(byConnections, acc, 1)
-		l.keep(tag, sl)
+		l.countBlocked(byConnections, acc, 1)
+		l.keepWaiting(tag, sl)
 	default:
 		l.submit(i, tag)
 	}
 }
 
-// room returns a connection for an operation of the given place, and takes one unit of
+// reserveRoom returns a connection for an operation of the given place, and takes one unit of
 // the limit. If it returns false, blockedBy is the reason.
-func (l *Loop) room(place int) (i int, ok bool) {
+func (l *Loop) reserveRoom(place int) (i int, ok bool) {
 	i, ok = l.conns.route(place)
 	switch {
 	case !ok && !l.waitsInFlight():
 		l.blockedBy = byConnections
 	case l.cfg.Shared.several():
-		ok = l.cfg.Shared.limit.take(l.me())
+		ok = l.cfg.Shared.limit.take(l.index())
 	default:
-		ok = l.slots.open-l.owed < l.cfg.MaxInFlight
+		ok = l.slots.open-l.owedOpen < l.cfg.MaxInFlight
 	}
 	switch {
 	case ok:
-		l.freed()
+		l.noteFreed()
 	case l.blockedBy == byNothing:
 		l.blockedBy = byLimit
 	}
 	return i, ok
 }
 
-// freed records that a connection or the limit became free, if the loop was blocked.
-func (l *Loop) freed() {
+// noteFreed records that a connection or the limit became free, if the loop was blocked.
+func (l *Loop) noteFreed() {
 	if l.blockedBy == byNothing {
 		return
 	}
 	// A reply that was read now had freed its place when it arrived, lag earlier.
 	l.roomAt, l.roomBy, l.blockedBy = l.now-l.lag, l.blockedBy, byNothing
 	if s := l.cfg.Shared; s.several() {
-		s.spill.cursors[l.me()].full.Store(false)
+		s.spill.cursors[l.index()].full.Store(false)
 	}
 }
 
-// waitedFor counts operations of the measurement window that were blocked.
-func (l *Loop) waitedFor(b blocker, acc *second, count uint64) {
+// countBlocked counts operations of the measurement window that were blocked.
+func (l *Loop) countBlocked(b blocker, acc *second, count uint64) {
 	if acc.Phase != measure.Measured {
 		return
 	}
@@ -172,10 +172,10 @@ func (l *Loop) waitedFor(b blocker, acc *second, count uint64) {
 // canSend reports whether an operation that is due could start now, so that the loop
 // should wake for it.
 func (l *Loop) canSend() bool {
-	if l.cfg.Shared.several() || l.slots.open-l.owed >= l.cfg.MaxInFlight {
+	if l.cfg.Shared.several() || l.slots.open-l.owedOpen >= l.cfg.MaxInFlight {
 		return false // another loop, or the end of an operation, wakes this one
 	}
-	_, ok := l.conns.route(l.sched.own())
+	_, ok := l.conns.route(l.sched.ownIndex())
 	return ok || l.waitsInFlight()
 }
 

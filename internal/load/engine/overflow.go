@@ -91,9 +91,9 @@ func (s *spill) leave() (last bool) {
 	return s.closed == len(s.cursors)
 }
 
-// before returns the number of a loop's operations that were due before at, and the
+// countBefore returns the number of a loop's operations that were due before at, and the
 // earliest of their due times.
-func (s *spill) before(loop int, at int64) (count uint64, oldest int64) {
+func (s *spill) countBefore(loop int, at int64) (count uint64, oldest int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	oldest = at
@@ -120,14 +120,14 @@ func (s *spill) pending() int64 {
 func (l *Loop) spillDue(end int64) {
 	s := &l.cfg.Shared.spill
 	for l.sched.due < end {
-		o := spilled{n: l.sched.n, due: l.sched.due, phase: l.clock.phases[l.sched.phase].Kind, from: l.me()}
+		o := spilled{n: l.sched.n, due: l.sched.due, phase: l.clock.phases[l.sched.phase].Kind, from: l.index()}
 		if !s.add(o) {
 			break
 		}
 		l.sched.step()
 	}
 	if l.blockedBy == byConnections && s.oldest.Load() < end {
-		s.cursors[l.me()].full.Store(true)
+		s.cursors[l.index()].full.Store(true)
 		l.passOn()
 	}
 }
@@ -136,7 +136,7 @@ func (l *Loop) spillDue(end int64) {
 func (l *Loop) passOn() {
 	s := l.cfg.Shared
 	for k := 1; k < len(s.loops); k++ {
-		if i := (l.me() + k) % len(s.loops); !s.spill.cursors[i].full.Load() {
+		if i := (l.index() + k) % len(s.loops); !s.spill.cursors[i].full.Load() {
 			s.wake(i)
 			return
 		}
@@ -154,6 +154,6 @@ func (l *Loop) abandonSpilled(at int64) {
 		if !ok {
 			return
 		}
-		l.neverSent(l.secs.dueIn(o.phase, o.due), span{o.n, o.n + 1}, 1, at-o.due)
+		l.countNeverSent(l.secs.dueIn(o.phase, o.due), span{o.n, o.n + 1}, 1, at-o.due)
 	}
 }

@@ -33,19 +33,19 @@ const (
 //
 // Invariant: asked <= woke.
 type pauses struct {
-	beat    int64 // the poller ends a wait at each multiple of beat; 0: it does not
-	asked   int64 // when the loop wanted to wake; woke if it woke earlier
-	woke    int64 // when the turn began
-	sent    int64 // when the turn's latest write call began; 0 if there was none
-	turned  int64 // when the previous turn ended
-	held    int64 // pause in the previous turn, or before it if no connection was ready in it
-	counts  bool  // in the measurement window
-	longest int64 // longest delay of a wake-up, or longest turn
-	sum     int64 // total length of the pauses, in nanoseconds
+	beat      int64 // the poller ends a wait at each multiple of beat; 0: it does not
+	asked     int64 // when the loop wanted to wake; woke if it woke earlier
+	woke      int64 // when the turn began
+	sent      int64 // when the turn's latest write call began; 0 if there was none
+	turnEnded int64 // when the previous turn ended
+	held      int64 // pause in the previous turn, or before it if no connection was ready in it
+	counts    bool  // in the measurement window
+	longest   int64 // longest delay of a wake-up, or longest turn
+	sum       int64 // total length of the pauses, in nanoseconds
 }
 
-// count begins (on) or ends the measurement. While it measures, the poller beats if it can.
-func (p *pauses) count(on bool, poller poll.Poller) {
+// setCounting begins (on) or ends the measurement. While it measures, the poller beats if it can.
+func (p *pauses) setCounting(on bool, poller poll.Poller) {
 	p.counts, p.beat = on, 0
 	b, ok := poller.(poll.Beating)
 	if !ok {
@@ -68,29 +68,29 @@ func (p *pauses) nextBeat(now, until int64) int64 {
 	if p.beat == 0 {
 		return until
 	}
-	began := max(now, p.turned)
+	began := max(now, p.turnEnded)
 	return min(until, began-began%p.beat+p.beat)
 }
 
-// awake records when the loop woke, and when it had asked to wake. Data that is ready
+// beginTurn records when the loop woke, and when it had asked to wake. Data that is ready
 // right after the previous turn may have arrived before a pause in that turn. The same
 // holds if the previous turn followed a pause and found no ready connection: a signal
 // wakes the wait of a stopped process that way when the process continues.
-func (p *pauses) awake(asked, now int64) {
+func (p *pauses) beginTurn(asked, now int64) {
 	p.woke, p.asked = now, min(asked, now)
-	p.add(now-asked, now-asked)
-	if p.held > 0 && now-p.turned < 4*usualWake {
-		p.asked = min(p.asked, p.turned) - p.held
+	p.addDelay(now-asked, now-asked)
+	if p.held > 0 && now-p.turnEnded < 4*usualWake {
+		p.asked = min(p.asked, p.turnEnded) - p.held
 	}
 }
 
-// late reports whether the turn's latest write call began at least leastPause ago.
-func (p *pauses) late(now int64) bool { return p.sent != 0 && now-p.sent >= leastPause }
+// wroteLate reports whether the turn's latest write call began at least leastPause ago.
+func (p *pauses) wroteLate(now int64) bool { return p.sent != 0 && now-p.sent >= leastPause }
 
-// worked records the length of a turn, in which the given numbers of operations ended and
+// endTurn records the length of a turn, in which the given numbers of operations ended and
 // connections were ready.
-func (p *pauses) worked(now int64, answers uint64, ready int) {
-	p.turned, p.held = now, 0
+func (p *pauses) endTurn(now int64, answers uint64, ready int) {
+	p.turnEnded, p.held = now, 0
 	took, slept := now-p.woke, p.woke-p.asked
 	if took < leastPause && slept < leastPause { // nearly always
 		if p.counts && took > p.longest {
@@ -99,7 +99,7 @@ func (p *pauses) worked(now int64, answers uint64, ready int) {
 		return
 	}
 	unexplained := took - int64(answers)*perAnswer - int64(ready)*perReady
-	p.add(took, unexplained)
+	p.addDelay(took, unexplained)
 	if unexplained >= leastPause {
 		p.held = unexplained
 	}
@@ -108,9 +108,9 @@ func (p *pauses) worked(now int64, answers uint64, ready int) {
 	}
 }
 
-// add records a delay. Only the part that the loop's own work does not explain can be a
+// addDelay records a delay. Only the part that the loop's own work does not explain can be a
 // pause.
-func (p *pauses) add(took, unexplained int64) {
+func (p *pauses) addDelay(took, unexplained int64) {
 	if !p.counts {
 		return
 	}
@@ -126,5 +126,5 @@ func (p *pauses) add(took, unexplained int64) {
 // or a timer. It does not count as a disturbance by the generator.
 const usualWake = 50_000
 
-// beyondUsual returns the part of a delay that exceeds usualWake.
-func beyondUsual(ns int64) int64 { return max(ns-usualWake, 0) }
+// beyondUsualWake returns the part of a delay that exceeds usualWake.
+func beyondUsualWake(ns int64) int64 { return max(ns-usualWake, 0) }

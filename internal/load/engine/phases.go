@@ -20,8 +20,8 @@ type clockwork struct {
 
 func (c *clockwork) phase() *Phase { return &c.phases[c.at] }
 
-// completed counts a success in the second in which it was done.
-func (c *clockwork) completed(kind kv.Kind, at int64) {
+// countCompletion counts a success in the second in which it was done.
+func (c *clockwork) countCompletion(kind kv.Kind, at int64) {
 	s := c.current
 	if s == nil {
 		return
@@ -32,8 +32,8 @@ func (c *clockwork) completed(kind kv.Kind, at int64) {
 	s.Alive[ms>>6] |= 1 << (ms & 63)
 }
 
-// fine records the outcome of an operation in the finer steps of the current second.
-func (c *clockwork) fine(series *measure.Series, o kv.Outcome, at int64) {
+// recordFine records the outcome of an operation in the finer steps of the current second.
+func (c *clockwork) recordFine(series *measure.Series, o kv.Outcome, at int64) {
 	s := c.current
 	if s == nil {
 		return

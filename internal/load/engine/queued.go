@@ -9,10 +9,10 @@ import "github.com/quorumbench/quorumbench/internal/kv"
 // not_sent only if for a whole timeout, or when the window closes, the connection was
 // down, or took nothing although no operation was open on it.
 
-// waitsOn reports whether an operation that was not written continues to wait after its
+// keepsWaiting reports whether an operation that was not written continues to wait after its
 // timeout, because it waits for operations that were written to its connection. Each of
 // those has its own timeout.
-func (l *Loop) waitsOn(tag uint32) bool {
+func (l *Loop) keepsWaiting(tag uint32) bool {
 	sl := &l.slots.table[tag]
 	if sl.client < 0 || l.draining || sl.state == written || !l.waitsForOthers(sl) {
 		return false

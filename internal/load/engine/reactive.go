@@ -7,8 +7,8 @@ type reactions struct {
 	prompts  heldSecond // counts the operations that are prompted after the window
 }
 
-// placeOf returns the connection that an operation must use; -1 for any connection.
-func (l *Loop) placeOf(n uint64) int {
+// connectionOf returns the connection that an operation must use; -1 for any connection.
+func (l *Loop) connectionOf(n uint64) int {
 	if l.reactive != nil {
 		if place := l.reactive.Place(n); place >= 0 {
 			return l.conns.places[place]
@@ -17,8 +17,8 @@ func (l *Loop) placeOf(n uint64) int {
 	return -1
 }
 
-// place sends an operation on the connection that it must use, or queues it there.
-func (l *Loop) place(i int, n uint64, tag uint32) {
+// sendOrQueue sends an operation on the connection that it must use, or queues it there.
+func (l *Loop) sendOrQueue(i int, n uint64, tag uint32) {
 	c, sl := l.conns.table[i], &l.slots.table[tag]
 	sl.conn = int32(i)
 	if len(c.queue) == 0 && c.ready() {
@@ -29,29 +29,29 @@ func (l *Loop) place(i int, n uint64, tag uint32) {
 	c.queue = append(c.queue, waiter{tag, n})
 }
 
-// keep makes an operation wait for other replies or for a free connection. A Reactive load
+// keepWaiting makes an operation wait for other replies or for a free connection. A Reactive load
 // has a fixed set of operations, and each is sent: the operation is in flight, and its
 // timeout runs.
-func (l *Loop) keep(tag uint32, sl *slot) {
+func (l *Loop) keepWaiting(tag uint32, sl *slot) {
 	sl.state = waiting
 	l.kept = append(l.kept, waiter{tag, sl.n})
 }
 
-// letGo sends the kept operations that can be sent now. Their wait is not lateness of the
+// sendKept sends the kept operations that can be sent now. Their wait is not lateness of the
 // generator.
-func (l *Loop) letGo() {
+func (l *Loop) sendKept() {
 	left, full := l.kept[:0], false
 	for _, w := range l.kept {
 		sl := &l.slots.table[w.tag]
 		if sl.state != waiting || sl.n != w.n {
 			continue // it has been given up
 		}
-		i := l.placeOf(w.n)
+		i := l.connectionOf(w.n)
 		placed := i >= 0
 		ok := (placed || !full) && l.reactive.Ready(w.n)
 		if ok && placed {
 			sl.ready = max(sl.ready, l.now)
-			l.place(i, w.n, w.tag)
+			l.sendOrQueue(i, w.n, w.tag)
 			continue
 		}
 		if ok {
@@ -82,8 +82,8 @@ func (l *Loop) connectionLost(place int) {
 	}
 }
 
-// prompt starts the operations that replies and events have made due.
-func (l *Loop) prompt() {
+// startPrompted starts the operations that replies and events have made due.
+func (l *Loop) startPrompted() {
 	if !l.prompting() {
 		return
 	}
@@ -99,7 +99,7 @@ func (l *Loop) prompt() {
 		if !ok {
 			return
 		}
-		l.takeUp(n, due+l.clock.origin, acc, l.placeOf(n))
+		l.startOperation(n, due+l.clock.origin, acc, l.connectionOf(n))
 	}
 }
 

@@ -62,8 +62,8 @@ type sampling struct {
 // occur. A read with a time stamp takes half as long again as one without.
 const sampledReads = 1000
 
-// weight returns the number of reads that the next read represents; 0: it is not sampled.
-func (s *sampling) weight(late bool) int64 {
+// nextWeight returns the number of reads that the next read represents; 0: it is not sampled.
+func (s *sampling) nextWeight(late bool) int64 {
 	if late && s.takeLate() {
 		return 1
 	}
@@ -89,8 +89,8 @@ func (s *sampling) takeLate() bool {
 
 func (s *sampling) set(every int64) { s.every, s.sampled = every, 0 }
 
-// second adapts the sampling rate to the second that has ended.
-func (s *sampling) second() {
+// adapt adapts the sampling rate to the second that has ended.
+func (s *sampling) adapt() {
 	reads := s.count - s.before
 	s.before, s.late = s.count, 0
 	every := int64(1)
@@ -115,22 +115,22 @@ func (l *Loop) handleReady() {
 	for k := range l.ready {
 		switch r := &l.ready[k]; r.What {
 		case poll.Readable:
-			l.read(r.Conn)
+			l.readConn(r.Conn)
 		case poll.Writable:
 			l.conns.table[r.Conn].blocked = false
-			l.pump(r.Conn)
+			l.submitQueued(r.Conn)
 			l.conns.touch(r.Conn)
 		case poll.Dialed:
-			l.dialed(r.Conn, r.Err)
+			l.handleDialed(r.Conn, r.Err)
 		}
 	}
 	if len(l.readings) > 0 {
-		l.answer()
+		l.processReadings()
 	}
 }
 
-// read reads the data of connection i. answer processes it later.
-func (l *Loop) read(i int) {
+// readConn reads the data of connection i. answer processes it later.
+func (l *Loop) readConn(i int) {
 	c := l.conns.table[i]
 	most := readMost
 	if len(l.ready) == 1 {
@@ -142,12 +142,12 @@ func (l *Loop) read(i int) {
 			return
 		}
 		if len(l.buf)-l.used < readLeast {
-			l.answer()
+			l.processReadings()
 		}
 		if c.state == parting {
 			if l.conns.awaitEnd(i, l.buf[l.used:]) {
-				l.to(l.poller.Now())
-				l.conns.parted(i, l.now)
+				l.advance(l.poller.Now())
+				l.conns.finishParting(i, l.now)
 			}
 			return
 		}
@@ -192,7 +192,7 @@ func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
 	if !l.measuring && !l.draining { // replies that arrive while the load drains belong to the window, too
 		l.sample.count++
 		n, err = l.poller.Read(i, b)
-	} else if r.weight = l.sample.weight(l.pauses.woke-l.pauses.asked >= leastPause); r.weight > 0 && l.stamped != nil {
+	} else if r.weight = l.sample.nextWeight(l.pauses.woke-l.pauses.asked >= leastPause); r.weight > 0 && l.stamped != nil {
 		n, arrived, err = l.stamped.ReadStamped(i, b)
 	} else {
 		n, err = l.poller.Read(i, b)
@@ -205,8 +205,8 @@ func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
 	return n, err
 }
 
-// answer processes the readings in order.
-func (l *Loop) answer() {
+// processReadings processes the readings in order.
+func (l *Loop) processReadings() {
 	for k := range l.readings {
 		r := &l.readings[k]
 		i, c, err := r.conn, l.conns.table[r.conn], r.err
@@ -214,9 +214,9 @@ func (l *Loop) answer() {
 		if c.state != up || c.dials != r.dial {
 			continue // the connection has ended since
 		}
-		l.to(r.at)
+		l.advance(r.at)
 		if err != nil {
-			l.lost(i, c.ended(err))
+			l.loseConn(i, c.endError(err))
 			continue
 		}
 		l.lag, l.weight = r.lag, r.weight
@@ -225,11 +225,11 @@ func (l *Loop) answer() {
 		l.handle(i)
 		l.lag, l.weight = 0, 0
 		if err != nil {
-			l.lost(i, fmt.Errorf("%s: %w", c.endpoint, err))
+			l.loseConn(i, fmt.Errorf("%s: %w", c.endpoint, err))
 			continue
 		}
 		if k+1 == len(l.readings) || l.readings[k+1].conn != i {
-			l.pump(i)
+			l.submitQueued(i)
 			l.flush(i)
 		}
 	}
@@ -247,17 +247,17 @@ func (l *Loop) weightOf(sl *slot) int64 {
 	return l.weight
 }
 
-// disturbed records the time that the generator added to a successful operation, which
+// recordDisturbance records the time that the generator added to a successful operation, which
 // represents weight operations.
-func (l *Loop) disturbed(sl *slot, at, weight int64) {
+func (l *Loop) recordDisturbance(sl *slot, at, weight int64) {
 	d := &sl.acc.Disturbed
 	service := at - sl.sent
 	lag := min(l.lag, service)
-	whole, added := service, beyondUsual(lag)+sl.held
+	whole, added := service, beyondUsualWake(lag)+sl.held
 	if sl.client < 0 {
-		whole, added = at-sl.due, added+beyondUsual(sl.sent-sl.ready)
+		whole, added = at-sl.due, added+beyondUsualWake(sl.sent-sl.ready)
 	} else if added > 0 {
-		d.RunWait += weight * beyondUsual(min(lag, l.runWaits.now(l.now)))
+		d.RunWait += weight * beyondUsualWake(min(lag, l.runWaits.waited(l.now)))
 	}
 	l.secs.recordAs(&d.Lag, lag, weight)
 	l.secs.recordAs(&d.Sampled, whole, weight)

@@ -8,38 +8,38 @@ import (
 
 // recording holds the loop's state for its History.
 type recording struct {
-	told      history.Op // reused for each operation
+	recorded  history.Op // reused for each operation
 	completed Completion // reused for each operation
 	owned     [][]owned  // by place: keys that end with its session
 }
 
-// remember records an operation that has ended. It ignores an operation that was never
+// recordCompletion records an operation that has ended. It ignores an operation that was never
 // encoded: such an operation changed and read nothing.
-func (l *Loop) remember(sl *slot, outcome kv.Outcome, ev *store.Event, at int64) {
+func (l *Loop) recordCompletion(sl *slot, outcome kv.Outcome, ev *store.Event, at int64) {
 	if sl.state == waiting {
 		return
 	}
-	o := &l.told
+	o := &l.recorded
 	*o = history.Op{
-		Kind: sl.kind, Consistency: sl.level, Outcome: outcome, Session: l.session(sl), Member: l.memberOf(sl, ev),
-		Invoked: min(sl.began(), at), Done: at,
+		Kind: sl.kind, Consistency: sl.level, Outcome: outcome, Session: l.sessionNumber(sl), Member: l.memberOf(sl, ev),
+		Invoked: min(sl.earliestSend(), at), Done: at,
 	}
-	l.own(sl, outcome, ev)
+	l.noteOwned(sl, outcome, ev)
 	l.completed = Completion{Phase: sl.acc.Phase, N: sl.n, Ref: sl.ref, Expected: sl.expected, Event: ev, Op: o}
 	l.cfg.History.Ended(&l.completed)
 }
 
-// began returns a time before which the operation was not sent.
-func (sl *slot) began() int64 {
+// earliestSend returns a time before which the operation was not sent.
+func (sl *slot) earliestSend() int64 {
 	if sl.state == submitted { // no write was seen, but some of its bytes may have been written
 		return sl.due
 	}
 	return sl.sent
 }
 
-// session returns the number of the operation's client among all shards. In an open loop
+// sessionNumber returns the number of the operation's client among all shards. In an open loop
 // it is the number of its connection's place.
-func (l *Loop) session(sl *slot) uint32 {
+func (l *Loop) sessionNumber(sl *slot) uint32 {
 	client := uint32(sl.client)
 	if sl.client < 0 {
 		client = uint32(l.conns.table[sl.conn].place)

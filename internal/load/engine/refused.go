@@ -66,26 +66,26 @@ func (r *resting) pop() sleeper {
 	return first
 }
 
-// until returns the time at which the first client wakes; never if none rests.
-func (r resting) until() int64 {
+// firstWake returns the time at which the first client wakes; never if none rests.
+func (r resting) firstWake() int64 {
 	if len(r) == 0 {
 		return never
 	}
 	return r[0].until
 }
 
-// succeeded adds the service time of a success to the mean.
-func (r *rests) succeeded(service int64) {
+// noteSuccess adds the service time of a success to the mean.
+func (r *rests) noteSuccess(service int64) {
 	if r.usual == 0 {
 		r.usual = max(service, 1)
 	}
 	r.usual = max(r.usual+(service-r.usual)/64, 1)
 }
 
-// after returns how long a client rests after its operation failed. It returns 0 for a
+// restAfter returns how long a client rests after its operation failed. It returns 0 for a
 // timeout, a wrong response, and a failure that took as long as a success without being a
 // refusal.
-func (r *rests) after(sl *slot, outcome kv.Outcome, at, timeout int64) int64 {
+func (r *rests) restAfter(sl *slot, outcome kv.Outcome, at, timeout int64) int64 {
 	took := at - sl.due
 	if sl.state == written {
 		took = at - sl.sent
@@ -105,7 +105,7 @@ func (r *rests) after(sl *slot, outcome kv.Outcome, at, timeout int64) int64 {
 // wakeRested starts the next operations of the clients whose rest has ended.
 func (l *Loop) wakeRested() {
 	r := &l.closed.rests
-	for r.until() <= l.now {
+	for r.firstWake() <= l.now {
 		s := r.pop()
 		due := max(s.until, l.clock.current.start)
 		if l.measuring {
@@ -114,6 +114,6 @@ func (l *Loop) wakeRested() {
 			l.res.RestingArea -= over
 			l.res.InFlightArea += over
 		}
-		l.begin(s.client, due)
+		l.startNext(s.client, due)
 	}
 }

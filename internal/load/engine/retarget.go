@@ -11,7 +11,7 @@ type moving uint8
 const (
 	nothingOpen moving = iota // nothing: the place is dialled now or will be
 	mustDrain                 // call detach: operations are open
-	mustReplace               // call replace: no operation is open
+	mustReplace               // call replaceConn: no operation is open
 )
 
 // retarget changes the endpoint of a place, and returns what the loop must do now.
@@ -35,7 +35,7 @@ func (cs *connections) retarget(place int, endpoint string, now int64) moving {
 		}
 		cs.dial(i)
 	case c.state == down && c.redialAt != never:
-		cs.goOn(i, now)
+		cs.continuePlace(i, now)
 	}
 	return nothingOpen
 }
@@ -59,7 +59,7 @@ func (cs *connections) detach(place int, now int64) {
 	old.moved, old.movedAt = true, now
 	cs.places[place] = j
 	if cs.brief {
-		cs.launch(j, now)
+		cs.dialForNext(j, now)
 	} else {
 		cs.reconnects++
 		cs.dial(j)
@@ -82,39 +82,39 @@ func (cs *connections) retire(i int) {
 	cs.spare = append(cs.spare, i)
 }
 
-// move moves a place to another endpoint. The operations that are open on its old
+// movePlace moves a place to another endpoint. The operations that are open on its old
 // connection no longer count towards the limit of operations in flight: otherwise they
 // would block the load at the new member for as long as the old one does not reply.
-func (l *Loop) move(place int, endpoint string) {
+func (l *Loop) movePlace(place int, endpoint string) {
 	i := l.conns.places[place]
 	if l.measuring && l.conns.table[i].want != endpoint {
 		l.closed.opened[place] = ""
 	}
 	switch l.conns.retarget(place, endpoint, l.now) {
 	case mustReplace:
-		l.replace(i)
+		l.replaceConn(i)
 	case mustDrain:
 		l.watchers.lost(i)
 		l.conns.detach(place, l.now)
 		l.restartWaiting(l.conns.places[place])
 		l.connectionLost(place)
-		owed := l.slots.owe(i)
-		l.owed += owed
+		owed := l.slots.markOwed(i)
+		l.owedOpen += owed
 		if l.cfg.Shared.several() {
 			for range owed {
-				l.cfg.Shared.limit.give(l.me())
+				l.cfg.Shared.limit.give(l.index())
 			}
 		}
-		l.freed()
+		l.noteFreed()
 		if l.measuring {
-			l.res.Held += l.slots.heldBy(i)
+			l.res.Held += l.slots.clientsWaitingOn(i)
 		}
 	}
 }
 
-// retire closes an old connection that has drained. Its session expires; the place's new
+// retireConn closes an old connection that has drained. Its session expires; the place's new
 // connection has its own session.
-func (l *Loop) retire(i int) {
+func (l *Loop) retireConn(i int) {
 	l.mayEnd(i, false)
 	l.conns.retire(i)
 }

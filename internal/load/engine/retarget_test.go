@@ -234,7 +234,7 @@ func TestLinksAreTold(t *testing.T) {
 	sum, lost := map[string]int{}, 0
 	for _, c := range m.res.LinkChanges {
 		sum[c.Endpoint] += c.Delta
-		lost += btoi(c.Lost)
+		lost += countTrue(c.Lost)
 	}
 	if sum["server"] != -3 || sum["new"] != 3 || lost != 1 {
 		t.Errorf("%+v", m.res.LinkChanges)

@@ -31,27 +31,27 @@ func (w *runWaits) begin(p poll.Poller, now int64) {
 // end stops reading the counter.
 func (w *runWaits) end() { w.thread = nil }
 
-// turn starts a new turn. The loop calls it when it has woken.
-func (w *runWaits) turn(now int64) {
+// beginTurn starts a new turn. The loop calls it when it has woken.
+func (w *runWaits) beginTurn(now int64) {
 	w.before, w.fresh = w.last, false
 	if w.thread != nil && now-w.at >= runWaitEvery {
 		w.read(now)
 	}
 }
 
-// now returns the longest time for which the thread can have waited for a CPU before it
+// waited returns the longest time for which the thread can have waited for a CPU before it
 // processes this turn's replies; 0 if unknown. It must be called after all reads of the
 // turn have their times.
-func (w *runWaits) now(now int64) int64 {
+func (w *runWaits) waited(now int64) int64 {
 	if !w.fresh {
 		w.read(now)
 	}
 	return w.last - w.before
 }
 
-// sinceRead returns how long the thread has waited for a CPU since the counter was last
+// waitedSinceRead returns how long the thread has waited for a CPU since the counter was last
 // read. It does not count as a reading, so the next turn includes this wait for its replies.
-func (w *runWaits) sinceRead() int64 {
+func (w *runWaits) waitedSinceRead() int64 {
 	if w.thread == nil {
 		return 0
 	}

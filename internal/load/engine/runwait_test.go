@@ -29,11 +29,11 @@ func TestRunWaitsAreOfOneTurn(t *testing.T) {
 	turn := func(after, waited int64) {
 		now += after
 		c.is += waited
-		w.turn(now)
+		w.beginTurn(now)
 	}
 	ask := func(want int64) {
 		t.Helper()
-		if got := w.now(now); got != want {
+		if got := w.waited(now); got != want {
 			t.Errorf("at %d ns it waited for %d ns, want %d", now, got, want)
 		}
 	}
@@ -52,7 +52,7 @@ func TestRunWaitsAreOfOneTurn(t *testing.T) {
 		turn(millisecond, 10_000)
 	}
 	turn(400*millisecond, 0) // stopped
-	if got := w.now(now); got > 10_000*runWaitEvery/millisecond {
+	if got := w.waited(now); got > 10_000*runWaitEvery/millisecond {
 		t.Errorf("a stop is %d ns of waiting", got)
 	}
 	if asked := c.asked; asked > 12 {
@@ -65,7 +65,7 @@ func TestRunWaitsAreOfOneTurn(t *testing.T) {
 	turn(secondNS, secondNS)
 	ask(0) // it does not read the counter again
 	w.end()
-	if w.begin(&sim{}, now); w.now(now) != 0 {
+	if w.begin(&sim{}, now); w.waited(now) != 0 {
 		t.Error("a poller without a counter waited")
 	}
 }

@@ -30,18 +30,18 @@ type schedule struct {
 func (s *schedule) enter(i int) {
 	s.pacer, s.phase, s.origin = s.clock.phases[i].Pacer, i, s.clock.origin
 	s.n, s.place = s.offset, s.offset
-	s.setDue()
+	s.computeDue()
 }
 
 // step moves the schedule to this loop's next operation.
 func (s *schedule) step() {
-	s.n, s.place = s.after(s.n, s.place)
-	s.setDue()
+	s.n, s.place = s.nextOwn(s.n, s.place)
+	s.computeDue()
 }
 
-// after returns this loop's operation after operation n, which belongs to place, and the
+// nextOwn returns this loop's operation after operation n, which belongs to place, and the
 // place of the returned operation.
-func (s *schedule) after(n, place uint64) (next, its uint64) {
+func (s *schedule) nextOwn(n, place uint64) (next, its uint64) {
 	step := s.stride
 	if place+step >= s.places {
 		step = s.places - place + s.offset
@@ -50,9 +50,9 @@ func (s *schedule) after(n, place uint64) (next, its uint64) {
 	return n + step, place + step
 }
 
-// setDue computes due for operation n, and enters the next phase if this one has no
+// computeDue computes due for operation n, and enters the next phase if this one has no
 // operation n and the clock has already left it.
-func (s *schedule) setDue() {
+func (s *schedule) computeDue() {
 	p := &s.clock.phases[s.phase]
 	s.due = never
 	if p.Total == 0 || s.n < p.Total {
@@ -68,21 +68,21 @@ func (s *schedule) setDue() {
 	}
 }
 
-// own returns the index of operation n's place among this loop's places.
-func (s *schedule) own() int {
+// ownIndex returns the index of operation n's place among this loop's places.
+func (s *schedule) ownIndex() int {
 	if s.stride == 1 { // one loop: no division
 		return int(s.place)
 	}
 	return int(s.place / s.stride)
 }
 
-// second returns the second in which operation n is due.
-func (s *schedule) second(q *secondQueue) *second {
+// dueSecond returns the second in which operation n is due.
+func (s *schedule) dueSecond(q *secondQueue) *second {
 	return q.dueIn(s.clock.phases[s.phase].Kind, s.due)
 }
 
-// rest returns the remaining schedule of the phase, as it is known at a time.
-func (s *schedule) rest(at int64) pace.Rest {
+// remaining returns the remaining schedule of the phase, as it is known at a time.
+func (s *schedule) remaining(at int64) pace.Rest {
 	p := &s.clock.phases[s.phase]
 	var last pace.Point
 	if p.Total > 0 && at >= s.origin+p.Duration {
@@ -91,33 +91,33 @@ func (s *schedule) rest(at int64) pace.Rest {
 	return s.pacer.Rest(s.n, last)
 }
 
-// upTo returns the first operation of the phase that is due at or after a time, and the
+// countUntil returns the first operation of the phase that is due at or after a time, and the
 // number of this loop's operations that precede it, starting with n.
-func (s *schedule) upTo(rest pace.Rest, at int64) (next, count uint64) {
+func (s *schedule) countUntil(rest pace.Rest, at int64) (next, count uint64) {
 	p := &s.clock.phases[s.phase]
 	next = rest.First(min(at-s.origin, p.Duration))
 	if p.Total > 0 {
 		next = min(next, p.Total)
 	}
 	next = max(next, s.n)
-	return next, s.ownBelow(next) - s.ownBelow(s.n)
+	return next, s.countOwnBelow(next) - s.countOwnBelow(s.n)
 }
 
 // backlog returns the number of operations that are due before at and not started.
 func (s *schedule) backlog(at int64) uint64 {
-	_, count := s.upTo(s.rest(at), at)
+	_, count := s.countUntil(s.remaining(at), at)
 	return count
 }
 
-// ownBelow returns the number of this loop's operations below n.
-func (s *schedule) ownBelow(n uint64) uint64 {
+// countOwnBelow returns the number of this loop's operations below n.
+func (s *schedule) countOwnBelow(n uint64) uint64 {
 	own := func(below uint64) uint64 { return (max(below, s.offset) - s.offset + s.stride - 1) / s.stride }
 	return n/s.places*own(s.places) + own(n%s.places)
 }
 
-// ownFrom returns this loop's first operation with a number of at least n, and its
+// firstOwnFrom returns this loop's first operation with a number of at least n, and its
 // place.
-func (s *schedule) ownFrom(n uint64) (first, place uint64) {
+func (s *schedule) firstOwnFrom(n uint64) (first, place uint64) {
 	at := n % s.places
 	place = s.offset
 	if at > s.offset {

@@ -47,7 +47,7 @@ func (s *second) fine() *measure.Fine {
 // cell returns the cell of a series, and creates it if needed. A second has few cells, and
 // nearly always the last one used is the right one.
 func (q *secondQueue) cell(s *second, series *measure.Series) *cell {
-	if s.last != nil && same(&s.last.Series, series) {
+	if s.last != nil && sameSeries(&s.last.Series, series) {
 		return s.last
 	}
 	if c := s.find(series); c != nil {
@@ -67,16 +67,16 @@ func (q *secondQueue) cell(s *second, series *measure.Series) *cell {
 // find returns the cell of a series, or nil.
 func (s *second) find(series *measure.Series) *cell {
 	for _, c := range s.cells {
-		if same(&c.Series, series) {
+		if sameSeries(&c.Series, series) {
 			return c
 		}
 	}
 	return nil
 }
 
-// same compares two series field by field. The operator == on a struct with padding is a
+// sameSeries compares two series field by field. The operator == on a struct with padding is a
 // function call that costs more than all of these comparisons.
-func same(a, b *measure.Series) bool {
+func sameSeries(a, b *measure.Series) bool {
 	return a.Member == b.Member && a.Term == b.Term && a.Kind == b.Kind && a.Consistency == b.Consistency
 }
 
@@ -132,8 +132,8 @@ func (q *secondQueue) mayFail(series *measure.Series, outcome kv.Outcome) bool {
 	return true
 }
 
-// begin opens a phase's second that starts at start.
-func (q *secondQueue) begin(phase measure.Phase, index int, start int64) *second {
+// beginSecond opens a phase's second that starts at start.
+func (q *secondQueue) beginSecond(phase measure.Phase, index int, start int64) *second {
 	s := &second{start: start}
 	s.Phase, s.Index = phase, index
 	q.queue = append(q.queue, s)
@@ -159,13 +159,13 @@ func (q *secondQueue) dueIn(phase measure.Phase, due int64) *second {
 	panic("engine: an operation is due in a second that is not there")
 }
 
-// over reports whether the first second in the queue has ended. Until then none is complete.
-func (q *secondQueue) over(now int64) bool {
+// firstHasEnded reports whether the first second in the queue has ended. Until then none is complete.
+func (q *secondQueue) firstHasEnded(now int64) bool {
 	return len(q.queue) > 0 && now >= q.queue[0].start+secondNS
 }
 
-// complete reports whether the first second can be handed over.
-func (q *secondQueue) complete(pending int64) bool {
+// firstIsComplete reports whether the first second can be handed over.
+func (q *secondQueue) firstIsComplete(pending int64) bool {
 	return len(q.queue) > 0 && q.queue[0].open == 0 && pending >= q.queue[0].start+secondNS
 }
 
@@ -211,8 +211,8 @@ func (q *secondQueue) recordAs(h **measure.Histogram, ns, weight int64) {
 	measure.RecordAll(*h, ns, uint64(weight))
 }
 
-// succeeded records a completed operation in the second in which it was due.
-func (q *secondQueue) succeeded(s *second, series *measure.Series, response, service int64) {
+// recordSuccess records a completed operation in the second in which it was due.
+func (q *secondQueue) recordSuccess(s *second, series *measure.Series, response, service int64) {
 	c := q.cell(s, series)
 	if c.response == nil {
 		c.response, c.service = q.live.Begin(&s.Second, &c.Response, nil), q.live.Begin(&s.Second, &c.Service, nil)
@@ -221,9 +221,9 @@ func (q *secondQueue) succeeded(s *second, series *measure.Series, response, ser
 	c.service.Record(service)
 }
 
-// late records the lateness of an operation of an open loop. own is the part that the
+// recordLateness records the lateness of an operation of an open loop. own is the part that the
 // generator caused: all of it, unless the operation was blocked.
-func (q *secondQueue) late(s *second, late, own int64) {
+func (q *secondQueue) recordLateness(s *second, late, own int64) {
 	if waiting := late - own; waiting != 0 {
 		q.record(&s.Lateness, late)
 		q.record(&s.Disturbed.Own, own)
@@ -236,9 +236,9 @@ func (q *secondQueue) late(s *second, late, own int64) {
 	s.prompt.Record(late)
 }
 
-// failed records an error in the second in which its operation was due. response is the
+// recordFailure records an error in the second in which its operation was due. response is the
 // time from due to the error.
-func (q *secondQueue) failed(s *second, series *measure.Series, outcome kv.Outcome, response int64) {
+func (q *secondQueue) recordFailure(s *second, series *measure.Series, outcome kv.Outcome, response int64) {
 	c, i := q.cell(s, series), measure.ErrorIndex(outcome)
 	if c.Failed[i] == nil && !q.mayFail(&c.Series, outcome) {
 		s.Unreported++

@@ -14,13 +14,13 @@ func TestInventedMembersCostNoMemory(t *testing.T) {
 	q := newSecondQueue(&Config{Recycle: func() *measure.Histogram { made++; return measure.NewHistogram() }, Shared: NewShared(1, 0, 1)})
 	const operations, seconds = 10_000, 3
 	for i := range seconds {
-		s := q.begin(measure.Measured, i, int64(i)*secondNS)
+		s := q.beginSecond(measure.Measured, i, int64(i)*secondNS)
 		for n := range uint64(operations) {
 			series := measure.Series{Kind: kv.Put, Member: n*seconds + uint64(i) + 1, Term: n}
 			if n%2 == 0 {
-				q.succeeded(s, &series, 1000, 1000)
+				q.recordSuccess(s, &series, 1000, 1000)
 			} else {
-				q.failed(s, &series, kv.NotSent+kv.Outcome(n)%kv.Outcome(measure.Errors), 1000)
+				q.recordFailure(s, &series, kv.NotSent+kv.Outcome(n)%kv.Outcome(measure.Errors), 1000)
 			}
 		}
 		if len(s.Cells) > measure.MaxReportedInSecond+1 || s.Unreported < operations-2*measure.MaxReported {
@@ -48,10 +48,10 @@ func TestInventedMembersCostNoMemory(t *testing.T) {
 func TestElectionsAreKeptApart(t *testing.T) {
 	q := newSecondQueue(&Config{Shared: NewShared(1, 0, 1)})
 	for term := range uint64(6) {
-		s := q.begin(measure.Measured, int(term), int64(term)*secondNS)
+		s := q.beginSecond(measure.Measured, int(term), int64(term)*secondNS)
 		for member := range uint64(5) {
-			q.succeeded(s, &measure.Series{Kind: kv.Get, Member: member + 1, Term: term + 1}, 1, 1)
-			q.succeeded(s, &measure.Series{Kind: kv.Put, Member: member + 1, Term: term + 1}, 1, 1)
+			q.recordSuccess(s, &measure.Series{Kind: kv.Get, Member: member + 1, Term: term + 1}, 1, 1)
+			q.recordSuccess(s, &measure.Series{Kind: kv.Put, Member: member + 1, Term: term + 1}, 1, 1)
 		}
 		if len(s.Cells) != 10 || s.Unreported != 0 {
 			t.Errorf("term %d: %d cells, %d unreported", term, len(s.Cells), s.Unreported)

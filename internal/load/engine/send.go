@@ -5,13 +5,13 @@ func (l *Loop) submit(i int, tag uint32) {
 	c, sl := l.conns.table[i], &l.slots.table[tag]
 	sl.conn = int32(i)
 	op := &l.op
-	sl.ref = l.cfg.Source.Fill(sl.acc.Phase, sl.n, l.session(sl), op)
+	sl.ref = l.cfg.Source.Fill(sl.acc.Phase, sl.n, l.sessionNumber(sl), op)
 	op.Tag = tag
 	sl.kind, sl.level, sl.expected = op.Kind, op.Consistency, op.Revision
 	sl.owned = l.cfg.History != nil && op.Owned()
 	sl.state = submitted
 	if l.watchers.cfg != nil {
-		l.watchers.due(sl, op.Kind)
+		l.watchers.noteDue(sl, op.Kind)
 	}
 	before := uint64(len(c.codec.Out()))
 	c.codec.Submit(op)
@@ -20,28 +20,28 @@ func (l *Loop) submit(i int, tag uint32) {
 	l.conns.touch(i)
 }
 
-// pump submits the operations that wait for the connection, while it has room.
-func (l *Loop) pump(i int) {
+// submitQueued submits the operations that wait for the connection, while it has room.
+func (l *Loop) submitQueued(i int) {
 	c := l.conns.table[i]
 	if c.state != up {
 		return
 	}
 	if c.open == 0 && c.leaving() {
 		if c.moved {
-			l.retire(i)
+			l.retireConn(i)
 		} else {
-			l.replace(i)
+			l.replaceConn(i)
 		}
 		return
 	}
-	l.watchers.pump(i, l.now)
+	l.watchers.submitPending(i, l.now)
 	k := 0
 	for k < len(c.queue) && c.ready() {
 		w := c.queue[k]
 		if sl := &l.slots.table[w.tag]; sl.state == waiting && sl.n == w.n && int(sl.conn) == i {
 			if l.reactive != nil && sl.client < 0 {
 				sl.ready = max(sl.ready, l.now)
-				l.waitedFor(byConnections, sl.acc, 1)
+				l.countBlocked(byConnections, sl.acc, 1)
 			}
 			l.submit(i, w.tag)
 		}
@@ -75,11 +75,11 @@ func (l *Loop) flush(i int) {
 			return
 		}
 		sent := l.poller.Now()
-		if l.pauses.late(sent) {
+		if l.pauses.wroteLate(sent) {
 			l.wroteLate(sent)
 		}
 		l.pauses.sent = sent
-		l.watchers.sent(c, i, sent)
+		l.watchers.noteSent(c, i, sent)
 		n, err := l.poller.Write(i, out)
 		if n > 0 {
 			l.conns.bytesOut += uint64(n)
@@ -88,8 +88,8 @@ func (l *Loop) flush(i int) {
 			l.markSent(c, i, sent)
 		}
 		if err != nil {
-			l.to(sent)
-			l.lost(i, err)
+			l.advance(sent)
+			l.loseConn(i, err)
 			return
 		}
 		c.blocked = n < len(out)
@@ -102,7 +102,7 @@ func (l *Loop) wroteLate(now int64) {
 	if !l.measuring {
 		return
 	}
-	waited := l.runWaits.sinceRead()
+	waited := l.runWaits.waitedSinceRead()
 	for tag := l.slots.tail; tag != none && l.slots.table[tag].start >= l.pauses.sent; tag = l.slots.table[tag].prev {
 		sl := &l.slots.table[tag]
 		if sl.state != written || sl.sent != l.pauses.sent {
@@ -120,7 +120,7 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 	for done < len(c.unsent) && c.unsent[done].after < c.wrote {
 		done++
 	}
-	term, table := l.conns.term(), l.slots.table
+	term, table := l.conns.currentTerm(), l.slots.table
 	for k := done - 1; k >= 0; k-- { // last one first: it is at the end of the list of timeouts
 		tag := c.unsent[k].tag
 		sl := &table[tag]
@@ -139,7 +139,7 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 		sl.sent, sl.state, sl.term = sent, written, term
 		switch {
 		case sl.client < 0:
-			l.late(sl)
+			l.recordLateness(sl)
 		case !sl.queued:
 			sl.acc.Disturbed.Idle += sent - sl.due
 		}
@@ -151,10 +151,10 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 	}
 }
 
-// late records the lateness of an operation of an open loop.
-func (l *Loop) late(sl *slot) {
+// recordLateness records the lateness of an operation of an open loop.
+func (l *Loop) recordLateness(sl *slot) {
 	own := sl.sent - sl.ready
-	l.secs.late(sl.acc, sl.sent-sl.due, own)
+	l.secs.recordLateness(sl.acc, sl.sent-sl.due, own)
 	if l.reactive != nil && sl.measured {
 		l.reactive.Sent(sl.n, own, sl.ready > sl.due)
 	}

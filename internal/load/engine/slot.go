@@ -134,9 +134,9 @@ func (s *slots) requeue(queue []waiter, from, to int) {
 	}
 }
 
-// owe marks the open operations of an open loop on a connection as owed, and returns
+// markOwed marks the open operations of an open loop on a connection as owed, and returns
 // their number.
-func (s *slots) owe(conn int) (owed int) {
+func (s *slots) markOwed(conn int) (owed int) {
 	for k := range s.table {
 		if sl := &s.table[k]; sl.openOn(conn) && sl.client < 0 && !sl.owed {
 			sl.owed = true
@@ -146,9 +146,9 @@ func (s *slots) owe(conn int) (owed int) {
 	return owed
 }
 
-// heldBy returns the number of clients of a closed loop that wait for replies on a
+// clientsWaitingOn returns the number of clients of a closed loop that wait for replies on a
 // connection.
-func (s *slots) heldBy(conn int) (clients int) {
+func (s *slots) clientsWaitingOn(conn int) (clients int) {
 	for k := range s.table {
 		if sl := &s.table[k]; sl.openOn(conn) && sl.client >= 0 {
 			clients++

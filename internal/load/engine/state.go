@@ -23,14 +23,14 @@ type Live struct {
 // starts the operations that are due and writes them (see turn). For example, a closed
 // loop with one client does this:
 //
-//	begin(client)   take a slot, due = now, choose the client's connection
-//	submit          let the codec encode the operation into its output
-//	flush           sent = clock; write the output
-//	readInto        read the reply; done = clock
-//	handle          let the codec decode the reply, which finishes the slot
-//	begin(client)   start the client's next operation, due = done
+//	startNext(client) take a slot, due = now, choose the client's connection
+//	submit            let the codec encode the operation into its output
+//	flush             sent = clock; write the output
+//	readInto          read the reply; done = clock
+//	handle            let the codec decode the reply, which finishes the slot
+//	startNext(client) start the client's next operation, due = done
 //
-// An open loop starts operations in fireUntil instead, at the times of its schedule.
+// An open loop starts operations in startDueUntil instead, at the times of its schedule.
 //
 // Invariant: only the goroutine in Run uses the fields below, except Live, control,
 // conns.epoch and cfg.Shared, which other goroutines use too.

@@ -28,12 +28,12 @@ type warming struct {
 	passed []int    // by slot: loops that have reached its end
 }
 
-// slotOf returns the length of a warm-up's slots. Even a short warm-up has two spans of
+// slotLength returns the length of a warm-up's slots. Even a short warm-up has two spans of
 // slots to compare, and one more slot in which all loops learn of the decision.
-func slotOf(duration int64) int64 { return max(min(duration/(2*steadySlots+1), warmSlot), 1) }
+func slotLength(duration int64) int64 { return max(min(duration/(2*steadySlots+1), warmSlot), 1) }
 
-// pass adds a loop's operations of a slot. now is the time since the phase began.
-func (w *warming) pass(slot int, done uint64, loops int, duration, now int64) {
+// addSlot adds a loop's operations of a slot. now is the time since the phase began.
+func (w *warming) addSlot(slot int, done uint64, loops int, duration, now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for len(w.done) <= slot {
@@ -41,7 +41,7 @@ func (w *warming) pass(slot int, done uint64, loops int, duration, now int64) {
 	}
 	w.done[slot] += done
 	w.passed[slot]++
-	length := slotOf(duration)
+	length := slotLength(duration)
 	next := int64(slot+2) * length
 	if w.passed[slot] < loops || w.endsAt.Load() != 0 || next+length <= duration || !steady(w.done[:slot+1]) {
 		return
@@ -75,17 +75,17 @@ type slotsPassed struct {
 	done uint64 // operations that had completed when it began
 }
 
-// warm adds this loop's operations to the shared state of a warm-up, and ends the warm-up
+// stepWarmup adds this loop's operations to the shared state of a warm-up, and ends the warm-up
 // when that has been decided.
-func (l *Loop) warm(now int64) {
+func (l *Loop) stepWarmup(now int64) {
 	c := &l.clock
 	if l.idle || l.draining || c.phase().Most == 0 {
 		return
 	}
 	p, w := c.phase(), &l.cfg.Shared.warming
-	length := slotOf(p.Duration)
+	length := slotLength(p.Duration)
 	for ; now >= c.origin+int64(l.warmup.slot+1)*length; l.warmup.slot++ {
-		w.pass(l.warmup.slot, l.ended.done-l.warmup.done, len(l.cfg.Shared.loops), p.Duration, now-c.origin)
+		w.addSlot(l.warmup.slot, l.ended.done-l.warmup.done, len(l.cfg.Shared.loops), p.Duration, now-c.origin)
 		l.warmup.done = l.ended.done
 	}
 	if end := w.endsAt.Load(); end != 0 && c.origin+end < c.end {

@@ -73,26 +73,26 @@ type watchers struct {
 	op      store.Op
 	what    store.WatchOp // its payload
 
-	state   []watcherState
-	seen    []int64    // revision up to which a watcher has received all events
-	todo    [][]uint32 // by place: watchers to create there
-	of      [][]uint32 // by place: all its watchers
-	again   []bool     // has been created before
-	askedAt []int64
-	open    bool // watchers may be created now
-	missing int  // neither alive nor ended
-	retryAt int64
-	later   []uint32   // watchers to create again at retryAt
-	tail    heldSecond // counts events that arrive after the window
-	failed  error      // why the first creation of a watcher failed
-	quiet   bool       // this loop's operations have ended
-	till    int64      // deadline for the remaining events; 0: the wait has not begun
-	caught  bool
-	events  uint64 // events received
-	fine    bool   // Config.Fine
+	state     []watcherState
+	seen      []int64    // revision up to which a watcher has received all events
+	todo      [][]uint32 // by place: watchers to create there
+	byPlace   [][]uint32 // by place: all its watchers
+	recreated []bool     // has been created before
+	askedAt   []int64
+	open      bool // watchers may be created now
+	missing   int  // neither alive nor ended
+	retryAt   int64
+	retrying  []uint32   // watchers to create again at retryAt
+	tail      heldSecond // counts events that arrive after the window
+	failed    error      // why the first creation of a watcher failed
+	quiet     bool       // this loop's operations have ended
+	deadline  int64      // deadline for the remaining events; 0: the wait has not begun
+	caught    bool
+	events    uint64 // events received
+	fine      bool   // Config.Fine
 
-	askAt   int64  // when the next progress request is due
-	askNext uint32 // the watcher whose stream receives it
+	progressAt   int64  // when the next progress request is due
+	progressNext uint32 // the watcher whose stream receives it
 }
 
 func (w *watchers) init(cfg *Config, conns *connections, ops *slots) {
@@ -102,11 +102,11 @@ func (w *watchers) init(cfg *Config, conns *connections, ops *slots) {
 	}
 	w.none = false
 	n := len(w.cfg.Conns)
-	w.state, w.seen, w.again = make([]watcherState, n), make([]int64, n), make([]bool, n)
+	w.state, w.seen, w.recreated = make([]watcherState, n), make([]int64, n), make([]bool, n)
 	w.askedAt = make([]int64, n)
-	w.todo, w.of = make([][]uint32, len(conns.places)), make([][]uint32, len(conns.places))
+	w.todo, w.byPlace = make([][]uint32, len(conns.places)), make([][]uint32, len(conns.places))
 	for i, c := range w.cfg.Conns {
-		w.of[c] = append(w.of[c], uint32(i))
+		w.byPlace[c] = append(w.byPlace[c], uint32(i))
 		w.todo[c] = append(w.todo[c], uint32(i))
 	}
 	w.missing = n
@@ -125,17 +125,17 @@ func (w *watchers) begin(now int64) {
 	w.open = true
 	for i, c := range w.conns.table {
 		if c.state == up {
-			w.pump(i, now)
+			w.submitPending(i, now)
 		}
 	}
 }
 
-// created reports whether all watchers have been created or refused. The error is the first
+// allCreated reports whether all watchers have been created or refused. The error is the first
 // refusal.
-func (w *watchers) created() (bool, error) { return w.missing == 0, w.failed }
+func (w *watchers) allCreated() (bool, error) { return w.missing == 0, w.failed }
 
-// pump creates watchers on a connection while it has room.
-func (w *watchers) pump(i int, now int64) {
+// submitPending creates watchers on a connection while it has room.
+func (w *watchers) submitPending(i int, now int64) {
 	if !w.open {
 		return
 	}
@@ -168,44 +168,44 @@ func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, se
 	}
 	switch ev.What {
 	case store.Notify:
-		w.notified(ev, now, current, secs)
+		w.handleEvent(ev, now, current, secs)
 	case store.Seen:
 		w.seen[ev.Watcher] = max(w.seen[ev.Watcher], ev.Revision)
-		w.tell(ev.Watcher, ev, 0, now)
+		w.recordEvent(ev.Watcher, ev, 0, now)
 	case store.Done:
-		w.conns.note(w.conns.table[i], ev)
-		w.answered(i, ev, now, current)
+		w.conns.noteReply(w.conns.table[i], ev)
+		w.handleCreation(i, ev, now, current)
 	case store.Ended:
-		w.end(ev.Watcher, ev, now, current)
+		w.endWatcher(ev.Watcher, ev, now, current)
 	}
 }
 
-// tell passes a watcher's event to the history. A watcher that the store refuses has only
+// recordEvent passes a watcher's event to the history. A watcher that the store refuses has only
 // its end as an event.
-func (w *watchers) tell(n uint32, ev *store.Event, from, now int64) {
+func (w *watchers) recordEvent(n uint32, ev *store.Event, from, now int64) {
 	if w.cfg.History != nil {
 		w.cfg.History.Told(n, ev, w.askedAt[n], from, now)
 	}
 }
 
-// askEvery is the default interval between two progress requests. A loop with many watchers
-// uses askEachFor per watcher instead, because each one gets a reply.
+// progressEvery is the default interval between two progress requests. A loop with many
+// watchers uses progressPerWatcher per watcher instead, because each one gets a reply.
 const (
-	askEvery   = 100 * millisecond
-	askEachFor = millisecond
+	progressEvery      = 100 * millisecond
+	progressPerWatcher = millisecond
 )
 
-// ask sends a progress request to the stream of the next watcher, if one is due.
-func (w *watchers) ask(now int64) {
-	if w.none || w.cfg.History == nil && w.cfg.AskEvery == 0 || !w.open || now < w.askAt {
+// requestProgress sends a progress request to the stream of the next watcher, if one is due.
+func (w *watchers) requestProgress(now int64) {
+	if w.none || w.cfg.History == nil && w.cfg.AskEvery == 0 || !w.open || now < w.progressAt {
 		return
 	}
-	n := w.askNext
-	w.askAt = now + max(askEvery, int64(len(w.state))*askEachFor)
+	n := w.progressNext
+	w.progressAt = now + max(progressEvery, int64(len(w.state))*progressPerWatcher)
 	if w.cfg.AskEvery > 0 {
-		w.askAt = now + w.cfg.AskEvery
+		w.progressAt = now + w.cfg.AskEvery
 	}
-	w.askNext = (n + 1) % uint32(len(w.state))
+	w.progressNext = (n + 1) % uint32(len(w.state))
 	if w.cfg.Silent != nil && w.cfg.Silent(n) {
 		return
 	}
@@ -232,12 +232,12 @@ func (w *watchers) checkCaught() {
 	}
 }
 
-// answered processes the reply to a watcher's creation.
-func (w *watchers) answered(i int, ev *store.Event, now int64, s *second) {
+// handleCreation processes the reply to a watcher's creation.
+func (w *watchers) handleCreation(i int, ev *store.Event, now int64, s *second) {
 	n := ev.Tag &^ watchMark
 	if ev.Outcome.Failed() {
-		w.end(n, ev, now, s)
-		if w.state[n] == ended && !w.again[n] && w.failed == nil {
+		w.endWatcher(n, ev, now, s)
+		if w.state[n] == ended && !w.recreated[n] && w.failed == nil {
 			w.failed = fmt.Errorf("%s does not create a watcher: %s", w.conns.table[i].endpoint, textOf(ev))
 		}
 		return
@@ -251,18 +251,18 @@ func (w *watchers) answered(i int, ev *store.Event, now int64, s *second) {
 	if w.seen[n] > 0 && !w.cfg.Present {
 		from = w.seen[n] + 1
 	}
-	w.tell(n, ev, from, now)
+	w.recordEvent(n, ev, from, now)
 	if w.seen[n] == 0 {
 		w.seen[n] = ev.Revision
 	}
 	w.cfg.Sink.Begun(n, ev.Version, cmp.Or(ev.Mod, ev.Revision))
-	if w.again[n] {
+	if w.recreated[n] {
 		w.cfg.Sink.Resubscribed()
-		w.broke(true, now, s)
+		w.noteEnded(true, now, s)
 	} else {
 		w.cfg.Sink.Created(w.askedAt[n], now)
 	}
-	w.again[n] = true
+	w.recreated[n] = true
 }
 
 // textOf returns the text of a failed event, or the name of its outcome.
@@ -273,9 +273,9 @@ func textOf(ev *store.Event) string {
 	return ev.Outcome.String()
 }
 
-// end processes the end of a watcher. A refused watcher is not created again. Any other is
+// endWatcher processes the end of a watcher. A refused watcher is not created again. Any other is
 // created again after retryWatch, or, if its connection is down, on the place's next one.
-func (w *watchers) end(n uint32, ev *store.Event, now int64, s *second) {
+func (w *watchers) endWatcher(n uint32, ev *store.Event, now int64, s *second) {
 	if w.state[n] != alive && w.state[n] != asked {
 		return
 	}
@@ -284,11 +284,11 @@ func (w *watchers) end(n uint32, ev *store.Event, now int64, s *second) {
 	}
 	switch ev.Outcome {
 	case kv.BadRequest, kv.Denied:
-		w.tell(n, ev, 0, now)
+		w.recordEvent(n, ev, 0, now)
 		w.state[n] = ended
 		w.missing--
 		w.cfg.Sink.Ended(n, ev.Text)
-		w.broke(false, now, s)
+		w.noteEnded(false, now, s)
 		w.checkCaught()
 		return
 	}
@@ -296,7 +296,7 @@ func (w *watchers) end(n uint32, ev *store.Event, now int64, s *second) {
 	if w.conns.table[w.conns.places[w.cfg.Conns[n]]].state != up {
 		return
 	}
-	w.later = append(w.later, n)
+	w.retrying = append(w.retrying, n)
 	if w.retryAt == never {
 		w.retryAt = now + retryWatch
 	}
@@ -308,16 +308,16 @@ func (w *watchers) retry(now int64) {
 		return
 	}
 	w.retryAt = never
-	for _, n := range w.later {
+	for _, n := range w.retrying {
 		if w.state[n] == absent {
 			place := w.cfg.Conns[n]
 			w.todo[place] = append(w.todo[place], n)
 		}
 	}
-	w.later = w.later[:0]
+	w.retrying = w.retrying[:0]
 	for p := range w.todo {
 		if i := w.conns.places[p]; w.conns.table[i].state == up {
-			w.pump(i, now)
+			w.submitPending(i, now)
 		}
 	}
 }
@@ -329,7 +329,7 @@ func (w *watchers) lost(i int) {
 	}
 	place := w.conns.table[i].place
 	w.todo[place] = w.todo[place][:0]
-	for _, n := range w.of[place] {
+	for _, n := range w.byPlace[place] {
 		switch w.state[n] {
 		case ended:
 			continue
@@ -339,13 +339,13 @@ func (w *watchers) lost(i int) {
 		w.state[n] = absent
 		w.todo[place] = append(w.todo[place], n)
 	}
-	kept := w.later[:0]
-	for _, n := range w.later {
+	kept := w.retrying[:0]
+	for _, n := range w.retrying {
 		if w.cfg.Conns[n] != place {
 			kept = append(kept, n)
 		}
 	}
-	w.later = kept
+	w.retrying = kept
 }
 
 // settled reports whether the watchers have nothing more to wait for: the events of all
@@ -365,8 +365,8 @@ func (w *watchers) settled(now int64) bool {
 	if !w.cfg.Board.Quiet() {
 		return false
 	}
-	if w.till == 0 {
-		w.till = now + w.timeout
+	if w.deadline == 0 {
+		w.deadline = now + w.timeout
 	}
-	return now >= w.till || w.cfg.Sink.Settled()
+	return now >= w.deadline || w.cfg.Sink.Settled()
 }

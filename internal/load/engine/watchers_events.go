@@ -10,11 +10,11 @@ import (
 // Watch events are counted in the second in which they arrive, and timed from the write that
 // caused them. So this file also records when writes were due, sent and acknowledged.
 
-// notified processes a watch event that arrived now.
-func (w *watchers) notified(ev *store.Event, now int64, s *second, secs *secondQueue) {
+// handleEvent processes a watch event that arrived now.
+func (w *watchers) handleEvent(ev *store.Event, now int64, s *second, secs *secondQueue) {
 	w.seen[ev.Watcher] = max(w.seen[ev.Watcher], ev.Revision)
 	w.events++
-	w.tell(ev.Watcher, ev, 0, now)
+	w.recordEvent(ev.Watcher, ev, 0, now)
 	seen := w.cfg.Sink.Take(ev, now)
 	w.checkCaught()
 	w.count(seen, now, s, secs)
@@ -31,7 +31,7 @@ func (w *watchers) resolve(now int64, current *second, secs *secondQueue) {
 // window closed.
 func (w *watchers) count(seen watch.Seen, now int64, s *second, secs *secondQueue) {
 	if w.fine && s != nil {
-		w.within(&seen, now, s)
+		w.recordFine(&seen, now, s)
 	}
 	if s == nil {
 		s = w.tail.second
@@ -55,8 +55,8 @@ func (w *watchers) count(seen watch.Seen, now int64, s *second, secs *secondQueu
 	secs.record(&s.Watch.FromSent, now-seen.Sent)
 }
 
-// within records an event in the finer steps of the second.
-func (w *watchers) within(seen *watch.Seen, now int64, s *second) {
+// recordFine records an event in the finer steps of the second.
+func (w *watchers) recordFine(seen *watch.Seen, now int64, s *second) {
 	after := int64(-1)
 	if seen.Timed {
 		after = now - seen.Sent
@@ -69,8 +69,8 @@ func (w *watchers) within(seen *watch.Seen, now int64, s *second) {
 	}
 }
 
-// broke records that a watcher was created again, or that the store refused it.
-func (w *watchers) broke(again bool, now int64, s *second) {
+// noteEnded records that a watcher was created again, or that the store refused it.
+func (w *watchers) noteEnded(again bool, now int64, s *second) {
 	if w.fine && s != nil {
 		s.fine().WatcherEnded(again, now-s.start)
 	}
@@ -83,16 +83,16 @@ func (w *watchers) holdTail(s *second) {
 	}
 }
 
-// due records when a write was due. The load has watchers.
-func (w *watchers) due(sl *slot, kind kv.Kind) {
+// noteDue records when a write was due. The load has watchers.
+func (w *watchers) noteDue(sl *slot, kind kv.Kind) {
 	if kind.Writes() {
 		w.cfg.Board.Times.Due(sl.acc.Phase, sl.n, sl.due)
 	}
 }
 
-// acked records when a write was acknowledged, and at which revision the store executed it.
+// noteAcked records when a write was acknowledged, and at which revision the store executed it.
 // The load has watchers.
-func (w *watchers) acked(sl *slot, ev *store.Event, at int64) {
+func (w *watchers) noteAcked(sl *slot, ev *store.Event, at int64) {
 	if !sl.kind.Writes() {
 		return
 	}
@@ -105,16 +105,16 @@ func (w *watchers) acked(sl *slot, ev *store.Event, at int64) {
 	}
 }
 
-// mayBeDone records that a write failed and that the store may have executed it.
-func (w *watchers) mayBeDone(sl *slot) {
+// noteUnsure records that a write failed and that the store may have executed it.
+func (w *watchers) noteUnsure(sl *slot) {
 	if w.cfg != nil && w.cfg.Unsure != nil && sl.kind.Writes() {
 		w.cfg.Unsure(sl.kind, sl.ref)
 	}
 }
 
-// sent records the time at which a connection's writes are sent. It is called before the
+// noteSent records the time at which a connection's writes are sent. It is called before the
 // write call, because another loop may receive the events as soon as they are written.
-func (w *watchers) sent(c *conn, i int, at int64) {
+func (w *watchers) noteSent(c *conn, i int, at int64) {
 	if w.cfg == nil {
 		return
 	}

@@ -316,15 +316,15 @@ func TestWatchersAloneAreCreatedAgain(t *testing.T) {
 		t.Fatalf("%d missing, created %v before there is a connection", w.missing, bench.creates)
 	}
 	p.connect(t, 0)
-	w.pump(0, 2)
+	w.submitPending(0, 2)
 	if len(bench.creates) != 2 || len(w.todo[0]) != 1 {
 		t.Fatalf("%v were created where there is room for 2", bench.creates)
 	}
 	answer(0, 0, kv.OK, 3)
 	answer(0, 1, kv.OK, 3)
-	w.pump(0, 4)
+	w.submitPending(0, 4)
 	answer(0, 2, kv.OK, 5)
-	if all, err := w.created(); !all || err != nil {
+	if all, err := w.allCreated(); !all || err != nil {
 		t.Fatalf("%d missing, %v", w.missing, err)
 	}
 
@@ -339,20 +339,20 @@ func TestWatchersAloneAreCreatedAgain(t *testing.T) {
 		t.Errorf("created from %v", got)
 	}
 
-	p.broke(0, errRefused)
+	p.closeBroken(0, errRefused)
 	w.lost(0)
 	p.settle(0, 20)
 	if w.missing != 3 || len(w.todo[0]) != 3 {
 		t.Errorf("%d missing, to be created: %v", w.missing, w.todo)
 	}
 	p.connect(t, 0)
-	w.pump(0, 30)
+	w.submitPending(0, 30)
 	answer(1, 0, kv.Denied, 31)
-	w.pump(0, 32)
+	w.submitPending(0, 32)
 	if w.state[0] != ended || w.missing != 2 || len(bench.creates[2]) != 2 || bench.creates[2][1] != 51 {
 		t.Errorf("state %v, %d missing, created %v", w.state, w.missing, bench.creates)
 	}
-	if all, err := w.created(); all || err != nil {
+	if all, err := w.allCreated(); all || err != nil {
 		t.Errorf("refused later: %v", err)
 	}
 }
@@ -423,13 +423,13 @@ func TestEndedLeasesAreTold(t *testing.T) {
 	l, s := leases{}, &second{start: 20 * secondNS}
 	kept := store.Event{Outcome: kv.OK, Count: 10}
 	gone := store.Event{Outcome: kv.BadRequest, At: 7}
-	l.answered(1, 15*secondNS, 16*secondNS, &kept, nil)
-	l.answered(1, 20*secondNS, 20*secondNS+5*millisecond, &gone, s) // 5 s before its time
-	l.answered(1, 20*secondNS, 20*secondNS+6*millisecond, &gone, s)
-	l.answered(2, 5*secondNS, 6*secondNS, &kept, nil)
-	l.answered(2, 20*secondNS, 20*secondNS+7*millisecond, &gone, s) // 5 s after its time
-	l.answered(3, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.TimedOut}, s)
-	l.answered(4, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.BadRequest}, s) // no revision
+	l.noteReply(1, 15*secondNS, 16*secondNS, &kept, nil)
+	l.noteReply(1, 20*secondNS, 20*secondNS+5*millisecond, &gone, s) // 5 s before its time
+	l.noteReply(1, 20*secondNS, 20*secondNS+6*millisecond, &gone, s)
+	l.noteReply(2, 5*secondNS, 6*secondNS, &kept, nil)
+	l.noteReply(2, 20*secondNS, 20*secondNS+7*millisecond, &gone, s) // 5 s after its time
+	l.noteReply(3, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.TimedOut}, s)
+	l.noteReply(4, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.BadRequest}, s) // no revision
 	if s.Fine == nil || s.Fine.Watch == nil || len(s.Fine.Watch.Leases) != 2 {
 		t.Fatalf("it is %+v", s.Fine)
 	}
