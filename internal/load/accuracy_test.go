@@ -218,7 +218,7 @@ func TestClosedConnectionsAreIndefiniteAndReplaced(t *testing.T) {
 	})
 }
 
-func TestGoAwayLosesNothing(t *testing.T) {
+func TestGoAwayLosesNoOperation(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := base(kv.Put, kv.None)
@@ -296,7 +296,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 }
 
 // Several loops share a load without losing an operation or counting one twice.
-func TestSeveralLoops(t *testing.T) {
+func TestLoopsShareALoad(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "delay=1ms", store.NullOptions{Memory: true})
 	l := base(kv.Put, kv.None)
@@ -389,7 +389,7 @@ func countAllocations(p *task) func() uint64 {
 
 // A compare-and-set knows the version from the preload or from the write before it. A conflict
 // is a response, not an error. Without concurrent writes to a key there is no conflict.
-func TestCompareAndSet(t *testing.T) {
+func TestCompareAndSetUsesKnownVersions(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	for what, c := range map[string]struct {

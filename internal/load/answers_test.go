@@ -71,7 +71,7 @@ func TestReadsAreJudged(t *testing.T) {
 
 // A value too short for a checksum is wrong if a linearizable read should return one with a
 // checksum: after a preload of a load whose own values have one.
-func TestShortValues(t *testing.T) {
+func TestShortValuesAreUnverifiable(t *testing.T) {
 	const first = 98
 	for _, c := range []struct {
 		name      string
@@ -221,7 +221,7 @@ func TestLongRangesAreSampled(t *testing.T) {
 	}
 }
 
-func TestJudgingAllocatesNothing(t *testing.T) {
+func TestCheckDoesNotAllocate(t *testing.T) {
 	s := readerOf(t, 64, 0)
 	s.answers.before = &Preloaded{}
 	pairs := pairsOf(90, 10, 64)

@@ -8,7 +8,7 @@ import (
 
 // Each application either names the parameter with which its load grows, and the load grows with it,
 // or gives the reason why capacity search does not support it.
-func TestWhatScales(t *testing.T) {
+func TestApplicationsNameTheirScale(t *testing.T) {
 	for _, a := range Applications() {
 		d := a.Definition()
 		if (len(d.Scales) == 0) != (d.Unsearched != "") {

@@ -79,7 +79,7 @@ func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 
 // The keys of a service catalog are not ordinary keys: each kind of worker reads them as their
 // script defines.
-func TestKeysAreReadAsTheirScriptSays(t *testing.T) {
+func TestCatalogKeysAreReadByTheirScript(t *testing.T) {
 	t.Parallel()
 	local := func() load.Worker {
 		return &load.Local{Stores: func(string) (store.Store, error) { return consul.New(), nil }}
@@ -182,7 +182,7 @@ func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
 
 // Every kind of worker reads a node that an earlier load left as one that may be gone, because its
 // session may end between the reads of two members.
-func TestWhatAnEarlierLoadLeftIsReadOnEveryWorker(t *testing.T) {
+func TestLeftoverNodesAreReadOnEveryWorker(t *testing.T) {
 	t.Parallel()
 	elections(t, election.Application{}, func(t *testing.T, w load.Worker, a *load.Assignment, _ []history.Op) {
 		var err error

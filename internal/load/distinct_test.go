@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestOneServerIsNoTwoMembers(t *testing.T) {
+func TestDetectsOneServerUnderTwoNames(t *testing.T) {
 	for _, endpoints := range [][]string{
 		{"127.0.0.1:2379", "localhost:2379"}, {"localhost:2379", "127.0.0.1:2379"}, {"127.0.0.1:1", "[::ffff:127.0.0.1]:1"},
 		{"10.0.0.1:1", "[2001:db8::1]:2", "[2001:db8:0:0::1]:2"},

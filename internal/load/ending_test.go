@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load"
 )
 
-// TestEndingsOfTheImpossible checks that a worker's load cannot end with numbers that cannot
+// TestImpossibleEndingsAreInvalid checks that a worker's load cannot end with numbers that cannot
 // have been measured.
-func TestEndingsOfTheImpossible(t *testing.T) {
+func TestImpossibleEndingsAreInvalid(t *testing.T) {
 	area := func(a float64) func(*load.Ending) { return func(e *load.Ending) { e.InFlightArea = a } }
 	used := func(u load.Usage) func(*load.Ending) { return func(e *load.Ending) { e.Used = []load.Usage{u} } }
 	for want, change := range map[string]func(*load.Ending){

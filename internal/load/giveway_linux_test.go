@@ -13,7 +13,7 @@ import (
 )
 
 // GiveWay lowers the priority of a thread only if this process has loops.
-func TestGiveWay(t *testing.T) {
+func TestGiveWayLowersThePriority(t *testing.T) {
 	type elsewhere struct{ load.Worker }
 	for name, c := range map[string]struct {
 		beside load.Worker
@@ -48,7 +48,7 @@ func TestGiveWay(t *testing.T) {
 
 // A load gets one of Go's processors per loop plus one. In an agent it also gets one for each
 // thread of low priority, which may wait long for a CPU.
-func TestGoProcessorsOfALoad(t *testing.T) {
+func TestSetsGoProcessors(t *testing.T) {
 	had := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(had) })
 	lookup := func(string) (store.Store, error) { return etcd.New(), nil }

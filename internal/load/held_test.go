@@ -31,7 +31,7 @@ func listOf(keys, size int) (answer []byte) {
 
 // The buffer for a load's replies is large enough even if all replies arrive at the same time,
 // piece by piece, in the most verbose encoding.
-func TestAllAnswersOfALoadAreKept(t *testing.T) {
+func TestBuffersAllReplies(t *testing.T) {
 	settle.Unraced(t)
 	for _, c := range []struct {
 		clients, keys, size int

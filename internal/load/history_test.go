@@ -154,7 +154,7 @@ func TestRangesAreRecordedKeyByKey(t *testing.T) {
 
 // All events of watchers are recorded: their creation, every watch event in order with the
 // previous value, and their progress.
-func TestWhatWatchersAreToldIsRecorded(t *testing.T) {
+func TestWatcherEventsAreRecorded(t *testing.T) {
 	t.Parallel()
 	p := watched(serve(t, "", store.NullOptions{Memory: true}))
 	p.Load.Watch.PrevKV = true

@@ -12,7 +12,7 @@ import (
 
 // Two loops lose connections to one member, one after the other. Fewest counts both loops
 // together, and BackAt is when both have reconnected. The load moves away from another member.
-func TestLinksOfAllLoops(t *testing.T) {
+func TestLinksCombineAllLoops(t *testing.T) {
 	const ms = 1_000_000
 	a := &engine.Result{Opened: 1000 * ms, InWindow: engine.InWindow{Links: map[string]int{"m1": 2, "m2": 1}, LinkChanges: []engine.LinkChange{
 		{At: 1100 * ms, Endpoint: "m1", Delta: -1, Lost: true}, {At: 1150 * ms, Endpoint: "m1", Delta: -1, Lost: true},

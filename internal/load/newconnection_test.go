@@ -70,7 +70,7 @@ func TestPollersConnectForEachOperation(t *testing.T) {
 
 // If nothing listens at the endpoint, each operation ends at its timeout with a definite error
 // that has the reason.
-func TestNewConnectionsToNobody(t *testing.T) {
+func TestNewConnectionsToAClosedPortFail(t *testing.T) {
 	t.Parallel()
 	l := base(kv.Put, kv.None)
 	l.Connections, l.Clients, l.Duration, l.Timeout, l.NewConnection = 5, 5, time.Second, 300*time.Millisecond, true

@@ -52,7 +52,7 @@ func TestPollers(t *testing.T) {
 	}
 }
 
-func TestCheckSaysWhatIsWrong(t *testing.T) {
+func TestCheckReportsWrongEndpoints(t *testing.T) {
 	server, client := certs.Configs(t)
 	other := certs.NewAuthority(t, "another authority")
 	expired := other.Issue(t, "expired", time.Now().Add(-time.Hour)).TLS(t)

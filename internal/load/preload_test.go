@@ -12,7 +12,7 @@ import (
 
 // A preload reports a store that does not respond after one timeout, not after one timeout for
 // every few keys.
-func TestPreloadGivesUpOnAStoreThatDoesNotServe(t *testing.T) {
+func TestPreloadGivesUpOnAnUnresponsiveStore(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
 		"never every 1":             "could not read the key space: ",
@@ -47,7 +47,7 @@ func TestPreloadGivesUpInTheMiddleOfWriting(t *testing.T) {
 }
 
 // A preload repeats a failed operation instead of giving up.
-func TestPreloadRepeatsWhatFailed(t *testing.T) {
+func TestPreloadRepeatsFailedOperations(t *testing.T) {
 	t.Parallel()
 	for _, script := range []string{"error=unavailable every 97", "error=refused every 97", "error=store_timeout every 301", "error=bad_request every 97", "error=denied every 97"} {
 		l := base(kv.Get, kv.Linearizable)

@@ -12,7 +12,7 @@ import (
 
 // Probes are ordered: writes before reads, the delete last. Values have the load's size, and
 // ranges end after the probe's own key.
-func TestProbesAreOfEachFormAndOfNoKeyOfTheLoad(t *testing.T) {
+func TestProbesCoverEachFormOutsideTheKeySpace(t *testing.T) {
 	l := base(kv.Delete, kv.None)
 	l.Prefix, l.ValueSize, l.TxnKeys, l.Preload = "app/", 77, 3, true
 	l.Mix = []scenario.Operation{

@@ -20,7 +20,7 @@ import (
 
 // Each client of a closed loop keeps its own lease alive: afterwards every lease has its full
 // time to live again, less the duration of the load.
-func TestKeepAlives(t *testing.T) {
+func TestClientsKeepTheirLeasesAlive(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
 	access := store.Access{Endpoints: []string{endpoint}, DialTimeout: patience}
@@ -80,7 +80,7 @@ func TestKeepAlives(t *testing.T) {
 
 // Transactions run at every isolation level with few keys, so that there are conflicts at
 // levels that detect them. The number of requests shows the reads, commits and retries.
-func TestSTM(t *testing.T) {
+func TestSTMsRetryConflicts(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
 	for iso := range kv.NumIsolations {
@@ -107,7 +107,7 @@ func TestSTM(t *testing.T) {
 }
 
 // A transaction that reads an interval runs concurrently with one that writes.
-func TestTxnMixed(t *testing.T) {
+func TestTxnReadsAndWrites(t *testing.T) {
 	t.Parallel()
 	l := base(kv.TxnGet, kv.Linearizable)
 	l.KeySpace, l.RangeLimit, l.TxnKeys, l.Total = 50, 10, 2, 1000
@@ -212,7 +212,7 @@ func recordedUnder(t *testing.T, ops []history.Op) {
 
 // If a client's transaction failed under a lock, an unanswered request may still end a later
 // hold of the client. The ends of such holds are not recorded.
-func TestHoldsBehindAFailureProveNothing(t *testing.T) {
+func TestHoldsAfterAFailureHaveNoEnd(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "never every 60; delay=uniform(0ms,1ms)", store.NullOptions{Memory: true})
 	l := base(kv.STM, kv.None)

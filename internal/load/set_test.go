@@ -6,7 +6,7 @@ import (
 )
 
 // A set's list is sorted and takes one bit for each possible number.
-func TestListOfASet(t *testing.T) {
+func TestSetListsItsNumbers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []uint64{1, 63, 64, 65, 511, 512, 513, 100_000} {
 		for _, share := range []float64{0, 0.001, 0.5, 1} {

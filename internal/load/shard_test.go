@@ -187,7 +187,7 @@ func TestShardsInterleave(t *testing.T) {
 
 // Every way of dividing assigns each connection, client, number and unit of the limit to
 // exactly one shard.
-func TestShardsArePartitions(t *testing.T) {
+func TestShardsPartitionALoad(t *testing.T) {
 	for n := 1; n < 9; n++ {
 		for _, total := range []uint64{0, 1, 7, 8, 9, 1000, 1<<40 + 3} {
 			sum := uint64(0)
@@ -229,7 +229,7 @@ func TestShardsArePartitions(t *testing.T) {
 }
 
 // A load that cannot be divided is refused with a one-sentence error.
-func TestWhatCannotBeDivided(t *testing.T) {
+func TestIndivisibleLoadsAreInvalid(t *testing.T) {
 	for want, change := range map[string]func(*scenario.Load){
 		"3 connections cannot":         func(l *scenario.Load) { l.Connections = 3 },
 		"2 clients cannot":             func(l *scenario.Load) { l.Clients = 2 },

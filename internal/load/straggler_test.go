@@ -63,7 +63,7 @@ func wide() *measure.Second {
 // A worker that reports nothing and does not fail must not delay the others' seconds without
 // limit: it is cut off and named, and the load ends with the seconds that all workers have
 // reported.
-func TestAWorkerThatTellsNothingIsCutOff(t *testing.T) {
+func TestSilentWorkerIsCutOff(t *testing.T) {
 	t.Parallel()
 	w := load.Workers{
 		load.Named{Worker: telling{local(), 1 << 30}, Name: "w1"}, load.Named{Worker: telling{local(), 3}, Name: "w2"}, load.Named{Worker: telling{local(), 1 << 30}, Name: "w3"},

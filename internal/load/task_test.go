@@ -62,7 +62,7 @@ func (p *task) worker() load.Worker { return behind(p.Worker) }
 
 // notOverAPipe matches the tests that do not need to run again over a pipe: those of memory per
 // operation, long measurements, tests that use their own pipes, and tests without a worker.
-const notOverAPipe = "Allocate|CoordinatedOmission|ClosedLoopMean|NeverAnswered|LoopsShareATotal|StallShows|Pollers|LatencyHas|LatencyIs|WatchEventFaults|Workers|Shards|LongRanges|AllAnswers"
+const notOverAPipe = "Allocate|CoordinatedOmission|ClosedLoopMean|NeverAnswered|LoopsShareATotal|StallShows|Pollers|LatencyHas|LatencyIs|WatchEventFaults|Workers|Shards|LongRanges|AllReplies"
 
 // sampleOverAPipe matches the tests that CI runs over a pipe: those of the data that passes
 // through it.

@@ -10,7 +10,7 @@ import (
 
 // If the preparation failed because the store was full, the error is about that, even if other
 // operations then found no connection. Otherwise the store is not reported as full.
-func TestWhyAPreparationFailed(t *testing.T) {
+func TestUnwrittenReportsNoSpaceFirst(t *testing.T) {
 	t.Parallel()
 	var totals measure.Totals
 	if err := unwritten(&totals, 10); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // An assignment from another machine is validated like a scenario file, including every field
 // that could make a worker fail.
-func TestAssignmentsFromElsewhereAreChecked(t *testing.T) {
+func TestAssignmentsAreValidated(t *testing.T) {
 	valid := func() *load.Assignment {
 		l := base(kv.Put, kv.None)
 		l.Total = 100

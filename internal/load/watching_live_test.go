@@ -160,7 +160,7 @@ func TestWatchersResumeAfterACut(t *testing.T) {
 }
 
 // A member stops and returns. Meanwhile puts fail, and no event of an acknowledged put is lost.
-func TestWatchersSurviveTheMember(t *testing.T) {
+func TestWatchersSurviveAMemberRestart(t *testing.T) {
 	t.Parallel()
 	m := embedded.New(t)
 	if err := m.Start(); err != nil {
@@ -238,7 +238,7 @@ func TestWatchersCatchUp(t *testing.T) {
 }
 
 // Each client keeps a lease alive, so a load without enough leases is refused.
-func TestLeasesMustBeThere(t *testing.T) {
+func TestLeasesAreRequired(t *testing.T) {
 	t.Parallel()
 	p := taskFor("127.0.0.1:1", open(base(kv.KeepAlive, kv.None), 100, time.Second))
 	if _, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil || !strings.Contains(err.Error(), "as many leases") {

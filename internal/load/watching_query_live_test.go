@@ -84,7 +84,7 @@ func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 
 // Blocking queries serve as watchers, on the null server and on a real one, of single keys and
 // of intervals.
-func TestQueriesThatWaitAreWatchers(t *testing.T) {
+func TestBlockingQueriesServeWatchers(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T) []string{
 		"null server": func(t *testing.T) []string {
@@ -103,7 +103,7 @@ func TestQueriesThatWaitAreWatchers(t *testing.T) {
 }
 
 // Deletes are reported, too, and queries whose connections are cut continue.
-func TestQueriesThatWaitSurviveCuts(t *testing.T) {
+func TestBlockingQueriesSurviveCuts(t *testing.T) {
 	t.Parallel()
 	endpoint := realConsul(t, 1)[0]
 	net := cuttable{after: 20_000}

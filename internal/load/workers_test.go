@@ -200,7 +200,7 @@ func TestWorkersStop(t *testing.T) {
 }
 
 // All workers keep to a given start time.
-func TestWorkersBeginWhenTold(t *testing.T) {
+func TestWorkersBeginAtTheGivenTime(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	eachWorker(t, func(t *testing.T, w load.Worker) {
@@ -226,7 +226,7 @@ func TestWorkersBeginWhenTold(t *testing.T) {
 }
 
 // A load that cannot be divided is refused before anything happens.
-func TestWorkersRefuse(t *testing.T) {
+func TestWorkersRefuseIndivisibleLoads(t *testing.T) {
 	t.Parallel()
 	l := base(kv.CAS, kv.None)
 	a := taskFor("127.0.0.1:1", l).Assignment
@@ -246,7 +246,7 @@ func TestWorkersRefuse(t *testing.T) {
 }
 
 // An assignment that a worker cannot execute yields an error instead of a job.
-func TestWorkersThatCannotPrepare(t *testing.T) {
+func TestWorkersReportFailedPreparations(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		l := base(kv.KeepAlive, kv.None)
@@ -306,7 +306,7 @@ func serveCounting(t *testing.T) *counting {
 }
 
 // A job that is connected and does not run ends when it is closed, or when its controller is gone.
-func TestAConnectedJobIsClosed(t *testing.T) {
+func TestConnectedJobIsClosed(t *testing.T) {
 	t.Parallel()
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		server := serveCounting(t)
@@ -335,7 +335,7 @@ func (noClock) Clock(context.Context) (time.Time, error) {
 }
 
 // Workers that cannot agree on a start time do not stay connected.
-func TestWorkersWithoutATimeEnd(t *testing.T) {
+func TestWorkersWithoutAClockEnd(t *testing.T) {
 	t.Parallel()
 	server := serveCounting(t)
 	a := taskFor(server.Addr().String(), base(kv.Put, kv.None)).Assignment
@@ -388,7 +388,7 @@ func TestWorkersFailTogether(t *testing.T) {
 }
 
 // If a worker is lost during the warm-up, before anything was measured, the load fails.
-func TestAWorkerLostBeforeTheWindow(t *testing.T) {
+func TestWorkerLostBeforeTheWindow(t *testing.T) {
 	t.Parallel()
 	l := base(kv.Put, kv.None)
 	l.Warmup, l.Duration = time.Hour, time.Hour

@@ -7,7 +7,7 @@ import (
 )
 
 // Calls that an interrupted window did not reach are not failures.
-func TestCallsOfAnInterruptedWindow(t *testing.T) {
+func TestInterruptedCallsAreNotFailures(t *testing.T) {
 	c := NewCalls("create pod", kv.CAS, 0)
 	c.Due = 1200
 	for range 3 {

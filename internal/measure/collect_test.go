@@ -163,7 +163,7 @@ func TestFailuresAreSlowerThanSuccesses(t *testing.T) {
 }
 
 // A percentile that the sample does not support is not returned.
-func TestUnsupportedPercentilesAreNotTold(t *testing.T) {
+func TestUnsupportedPercentilesAreUnknown(t *testing.T) {
 	h := NewHistogram()
 	for range 999 {
 		Record(h, 1e6)
@@ -192,7 +192,7 @@ func TestRankIsExact(t *testing.T) {
 }
 
 // Each rank has a different value here, so that a percentile with the wrong rank is detected.
-func TestPercentileIsOfTheNearestRank(t *testing.T) {
+func TestPercentileUsesTheNearestRank(t *testing.T) {
 	for n := 11; n < 3000; n += 37 {
 		h := NewHistogram()
 		for i := range n {
@@ -209,7 +209,7 @@ func TestPercentileIsOfTheNearestRank(t *testing.T) {
 }
 
 // A value outside a histogram's range counts at its end.
-func TestRecordLosesNothing(t *testing.T) {
+func TestRecordLosesNoValue(t *testing.T) {
 	h := NewHistogram()
 	for _, ns := range []int64{-5, 0, 1, Highest, Highest * 3} {
 		Record(h, ns)

@@ -67,7 +67,7 @@ func fill(r *rand.Rand, v reflect.Value) {
 }
 
 // Decoding returns the encoded second, with every field.
-func TestASecondCrossesWhole(t *testing.T) {
+func TestSecondsSurviveEncoding(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
@@ -90,7 +90,7 @@ func TestASecondCrossesWhole(t *testing.T) {
 }
 
 // A second with more members than the encoding distinguishes keeps all its operations.
-func TestTooManyMembersCrossUnnamed(t *testing.T) {
+func TestEncodingMergesTooManyMembers(t *testing.T) {
 	settle.Unraced(t)
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
 	before := len(s.Cells)
@@ -105,7 +105,7 @@ func TestTooManyMembersCrossUnnamed(t *testing.T) {
 
 // Encoding does not change a second whose cells are merged into an existing unnamed series, and
 // does not count operations of that series as unreported.
-func TestASecondStaysAsItIs(t *testing.T) {
+func TestEncodingDoesNotChangeTheSecond(t *testing.T) {
 	settle.Unraced(t)
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
 	for _, i := range []int{0, 399} {
@@ -132,7 +132,7 @@ func TestASecondStaysAsItIs(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSecondIsRefused(t *testing.T) {
+func TestReadSecondRefusesInvalidInput(t *testing.T) {
 	whole := AppendSecond(nil, filled(rand.New(rand.NewPCG(5, 6)), 2, 10))
 	lying := filled(rand.New(rand.NewPCG(5, 6)), 2, 10)
 	lying.Due++

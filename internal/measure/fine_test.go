@@ -4,7 +4,7 @@ import "testing"
 
 // An event that arrived in an earlier second, and whose write has become known only now, counts
 // here as late and there as arrived.
-func TestAnEventOfAnEarlierSecond(t *testing.T) {
+func TestEventOfAnEarlierSecondIsOnlyLate(t *testing.T) {
 	var f Fine
 	f.Told(300_000_000, -50_000_000)
 	f.Told(-1, -50_000_000)

@@ -7,7 +7,7 @@ import (
 
 // Events of one write at several watchers support only the percentiles that the writes support,
 // with unchanged values.
-func TestGroupedSupportsWhatItsCausesSupport(t *testing.T) {
+func TestGroupedKeepsPercentilesThatCausesSupport(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
 		writes, each := 1+r.IntN(20_000), 1+r.IntN(20)

@@ -8,7 +8,7 @@ import (
 
 // Totals outlive the load in the results. They must not keep the collector, and with it the
 // generator, in memory.
-func TestTotalsKeepNoCollector(t *testing.T) {
+func TestTotalsDoNotKeepTheCollector(t *testing.T) {
 	c := NewCollector(1)
 	c.Add(0, &Second{Phase: Measured, Tally: Tally{Due: 1}})
 	c.End(0)

@@ -79,7 +79,7 @@ func TestOutagesAreMeasured(t *testing.T) {
 	}
 }
 
-func TestNoOutageIsToldOfNone(t *testing.T) {
+func TestFindsNoOutageWithoutOne(t *testing.T) {
 	settle.Unraced(t)
 	for mean, runs := range map[float64]uint64{100e3: 10, 1e6: 200, 10e6: 200} { // mean gap in ns
 		runs *= times(t)

@@ -36,7 +36,7 @@ func TestInventedMembersAreBounded(t *testing.T) {
 	}
 }
 
-func TestToldPairs(t *testing.T) {
+func TestReportedKeepsTheFirstPairs(t *testing.T) {
 	var reported Reported
 	for i := range uint64(5) {
 		if !reported.Take(i+1, 9, 4) != (i == 4) {

@@ -96,7 +96,7 @@ func TestStepAt(t *testing.T) {
 
 // eachStep returns the same steps as a walk through the whole histogram, for any number and
 // length of times.
-func TestFewTimesAreFoundOneByOne(t *testing.T) {
+func TestEachStepFindsAllSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 2000 {
 		h := NewHistogram()

@@ -6,7 +6,7 @@ import (
 )
 
 // While the machine's clock is not set, Now agrees with it.
-func TestTheTimeOfDay(t *testing.T) {
+func TestNowAgreesWithTheWallClock(t *testing.T) {
 	before := time.Now()
 	is := Now()
 	if is.Before(before) || is.After(time.Now()) {
@@ -22,7 +22,7 @@ func TestTheTimeOfDay(t *testing.T) {
 
 // A pause of the process between reading two clocks is not mistaken for a clock that was set,
 // and a clock that was set is detected even after such a pause.
-func TestAStopBetweenTwoClocks(t *testing.T) {
+func TestAheadIgnoresPausesBetweenReadings(t *testing.T) {
 	const us = time.Microsecond
 	for _, tt := range []struct {
 		readings []time.Duration

@@ -18,7 +18,7 @@ func TestStepsAreBelowOnePercent(t *testing.T) {
 }
 
 // The lowest value of a step is counted in the step, and the next lower value is not.
-func TestStepOfIsTheHistograms(t *testing.T) {
+func TestStepOfAgreesWithHistograms(t *testing.T) {
 	h := NewHistogram()
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 100_000 {

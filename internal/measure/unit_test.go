@@ -30,7 +30,7 @@ func TestPercentileText(t *testing.T) {
 	}
 }
 
-func TestQuantity(t *testing.T) {
+func TestQuantityFormatsUnits(t *testing.T) {
 	for _, test := range []struct {
 		x    float64
 		unit Unit

@@ -51,7 +51,7 @@ func unionOf(shards [][]*Second) (all []*Second) {
 // However the seconds of many workers interleave, late, left out or missing at the end, each
 // merged second is the union of its parts, bin by bin, and arrives once and in order. Meanwhile
 // only a few are kept as histograms.
-func TestAnyInterleavingIsTheUnion(t *testing.T) {
+func TestAnyInterleavingYieldsTheUnion(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 2 * times(t) {
@@ -119,7 +119,7 @@ func sorted(s *Second) *Second {
 }
 
 // A shard for which too many seconds wait is found, and after its end all seconds are passed on.
-func TestAStragglerIsFound(t *testing.T) {
+func TestFindsTheStraggler(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(13, 14))
 	c := NewCollector(3)
@@ -153,7 +153,7 @@ func TestAStragglerIsFound(t *testing.T) {
 
 // Decoding into reused histograms yields the encoded seconds, and an invalid second does not
 // affect the others.
-func TestReaderReadsIntoUsedHistograms(t *testing.T) {
+func TestReaderReusesHistograms(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(15, 16))
 	var reader Reader

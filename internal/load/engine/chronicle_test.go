@@ -32,7 +32,7 @@ func (l *listening) Notified(*store.Event) { l.told++ }
 
 // The history receives an event of a source's own watcher before the source does. Closed is
 // called once, after all operations have ended.
-func TestAHistoryHearsWhatSourcesHear(t *testing.T) {
+func TestHistoryReceivesWatchEventsBeforeTheSource(t *testing.T) {
 	b := newBench(2, 0, open(1000, secondNS))
 	src := &listening{}
 	h := &recorder{src: src}

@@ -63,7 +63,7 @@ func (p *policy) queued(i int, n uint64) uint32 {
 
 // The wait before a redial doubles with each dial until its limit. A reply resets it; a
 // connection without a reply does not.
-func TestBackoffDoublesUntilAnAnswer(t *testing.T) {
+func TestBackoffDoublesUntilAReply(t *testing.T) {
 	p := newPolicy(1, false)
 	c := p.table[0]
 	p.dial(0)
@@ -103,7 +103,7 @@ func TestBackoffDoublesUntilAnAnswer(t *testing.T) {
 
 // A server that closes its connections before it replies is redialled after a wait, and one
 // that has replied at once.
-func TestReplaceWaitsForAServerThatAnswersNothing(t *testing.T) {
+func TestReplaceWaitsIfTheServerHasNotReplied(t *testing.T) {
 	for _, proven := range []bool{false, true} {
 		p := newPolicy(1, false)
 		c := p.connect(t, 0)
@@ -173,7 +173,7 @@ func TestRetargetDialsAtOnce(t *testing.T) {
 }
 
 // An operation goes to its own place. If that takes none, the others take it in turn.
-func TestRouteTakesTheOthersInTurn(t *testing.T) {
+func TestRouteTakesOtherPlacesInTurn(t *testing.T) {
 	p := newPolicy(4, false)
 	for i := range 3 {
 		p.connect(t, i)

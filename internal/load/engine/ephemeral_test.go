@@ -73,7 +73,7 @@ func (e *ends) SessionEnded(ref uint64, o *history.Op) {
 
 // At the end of a load the loop waits for the reply to a session's end, but not for ever. The
 // reply yields the revision at which the keys ended that this session is known to have created.
-func TestTheEndOfASessionIsHeard(t *testing.T) {
+func TestAwaitsTheEndOfSessions(t *testing.T) {
 	write := func(flags call.Flags) *call.Call {
 		return &call.Call{Guarded: true, Parts: []call.Part{{Action: call.Compare}, {Action: call.Write, Branch: call.Then, Flags: flags}}}
 	}

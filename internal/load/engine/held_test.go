@@ -32,7 +32,7 @@ func (c *hoarder) Lost(to []store.Event) []store.Event {
 
 // All connections of a loop share one budget for incomplete replies. A connection that would
 // exceed it is closed.
-func TestUnfinishedAnswersAreBounded(t *testing.T) {
+func TestIncompleteRepliesAreBounded(t *testing.T) {
 	const limit = 1 << 20
 	b := newBench(3, 3, closed(3*secondNS))
 	b.cfg.MaxHeld = limit
@@ -65,7 +65,7 @@ func TestUnfinishedAnswersAreBounded(t *testing.T) {
 
 // A server that closes every connection before it replies is not dialled as fast as it can close
 // them.
-func TestConnectionsThatEndAtOnceAreNotMadeAtOnce(t *testing.T) {
+func TestRedialsUnprovenConnectionsAfterAWait(t *testing.T) {
 	b := newBench(1, 4, closed(3*secondNS))
 	b.cfg.Timeout = secondNS
 	from := int64(2_500_000_000)

@@ -225,7 +225,7 @@ func TestStallHidesInClosedLoopPercentiles(t *testing.T) {
 
 // If the loop pauses across the edges of its window, operations in flight are counted only for
 // the time in the window.
-func TestInFlightIsTheWindows(t *testing.T) {
+func TestInFlightIsCountedOnlyInTheWindow(t *testing.T) {
 	b := newBench(4, 40, warm(closed(secondNS)), closed(2*secondNS))
 	pauses := [][2]int64{{2.9e9, 500 * millisecond}, {4.9e9, 200 * millisecond}}
 	b.at = func(s *sim) {
@@ -276,7 +276,7 @@ func TestStallAcrossWindowEnds(t *testing.T) {
 	}
 }
 
-func TestNeverAnsweredTimesOut(t *testing.T) {
+func TestUnansweredOperationsTimeOut(t *testing.T) {
 	b := newBench(4, 0, open(1000, 5*secondNS))
 	count := 0
 	b.serve = func(s *sim, conn int, request []byte) {
@@ -317,7 +317,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 
 // If a timed-out operation cannot be cancelled, its late reply is awaited and counts for no
 // operation.
-func TestLateAnswerIsAwaited(t *testing.T) {
+func TestLateReplyIsAwaited(t *testing.T) {
 	b := newBench(1, 1, closed(5*secondNS))
 	b.setup = func(c *simCodec) { c.noCancel = true }
 	b.room, b.cfg.Timeout = 2, secondNS
@@ -340,7 +340,7 @@ func TestLateAnswerIsAwaited(t *testing.T) {
 
 // A connection that is blocked by late replies only is replaced: an operation that never gets a
 // reply does not block the connection's clients for the rest of the run.
-func TestConnectionBlockedByLateAnswerIsReplaced(t *testing.T) {
+func TestConnectionBlockedByLateReplyIsReplaced(t *testing.T) {
 	b := newBench(1, 1, closed(5*secondNS))
 	b.setup = func(c *simCodec) { c.noCancel = true }
 	b.room, b.cfg.Timeout = 1, secondNS
@@ -393,7 +393,7 @@ func TestLostConnectionIsIndefiniteAndDoesNotSpin(t *testing.T) {
 }
 
 // Operations that are due and cannot be sent wait, and their waiting counts.
-func TestOpenLoopFallsBehindHonestly(t *testing.T) {
+func TestOpenLoopCountsTheBacklog(t *testing.T) {
 	b := newBench(1, 0, open(1000, 4*secondNS))
 	b.room = 1 // one operation at a time, 2 ms each: half of the rate
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 2*millisecond-10_000, reply(request, kv.OK)) }
@@ -420,7 +420,7 @@ func TestMaxInFlightIsReported(t *testing.T) {
 	}
 }
 
-func TestPauseOfTheGeneratorIsSeen(t *testing.T) {
+func TestDetectsPausesOfTheGenerator(t *testing.T) {
 	b := newBench(2, 4, closed(3*secondNS))
 	paused := false
 	b.at = func(s *sim) { // SIGSTOP: the world continues, the loop does not
@@ -444,7 +444,7 @@ func TestDrainingConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-func TestStopEndsInASummary(t *testing.T) {
+func TestStopReturnsTheResult(t *testing.T) {
 	b := newBench(2, 10, closed(3600*secondNS))
 	var loop *Loop
 	collector := measure.NewCollector(1)

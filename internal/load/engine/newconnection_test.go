@@ -45,7 +45,7 @@ func TestEachOperationHasItsConnectionInAnOpenLoop(t *testing.T) {
 }
 
 // An open loop with too few places falls behind, and the waiting counts.
-func TestTooFewPlacesAreWaitedFor(t *testing.T) {
+func TestOperationsWaitForPlaces(t *testing.T) {
 	dials := 0
 	b := brief(1, &dials, open(2000, secondNS))
 	b.cfg.Clients = nil
@@ -179,7 +179,7 @@ func TestUnansweredConnectionsTimeOut(t *testing.T) {
 }
 
 // A handshake that never ends is a definite error: nothing was written.
-func TestUngrantedSessionsAreNotSent(t *testing.T) {
+func TestEndlessHandshakesAreNotSent(t *testing.T) {
 	dials := 0
 	b := brief(3, &dials, closed(3*secondNS))
 	b.cfg.Timeout = secondNS

@@ -13,7 +13,7 @@ import (
 )
 
 // The error text of operations that were not sent has the reason why the connection was refused.
-func TestNotSentTellsWhyNobodyTookIt(t *testing.T) {
+func TestNotSentHasTheReason(t *testing.T) {
 	settle.Unraced(t)
 	const text = "no connection took it before its timeout or the window's end"
 	for _, refused := range []bool{true, false} {
@@ -109,7 +109,7 @@ func oneByOne(l *held, at int64) {
 
 // abandonSchedule counts operations in bulk, with the same result as one by one: in every
 // second, of every kind, in every step of the histogram.
-func TestAbandonedInBulkIsAsOneByOne(t *testing.T) {
+func TestBulkCountEqualsCountingOneByOne(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 300 {
@@ -179,7 +179,7 @@ func backlogOneByOne(l *held, at int64) (count uint64) {
 }
 
 // The time to count a backlog does not depend on its size, and no operation is lost.
-func TestAnyBacklogIsANumber(t *testing.T) {
+func TestCountsAnyBacklogAtOnce(t *testing.T) {
 	settle.Unraced(t)
 	const length = 20 * secondNS
 	for name, pacer := range map[string]pace.Pacer{"constant": pace.NewConstant(1e9), "Poisson": pace.NewPoisson(1e9, 1)} {
@@ -239,7 +239,7 @@ func (c *countedShares) Shares(p measure.Phase) []Share {
 }
 
 // The loop calls Shares only once, because a source may have to count millions of operations.
-func TestSharesAreAskedForOnce(t *testing.T) {
+func TestSharesAreRequestedOnce(t *testing.T) {
 	const rate, length = 1000, 5 * secondNS
 	source := &countedShares{mixed: mixed{share: 0.3}}
 	l := behind(source, 0, 1, 1, 0, open(rate, length))

@@ -92,7 +92,7 @@ func TestLoopsPark(t *testing.T) {
 }
 
 // A parked loop notices that a connection was closed, and reconnects before an operation is due.
-func TestParkedLoopsNoticeWhatHappens(t *testing.T) {
+func TestParkedLoopsReconnect(t *testing.T) {
 	b := newBench(1, 0, Phase{Kind: measure.Measured, Duration: 2 * secondNS, Pacer: pace.NewConstant(2)})
 	b.poller = func(s *sim) poll.Poller {
 		s.now, s.wire = 1_000_000_000, 10_000

@@ -18,7 +18,7 @@ func crowd(clients, room int, each int64, length int64) *bench {
 
 // Operations that no connection had taken when the window closed are not errors. The waiting of the
 // others is part of their response times.
-func TestCrowdedConnectionInventsNoErrors(t *testing.T) {
+func TestFullConnectionCausesNoErrors(t *testing.T) {
 	settle.Unraced(t)
 	b := crowd(1000, 100, 6*millisecond, 2*secondNS).run(t)
 	if b.totals.Failed() != 0 || b.totals.Succeeded() == 0 {
@@ -31,7 +31,7 @@ func TestCrowdedConnectionInventsNoErrors(t *testing.T) {
 
 // The timeout of an operation begins when it is written, however long it waits for others on its
 // connection.
-func TestWaitingForOthersIsNoTimeout(t *testing.T) {
+func TestWaitingForOthersDoesNotTimeOut(t *testing.T) {
 	settle.Unraced(t)
 	for _, room := range []int{1, 3} { // HTTP/1.1, and a few streams
 		b := crowd(50, room, 100*millisecond, 6*secondNS)
@@ -46,7 +46,7 @@ func TestWaitingForOthersIsNoTimeout(t *testing.T) {
 // If the server lowers its limit (even to 0 for a while), stalls, or cuts the connection, only
 // operations that it had received fail. An operation fails as not sent if for a whole timeout its
 // connection was down or took nothing.
-func TestWhatWasNeverWrittenDidNotFail(t *testing.T) {
+func TestUnwrittenOperationsDoNotFail(t *testing.T) {
 	settle.Unraced(t)
 	const timeout = secondNS
 	for _, c := range []struct {
@@ -110,7 +110,7 @@ func TestWhatWasNeverWrittenDidNotFail(t *testing.T) {
 
 // An operation that was encoded on a connection that closed before any of it was written goes to the
 // next connection.
-func TestUnwrittenGoesToTheNextConnection(t *testing.T) {
+func TestUnwrittenOperationsGoToTheNextConnection(t *testing.T) {
 	b := newBench(1, 20, closed(3*secondNS))
 	cut := false
 	b.written = func(s *sim, conn int) {

@@ -73,7 +73,7 @@ func (p *prompting) NextPrompt() int64 {
 
 // Prompted operations are sent at once or when they are due, and counted, including those that
 // follow the schedule's last operations after the window.
-func TestAnswersPromptOperations(t *testing.T) {
+func TestRepliesPromptOperations(t *testing.T) {
 	b := newBench(2, 0, open(1000, secondNS))
 	src := &prompting{}
 	b.cfg.Source = src
@@ -130,7 +130,7 @@ func (s *insisting) Awaits(now int64) bool {
 func (s *insisting) Lost(place int) { s.lost[place]++ }
 
 // A load whose store never recovers ends when its source awaits nothing more.
-func TestADrainEndsWithoutAStore(t *testing.T) {
+func TestDrainEndsWithoutAStore(t *testing.T) {
 	b := newBench(2, 0, open(1000, secondNS))
 	src := &insisting{again: 3 * secondNS, lost: map[int]int{}}
 	b.cfg.Source = src
@@ -200,7 +200,7 @@ func (c *muteCodec) Mute() error {
 var errMuted = errors.New("nothing has come")
 
 // When a codec gives up its connection, the operations on it fail and the loop reconnects.
-func TestAMuteConnectionIsLost(t *testing.T) {
+func TestMuteConnectionIsLost(t *testing.T) {
 	b := newBench(2, 0, open(1000, 2*secondNS))
 	src := &insisting{lost: map[int]int{}}
 	b.cfg.Source = src

@@ -48,7 +48,7 @@ func TestRefusedClientsRest(t *testing.T) {
 
 // After its rest a client has an operation, even if the loop wakes late: no time of a client counts
 // twice.
-func TestNoTimeIsRestAndOperation(t *testing.T) {
+func TestClientTimeIsCountedOnce(t *testing.T) {
 	b := newBench(1, 1, warm(closed(secondNS)), closed(5*secondNS))
 	n := 0
 	b.serve = func(s *sim, conn int, request []byte) {
@@ -73,7 +73,7 @@ func TestNoTimeIsRestAndOperation(t *testing.T) {
 }
 
 // If no operation has succeeded yet, a client tries a hundred times a second.
-func TestRefusedFromTheBeginning(t *testing.T) {
+func TestRefusedClientsRestBeforeTheFirstSuccess(t *testing.T) {
 	b := newBench(1, 10, closed(10*secondNS))
 	b.serve = refuses(0, 100e9)
 	b.run(t)
@@ -81,7 +81,7 @@ func TestRefusedFromTheBeginning(t *testing.T) {
 }
 
 // A total completes however often clients are refused.
-func TestATotalIsDoneInSpiteOfRests(t *testing.T) {
+func TestTotalCompletesDespiteRests(t *testing.T) {
 	p := closed(0)
 	p.Total = 1000
 	b := newBench(2, 10, p)

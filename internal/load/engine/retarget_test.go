@@ -101,7 +101,7 @@ func TestKeysOfAMovedConnectionMayEnd(t *testing.T) {
 
 // A member that hangs delays only the operations that it has already received: operations that are
 // due after the move complete at once, whatever the timeout is.
-func TestMovingAwayFromAMuteMember(t *testing.T) {
+func TestMoveFromAMuteMemberRestoresService(t *testing.T) {
 	m := newMovingBench(3, 0, open(1000, 20*secondNS))
 	m.muteAt, m.moveAt = 3e9, 3.5e9
 	m.run(t)
@@ -119,7 +119,7 @@ func TestMovingAwayFromAMuteMember(t *testing.T) {
 
 // Operations at a mute member do not block the load at the next one, even if they are as many as may
 // be in flight.
-func TestWhatIsOwedDoesNotCountToTheLimit(t *testing.T) {
+func TestOwedOperationsDoNotCountTowardsTheLimit(t *testing.T) {
 	m := newMovingBench(3, 0, open(1000, 8*secondNS))
 	m.cfg.MaxInFlight = 50
 	m.muteAt, m.moveAt = 3e9, 3.5e9
@@ -133,7 +133,7 @@ func TestWhatIsOwedDoesNotCountToTheLimit(t *testing.T) {
 }
 
 // In a closed loop the clients that a mute member blocks are counted, with the longest time.
-func TestAMuteMemberHoldsClients(t *testing.T) {
+func TestMuteMemberHoldsClients(t *testing.T) {
 	m := newMovingBench(3, 9, closed(20*secondNS))
 	m.muteAt, m.moveAt = 3e9, 3.5e9
 	m.run(t)
@@ -147,7 +147,7 @@ func TestAMuteMemberHoldsClients(t *testing.T) {
 }
 
 // A move cancels a dial that hangs, and the next dial does not wait for the backoff of the last one.
-func TestMovingGivesUpADialThatHangs(t *testing.T) {
+func TestMoveCancelsAHangingDial(t *testing.T) {
 	m := newMovingBench(1, 0, open(1000, 10*secondNS))
 	m.moveAt = 6e9
 	cut := false
@@ -174,7 +174,7 @@ func TestMovingGivesUpADialThatHangs(t *testing.T) {
 }
 
 // An operation belongs to the term in which it was sent, if its reply names none.
-func TestTimeoutsBelongToTheEpochInWhichTheyWereSent(t *testing.T) {
+func TestTimeoutsBelongToTheTermInWhichTheyWereSent(t *testing.T) {
 	m := newMovingBench(1, 0, open(100, 5*secondNS))
 	m.cfg.Timeout = 3 * secondNS
 	m.muteAt, m.epochAt = 3e9, 4e9
@@ -215,7 +215,7 @@ func TestWatchersMoveWithTheirPlace(t *testing.T) {
 }
 
 // The changes of connections are recorded by endpoint: those that were lost, and those that moved.
-func TestLinksAreTold(t *testing.T) {
+func TestLinkChangesAreRecorded(t *testing.T) {
 	m := newMovingBench(3, 9, closed(5*secondNS))
 	m.moveAt = 5e9
 	cut := false

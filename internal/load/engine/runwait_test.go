@@ -21,7 +21,7 @@ func (c *counter) RunDelay() (int64, bool) {
 
 // The wait of a turn is at most the increase of the counter since the reading before the turn,
 // whenever in the turn it is requested. No wait counts in two turns.
-func TestRunWaitsAreOfOneTurn(t *testing.T) {
+func TestRunWaitsCountInOneTurn(t *testing.T) {
 	c := &counter{is: 7 * secondNS}
 	w := &runWaits{}
 	now := int64(secondNS)

@@ -45,7 +45,7 @@ func TestInventedMembersCostNoMemory(t *testing.T) {
 }
 
 // The figures of all members of a cluster are kept apart through several elections.
-func TestElectionsAreKeptApart(t *testing.T) {
+func TestTermsAreKeptApart(t *testing.T) {
 	q := newSecondQueue(&Config{Shared: NewShared(1, 0, 1)})
 	for term := range uint64(6) {
 		s := q.beginSecond(measure.Measured, int(term), int64(term)*secondNS)

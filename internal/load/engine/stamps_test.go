@@ -22,7 +22,7 @@ func (l *laborious) Fill(phase measure.Phase, n uint64, client uint32, op *store
 
 // Replies that arrive together get their times before any of them is processed: the processing of a
 // hundred others is not part of an operation's time.
-func TestAnswersAreStampedBeforeTheyAreActedOn(t *testing.T) {
+func TestRepliesAreStampedBeforeTheyAreProcessed(t *testing.T) {
 	const every = 10 * millisecond
 	b := newBench(100, 100, closed(secondNS))
 	b.cfg.Source = &laborious{puts: &b.source, sim: b.sim, cost: 10_000}

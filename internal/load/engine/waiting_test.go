@@ -8,7 +8,7 @@ import (
 
 // If each connection takes one operation at a time, as in HTTP/1.1, and all are busy, due operations
 // wait for a connection, and that is not the generator's lateness.
-func TestWaitingForAConnectionIsNotTheGenerators(t *testing.T) {
+func TestWaitingForAConnectionIsNotGeneratorLateness(t *testing.T) {
 	b := newBench(2, 0, warm(open(1000, secondNS)), open(1000, 4*secondNS))
 	b.room = 1 // 2.5 ms each: 800/s of the 1000/s
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 2_490_000, reply(request, kv.OK)) }
@@ -28,7 +28,7 @@ func TestWaitingForAConnectionIsNotTheGenerators(t *testing.T) {
 }
 
 // A pause of the generator is its own lateness, even for operations that wait for a connection.
-func TestAPauseIsTheGenerators(t *testing.T) {
+func TestPauseIsGeneratorLateness(t *testing.T) {
 	b := newBench(4, 0, open(1000, 3*secondNS))
 	paused := false
 	b.at = func(s *sim) {
@@ -52,7 +52,7 @@ func TestAPauseIsTheGenerators(t *testing.T) {
 }
 
 // Waiting for the limit of operations in flight is not the generator's lateness, either.
-func TestWaitingForTheLimitIsNotTheGenerators(t *testing.T) {
+func TestWaitingForTheLimitIsNotGeneratorLateness(t *testing.T) {
 	b := newBench(2, 0, open(1000, 2*secondNS))
 	b.cfg.MaxInFlight = 7
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 10*millisecond, reply(request, kv.OK)) }
@@ -65,7 +65,7 @@ func TestWaitingForTheLimitIsNotTheGenerators(t *testing.T) {
 
 // The sample includes all operations due in the window, even those that complete after it. Otherwise
 // a store that stalls until then would be judged by the times before the stall.
-func TestTheSampleHasWhatIsAnsweredAfterTheWindow(t *testing.T) {
+func TestSampleIncludesRepliesAfterTheWindow(t *testing.T) {
 	const stall, begin = 4 * secondNS, 2_500_000_000
 	b := newBench(2, 0, open(400, 3*secondNS))
 	b.serve = func(s *sim, conn int, request []byte) {

@@ -105,7 +105,7 @@ func (c *chained) Ready(n uint64) bool { return n == 0 || c.over[n-1] }
 func (c *chained) Failed(n uint64)     { c.over[n] = true }
 
 // Each operation is due before the one that it depends on has its reply, and some of those fail.
-func TestADependentWaits(t *testing.T) {
+func TestDependentOperationsWait(t *testing.T) {
 	const operations = 1000
 	b := newBench(3, 0, open(1000, secondNS))
 	source := &chained{t: t, over: make([]bool, operations)}
@@ -146,7 +146,7 @@ func (s *sessions) Fill(_ measure.Phase, n uint64, client uint32, op *store.Op) 
 }
 
 // One of three connections is lost, and its dials are refused for longer than the timeout.
-func TestEachEndsOnceWhereAConnectionIsDown(t *testing.T) {
+func TestOperationsEndOnceWhileAConnectionIsDown(t *testing.T) {
 	const operations = 3000
 	b := newBench(3, 0, open(1000, 3*secondNS))
 	b.cfg.Timeout = secondNS / 2

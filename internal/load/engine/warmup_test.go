@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-func TestSteady(t *testing.T) {
+func TestSteadyComparesSlots(t *testing.T) {
 	for name, c := range map[string]struct {
 		done []uint64
 		want bool

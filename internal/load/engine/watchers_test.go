@@ -169,7 +169,7 @@ func TestLateEventsBelongToTheWindow(t *testing.T) {
 }
 
 // Events of the warm-up's writes count in the totals and never in the window, however late they are.
-func TestWarmupEventsAreNotTheWindows(t *testing.T) {
+func TestWarmupEventsAreNotInTheWindow(t *testing.T) {
 	w := newWatchBench(t, 1, 1, Phase{Kind: measure.Warmup, Duration: secondNS, Pacer: open(100, secondNS).Pacer}, open(50, secondNS))
 	w.tell = func(w *watchBench, number uint32) { w.reply(0, 700*millisecond, event(number)) }
 	w.run(t)
@@ -183,7 +183,7 @@ func TestWarmupEventsAreNotTheWindows(t *testing.T) {
 
 // The loop waits for lost events until the timeout and then counts them. It also counts duplicate
 // and reordered events.
-func TestWatchFaultsAreTold(t *testing.T) {
+func TestWatchFaultsAreCounted(t *testing.T) {
 	w := newWatchBench(t, 1, 2, open(100, secondNS))
 	w.cfg.Timeout = 2 * secondNS
 	w.tell = func(w *watchBench, number uint32) {
@@ -239,7 +239,7 @@ func TestWatchersAreCreatedAgain(t *testing.T) {
 }
 
 // If the store refuses a watcher, the load does not start, and the error has the store's text.
-func TestRefusedWatcherIsTold(t *testing.T) {
+func TestRefusedWatcherIsReported(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, secondNS))
 	w.serve = func(s *sim, conn int, request []byte) { s.reply(conn, s.wire, reply(request, kv.Denied)) }
 	w.cfg.Hand = func(*measure.Second) {}
@@ -296,7 +296,7 @@ func TestEventsDoNotAllocate(t *testing.T) {
 
 // Without a loop: watchers are created while the connection has room, again when a stream ended, and
 // on the next connection after a loss.
-func TestWatchersAloneAreCreatedAgain(t *testing.T) {
+func TestWatchersWithoutALoopAreCreatedAgain(t *testing.T) {
 	bench := newWatchBench(t, 1, 3)
 	p := newPolicy(1, false)
 	p.connections.codecs = func(store.Dialed) store.Codec {
@@ -358,7 +358,7 @@ func TestWatchersAloneAreCreatedAgain(t *testing.T) {
 }
 
 // A loop without watchers does not hold a second open, and only reports that it is done.
-func TestLoopWithoutWatchersHoldsNothing(t *testing.T) {
+func TestLoopWithoutWatchersHoldsNoSecond(t *testing.T) {
 	p := newPolicy(1, false)
 	for _, cfg := range []*Watching{nil, {Board: newWatchBench(t, 1, 1).board}} {
 		var w watchers
@@ -378,7 +378,7 @@ func TestLoopWithoutWatchersHoldsNothing(t *testing.T) {
 // In a load with faults each second records when events arrived, how late, and how many were
 // missing. Here no event arrives for 700 ms. Then the delayed ones arrive except two, and one
 // of the two arrives later.
-func TestEventsWithinASecondAreTold(t *testing.T) {
+func TestEventsWithinASecondAreRecorded(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, 4*secondNS))
 	w.cfg.Fine = true
 	w.tell = func(w *watchBench, number uint32) {
@@ -419,7 +419,7 @@ func TestEventsWithinASecondAreTold(t *testing.T) {
 }
 
 // A lease that is gone before its time has ended early. Its end is counted once.
-func TestEndedLeasesAreTold(t *testing.T) {
+func TestEndedLeasesAreRecorded(t *testing.T) {
 	l, s := leases{}, &second{start: 20 * secondNS}
 	kept := store.Event{Outcome: kv.OK, Count: 10}
 	gone := store.Event{Outcome: kv.BadRequest, At: 7}

@@ -42,7 +42,7 @@ func TestKeysNeverLeaveTheKeySpace(t *testing.T) {
 	}
 }
 
-func TestKeySpaceTooLargeForItsKeys(t *testing.T) {
+func TestRefusesMoreKeysThanTheirSizeAllows(t *testing.T) {
 	if _, err := NewSpace("", 1, 65); err == nil || !strings.Contains(err.Error(), "64") {
 		t.Errorf("65 keys of one byte: %v", err)
 	}
@@ -110,7 +110,7 @@ func TestUniformIsEven(t *testing.T) {
 	}
 }
 
-func TestHotspotSharesAsAsked(t *testing.T) {
+func TestHotspotFollowsItsShares(t *testing.T) {
 	const n, draws = 1000, 1_000_000
 	c := counts(NewHotspot(n, 0.1, 0.9, 5), n, draws)
 	hot := 0.0
@@ -136,7 +136,7 @@ func TestZipfianFollowsItsLaw(t *testing.T) {
 	}
 }
 
-func TestZetaTail(t *testing.T) {
+func TestZetaApproximatesTheTail(t *testing.T) {
 	sum := zeta(1_000_000, 0.99)
 	for i := 1_000_001; i <= 3_000_000; i++ {
 		sum += math.Pow(float64(i), -0.99)
@@ -179,7 +179,7 @@ func TestValuesDiffer(t *testing.T) {
 	}
 }
 
-func TestJudgeFindsWhatNobodyWrote(t *testing.T) {
+func TestJudgeDetectsForeignValues(t *testing.T) {
 	v := NewValues(64, 1)
 	key := []byte("key")
 	good := v.Append(nil, key, 1, 2)
@@ -204,7 +204,7 @@ func TestJudgeFindsWhatNobodyWrote(t *testing.T) {
 
 // The checksum covers key and value, so values of other runs are recognized, whatever their
 // seed, size, client and operation.
-func TestJudgeKnowsTheValuesOfEveryRun(t *testing.T) {
+func TestJudgeRecognizesValuesOfEveryRun(t *testing.T) {
 	settle.Unraced(t)
 	key := []byte("some/key")
 	sizes := []int{0, 1, 8, HeadLen - 1, HeadLen, HeadLen + 1, 64, 256, 1 << 16}

@@ -26,7 +26,7 @@ func TestSharesFollowTheWeights(t *testing.T) {
 	}
 }
 
-func TestOneOperationIsAllOfThem(t *testing.T) {
+func TestMixOfOneOperation(t *testing.T) {
 	m := NewMix([]scenario.Operation{{Kind: kv.Get, Weight: 0.1}}, 1)
 	if m.At(17).Kind != kv.Get {
 		t.Error("the only operation is not chosen")

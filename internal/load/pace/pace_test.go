@@ -53,7 +53,7 @@ func TestPoissonIsAFunctionOfSeedAndNumber(t *testing.T) {
 
 // The gaps of a Poisson process have a standard deviation equal to their mean, and a share of 1/e of
 // them is longer than the mean.
-func TestPoissonGaps(t *testing.T) {
+func TestPoissonGapsAreExponential(t *testing.T) {
 	const n, rate = 200_000, 1000.0
 	p := NewPoisson(rate, 3)
 	var sum, squares float64
@@ -110,7 +110,7 @@ func TestFirstAgreesWithDue(t *testing.T) {
 
 // After the drawn gaps, the rest of a Poisson schedule continues at its rate, or through the known
 // point.
-func TestPoissonRestGoesOn(t *testing.T) {
+func TestPoissonRestContinuesTheSchedule(t *testing.T) {
 	const far = 1e12
 	for _, last := range []Point{{}, {N: far, Due: 2e15}} {
 		p := NewPoisson(1e6, 5)

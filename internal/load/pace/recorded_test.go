@@ -9,7 +9,7 @@ import (
 
 // A recorded schedule never goes back and keeps its distances, divided by the speed. First is the
 // inverse of Due.
-func TestRecordedIsWhatItWas(t *testing.T) {
+func TestRecordedKeepsItsDistances(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		at := []int64{r.Int64N(1 << 40)}

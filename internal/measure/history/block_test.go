@@ -12,7 +12,7 @@ import (
 )
 
 // Decode returns the operations that Append encoded, of every shape and with extreme values.
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestDecodeReturnsAppendedOperations(t *testing.T) {
 	settle.Unraced(t)
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -73,7 +73,7 @@ func randomOp(r *rand.Rand, done *int64) history.Op {
 }
 
 // An operation that ended before its predecessor is recorded as longer.
-func TestTimeGoesOn(t *testing.T) {
+func TestDoneNeverDecreases(t *testing.T) {
 	b := history.NewBlock()
 	b.Append(&history.Op{Invoked: 10, Done: 50})
 	b.Append(&history.Op{Invoked: 30, Done: 40})
@@ -83,7 +83,7 @@ func TestTimeGoesOn(t *testing.T) {
 	}
 }
 
-func TestMoreMembersThanPlaces(t *testing.T) {
+func TestBlockTakesMoreMembersThanIndexes(t *testing.T) {
 	b := history.NewBlock()
 	for m := range uint64(300) {
 		b.Append(&history.Op{Member: m + 1})

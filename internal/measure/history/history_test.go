@@ -131,7 +131,7 @@ func TestFilesAreReadInOrder(t *testing.T) {
 
 // Files whose clocks started at different times are put on one clock, and an incomplete file
 // reports when operations may be missing.
-func TestClocksThatBeganApart(t *testing.T) {
+func TestFilesArePutOnOneClock(t *testing.T) {
 	dir := t.TempDir()
 	late, early := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	h := header()
@@ -220,7 +220,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	}
 }
 
-func TestAFullDiskIsSaid(t *testing.T) {
+func TestFullDiskIsReported(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full")
 	}

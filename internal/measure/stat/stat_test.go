@@ -9,7 +9,7 @@ import (
 )
 
 // Every result is identical to gonum's, bit by bit.
-func TestNumbersAreThoseOfGonum(t *testing.T) {
+func TestResultsEqualGonums(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	same := func(name string, got, want float64) {
 		t.Helper()

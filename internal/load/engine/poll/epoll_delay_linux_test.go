@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestSecondNumber(t *testing.T) {
+func TestSecondNumberParsesStatistics(t *testing.T) {
 	for text, want := range map[string]int64{
 		"1 2 3\n": 2, "465379 250311 6\n": 250311, "0 0 0\n": 0, "12 9223372036 1": 9223372036,
 		"": -1, "1": -1, "1 ": -1, "1 2": -1, "1  3": -1, "-1 2 3": -1, "1 x 3": -1, "1 2x 3": -1,
@@ -23,7 +23,7 @@ func TestSecondNumber(t *testing.T) {
 }
 
 // The counter belongs to the thread that called Attach, and increases.
-func TestRunDelayIsTheThreads(t *testing.T) {
+func TestRunDelayBelongsToTheThread(t *testing.T) {
 	p, err := NewPoller(0, time.Now(), Dialer{})
 	if err != nil {
 		t.Fatal(err)

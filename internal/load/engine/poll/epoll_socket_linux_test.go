@@ -38,7 +38,7 @@ func socketPair(t *testing.T) (fd int, other *net.TCPConn) {
 
 // No call blocks: reading an empty socket returns ErrAgain, writing to a full one writes a part, and
 // reading at the end returns io.EOF.
-func TestNothingWaits(t *testing.T) {
+func TestSocketCallsDoNotBlock(t *testing.T) {
 	fd, other := socketPair(t)
 	b := make([]byte, 1<<20)
 	if n, err := readFD(fd, b); n != 0 || err != ErrAgain {
@@ -89,7 +89,7 @@ func epollWith(t *testing.T, fd int) int {
 }
 
 // A closed parker is not opened again.
-func TestAParkThatHasEnded(t *testing.T) {
+func TestClosedParkerStaysClosed(t *testing.T) {
 	fd, _ := socketPair(t)
 	var park parker
 	if !park.available() {
@@ -101,7 +101,7 @@ func TestAParkThatHasEnded(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoSocket(t *testing.T) {
+func TestTakeFDRefusesAPipe(t *testing.T) {
 	c, _ := net.Pipe()
 	if fd, err := takeFD(c); err == nil || fd != -1 {
 		t.Errorf("it is %d", fd)
