@@ -16,11 +16,11 @@ import (
 
 // answers checks the replies to reads, for one loop.
 type answers struct {
-	space    keys.Space
-	values   *keys.Values
-	before   *Preloaded // nil: the earlier values are unknown
-	listings listings
-	want     []byte
+	space     keys.Space
+	values    *keys.Values
+	before    *Preloaded // nil: the earlier values are unknown
+	listings  listings
+	wantedKey []byte
 }
 
 func newAnswers(s *source) answers {
@@ -49,7 +49,7 @@ func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	}
 	switch kind {
 	case kv.Get:
-		return s.answers.get(number, level, ev)
+		return s.answers.checkGet(number, level, ev)
 	case kv.Range, kv.TxnGet:
 		return s.checkRange(number, level, ev)
 	case kv.Txn:
@@ -59,16 +59,16 @@ func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 		}
 	}
 	if kind.OneKey() {
-		return s.answers.ofOneKey(kind, number, ev)
+		return s.answers.checkOneKey(kind, number, ev)
 	}
 	return kv.OK
 }
 
-// ofOneKey checks the reply to an operation on one key that is not a get: it must be for this
+// checkOneKey checks the reply to an operation on one key that is not a get: it must be for this
 // key, if it names one. A delete that found nothing is a miss.
-func (a *answers) ofOneKey(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
+func (a *answers) checkOneKey(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
 	if len(ev.Key) > 0 {
-		if a.want = a.space.Append(a.want[:0], number); !bytes.Equal(ev.Key, a.want) {
+		if a.wantedKey = a.space.Append(a.wantedKey[:0], number); !bytes.Equal(ev.Key, a.wantedKey) {
 			ev.Text = anotherKey
 			return kv.WrongAnswer
 		}
@@ -79,50 +79,50 @@ func (a *answers) ofOneKey(kind kv.Kind, number uint64, ev *store.Event) kv.Outc
 	return kv.OK
 }
 
-// get checks the reply to a read of one key.
-func (a *answers) get(number uint64, level kv.Consistency, ev *store.Event) kv.Outcome {
-	a.want = a.space.Append(a.want[:0], number)
-	if len(ev.Key) > 0 && !bytes.Equal(ev.Key, a.want) {
+// checkGet checks the reply to a read of one key.
+func (a *answers) checkGet(number uint64, level kv.Consistency, ev *store.Event) kv.Outcome {
+	a.wantedKey = a.space.Append(a.wantedKey[:0], number)
+	if len(ev.Key) > 0 && !bytes.Equal(ev.Key, a.wantedKey) {
 		ev.Text = anotherKey
 		return kv.WrongAnswer
 	}
-	outcome, why := a.value(number, level, a.want, ev.Value)
+	outcome, why := a.judgeValue(number, level, a.wantedKey, ev.Value)
 	if why != nil {
 		ev.Text = why
 	}
 	return outcome
 }
 
-// value checks the value that a read of a key returned. For a wrong value it also returns a
+// judgeValue checks the value that a read of a key returned. For a wrong value it also returns a
 // text.
-func (a *answers) value(number uint64, level kv.Consistency, key, value []byte) (kv.Outcome, []byte) {
+func (a *answers) judgeValue(number uint64, level kv.Consistency, key, value []byte) (kv.Outcome, []byte) {
 	origin := a.values.Judge(key, value)
 	if origin == keys.Own {
 		return kv.OK, nil
 	}
 	if a.before.replaced(number, value) {
-		return old(level) // the origin does not matter
+		return judgeReplaced(level) // the origin does not matter
 	}
 	switch origin {
 	case keys.Foreign:
 		return kv.WrongAnswer, neverWritten
 	case keys.Short:
-		return a.short(level)
+		return a.judgeShort(level)
 	}
 	return kv.Stale, nil
 }
 
-// short checks a value without a checksum. If the load's values have one, then so had all
+// judgeShort checks a value without a checksum. If the load's values have one, then so had all
 // keys at the end of its preload.
-func (a *answers) short(level kv.Consistency) (kv.Outcome, []byte) {
+func (a *answers) judgeShort(level kv.Consistency) (kv.Outcome, []byte) {
 	if level == kv.Linearizable && a.before != nil && a.values.Unique() {
 		return kv.WrongAnswer, tooShort
 	}
 	return kv.Unverifiable, nil
 }
 
-// old checks a value that was replaced before the read began.
-func old(level kv.Consistency) (kv.Outcome, []byte) {
+// judgeReplaced checks a value that was replaced before the read began.
+func judgeReplaced(level kv.Consistency) (kv.Outcome, []byte) {
 	if level == kv.Linearizable {
 		return kv.WrongAnswer, outdated
 	}

@@ -63,26 +63,26 @@ func (a *Assignment) preparing() []string {
 //   - operation n of a closed loop's total belongs to shard n modulo N.
 type Shard struct{ I, N int }
 
-// part reports whether there are other shards.
-func (s Shard) part() bool { return s.N > 1 }
+// isPart reports whether there are other shards.
+func (s Shard) isPart() bool { return s.N > 1 }
 
-// of returns the number of shards, at least 1.
-func (s Shard) of() int { return max(s.N, 1) }
+// count returns the number of shards, at least 1.
+func (s Shard) count() int { return max(s.N, 1) }
 
 // loop returns the number of this shard's loop i of n among the loops of all shards, and the
 // number of those loops, if all shards have n.
-func (s Shard) loop(i, n int) (first, stride int) { return s.I + s.of()*i, s.of() * n }
+func (s Shard) loop(i, n int) (first, stride int) { return s.I + s.count()*i, s.count() * n }
 
 // share returns how many numbers below total belong to the shard.
 func (s Shard) share(total uint64) uint64 {
-	n, i := uint64(s.of()), uint64(s.I)
+	n, i := uint64(s.count()), uint64(s.I)
 	return (max(total, i) - i + n - 1) / n
 }
 
 // Divide returns part k of n of an assignment, which may itself be a part.
 func (a *Assignment) Divide(k, n int) *Assignment {
 	part := *a
-	part.Shard = Shard{I: a.Shard.I + a.Shard.of()*k, N: a.Shard.of() * n}
+	part.Shard = Shard{I: a.Shard.I + a.Shard.count()*k, N: a.Shard.count() * n}
 	return &part
 }
 
@@ -106,7 +106,7 @@ func (a *Assignment) KeyNumbers() uint64 {
 
 // checkShard returns an error if the load cannot be divided this way.
 func (a *Assignment) checkShard() error {
-	if n := a.Shard.N; n < 0 || a.Shard.I < 0 || a.Shard.I >= a.Shard.of() {
+	if n := a.Shard.N; n < 0 || a.Shard.I < 0 || a.Shard.I >= a.Shard.count() {
 		return fmt.Errorf("there is no part %d of %d of a load", a.Shard.I, n)
 	}
 	return a.Load.Divisible(a.Shard.N)

@@ -22,7 +22,7 @@ import (
 // which the load or its preload reads. If the load only writes, any reply of the server is
 // enough.
 func (p *plan) check(ctx context.Context) error {
-	if err := distinct(ctx, p.Endpoints); err != nil {
+	if err := checkDistinct(ctx, p.Endpoints); err != nil {
 		return err
 	}
 	l := p.Load
@@ -35,7 +35,7 @@ func (p *plan) check(ctx context.Context) error {
 	}
 	var first store.Op
 	src.Fill(measure.Measured, 0, 0, &first)
-	levels := readAt(&p.Load, p.store.Capabilities().Strongest())
+	levels := readLevels(&p.Load, p.store.Capabilities().Strongest())
 	failed := &UnreadyError{}
 	errs := make([]error, len(p.Endpoints))
 	var asked sync.WaitGroup
@@ -79,8 +79,8 @@ func (e *RefusedError) Error() string { return e.why.Error() }
 // Unwrap returns the reason.
 func (e *RefusedError) Unwrap() error { return e.why }
 
-// ofAnswer wraps a check's error in a RefusedError if the server's reply was a refusal.
-func (a *strongAnswer) ofAnswer(ctx context.Context, err error) error {
+// asRefusal wraps a check's error in a RefusedError if the server's reply was a refusal.
+func (a *strongAnswer) asRefusal(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() != nil || errors.As(a.err, new(*poll.NoAnswerError)):
 		return err
@@ -93,20 +93,20 @@ func (a *strongAnswer) ofAnswer(ctx context.Context, err error) error {
 // checkOne checks one endpoint.
 func (p *plan) checkOne(ctx context.Context, endpoint string, levels []kv.Consistency, first store.Op) error {
 	if len(levels) == 0 {
-		return p.answers(ctx, endpoint, &first)
+		return p.requireReply(ctx, endpoint, &first)
 	}
 	for _, level := range levels {
-		if err := p.reads(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: level, Key: first.Key}); err != nil {
+		if err := p.requireRead(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: level, Key: first.Key}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readAt returns the levels at which the load and its preload read. The preload uses the
+// readLevels returns the levels at which the load and its preload read. The preload uses the
 // strongest.
-func readAt(l *scenario.Load, strongest kv.Consistency) (levels []kv.Consistency) {
-	if l.Preload || has(l, kv.STM) {
+func readLevels(l *scenario.Load, strongest kv.Consistency) (levels []kv.Consistency) {
+	if l.Preload || mixHas(l, kv.STM) {
 		levels = append(levels, strongest)
 	}
 	for _, o := range l.Mix {
@@ -117,16 +117,16 @@ func readAt(l *scenario.Load, strongest kv.Consistency) (levels []kv.Consistency
 	return levels
 }
 
-// reads requires a successful read at an endpoint.
-func (p *plan) reads(ctx context.Context, endpoint string, op *store.Op) error {
+// requireRead requires a successful read at an endpoint.
+func (p *plan) requireRead(ctx context.Context, endpoint string, op *store.Op) error {
 	a := p.askStrong(ctx, endpoint, op)
 	switch {
 	case a.alive:
 		return nil
 	case a.err != nil && a.ev.Outcome.Failed():
-		return a.ofAnswer(ctx, fmt.Errorf("%s does not answer a read: %s", endpoint, cmp.Or(string(a.ev.Text), a.ev.Outcome.String())))
+		return a.asRefusal(ctx, fmt.Errorf("%s does not answer a read: %s", endpoint, cmp.Or(string(a.ev.Text), a.ev.Outcome.String())))
 	}
-	return a.ofAnswer(ctx, a.err)
+	return a.asRefusal(ctx, a.err)
 }
 
 // strongAnswer is the result of a strong read. alive reports that a strong read failed but
@@ -179,10 +179,10 @@ func (p *plan) servesLocal(ctx context.Context, endpoint string, op *store.Op, w
 	return err == nil
 }
 
-// answers requires any reply of an endpoint to a read. If the user has no right to read, the
+// requireReply requires any reply of an endpoint to a read. If the user has no right to read, the
 // user may still have the right to write: then answers sends the load's first operation, if it
 // is a put, which the load will send anyway.
-func (p *plan) answers(ctx context.Context, endpoint string, first *store.Op) error {
+func (p *plan) requireReply(ctx context.Context, endpoint string, first *store.Op) error {
 	op := &store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: first.Key}
 	a := p.askStrong(ctx, endpoint, op)
 	switch {
@@ -193,18 +193,18 @@ func (p *plan) answers(ctx context.Context, endpoint string, first *store.Op) er
 	case a.ev.Outcome == kv.Denied && first.Kind == kv.Put:
 		a.ev, a.err = p.ask(ctx, endpoint, first)
 	}
-	return a.ofAnswer(ctx, a.err)
+	return a.asRefusal(ctx, a.err)
 }
 
-// distinct returns an error if two endpoints are the same server, such as localhost:2379 and
+// checkDistinct returns an error if two endpoints are the same server, such as localhost:2379 and
 // 127.0.0.1:2379, which would count as two members. It ignores a name that cannot be resolved;
 // connecting to it reports the error.
-func distinct(ctx context.Context, endpoints []string) error {
+func checkDistinct(ctx context.Context, endpoints []string) error {
 	places := make([]map[netip.AddrPort]bool, len(endpoints))
 	for i, e := range endpoints {
 		places[i] = resolve(ctx, e)
 		for j := range i {
-			if p, ok := within(places[i], places[j]); ok {
+			if p, ok := sharedAddress(places[i], places[j]); ok {
 				return fmt.Errorf("the endpoints %s and %s are the same server, %s: give one of them", endpoints[j], e, p)
 			}
 		}
@@ -233,9 +233,9 @@ func resolve(ctx context.Context, endpoint string) map[netip.AddrPort]bool {
 	return places
 }
 
-// within returns a common address if all addresses of one endpoint belong to the other, too.
+// sharedAddress returns a common address if all addresses of one endpoint belong to the other, too.
 // For example, localhost has two addresses, and a server may listen on only one.
-func within(a, b map[netip.AddrPort]bool) (one netip.AddrPort, ok bool) {
+func sharedAddress(a, b map[netip.AddrPort]bool) (one netip.AddrPort, ok bool) {
 	common := 0
 	for p := range a {
 		if b[p] {

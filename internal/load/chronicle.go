@@ -25,9 +25,9 @@ type chronicle struct {
 	watchers []watch.Watcher // this loop's
 	newest   bool            // they receive only the newest version of a key
 	numbers  []uint32        // their numbers among the watchers of all loops
-	told     history.Op      // the last record of a watcher; reused
+	event    history.Op      // the last record of a watcher; reused
 
-	stms  []toldSTM       // by the operations' tags
+	stms  []stmState      // by the operations' tags
 	holds map[uint32]hold // of locks, by client
 	// doubtful has the clients whose holds prove nothing any more: their request to release a
 	// lock got no reply and may end a later hold, which has the same key.
@@ -43,9 +43,9 @@ func (p *plan) newChronicle(src *source) *chronicle {
 		return nil
 	}
 	c := &chronicle{src: src, to: p.recorder(), final: p.final, promises: p.store.Promises()}
-	src.told = c
+	src.stmReads = c
 	if src.answers.listings.keep = c.promises.Ranges; !src.rangesOurs() {
-		c.from, c.behind = covered(src.space, src.load.RangeKey, src.load.RangeEnd)
+		c.from, c.behind = coveredKeys(src.space, src.load.RangeKey, src.load.RangeEnd)
 	}
 	return c
 }
@@ -62,7 +62,7 @@ func (c *chronicle) Ended(done *engine.Completion) {
 		c.to.Add(o)
 		return
 	case kv.STM:
-		c.stm(phase, n, ev, o)
+		c.recordSTM(phase, n, ev, o)
 		return
 	}
 	if phase == measure.Warmup {
@@ -73,29 +73,29 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	switch o.Kind {
 	case kv.Put:
 		o.Written = keys.Identity(n)
-		c.count(ev, o)
+		c.setExpected(ev, o)
 	case kv.CAS:
 		o.Written, o.Expected = keys.Identity(n), expected
 		switch {
 		case o.Outcome == kv.Conflict && c.promises.Unsure:
 			o.Outcome, o.At = kv.StoreError, 0
 		case o.Outcome == kv.Conflict:
-			c.conflict(ev, o)
+			c.setConflict(ev, o)
 		case expected == history.AnyMod: // the codec read the version itself
-			c.count(ev, o)
+			c.setExpected(ev, o)
 		}
 	case kv.Ephemeral: // same as a compare-and-set with version 0
 		o.Kind, o.Written, o.Expected = kv.CAS, keys.Identity(n), 0
 		if o.Outcome == kv.Conflict {
-			c.conflict(ev, o)
+			c.setConflict(ev, o)
 		}
 	case kv.Txn:
-		c.txn(n, o)
+		c.recordTxn(n, o)
 		return
 	case kv.Get:
-		c.get(ev, o)
+		c.setRead(ev, o)
 	case kv.Range, kv.TxnGet:
-		c.interval(ev, o)
+		c.recordRange(ev, o)
 		return
 	case kv.Delete:
 		if o.Outcome == kv.Miss && c.promises.Unsure {
@@ -109,13 +109,13 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	c.to.Add(o)
 }
 
-// interval records one part for each key about which a range's reply says something: keys
+// recordRange records one part for each key about which a range's reply says something: keys
 // that it contains, and keys that it would contain if they existed. If there are none, it
 // records the range as such.
 //
 // For example, the reply {2, 4} to a range over keys 1 to 5 yields five parts: 1 absent,
 // 2, 3 absent, 4, 5 absent. With a limit of 2 the last part is missing.
-func (c *chronicle) interval(ev *store.Event, o *history.Op) {
+func (c *chronicle) recordRange(ev *store.Event, o *history.Op) {
 	next, behind := o.Key, c.src.space.N()
 	if !c.src.rangesOurs() {
 		next, behind = c.from, c.behind
@@ -160,10 +160,10 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok 
 	}
 	if _, end := s.interval(); len(end) > 0 {
 		l := &s.answers.listings
-		if !l.ascending || int(ev.Tag) >= len(l.of) {
+		if !l.ascending || int(ev.Tag) >= len(l.byTag) {
 			return nil, false
 		}
-		return l.of[ev.Tag].found, true
+		return l.byTag[ev.Tag].found, true
 	}
 	if c.single = c.single[:0]; len(ev.Key) > 0 {
 		c.single = s.found(c.single, ev.Key, ev.Value, ev.Revision)
@@ -171,8 +171,8 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok 
 	return c.single, true
 }
 
-// get records what a read of one key returned.
-func (c *chronicle) get(ev *store.Event, o *history.Op) {
+// setRead records what a read of one key returned.
+func (c *chronicle) setRead(ev *store.Event, o *history.Op) {
 	switch o.Outcome {
 	case kv.OK:
 		o.Read, o.Mod = keys.Read(ev.Value), ev.Made()
@@ -181,9 +181,9 @@ func (c *chronicle) get(ev *store.Event, o *history.Op) {
 	}
 }
 
-// count derives the version that a put replaced from the new version, if the store counts
+// setExpected derives the version that a put replaced from the new version, if the store counts
 // versions and the load compares them.
-func (c *chronicle) count(ev *store.Event, o *history.Op) {
+func (c *chronicle) setExpected(ev *store.Event, o *history.Op) {
 	switch {
 	case !c.promises.Counted:
 	case o.Acknowledged() && ev.Revision > 0 && c.src.versions != nil:
@@ -193,8 +193,8 @@ func (c *chronicle) count(ev *store.Event, o *history.Op) {
 	}
 }
 
-// conflict records the version that made a compare-and-set fail.
-func (c *chronicle) conflict(ev *store.Event, o *history.Op) {
+// setConflict records the version that made a compare-and-set fail.
+func (c *chronicle) setConflict(ev *store.Event, o *history.Op) {
 	o.Read = history.Unseen
 	if !c.promises.Conflicts {
 		return
@@ -204,8 +204,8 @@ func (c *chronicle) conflict(ev *store.Event, o *history.Op) {
 	}
 }
 
-// txn records one part for each key that a transaction writes.
-func (c *chronicle) txn(n uint64, o *history.Op) {
+// recordTxn records one part for each key that a transaction writes.
+func (c *chronicle) recordTxn(n uint64, o *history.Op) {
 	first, space := o.Key, c.src.space.N()
 	if c.promises.Counted {
 		o.Expected = history.AnyMod
@@ -233,18 +233,18 @@ func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 // Told implements engine.History.
 func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
 	t := watch.Telling{Watcher: c.watchers[watcher], Number: c.numbers[watcher], Newest: c.newest}
-	o, ok := &c.told, false
+	o, ok := &c.event, false
 	if *o, ok = t.Told(ev, asked, from, now); !ok {
 		return
 	}
 	if o.Watch == history.Happened {
-		c.happened(ev, o)
+		c.setEvent(ev, o)
 	}
 	c.to.Add(o)
 }
 
-// happened records the content of a watch event.
-func (c *chronicle) happened(ev *store.Event, o *history.Op) {
+// setEvent records the content of a watch event.
+func (c *chronicle) setEvent(ev *store.Event, o *history.Op) {
 	number, ours := c.src.space.Number(ev.Key)
 	if !ours {
 		o.Outcome = kv.WrongAnswer

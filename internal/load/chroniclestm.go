@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// toldSTM holds what the codec has reported about an optimistic transaction.
-type toldSTM struct {
+// stmState holds what the codec has reported about an optimistic transaction.
+type stmState struct {
 	versions  []int64 // versions read, by pair
 	committed bool
 	at        int64 // revision of the commit
@@ -23,9 +23,9 @@ type hold struct {
 }
 
 // stmOf returns the state of the transaction with the tag.
-func (c *chronicle) stmOf(tag uint32) *toldSTM {
+func (c *chronicle) stmOf(tag uint32) *stmState {
 	for int(tag) >= len(c.stms) {
-		c.stms = append(c.stms, toldSTM{})
+		c.stms = append(c.stms, stmState{})
 	}
 	return &c.stms[tag]
 }
@@ -61,9 +61,9 @@ func (c *chronicle) Locked(ev *store.Event, client uint32, began, now int64) {
 	})
 }
 
-// released records the end of a client's hold on the lock, whatever the outcomes of the
+// recordRelease records the end of a client's hold on the lock, whatever the outcomes of the
 // release and of the transaction. A hold without a recorded end proves nothing.
-func (c *chronicle) released(o *history.Op) {
+func (c *chronicle) recordRelease(o *history.Op) {
 	h, ok := c.holds[o.Session]
 	if !ok {
 		return
@@ -81,11 +81,11 @@ func (c *chronicle) released(o *history.Op) {
 	})
 }
 
-// stm records one part for each key that an optimistic transaction writes, with the version
+// recordSTM records one part for each key that an optimistic transaction writes, with the version
 // that it compared, and one for each other key that it compared. A transaction that
 // committed is a success even if releasing its lock failed.
-func (c *chronicle) stm(phase measure.Phase, n uint64, ev *store.Event, o *history.Op) {
-	c.released(o)
+func (c *chronicle) recordSTM(phase measure.Phase, n uint64, ev *store.Event, o *history.Op) {
+	c.recordRelease(o)
 	if c.src.stm.Locker != kv.LockNone && o.Outcome.Failed() {
 		if c.doubtful == nil {
 			c.doubtful = map[uint32]bool{}

@@ -79,10 +79,10 @@ func (e *effort) load(l scenario.Load, what scenario.Operation, n uint64, inFlig
 	return l
 }
 
-// next adapts the effort to the result of a try, and reports whether to try again. did is
+// adapt adapts the effort to the result of a try, and reports whether to try again. did is
 // the number of operations answered in the time took, and why is the error if the try could
 // not connect.
-func (e *effort) next(t *measure.Totals, did uint64, took time.Duration, why error) bool {
+func (e *effort) adapt(t *measure.Totals, did uint64, took time.Duration, why error) bool {
 	e.pause = 0
 	if did > 0 {
 		e.fruitless = 0
@@ -97,7 +97,7 @@ func (e *effort) next(t *measure.Totals, did uint64, took time.Duration, why err
 			e.connections = 1
 			return !few
 		}
-		e.fewer()
+		e.halve()
 	case t.Outcomes[kv.NoSpace] > 0, did == 0 && (hopelessKinds(t) || !onlyRefused(t)):
 		return false
 	case t.Outcomes[kv.Refused] > 0:
@@ -106,15 +106,15 @@ func (e *effort) next(t *measure.Totals, did uint64, took time.Duration, why err
 			e.rate = 1
 		}
 		e.rate = max(e.rate, 1)
-		e.fewer()
+		e.halve()
 	case t.Outcomes[kv.ConnectionLost] > 0:
-		e.fewer()
+		e.halve()
 	}
 	return e.fruitless < fruitlessTries
 }
 
-// fewer halves the number of connections and clients.
-func (e *effort) fewer() {
+// halve halves the number of connections and clients.
+func (e *effort) halve() {
 	e.connections = max(e.connections/2, 1)
 	e.clients = max(e.clients/2, 1)
 }
@@ -155,7 +155,7 @@ func slowDown(s *measure.Second) bool {
 func (p *plan) repeat(ctx context.Context, what scenario.Operation, left *set, reports Reports, sourceOf func(*source) engine.Source) (*measure.Totals, error) {
 	e := p.effort(left.count.Load())
 	for {
-		numbers := left.list()
+		numbers := left.snapshot()
 		if numbers.count == 0 {
 			return &measure.Totals{}, nil
 		}
@@ -176,7 +176,7 @@ func (p *plan) repeat(ctx context.Context, what scenario.Operation, left *set, r
 				return t, context.Cause(ctx)
 			}
 			return t, nil
-		case !e.next(t, did, took, err):
+		case !e.adapt(t, did, took, err):
 			return t, errors.Join(err, failure(t, what))
 		case !wait(ctx, e.pause):
 			return t, context.Cause(ctx)
@@ -229,18 +229,18 @@ type repeated struct {
 
 // Fill implements engine.Source.
 func (r *repeated) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
-	return r.Source.Fill(phase, r.numbers.at(n), client, op)
+	return r.Source.Fill(phase, r.numbers.nth(n), client, op)
 }
 
 // Kind implements engine.Source.
 func (r *repeated) Kind(phase measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
-	return r.Source.Kind(phase, r.numbers.at(n))
+	return r.Source.Kind(phase, r.numbers.nth(n))
 }
 
 // Ended implements engine.Reactive.
 func (r *repeated) Ended(n uint64, outcome kv.Outcome, _, _ int64) {
 	if !outcome.Failed() || outcome == kv.WrongAnswer {
-		r.left.remove(r.numbers.at(n))
+		r.left.remove(r.numbers.nth(n))
 	}
 }
 

@@ -67,7 +67,7 @@ func newGenerator(p *plan) (*generator, error) {
 		plan: p, base: p.now(),
 		seen:    make(chan handed, 64),
 		spare:   make(chan *measure.Histogram, 256),
-		marks:   marks{of: n, report: p.reports.Mark},
+		marks:   marks{parts: n, report: p.reports.Mark},
 		results: make([]*engine.Result, n),
 		ended:   make(chan struct{}),
 	}
@@ -116,7 +116,7 @@ func newGenerator(p *plan) (*generator, error) {
 
 // addLoop creates loop i of n.
 func (g *generator) addLoop(i, n int, shared *engine.Shared) error {
-	cfg, err := g.plan.config(i, n, shared, g.watching, g.caught)
+	cfg, err := g.plan.config(i, n, shared, g.watching, g.noteCaughtUp)
 	if err != nil {
 		return err
 	}
@@ -144,14 +144,14 @@ func (g *generator) record() *history.Recorder {
 // workers on a machine the others would have to wait for it.
 func (g *generator) mark(loop int, m engine.Mark) (then func()) {
 	one := Mark{Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))}
-	decides := g.marks.take(one)
+	decides := g.marks.takeMark(one)
 	if m.Phase == measure.Measured && !m.Ended {
 		by := g.now() - m.At
 		for most := g.late.Load(); by > most && !g.late.CompareAndSwap(most, by); most = g.late.Load() {
 		}
 	}
 	if decides {
-		g.marks.pass(one)
+		g.marks.reportMark(one)
 	}
 	if g.usage == nil || m.Phase != measure.Measured {
 		return nil // nothing is counted during the warm-up
@@ -160,13 +160,13 @@ func (g *generator) mark(loop int, m engine.Mark) (then func()) {
 		if g.plan.Shard.N > runtime.NumCPU() {
 			engine.Yield()
 		}
-		g.usage.mark(loop, m, decides)
+		g.usage.readCounters(loop, m, decides)
 	}
 }
 
-// caught is called by each loop whose watchers have received all events of earlier writes.
+// noteCaughtUp is called by each loop whose watchers have received all events of earlier writes.
 // After the last one the load ends.
-func (g *generator) caught() {
+func (g *generator) noteCaughtUp() {
 	if g.behind.Add(-1) == 0 {
 		g.stop()
 	}
@@ -256,7 +256,7 @@ func (g *generator) result(interrupted bool) (*Result, error) {
 		if i == 0 {
 			e.Interrupted, e.OpenedLate = interrupted, max(g.late.Load(), 0)
 			if g.usage != nil {
-				e.Used = []Usage{g.usage.used()}
+				e.Used = []Usage{g.usage.total()}
 			}
 			e.Leases = g.plan.grants.Names()
 			if s := g.plan.script; s != nil {
@@ -352,6 +352,6 @@ func (g *generator) Epoch(term uint64) {
 func (g *generator) Retarget(endpoints []string) {
 	for i, l := range g.loops {
 		first, stride := g.plan.Shard.loop(i, len(g.loops))
-		l.Retarget(part(endpoints, g.plan.Load.Connections, first, stride))
+		l.Retarget(endpointsOf(endpoints, g.plan.Load.Connections, first, stride))
 	}
 }

@@ -31,7 +31,7 @@ type listings struct {
 	src       *source
 	ascending bool      // the store promises ascending order
 	keep      bool      // keep the keys for the history
-	of        []listing // by tag of the operation
+	byTag     []listing // by tag of the operation
 	skip      int64     // number of replies whose values are not checked
 }
 
@@ -55,10 +55,10 @@ type foundKey struct {
 
 // Begin implements store.Keys.
 func (l *listings) Begin(tag uint32) bool {
-	for int(tag) >= len(l.of) {
-		l.of = append(l.of, listing{})
+	for int(tag) >= len(l.byTag) {
+		l.byTag = append(l.byTag, listing{})
 	}
-	at := &l.of[tag]
+	at := &l.byTag[tag]
 	*at = listing{open: true, values: l.skip == 0, least: at.least[:0], last: at.last[:0], found: at.found[:0]}
 	if l.skip > 0 {
 		l.skip--
@@ -68,7 +68,7 @@ func (l *listings) Begin(tag uint32) bool {
 
 // Add implements store.Keys.
 func (l *listings) Add(tag uint32, key, value []byte, revision int64) {
-	at := &l.of[tag]
+	at := &l.byTag[tag]
 	at.keys++
 	if l.keep {
 		at.found = l.src.found(at.found, key, value, revision)
@@ -99,7 +99,7 @@ func (l *listings) judge(at *listing, key, value []byte) {
 	if !ok || !l.src.rangesOurs() {
 		return
 	}
-	outcome, why := a.value(number, kv.None, key, value)
+	outcome, why := a.judgeValue(number, kv.None, key, value)
 	at.wrong, at.worst = why, max(at.worst, outcome)
 	at.replaced = at.replaced || outcome == kv.Stale && a.before.replaced(number, value)
 	at.short = at.short || outcome == kv.Unverifiable
@@ -108,10 +108,10 @@ func (l *listings) judge(at *listing, key, value []byte) {
 // end ends a reply and decides how many of the next ones to skip. It returns nil if the keys
 // of the reply did not arrive.
 func (l *listings) end(tag uint32) *listing {
-	if int(tag) >= len(l.of) || !l.of[tag].open {
+	if int(tag) >= len(l.byTag) || !l.byTag[tag].open {
 		return nil
 	}
-	at := &l.of[tag]
+	at := &l.byTag[tag]
 	at.open = false
 	if at.values {
 		l.skip = max(at.keys-1, 0)
@@ -137,9 +137,9 @@ func identityOf(v *keys.Values, value []byte) uint64 {
 	return history.Unseen
 }
 
-// covered returns the numbers of the key space's keys that are in an interval: from <= number
+// coveredKeys returns the numbers of the key space's keys that are in an interval: from <= number
 // < behind. It is for intervals that are the same for all ranges.
-func covered(space keys.Space, first, end []byte) (from, behind uint64) {
+func coveredKeys(space keys.Space, first, end []byte) (from, behind uint64) {
 	var key []byte
 	lowest := func(of []byte) uint64 {
 		return uint64(sort.Search(int(space.N()), func(i int) bool {
@@ -159,9 +159,9 @@ func covered(space keys.Space, first, end []byte) (from, behind uint64) {
 	return from, behind
 }
 
-// before reports whether a key is before the end of an interval; an end of one zero byte means
+// isBeforeEnd reports whether a key is before the end of an interval; an end of one zero byte means
 // no end.
-func before(key, end []byte) bool {
+func isBeforeEnd(key, end []byte) bool {
 	return len(end) == 1 && end[0] == 0 || bytes.Compare(key, end) < 0
 }
 
@@ -184,8 +184,8 @@ func (s *source) rangesOurs() bool { return len(s.load.RangeKey) == 0 }
 func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event) kv.Outcome {
 	first, end := s.interval()
 	if first == nil {
-		s.answers.want = s.space.Append(s.answers.want[:0], number)
-		first = s.answers.want
+		s.answers.wantedKey = s.space.Append(s.answers.wantedKey[:0], number)
+		first = s.answers.wantedKey
 	}
 	var at *listing
 	if len(end) > 0 {
@@ -207,14 +207,14 @@ func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event
 	case at != nil && at.values:
 		outcome = at.worst
 		if at.replaced {
-			outcome, why = old(level)
+			outcome, why = judgeReplaced(level)
 		}
-		if o, text := s.answers.short(level); at.short && text != nil {
+		if o, text := s.answers.judgeShort(level); at.short && text != nil {
 			outcome, why = o, text
 		}
 	case !s.load.Scan.KeysOnly && len(ev.Key) > 0 && s.rangesOurs():
 		if n, ok := s.space.Number(ev.Key); ok {
-			outcome, why = s.answers.value(n, level, ev.Key, ev.Value)
+			outcome, why = s.answers.judgeValue(n, level, ev.Key, ev.Value)
 		}
 	}
 	if why != nil {
@@ -245,7 +245,7 @@ func (s *source) wrongRange(first, end []byte, at *listing, ev *store.Event) []b
 		return nil
 	case len(end) == 0 && !bytes.Equal(least, first):
 		return anotherKey
-	case len(end) > 0 && (bytes.Compare(least, first) < 0 || !before(last, end)):
+	case len(end) > 0 && (bytes.Compare(least, first) < 0 || !isBeforeEnd(last, end)):
 		return outside
 	}
 	return nil

@@ -69,7 +69,7 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 		}
 		return p, nil
 	}
-	if has(&a.Load, kv.CAS) {
+	if mixHas(&a.Load, kv.CAS) {
 		p.versions = keys.VersionsOf(a.Load.KeySpace, a.Preloaded.versions())
 	}
 	return p, nil

@@ -86,7 +86,7 @@ func (p *plan) phases() []engine.Phase {
 		return []engine.Phase{window}
 	}
 	warmup := engine.Phase{Kind: measure.Warmup, Duration: int64(l.Warmup), Pacer: p.pacer("warm-up")}
-	if warmup.Pacer == nil && !p.Shard.part() { // one shard cannot know in time whether the throughput of all shards is steady
+	if warmup.Pacer == nil && !p.Shard.isPart() { // one shard cannot know in time whether the throughput of all shards is steady
 		warmup.Most = int64(l.Warmup + min(4*l.Warmup, longestBeyond))
 	}
 	return []engine.Phase{warmup, window}
@@ -118,13 +118,13 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	for _, name := range leasesOf(p, p.LeaseNames, first, stride) {
 		src.names = append(src.names, []byte(name))
 	}
-	src.answers.before, src.whole = p.Preloaded, p.Preloaded != nil && !has(&p.Load, kv.Delete)
+	src.answers.before, src.whole = p.Preloaded, p.Preloaded != nil && !mixHas(&p.Load, kv.Delete)
 	src.answers.listings.ascending = p.store.Capabilities().Ascending
 	c := engine.Config{
 		Codecs: p.store.Codecs(p.loadAccess()), Source: src,
-		Endpoints: part(p.Endpoints, p.Load.Connections, first, stride),
+		Endpoints: endpointsOf(p.Endpoints, p.Load.Connections, first, stride),
 		Offset:    uint64(i), Stride: uint64(n), Places: p.Load.Connections, Shared: shared,
-		Shard: uint64(p.Shard.I), Shards: uint64(p.Shard.of()),
+		Shard: uint64(p.Shard.I), Shards: uint64(p.Shard.count()),
 		Phases: p.phases(), Timeout: int64(p.Load.Timeout),
 		NewConnection: p.Load.NewConnection, Fine: len(p.Load.Faults) > 0,
 		MaxInFlight: int(p.Shard.share(uint64(p.Load.MaxInFlight))), DrainOnStop: int64(drainOnStop),
@@ -140,7 +140,7 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	c.MemberAt = func(endpoint string) uint64 { return p.Members[endpoint] }
 	c.Changed = p.reports.Changed
 	if p.Load.Arrival == scenario.Closed {
-		c.Clients = clientsOf(p.Load.Clients, p.Load.Connections, first, stride)
+		c.Clients = connectionsOfClients(p.Load.Clients, p.Load.Connections, first, stride)
 	}
 	h := p.newChronicle(src)
 	if h != nil {
@@ -175,7 +175,7 @@ func (p *plan) maxHeld() int {
 		return heldAtMost // lists contain whatever exists
 	}
 	keys := 1.0
-	if (has(l, kv.Range) || has(l, kv.TxnGet)) && !l.Scan.CountOnly {
+	if (mixHas(l, kv.Range) || mixHas(l, kv.TxnGet)) && !l.Scan.CountOnly {
 		switch {
 		case l.Scan.PageSize > 0:
 			keys = float64(l.Scan.PageSize)
@@ -234,18 +234,18 @@ func Dialer(st store.Store, access store.Access) poll.Dialer {
 	return d
 }
 
-// part returns the endpoints of loop i's connections. Connection k belongs to loop k modulo
+// endpointsOf returns the endpoints of loop i's connections. Connection k belongs to loop k modulo
 // n, where n counts the loops of all shards.
-func part(endpoints []string, connections, i, n int) (mine []string) {
+func endpointsOf(endpoints []string, connections, i, n int) (mine []string) {
 	for k := i; k < connections; k += n {
 		mine = append(mine, endpoints[k%len(endpoints)])
 	}
 	return mine
 }
 
-// clientsOf returns, for each client of loop i, the index of its connection in the loop.
+// connectionsOfClients returns, for each client of loop i, the index of its connection in the loop.
 // Client j uses connection j modulo connections, counted over all loops.
-func clientsOf(clients, connections, i, n int) (mine []int) {
+func connectionsOfClients(clients, connections, i, n int) (mine []int) {
 	for j := range clients {
 		if k := j % connections; k%n == i {
 			mine = append(mine, k/n)
@@ -254,7 +254,7 @@ func clientsOf(clients, connections, i, n int) (mine []int) {
 	return mine
 }
 
-// has reports whether the load's mix has operations of the kind.
-func has(l *scenario.Load, kind kv.Kind) bool {
+// mixHas reports whether the load's mix has operations of the kind.
+func mixHas(l *scenario.Load, kind kv.Kind) bool {
 	return slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kind })
 }

@@ -24,7 +24,7 @@ func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
 	noted, missing := &preloading{}, newSet(p.Load.KeySpace)
 	done := &noted.done
 	read := scenario.Operation{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Weight: 1}
-	if err := p.pass(ctx, read, fullSet(p.Load.KeySpace), missing, noted); err != nil {
+	if err := p.sendPass(ctx, read, fullSet(p.Load.KeySpace), missing, noted); err != nil {
 		return nil, fmt.Errorf("the preload could not read the key space: %w", err)
 	}
 	write := scenario.Operation{Kind: kv.Put, Weight: 1}
@@ -43,16 +43,16 @@ func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
 		}
 		left := missing
 		missing = newSet(p.Load.KeySpace)
-		if err := p.pass(ctx, write, left, missing, noted); err != nil {
+		if err := p.sendPass(ctx, write, left, missing, noted); err != nil {
 			return nil, fmt.Errorf("the preload could not write the key space: %w", err)
 		}
 		done.Written += n - missing.count.Load()
 	}
 }
 
-// pass executes one operation on each key whose number is in left. It adds the numbers of
+// sendPass executes one operation on each key whose number is in left. It adds the numbers of
 // keys without a good reply to bad.
-func (p *plan) pass(ctx context.Context, what scenario.Operation, left, bad *set, noted *preloading) error {
+func (p *plan) sendPass(ctx context.Context, what scenario.Operation, left, bad *set, noted *preloading) error {
 	_, err := p.repeat(ctx, what, left, p.reports, func(s *source) engine.Source {
 		return &preloadSource{source: s, bad: bad, what: what, noted: noted}
 	})
@@ -89,7 +89,7 @@ func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.O
 	outcome := s.source.Check(kind, refOf(number, s.what.Consistency), ev)
 	short := outcome == kv.Unverifiable && len(ev.Value) == s.values.Size() // a value without a checksum, but of the right size
 	switch {
-	case outcome == kv.OK, short, s.noted.anybodys && outcome != kv.Miss && ev.Outcome == kv.OK:
+	case outcome == kv.OK, short, s.noted.anyValue && outcome != kv.Miss && ev.Outcome == kv.OK:
 		s.bad.remove(number)
 	case outcome != kv.Miss && ev.Outcome == kv.OK && kind == kv.Get:
 		s.noted.replace(number, ev.Value)
@@ -99,7 +99,7 @@ func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.O
 
 // preloading is the shared state of a preload's loops.
 type preloading struct {
-	anybodys bool // accept a key with any value
+	anyValue bool // accept a key with any value
 
 	mu   sync.Mutex
 	done Preloaded
@@ -181,8 +181,8 @@ func (s *set) remove(i uint64) {
 	}
 }
 
-// list returns a snapshot of the set.
-func (s *set) list() *numberList {
+// snapshot returns a snapshot of the set.
+func (s *set) snapshot() *numberList {
 	words := make([]uint64, len(s.words))
 	for i := range words {
 		words[i] = s.words[i].Load()
@@ -216,8 +216,8 @@ type numberList struct {
 	count  uint64
 }
 
-// at returns the i-th number. i must be below count.
-func (l *numberList) at(i uint64) uint64 {
+// nth returns the i-th number. i must be below count.
+func (l *numberList) nth(i uint64) uint64 {
 	block := sort.Search(len(l.before), func(b int) bool { return l.before[b] > i }) - 1
 	left := i - l.before[block]
 	for w := block * listBlock; ; w++ {

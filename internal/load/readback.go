@@ -42,7 +42,7 @@ func (p *plan) readKeys(ctx context.Context, level kv.Consistency) (found uint64
 		left = setOf(p.Only)
 	}
 	total, missing := left.count.Load(), newSet(p.Load.KeySpace)
-	if err := p.pass(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, left, missing, &preloading{anybodys: true}); err != nil {
+	if err := p.sendPass(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, left, missing, &preloading{anyValue: true}); err != nil {
 		return 0, err
 	}
 	return total - missing.count.Load(), nil

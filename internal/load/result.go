@@ -66,7 +66,7 @@ func endingOf(r *engine.Result, base time.Time, settles bool) *Ending {
 		steady := r.Steady // a copy: a pointer into the result would keep a whole loop
 		e.WarmupSeconds, e.Steady = &took, &steady
 	}
-	e.LinkChanges = later(r.LinkChanges, -time.Duration(r.Opened))
+	e.LinkChanges = shifted(r.LinkChanges, -time.Duration(r.Opened))
 	return e
 }
 
@@ -85,7 +85,7 @@ func (e *Ending) merge(o *Ending) {
 	}
 	e.Length = max(e.Length+int64(e.Opened.Sub(opened)), o.Length+int64(o.Opened.Sub(opened)))
 	e.Connections = append(e.Connections, o.Connections...)
-	e.LinkChanges = append(later(e.LinkChanges, e.Opened.Sub(opened)), later(o.LinkChanges, o.Opened.Sub(opened))...)
+	e.LinkChanges = append(shifted(e.LinkChanges, e.Opened.Sub(opened)), shifted(o.LinkChanges, o.Opened.Sub(opened))...)
 	e.Opened = opened
 	e.OpenedLate, e.ClockBound = max(e.OpenedLate, o.OpenedLate), max(e.ClockBound, o.ClockBound)
 	e.Loops += o.Loops
@@ -112,8 +112,8 @@ func (e *Ending) merge(o *Ending) {
 	e.Used = append(e.Used, o.Used...)
 }
 
-// later returns a copy of the changes with times relative to a moment that is earlier by by.
-func later(changes []engine.LinkChange, by time.Duration) []engine.LinkChange {
+// shifted returns a copy of the changes with times relative to a moment that is earlier by by.
+func shifted(changes []engine.LinkChange, by time.Duration) []engine.LinkChange {
 	changes = slices.Clone(changes)
 	for i := range changes {
 		changes[i].At += int64(by)

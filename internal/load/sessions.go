@@ -35,7 +35,8 @@ func (p *plan) checkLeases() error {
 	return nil
 }
 
-// leasesOf returns the leases (or names) of loop i's clients, in the order of clientsOf. An
+// leasesOf returns the leases (or names) of loop i's clients, in the order of
+// connectionsOfClients. An
 // open loop has no clients: each loop uses all leases.
 func leasesOf[T any](p *plan, all []T, i, n int) (mine []T) {
 	if p.Load.Arrival != scenario.Closed {
@@ -49,8 +50,8 @@ func leasesOf[T any](p *plan, all []T, i, n int) (mine []T) {
 	return mine
 }
 
-// turnOf returns the index of the lease that an operation uses, among the loop's leases.
-func (s *source) turnOf(n uint64, client uint32) uint64 {
+// leaseIndex returns the index of the lease that an operation uses, among the loop's leases.
+func (s *source) leaseIndex(n uint64, client uint32) uint64 {
 	if s.load.Arrival == scenario.Closed {
 		n = uint64(client) / s.loops // the client's index in this loop
 	}
@@ -62,7 +63,7 @@ func (s *source) leaseOf(n uint64, client uint32) int64 {
 	if len(s.leases) == 0 { // each connection has its own lease
 		return 0
 	}
-	return s.leases[s.turnOf(n, client)]
+	return s.leases[s.leaseIndex(n, client)]
 }
 
 // leaseNameOf returns the name of the lease that an operation uses, if it has one.
@@ -70,7 +71,7 @@ func (s *source) leaseNameOf(n uint64, client uint32) []byte {
 	if len(s.names) == 0 {
 		return nil
 	}
-	return s.names[s.turnOf(n, client)]
+	return s.names[s.leaseIndex(n, client)]
 }
 
 // stmOf returns the settings of the load's optimistic transactions.
@@ -120,7 +121,7 @@ func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store
 		}
 	}
 	op.STM = &s.asSTM
-	s.asSTM = store.STMOp{Pairs: s.read, Isolation: s.stm.Isolation, Told: s.told}
+	s.asSTM = store.STMOp{Pairs: s.read, Isolation: s.stm.Isolation, Told: s.stmReads}
 	if s.stm.Locker != kv.LockNone {
 		s.asSTM.Lock, s.asSTM.Locker, s.asSTM.Lease = s.lock, s.stm.Locker, s.leaseOf(n, client)
 		op.LeaseName = s.leaseNameOf(n, client)

@@ -17,12 +17,12 @@ func TestSetListsItsNumbers(t *testing.T) {
 					want = append(want, i)
 				}
 			}
-			l := s.list()
+			l := s.snapshot()
 			if l.count != uint64(len(want)) {
 				t.Fatalf("%d of %d: the list has %d", len(want), n, l.count)
 			}
 			for i, number := range want {
-				if got := l.at(uint64(i)); got != number {
+				if got := l.nth(uint64(i)); got != number {
 					t.Fatalf("number %d of %d is %d, not %d", i, len(want), got, number)
 				}
 			}

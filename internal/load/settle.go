@@ -28,7 +28,7 @@ const settleMark = preloadMark | warmupMark
 // data serves the preload's last write. For that it writes one more value after all others: a
 // member that serves this value has applied all writes before it.
 func (p *plan) settle(ctx context.Context) error {
-	levels := behind(&p.Load)
+	levels := staleLevels(&p.Load)
 	if len(levels) == 0 {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (p *plan) settle(ctx context.Context) error {
 	slices.Sort(asked)
 	for _, endpoint := range slices.Compact(asked) {
 		for _, level := range levels {
-			if err := p.serves(ctx, endpoint, level, last); err != nil {
+			if err := p.awaitLastWrite(ctx, endpoint, level, last); err != nil {
 				return err
 			}
 		}
@@ -53,8 +53,8 @@ func (p *plan) settle(ctx context.Context) error {
 // errUnsettled is the cause of a context that ended because of settleWithin.
 var errUnsettled = fmt.Errorf("the members are not at one with the preload within %v", settleWithin)
 
-// behind returns the levels of the load's reads that may return old data.
-func behind(l *scenario.Load) (levels []kv.Consistency) {
+// staleLevels returns the levels of the load's reads that may return old data.
+func staleLevels(l *scenario.Load) (levels []kv.Consistency) {
 	for _, o := range l.Mix {
 		if (o.Consistency == kv.Local || o.Consistency == kv.Lease) && !slices.Contains(levels, o.Consistency) {
 			levels = append(levels, o.Consistency)
@@ -107,8 +107,8 @@ func (p *plan) writeLast(ctx context.Context) (lastWrite, error) {
 	return w, nil
 }
 
-// serves waits until a read at one endpoint returns the last write.
-func (p *plan) serves(ctx context.Context, endpoint string, level kv.Consistency, w lastWrite) error {
+// awaitLastWrite waits until a read at one endpoint returns the last write.
+func (p *plan) awaitLastWrite(ctx context.Context, endpoint string, level kv.Consistency, w lastWrite) error {
 	read := store.Op{Kind: kv.Get, Consistency: level, Key: w.key}
 	for wait := firstAskAt; ; wait = min(2*wait, lastAskAt) {
 		ev, err := p.ask(ctx, endpoint, &read)

@@ -203,8 +203,8 @@ func TestShardsPartitionALoad(t *testing.T) {
 			loops := 1 + i%3
 			for k := range loops {
 				first, stride := Shard{i, n}.loop(k, loops)
-				own := part([]string{"a", "b", "c"}, 20, first, stride)
-				for _, place := range clientsOf(50, 20, first, stride) {
+				own := endpointsOf([]string{"a", "b", "c"}, 20, first, stride)
+				for _, place := range connectionsOfClients(50, 20, first, stride) {
 					clients = append(clients, first+place*stride)
 					if place >= len(own) {
 						t.Fatalf("a client of loop %d of shard %d of %d has no connection", k, i, n)

@@ -39,7 +39,7 @@ type source struct {
 	leases   []int64      // of this loop's clients; in an open loop, all leases
 	names    [][]byte     // names of the leases, if they have names
 	loops    uint64
-	told     store.STMTold // records the reads and commits of STMs; may be nil
+	stmReads store.STMTold // records the reads and commits of STMs; may be nil
 	board    *watch.Board  // shared with the watchers; nil without any
 
 	answers answers // checks replies
@@ -62,7 +62,7 @@ func newSource(l *scenario.Load) (*source, error) {
 	for phase, use := range map[measure.Phase]string{measure.Warmup: "warm-up", measure.Measured: "measured"} {
 		seed := keys.DeriveSeed(l.Seed, use)
 		s.mixes[phase] = keys.NewMix(l.Mix, keys.DeriveSeed(seed, "mix"))
-		s.choose[phase] = chooser(l.Distribution, space.N(), keys.DeriveSeed(seed, "keys"))
+		s.choose[phase] = newChooser(l.Distribution, space.N(), keys.DeriveSeed(seed, "keys"))
 	}
 	s.shares = sharesOf(&s.mixes[0], l.Mix)
 	for _, o := range l.Mix {
@@ -75,8 +75,8 @@ func newSource(l *scenario.Load) (*source, error) {
 	return s, nil
 }
 
-// chooser returns the chooser of a distribution over n keys.
-func chooser(d scenario.Distribution, n, seed uint64) keys.Chooser {
+// newChooser returns the chooser of a distribution over n keys.
+func newChooser(d scenario.Distribution, n, seed uint64) keys.Chooser {
 	switch d.Name {
 	case "uniform":
 		return keys.Uniform{N: n, Seed: seed}

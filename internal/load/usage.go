@@ -68,10 +68,10 @@ func (u *usage) read() (c counters) {
 
 func newUsage() *usage { return &usage{limits: probe.OurCPUGroups(), sched: map[int]probe.Sched{}} }
 
-// mark is called on each loop's thread when its window has opened or closed. The counters of
+// readCounters is called on each loop's thread when its window has opened or closed. The counters of
 // the process and the machine are read only if the mark decides: at the first opening and at
 // the last close.
-func (u *usage) mark(loop int, m engine.Mark, decides bool) {
+func (u *usage) readCounters(loop int, m engine.Mark, decides bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if decides && !m.Ended {
@@ -92,8 +92,8 @@ func (u *usage) mark(loop int, m engine.Mark, decides bool) {
 	}
 }
 
-// used returns the difference between the last and the first counters.
-func (u *usage) used() Usage {
+// total returns the difference between the last and the first counters.
+func (u *usage) total() Usage {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	out := Usage{
@@ -130,20 +130,20 @@ func Attend(l *scenario.Load) {
 // nothing: a thread of low priority occupies one of Go's processors while it waits for a CPU,
 // and heartbeats would wait for that thread.
 func GiveWay(beside Worker) {
-	if here(beside) {
+	if hasLoopsHere(beside) {
 		Background()
 	}
 }
 
-// here reports whether a worker has loops in this process.
-func here(w Worker) bool {
+// hasLoopsHere reports whether a worker has loops in this process.
+func hasLoopsHere(w Worker) bool {
 	switch w := w.(type) {
 	case *Local:
 		return true
 	case Named:
-		return here(w.Worker)
+		return hasLoopsHere(w.Worker)
 	case Workers:
-		return slices.ContainsFunc(w, here)
+		return slices.ContainsFunc(w, hasLoopsHere)
 	}
 	return false
 }

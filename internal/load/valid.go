@@ -67,8 +67,8 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 		return errors.New("the load's rate is not known yet")
 	case len(targets.Endpoints) > mostEndpoints || len(a.Access.Endpoints) > mostEndpoints || len(a.Members) > mostEndpoints:
 		return fmt.Errorf("a load has at most %d endpoints", mostEndpoints)
-	case a.Beside < 0 || a.Beside >= a.Shard.of():
-		return fmt.Errorf("a load in %d parts has no %d beside this one", a.Shard.of(), a.Beside)
+	case a.Beside < 0 || a.Beside >= a.Shard.count():
+		return fmt.Errorf("a load in %d parts has no %d beside this one", a.Shard.count(), a.Beside)
 	case len(a.LeaseNames) > 0 && len(a.LeaseNames) != len(a.Leases):
 		return fmt.Errorf("%d leases have %d names", len(a.Leases), len(a.LeaseNames))
 	case len(a.Leases) > scenario.MaxClients:

@@ -35,7 +35,7 @@ func newWatching(p *plan, loops int) *watching {
 		return nil
 	}
 	w := &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
-	if of := p.Load.Watch; p.Shard.of() == 1 && len(of.Key) == 0 && (p.Load.KeySpace == 1 || of.WatchedKeys == 1 || of.Span >= p.Load.KeySpace) {
+	if of := p.Load.Watch; p.Shard.count() == 1 && len(of.Key) == 0 && (p.Load.KeySpace == 1 || of.WatchedKeys == 1 || of.Span >= p.Load.KeySpace) {
 		w.board.Everybody(of.Watchers)
 	}
 	switch p.watchMode() {
@@ -65,7 +65,7 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 	conns, first := p.Load.Connections, 0
 	if spec.Connections > 0 {
 		conns, first = spec.Connections, len(c.Endpoints)
-		own := part(p.Endpoints, spec.Connections, i, n)
+		own := endpointsOf(p.Endpoints, spec.Connections, i, n)
 		c.Endpoints = append(c.Endpoints, own...)
 		c.WatchOnly = len(own)
 	}
@@ -107,7 +107,7 @@ func (w *watching) addScripted(c *engine.Config, caught func()) {
 	conns, first := len(c.Endpoints), 0
 	if plan.Connections > 0 {
 		conns, first = plan.Connections, len(c.Endpoints)
-		c.Endpoints = append(c.Endpoints, part(w.plan.Endpoints, plan.Connections, 0, 1)...)
+		c.Endpoints = append(c.Endpoints, endpointsOf(w.plan.Endpoints, plan.Connections, 0, 1)...)
 		c.WatchOnly = plan.Connections
 	}
 	n := len(plan.Sink.Watchers)

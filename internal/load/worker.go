@@ -103,7 +103,7 @@ type History func(zero time.Time, within time.Duration) *history.Recorder
 // marks combines the marks of several loops or workers: a phase begins with the first of
 // them, and the load ends with the last.
 type marks struct {
-	of     int        // number of loops or workers
+	parts  int        // number of loops or workers
 	report func(Mark) // may be nil
 
 	mu    sync.Mutex
@@ -111,21 +111,21 @@ type marks struct {
 	ended int
 }
 
-// take adds one mark, and reports whether it is the first of its phase, or the last end.
-func (k *marks) take(m Mark) bool {
+// takeMark adds one mark, and reports whether it is the first of its phase, or the last end.
+func (k *marks) takeMark(m Mark) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if m.Ended {
 		k.ended++
-		return k.ended == k.of
+		return k.ended == k.parts
 	}
 	first := !k.begun[m.Phase]
 	k.begun[m.Phase] = true
 	return first
 }
 
-// pass reports a combined mark.
-func (k *marks) pass(m Mark) {
+// reportMark reports a combined mark.
+func (k *marks) reportMark(m Mark) {
 	if k.report != nil {
 		k.report(m)
 	}

@@ -33,8 +33,8 @@ func Locals(n int, stores func(name string) (store.Store, error)) Workers {
 	return w
 }
 
-// name returns the name of worker i.
-func (w Workers) name(i int) string {
+// workerName returns the name of worker i.
+func (w Workers) workerName(i int) string {
 	if n, ok := w[i].(Named); ok {
 		return n.Name
 	}
@@ -52,18 +52,18 @@ func (w Workers) together(do func(i int) error) error {
 	running.Wait()
 	for i, err := range errs {
 		if err != nil {
-			return w.of(i, err)
+			return w.nameError(i, err)
 		}
 	}
 	return nil
 }
 
-// of adds the name of worker i to its error.
-func (w Workers) of(i int, err error) error {
+// nameError adds the name of worker i to its error.
+func (w Workers) nameError(i int, err error) error {
 	if len(w) == 1 {
 		return err
 	}
-	return fmt.Errorf("worker %s: %w", w.name(i), err)
+	return fmt.Errorf("worker %s: %w", w.workerName(i), err)
 }
 
 // Clock implements Worker. It returns the latest time of all workers.
@@ -133,8 +133,8 @@ func (w Workers) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, e
 		return nil, err
 	}
 	j := &jobs{
-		workers: w, jobs: make([]Job, len(w)), tellings: make([]telling, len(w)), cut: func() {},
-		marks: marks{of: len(w), report: to.Mark}, all: NewGathering(a, len(w), to.Second, nil),
+		workers: w, jobs: make([]Job, len(w)), reports: make([]workerReport, len(w)), stopAll: func() {},
+		marks: marks{parts: len(w), report: to.Mark}, all: NewGathering(a, len(w), to.Second, nil),
 	}
 	j.all.SecondsOnly(to.SecondsOnly)
 	reader := to.Reader
@@ -142,11 +142,11 @@ func (w Workers) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, e
 		reader = &measure.Reader{}
 	}
 	err := w.together(func(i int) (err error) {
-		t := &j.tellings[i]
-		t.part.Worker = w.name(i)
+		t := &j.reports[i]
+		t.part.Worker = w.workerName(i)
 		j.jobs[i], err = w[i].Prepare(ctx, a.Divide(i, len(w)), Reports{
-			Second: func(s *measure.Second) { j.second(i, s) }, SecondsOnly: true, Reader: reader,
-			History: to.History, Changed: to.Changed, Mark: func(m Mark) { j.mark(t, m) },
+			Second: func(s *measure.Second) { j.addSecond(i, s) }, SecondsOnly: true, Reader: reader,
+			History: to.History, Changed: to.Changed, Mark: func(m Mark) { j.noteMark(t, m) },
 		})
 		return err
 	})
@@ -159,18 +159,18 @@ func (w Workers) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, e
 
 // jobs is the Job of Workers: one job per worker.
 type jobs struct {
-	workers  Workers
-	jobs     []Job
-	tellings []telling
-	marks    marks
-	all      *Gathering
+	workers Workers
+	jobs    []Job
+	reports []workerReport
+	marks   marks
+	all     *Gathering
 
-	mu  sync.Mutex // for seconds, which are added to the worker's part and to the total
-	cut func()     // stops all loads
+	mu      sync.Mutex // for seconds, which are added to the worker's part and to the total
+	stopAll func()     // stops all loads
 }
 
-// telling is what one worker has reported so far.
-type telling struct {
+// workerReport is what one worker has reported so far.
+type workerReport struct {
 	part   measure.Part // its seconds; read after its job has ended
 	ending *Ending      // read after its job has ended; nil if the worker was lost
 	behind string       // why it was cut off; empty if it was not
@@ -180,13 +180,13 @@ type telling struct {
 	ended  bool
 }
 
-// second adds a second of worker i. If a worker is so late that too many seconds of the
+// addSecond adds a second of worker i. If a worker is so late that too many seconds of the
 // others wait for it, second cuts it off and stops the load, which then ends with the
 // seconds that all workers have reported.
-func (j *jobs) second(i int, s *measure.Second) {
+func (j *jobs) addSecond(i int, s *measure.Second) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	t := &j.tellings[i]
+	t := &j.reports[i]
 	if t.behind != "" {
 		return // the others' seconds were merged without it
 	}
@@ -195,22 +195,22 @@ func (j *jobs) second(i int, s *measure.Second) {
 	if !late {
 		return
 	}
-	t = &j.tellings[straggler]
-	t.behind = fmt.Sprintf("it told %d seconds of the window while another told %d, and so many cannot wait for it", t.part.Seconds(), j.most())
+	t = &j.reports[straggler]
+	t.behind = fmt.Sprintf("it told %d seconds of the window while another told %d, and so many cannot wait for it", t.part.Seconds(), j.mostSeconds())
 	j.all.End(straggler)
-	j.cut()
+	j.stopAll()
 }
 
-// most returns the largest number of seconds that a worker has reported.
-func (j *jobs) most() (n int) {
-	for i := range j.tellings {
-		n = max(n, j.tellings[i].part.Seconds())
+// mostSeconds returns the largest number of seconds that a worker has reported.
+func (j *jobs) mostSeconds() (n int) {
+	for i := range j.reports {
+		n = max(n, j.reports[i].part.Seconds())
 	}
 	return n
 }
 
-// mark handles a mark of one worker.
-func (j *jobs) mark(t *telling, m Mark) {
+// noteMark handles a mark of one worker.
+func (j *jobs) noteMark(t *workerReport, m Mark) {
 	t.mu.Lock()
 	again := t.ended
 	t.ended = t.ended || m.Ended
@@ -218,8 +218,8 @@ func (j *jobs) mark(t *telling, m Mark) {
 		t.opened = m.At
 	}
 	t.mu.Unlock()
-	if !again && j.marks.take(m) {
-		j.marks.pass(m)
+	if !again && j.marks.takeMark(m) {
+		j.marks.reportMark(m)
 	}
 }
 
@@ -245,7 +245,7 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	j.mu.Lock()
-	j.cut = stop
+	j.stopAll = stop
 	j.mu.Unlock()
 	if begin.IsZero() && len(j.jobs) > 1 {
 		asked := measure.Now()
@@ -258,10 +258,10 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	}
 	var never atomic.Bool
 	lost := j.workers.together(func(i int) error {
-		t := &j.tellings[i]
+		t := &j.reports[i]
 		res, err := j.jobs[i].Run(ctx, begin)
 		j.all.End(i)
-		if behind := j.behind(i); behind != "" {
+		if behind := j.cutOffReason(i); behind != "" {
 			err = errors.New(behind)
 		}
 		switch {
@@ -274,11 +274,11 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 		}
 		t.part.Lost = text.Line(err.Error(), text.OfServer)
 		stop()
-		j.mark(t, Mark{Phase: measure.Measured, Ended: true, At: measure.Now()})
+		j.noteMark(t, Mark{Phase: measure.Measured, Ended: true, At: measure.Now()})
 		return err
 	})
-	for i := range j.tellings {
-		t := &j.tellings[i]
+	for i := range j.reports {
+		t := &j.reports[i]
 		if t.ending == nil && !t.opened.IsZero() {
 			t.ending = &Ending{Loops: 1, Opened: t.opened, Length: int64(t.part.Seconds()) * int64(time.Second), Interrupted: true}
 		}
@@ -302,27 +302,27 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	return res, err
 }
 
-// behind returns why worker i was cut off.
-func (j *jobs) behind(i int) string {
+// cutOffReason returns why worker i was cut off.
+func (j *jobs) cutOffReason(i int) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.tellings[i].behind
+	return j.reports[i].behind
 }
 
 // parts returns each worker's part of the result after all have ended. The first window
 // opened at opened.
 func (j *jobs) parts(opened time.Time) []measure.Part {
-	parts := make([]measure.Part, len(j.tellings))
+	parts := make([]measure.Part, len(j.reports))
 	processes := map[process]int{}
-	for i := range j.tellings {
-		for k := range j.tellings[i].ending.Used {
-			processes[j.tellings[i].ending.Used[k].process()]++
+	for i := range j.reports {
+		for k := range j.reports[i].ending.Used {
+			processes[j.reports[i].ending.Used[k].process()]++
 		}
 	}
-	for i := range j.tellings {
-		e := j.tellings[i].ending
+	for i := range j.reports {
+		e := j.reports[i].ending
 		p := &parts[i]
-		*p = j.tellings[i].part
+		*p = j.reports[i].part
 		p.Loops, p.Length, p.Window, p.Connections = e.Loops, e.Length, e.Window, e.Connections
 		p.BeganAfter, p.ClockBound = int64(e.Opened.Sub(opened))+e.OpenedLate, e.ClockBound
 		for k := range e.Used {

@@ -42,8 +42,8 @@ var (
 	errMany   = fmt.Errorf("it has more than %d histograms", mostHistograms)
 )
 
-// end returns the error of reading, if any. what names the object.
-func (c *coder) end(what string) error {
+// finish returns the error of reading, if any. what names the object.
+func (c *coder) finish(what string) error {
 	if c.err == nil && len(c.b) > 0 {
 		c.err = errors.New("something follows it")
 	}
@@ -85,15 +85,15 @@ const anyNumber = 1<<64 - 1
 // mostWaited is the limit, in nanoseconds, for times added up over all clients of a second.
 const mostWaited = 1 << 56
 
-// counted codes counts.
-func (c *coder) counted(list ...*uint64) {
+// counts codes counts.
+func (c *coder) counts(list ...*uint64) {
 	for _, n := range list {
 		c.number(n, mostCount)
 	}
 }
 
-// small codes numbers of smaller types.
-func small[T ~int | ~uint8 | ~uint32 | ~int64](c *coder, most uint64, list ...*T) {
+// codeSmall codes numbers of smaller types.
+func codeSmall[T ~int | ~uint8 | ~uint32 | ~int64](c *coder, most uint64, list ...*T) {
 	for _, at := range list {
 		n := uint64(*at)
 		c.number(&n, most)
@@ -112,7 +112,7 @@ func AppendHistogram(b []byte, h *Histogram) []byte {
 func ReadHistogram(b []byte) (h *Histogram, err error) {
 	c := coder{b: b, reading: true, fresh: NewHistogram}
 	c.histogram(&h)
-	return h, c.end("a histogram")
+	return h, c.finish("a histogram")
 }
 
 // histogram codes a histogram as the number of its non-zero counts, followed by the counts. It

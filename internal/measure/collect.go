@@ -70,7 +70,7 @@ func (c *Collector) Straggler(most int) (shard int, late bool) {
 		return 0, false
 	}
 	for i := range c.shards {
-		if !c.past(i, c.waiting.seconds[0].place) {
+		if !c.isPast(i, c.waiting.seconds[0].place) {
 			return i, true
 		}
 	}
@@ -84,7 +84,7 @@ func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
 	if c.NoTotals {
 		return nil, nil
 	}
-	c.gap.close(seconds, c.added)
+	c.gap.finish(seconds, c.added)
 	// Copy the totals: otherwise a caller that keeps them would keep the whole collector.
 	totals := c.totals
 	measured, warmup = &totals[Measured], &totals[Warmup]
@@ -94,8 +94,8 @@ func (c *Collector) Close(seconds float64) (measured, warmup *Totals) {
 	return measured, warmup
 }
 
-// past reports whether a shard will hand over no more of a second.
-func (c *Collector) past(shard int, p place) bool {
+// isPast reports whether a shard will hand over no more of a second.
+func (c *Collector) isPast(shard int, p place) bool {
 	s := &c.shards[shard]
 	return s.ended || s.begun && !s.last.before(p)
 }
@@ -104,16 +104,16 @@ func (c *Collector) past(shard int, p place) bool {
 func (c *Collector) advance() {
 	for len(c.waiting.seconds) > 0 {
 		for i := range c.shards {
-			if !c.past(i, c.waiting.seconds[0].place) {
+			if !c.isPast(i, c.waiting.seconds[0].place) {
 				return
 			}
 		}
-		c.pass(c.waiting.first())
+		c.passOn(c.waiting.takeFirst())
 	}
 }
 
-// pass passes on a complete second.
-func (c *Collector) pass(whole *Second) {
+// passOn passes on a complete second.
+func (c *Collector) passOn(whole *Second) {
 	if !c.NoTotals {
 		bounded := whole.Tally
 		bounded.Cells = c.reported[whole.Phase].bounded(whole.Cells)
@@ -158,23 +158,23 @@ func (g *gap) add(alive *[16]uint64) {
 		zeros := bits.TrailingZeros64(rest)
 		g.run += zeros
 		ms += zeros
-		g.end(g.run, g.seen+ms)
+		g.endRun(g.run, g.seen+ms)
 		g.run = 0
 		ms++
 	}
 	g.seen += 1000
 }
 
-// end ends a run at a millisecond.
-func (g *gap) end(run, at int) {
+// endRun ends a run at a millisecond.
+func (g *gap) endRun(run, at int) {
 	if run > g.longest {
 		g.longest, g.longestAt = run, at-run
 	}
 }
 
-// close ends the last run at the end of the window, which is seconds long. The part of the
+// finish ends the last run at the end of the window, which is seconds long. The part of the
 // last second after the window is not part of a gap.
-func (g *gap) close(seconds float64, added int) {
+func (g *gap) finish(seconds float64, added int) {
 	beyond := added*1000 - int(seconds*1000)
-	g.end(g.run-max(beyond, 0), g.seen-max(beyond, 0))
+	g.endRun(g.run-max(beyond, 0), g.seen-max(beyond, 0))
 }

@@ -51,7 +51,7 @@ func (c *Course) Add(s *Second, p99 Figure) {
 		p.add(s.Index, &[16]uint64{})
 	}
 	c.Clients = max(c.Clients, s.Clients)
-	c.watched(s)
+	c.addWatched(s)
 	if s.Fine == nil {
 		return
 	}
@@ -73,13 +73,13 @@ func (c *Course) Add(s *Second, p99 Figure) {
 		if c.Members[member] == nil && len(c.Members) >= mostGroups {
 			member = 0
 		}
-		pulseOf(c.Members, member).add(s.Index, &g.Alive)
-		pulseOf(c.Operations, Asked{g.Kind, g.Consistency}).add(s.Index, &g.Alive)
+		pulseFor(c.Members, member).add(s.Index, &g.Alive)
+		pulseFor(c.Operations, Asked{g.Kind, g.Consistency}).add(s.Index, &g.Alive)
 	}
 }
 
-// watched adds the watch events and ended leases of a second.
-func (c *Course) watched(s *Second) {
+// addWatched adds the watch events and ended leases of a second.
+func (c *Course) addWatched(s *Second) {
 	var f *FineWatch
 	if s.Fine != nil {
 		f = s.Fine.Watch
@@ -92,8 +92,8 @@ func (c *Course) watched(s *Second) {
 	}
 }
 
-// pulseOf returns the pulse of a key, and creates it if needed.
-func pulseOf[K comparable](all map[K]*Pulse, of K) *Pulse {
+// pulseFor returns the pulse of a key, and creates it if needed.
+func pulseFor[K comparable](all map[K]*Pulse, of K) *Pulse {
 	if all[of] == nil {
 		all[of] = &Pulse{}
 	}

@@ -26,7 +26,7 @@ func readSecond(b []byte, fresh func() *Histogram) (*Second, error) {
 	if c.err == nil {
 		c.err = s.check()
 	}
-	return s, c.end("a second")
+	return s, c.finish("a second")
 }
 
 // Reader decodes seconds from several machines, one at a time, into the same histograms: a
@@ -104,30 +104,30 @@ func (s *Second) foldNamed() {
 
 // second codes all fields of a second.
 func (c *coder) second(s *Second) {
-	small(c, uint64(Measured), &s.Phase)
-	small(c, mostSeconds, &s.Index)
-	small(c, mostCount, &s.Length)
-	c.counted(s.all()...)
-	c.counted(&s.Due, &s.Keys, &s.Retries, &s.Done, &s.Unreported)
+	codeSmall(c, uint64(Measured), &s.Phase)
+	codeSmall(c, mostSeconds, &s.Index)
+	codeSmall(c, mostCount, &s.Length)
+	c.counts(s.all()...)
+	c.counts(&s.Due, &s.Keys, &s.Retries, &s.Done, &s.Unreported)
 	for i := range s.Outcomes {
-		c.counted(&s.Outcomes[i])
+		c.counts(&s.Outcomes[i])
 	}
 	for i := range s.DoneKinds {
-		c.counted(&s.DoneKinds[i], &s.Missed[i])
+		c.counts(&s.DoneKinds[i], &s.Missed[i])
 	}
-	small(c, 1<<31, &s.Connections, &s.Clients, &s.InFlight, &s.Resting)
+	codeSmall(c, 1<<31, &s.Connections, &s.Clients, &s.InFlight, &s.Resting)
 	for i := range s.Alive {
 		c.number(&s.Alive[i], anyNumber)
 	}
 	c.cells(s)
 	c.histogram(&s.Lateness)
-	c.counted(&s.Watch.Delivered, &s.Watch.Duplicated, &s.Watch.Reordered, &s.Watch.Untimed)
+	c.counts(&s.Watch.Delivered, &s.Watch.Duplicated, &s.Watch.Reordered, &s.Watch.Untimed)
 	c.histogram(&s.Watch.FromDue)
 	c.histogram(&s.Watch.FromSent)
 	for _, h := range s.Disturbed.histograms() {
 		c.histogram(h)
 	}
-	small(c, mostWaited, &s.Disturbed.Idle, &s.Disturbed.RunWait)
+	codeSmall(c, mostWaited, &s.Disturbed.Idle, &s.Disturbed.RunWait)
 	c.fine(&s.Fine)
 }
 
@@ -143,8 +143,8 @@ func (c *coder) cells(s *Second) {
 			s.Cells = append(s.Cells, &Cell{})
 		}
 		at := s.Cells[i]
-		small(c, uint64(kv.NumKinds-1), &at.Kind)
-		small(c, uint64(kv.NumConsistencies-1), &at.Consistency)
+		codeSmall(c, uint64(kv.NumKinds-1), &at.Kind)
+		codeSmall(c, uint64(kv.NumConsistencies-1), &at.Consistency)
 		c.number(&at.Member, anyNumber)
 		c.number(&at.Term, anyNumber)
 		c.histogram(&at.Response)

@@ -77,13 +77,13 @@ func (f *Fine) Note(s *Series, o kv.Outcome, at int64) {
 // after the second began. Shorter times than LeastWait are ignored.
 func (f *Fine) Waited(client uint32, length, at int64) {
 	if length >= LeastWait*1_000_000 {
-		f.wait(Wait{client, uint32(min(max(at/1_000_000, 0), 1000)), uint32(min(length/1_000_000, 1<<32-1))}) // #nosec G115 -- bounded
+		f.insertWait(Wait{client, uint32(min(max(at/1_000_000, 0), 1000)), uint32(min(length/1_000_000, 1<<32-1))}) // #nosec G115 -- bounded
 	}
 }
 
-// wait inserts a wait in sorted order, so that the result does not depend on the order of
+// insertWait inserts a wait in sorted order, so that the result does not depend on the order of
 // merging.
-func (f *Fine) wait(w Wait) {
+func (f *Fine) insertWait(w Wait) {
 	if len(f.Waits) >= mostWaits {
 		f.Crowded = true
 		return
@@ -130,7 +130,7 @@ func (f *Fine) merge(o *Fine) {
 		}
 	}
 	for _, w := range o.Waits {
-		f.wait(w)
+		f.insertWait(w)
 	}
 	f.Crowded = f.Crowded || o.Crowded
 	if o.Watch != nil {
@@ -216,12 +216,12 @@ func (f *Fine) Told(after, at int64) {
 	after = min((after+999_999)/1_000_000, 1<<32-1)
 	w.Latest[slot] = max(w.Latest[slot], uint32(after)) // #nosec G115 -- bounded
 	if after >= LeastWait {
-		w.late(LateEvents{uint8(slot), uint8(LateClass(after)), 1}) // #nosec G115 -- small numbers
+		w.addLate(LateEvents{uint8(slot), uint8(LateClass(after)), 1}) // #nosec G115 -- small numbers
 	}
 }
 
-// late adds late events in the order of slots and classes.
-func (w *FineWatch) late(some LateEvents) {
+// addLate adds late events in the order of slots and classes.
+func (w *FineWatch) addLate(some LateEvents) {
 	at := len(w.Late)
 	for ; at > 0; at-- {
 		switch l := &w.Late[at-1]; {
@@ -292,7 +292,7 @@ func (w *FineWatch) merge(o *FineWatch) {
 	}
 	w.ShowsPassed = w.ShowsPassed || o.ShowsPassed
 	for _, l := range o.Late {
-		w.late(l)
+		w.addLate(l)
 	}
 	for _, e := range o.Leases {
 		w.leaseEnded(e)
@@ -315,7 +315,7 @@ func (c *coder) fine(at **Fine) {
 	f := *at
 	for _, counts := range []*[Slots]uint32{&f.Done, &f.Definite, &f.Indefinite} {
 		for i := range counts {
-			small(c, 1<<32-1, &counts[i])
+			codeSmall(c, 1<<32-1, &counts[i])
 		}
 	}
 	n := uint64(len(f.Groups))
@@ -328,8 +328,8 @@ func (c *coder) fine(at **Fine) {
 			f.Groups = append(f.Groups, Group{})
 		}
 		g := &f.Groups[i]
-		small(c, uint64(kv.NumKinds-1), &g.Kind)
-		small(c, uint64(kv.NumConsistencies-1), &g.Consistency)
+		codeSmall(c, uint64(kv.NumKinds-1), &g.Kind)
+		codeSmall(c, uint64(kv.NumConsistencies-1), &g.Consistency)
 		c.number(&g.Member, anyNumber)
 		for k := range g.Alive {
 			c.number(&g.Alive[k], anyNumber)
@@ -356,8 +356,8 @@ func (c *coder) waits(f *Fine) {
 			f.Waits = append(f.Waits, Wait{})
 		}
 		w := &f.Waits[i]
-		small(c, 1<<32-1, &w.Client, &w.Length)
-		small(c, 1000, &w.At)
+		codeSmall(c, 1<<32-1, &w.Client, &w.Length)
+		codeSmall(c, 1000, &w.At)
 	}
 }
 
@@ -380,7 +380,7 @@ func (c *coder) fineWatch(at **FineWatch) {
 	}
 	for _, counts := range []*[Slots]uint32{&w.Latest, &w.Passed, &w.MadeUp, &w.Ended, &w.Again} {
 		for i := range counts {
-			small(c, 1<<32-1, &counts[i])
+			codeSmall(c, 1<<32-1, &counts[i])
 		}
 	}
 	shows := uint64(0)
@@ -399,9 +399,9 @@ func (c *coder) fineWatch(at **FineWatch) {
 			w.Late = append(w.Late, LateEvents{})
 		}
 		l := &w.Late[i]
-		small(c, Slots-1, &l.Slot)
-		small(c, lateClasses-1, &l.Class)
-		small(c, 1<<32-1, &l.Count)
+		codeSmall(c, Slots-1, &l.Slot)
+		codeSmall(c, lateClasses-1, &l.Class)
+		codeSmall(c, 1<<32-1, &l.Count)
 	}
 	c.leaseEnds(w)
 }
@@ -424,7 +424,7 @@ func (c *coder) leaseEnds(w *FineWatch) {
 		}
 		lease := uint64(e.Lease) // #nosec G115 -- converted back below
 		c.number(&lease, anyNumber)
-		small(c, 999, &e.At)
+		codeSmall(c, 999, &e.At)
 		c.number(&early, 1)
 		e.Lease, e.Early = int64(lease), early == 1 // #nosec G115 -- as above
 	}

@@ -20,8 +20,8 @@ func (l *LiveSteps) Record(ns int64) {
 	}
 }
 
-// settle adds the counts to the histograms and clears them.
-func (l *LiveSteps) settle(fresh func() *Histogram) {
+// addToHistograms adds the counts to the histograms and clears them.
+func (l *LiveSteps) addToHistograms(fresh func() *Histogram) {
 	for _, place := range l.into {
 		if place != nil && *place == nil {
 			*place = fresh()
@@ -76,7 +76,7 @@ func (p *LivePool) Begin(s *Second, into, another **Histogram) *LiveSteps {
 // second that it receives.
 func (s *Second) Settle() {
 	for _, l := range s.live {
-		l.settle(s.pool.fresh)
+		l.addToHistograms(s.pool.fresh)
 		select {
 		case s.pool.spare <- l:
 		default:

@@ -42,14 +42,14 @@ type Part struct {
 // brief is a summary of a second: for each series the number of successes and the logarithm of
 // their median response time.
 type brief struct {
-	index int
-	of    []briefSeries
+	index  int
+	series []briefSeries
 }
 
 type briefSeries struct {
 	Series
-	count  float64
-	median float64
+	count     float64
+	logMedian float64
 }
 
 // leastBrief is the number of successes that a series needs in a second for its median to be
@@ -76,7 +76,7 @@ func (p *Part) Add(s *Second) {
 		}
 		p.Response.Add(c.Response)
 		if n := c.Response.TotalCount(); n >= leastBrief {
-			b.of = append(b.of, briefSeries{c.Series, float64(n), math.Log(max(float64(c.Response.ValueAtPercentile(50)), 1))})
+			b.series = append(b.series, briefSeries{c.Series, float64(n), math.Log(max(float64(c.Response.ValueAtPercentile(50)), 1))})
 		}
 	}
 	p.seconds = append(p.seconds, b)
@@ -104,28 +104,28 @@ func Apart(parts []Part) [][]float64 {
 		if index == math.MaxInt {
 			return out
 		}
-		sums := map[Series]*weighed{}
+		sums := map[Series]*weightedSum{}
 		each := func(do func(i int, s *briefSeries)) {
 			for i := range parts {
 				if at[i] == len(parts[i].seconds) || parts[i].seconds[at[i]].index != index {
 					continue
 				}
-				for k := range parts[i].seconds[at[i]].of {
-					do(i, &parts[i].seconds[at[i]].of[k])
+				for k := range parts[i].seconds[at[i]].series {
+					do(i, &parts[i].seconds[at[i]].series[k])
 				}
 			}
 		}
 		each(func(_ int, s *briefSeries) {
 			if sums[s.Series] == nil {
-				sums[s.Series] = &weighed{}
+				sums[s.Series] = &weightedSum{}
 			}
-			sums[s.Series].add(s.count, s.median)
+			sums[s.Series].add(s.count, s.logMedian)
 		})
-		own := make([]weighed, len(parts))
+		own := make([]weightedSum, len(parts))
 		each(func(i int, s *briefSeries) {
 			all := sums[s.Series]
 			if others := all.weight - s.count; others > 0 {
-				own[i].add(s.count, s.median-(all.sum-s.count*s.median)/others)
+				own[i].add(s.count, s.logMedian-(all.sum-s.count*s.logMedian)/others)
 			}
 		})
 		for i := range parts {
@@ -139,8 +139,8 @@ func Apart(parts []Part) [][]float64 {
 	}
 }
 
-// weighed is a weighted sum.
-type weighed struct{ weight, sum float64 }
+// weightedSum is a weighted sum.
+type weightedSum struct{ weight, sum float64 }
 
 // add adds x with a weight.
-func (w *weighed) add(weight, x float64) { w.weight, w.sum = w.weight+weight, w.sum+weight*x }
+func (w *weightedSum) add(weight, x float64) { w.weight, w.sum = w.weight+weight, w.sum+weight*x }

@@ -28,9 +28,9 @@ func StepsOf(h *Histogram) (s Steps) {
 	return s
 }
 
-// few is the largest number of times for which eachStep queries a histogram time by time.
+// fewTimes is the largest number of times for which eachStep queries a histogram time by time.
 // Above it, eachStep copies all counts, which takes 240 KB.
-const few = 256
+const fewTimes = 256
 
 // eachStep calls each with the non-empty steps of a histogram, in ascending order.
 //
@@ -39,7 +39,7 @@ const few = 256
 // example, it gets the four values of a histogram as its percentiles 25, 50, 75 and 100.
 func eachStep(h *Histogram, each func(at int, n int64)) {
 	total := h.TotalCount()
-	if total > few {
+	if total > fewTimes {
 		for at, n := range h.Export().Counts {
 			if n > 0 {
 				each(at, n)

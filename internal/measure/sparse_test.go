@@ -100,7 +100,7 @@ func TestEachStepFindsAllSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 2000 {
 		h := NewHistogram()
-		for range r.IntN(2 * few) {
+		for range r.IntN(2 * fewTimes) {
 			ns := int64(math.Exp(r.Float64() * math.Log(float64(Highest))))
 			if r.IntN(20) == 0 {
 				ns = []int64{0, Lowest, Lowest - 1, Highest}[r.IntN(4)]

@@ -34,7 +34,7 @@ func TestAheadIgnoresPausesBetweenReadings(t *testing.T) {
 		{[]time.Duration{-5 * time.Second, -time.Hour, -time.Hour + us}, -time.Hour + us},
 	} {
 		n := 0
-		got := settled(func() time.Duration {
+		got := readUntilSteady(func() time.Duration {
 			n++
 			return tt.readings[n-1]
 		})

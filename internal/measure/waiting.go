@@ -63,19 +63,19 @@ func (w *waiting) add(s *Second, ours bool, recycle func(*Histogram)) {
 		e.whole = s
 	case !found:
 		e.whole = &Second{Phase: s.Phase, Index: s.Index}
-		e.merge(s, cells)
+		e.addPart(s, cells)
 	default:
-		w.open(e)
-		e.merge(s, cells)
+		w.decode(e)
+		e.addPart(s, cells)
 	}
 	if ours && e.whole != s {
 		s.recycle(recycle)
 	}
-	w.pack()
+	w.encodeEarliest()
 }
 
-// merge adds a part whose cells are replaced by the given ones.
-func (e *waitingSecond) merge(s *Second, cells []*Cell) {
+// addPart adds a part whose cells are replaced by the given ones.
+func (e *waitingSecond) addPart(s *Second, cells []*Cell) {
 	one := *s
 	one.Cells = cells
 	e.whole.merge(&one)
@@ -84,8 +84,8 @@ func (e *waitingSecond) merge(s *Second, cells []*Cell) {
 // sameCells reports whether two slices are the same slice.
 func sameCells(a, b []*Cell) bool { return len(a) == 0 || &a[0] == &b[0] }
 
-// open decodes a second if it is encoded.
-func (w *waiting) open(e *waitingSecond) {
+// decode decodes a second if it is encoded.
+func (w *waiting) decode(e *waitingSecond) {
 	if e.whole != nil {
 		return
 	}
@@ -95,8 +95,8 @@ func (w *waiting) open(e *waitingSecond) {
 	c.second(e.whole) // cannot fail: this process encoded it
 }
 
-// pack encodes the earliest seconds while more than mostOpen are open.
-func (w *waiting) pack() {
+// encodeEarliest encodes the earliest seconds while more than mostOpen are open.
+func (w *waiting) encodeEarliest() {
 	n := 0
 	for i := range w.seconds {
 		if w.seconds[i].whole != nil {
@@ -112,11 +112,11 @@ func (w *waiting) pack() {
 	}
 }
 
-// first removes and returns the earliest second. It sorts its series, so that their order does
+// takeFirst removes and returns the earliest second. It sorts its series, so that their order does
 // not depend on which shard was first.
-func (w *waiting) first() *Second {
+func (w *waiting) takeFirst() *Second {
 	e := &w.seconds[0]
-	w.open(e)
+	w.decode(e)
 	whole, several := e.whole, e.parts > 1
 	w.seconds = slices.Delete(w.seconds, 0, 1)
 	if several {

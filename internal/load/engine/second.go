@@ -159,7 +159,8 @@ func (q *secondQueue) dueIn(phase measure.Phase, due int64) *second {
 	panic("engine: an operation is due in a second that is not there")
 }
 
-// firstHasEnded reports whether the first second in the queue has ended. Until then none is complete.
+// firstHasEnded reports whether the first second in the queue has ended. Until then none is
+// complete.
 func (q *secondQueue) firstHasEnded(now int64) bool {
 	return len(q.queue) > 0 && now >= q.queue[0].start+secondNS
 }

@@ -61,9 +61,9 @@ func (v *Values) Append(b, key []byte, client uint32, n uint64) []byte {
 		return b
 	}
 	head := b[start:]
-	put(head[sumLen:sumLen+clientLen], uint64(client))
-	put(head[sumLen+clientLen:HeadLen], n)
-	put(head[:sumLen], uint64(checksum(key, head[sumLen:])))
+	encodeBits(head[sumLen:sumLen+clientLen], uint64(client))
+	encodeBits(head[sumLen+clientLen:HeadLen], n)
+	encodeBits(head[:sumLen], uint64(checksum(key, head[sumLen:])))
 	return b
 }
 
@@ -88,7 +88,7 @@ func (v *Values) Judge(key, value []byte) Origin {
 		return Short
 	}
 	var want [sumLen]byte
-	put(want[:], uint64(checksum(key, value[sumLen:])))
+	encodeBits(want[:], uint64(checksum(key, value[sumLen:])))
 	switch {
 	case string(want[:]) != string(value[:sumLen]):
 		return Foreign
@@ -107,7 +107,7 @@ const phaseShift = 40
 func Identity(n uint64) uint64 { return (n&(1<<phaseShift-1))<<2 | n>>phaseShift&3 + 1 }
 
 // Read returns the identity of a value whose origin is Own.
-func Read(value []byte) uint64 { return Identity(numberIn(value)) }
+func Read(value []byte) uint64 { return Identity(decodeNumber(value)) }
 
 // Nobodys is an identity that no value of an application has: it would belong to a warm-up, and
 // applications have none.
@@ -121,8 +121,8 @@ func (v *Values) Of(key, value []byte) uint64 {
 	return Read(value)
 }
 
-// numberIn returns the operation number in a value of at least HeadLen bytes.
-func numberIn(value []byte) (n uint64) {
+// decodeNumber returns the operation number in a value of at least HeadLen bytes.
+func decodeNumber(value []byte) (n uint64) {
 	for _, x := range value[sumLen+clientLen : HeadLen] {
 		n = n<<6 | uint64(digitOf[x]&63)
 	}
@@ -135,7 +135,7 @@ func (v *Values) Number(key, value []byte) (n uint64, ok bool) {
 	if v.Judge(key, value) != Own {
 		return 0, false
 	}
-	return numberIn(value), true
+	return decodeNumber(value), true
 }
 
 // checksum returns the checksum of a key and the rest of its value.
@@ -143,8 +143,8 @@ func checksum(key, rest []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, crcTable), crcTable, rest)
 }
 
-// put writes the low bits of n into b, six bits per byte.
-func put(b []byte, n uint64) {
+// encodeBits writes the low bits of n into b, six bits per byte.
+func encodeBits(b []byte, n uint64) {
 	for i := len(b) - 1; i >= 0; i-- {
 		b[i] = alphabet[n&63]
 		n >>= 6

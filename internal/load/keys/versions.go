@@ -11,10 +11,10 @@ const Unknown = -1
 //
 // It stores the version minus Unknown, so that zeroed memory means unknown. For a large key
 // space the system then provides memory only for the keys that are used.
-type Versions struct{ of []int64 }
+type Versions struct{ versions []int64 }
 
 // NewVersions returns the versions of n keys, all unknown.
-func NewVersions(n uint64) *Versions { return &Versions{of: make([]int64, n)} }
+func NewVersions(n uint64) *Versions { return &Versions{versions: make([]int64, n)} }
 
 // VersionsOf continues with a list that List returned, and uses its memory. If the list does not
 // have n keys, all versions are unknown.
@@ -22,19 +22,19 @@ func VersionsOf(n uint64, list []int64) *Versions {
 	if uint64(len(list)) != n {
 		return NewVersions(n)
 	}
-	return &Versions{of: list}
+	return &Versions{versions: list}
 }
 
 // List returns all versions, each minus Unknown. It returns the memory of v, not a copy.
-func (v *Versions) List() []int64 { return v.of }
+func (v *Versions) List() []int64 { return v.versions }
 
 // Get returns a key's version, or Unknown.
-func (v *Versions) Get(key uint64) int64 { return atomic.LoadInt64(&v.of[key]) + Unknown }
+func (v *Versions) Get(key uint64) int64 { return atomic.LoadInt64(&v.versions[key]) + Unknown }
 
 // Set stores a key's version unless it is older than the stored one. Replies can overtake each
 // other, but versions only increase.
 func (v *Versions) Set(key uint64, version int64) {
-	at, version := &v.of[key], version-Unknown
+	at, version := &v.versions[key], version-Unknown
 	for old := atomic.LoadInt64(at); version > old; old = atomic.LoadInt64(at) {
 		if atomic.CompareAndSwapInt64(at, old, version) {
 			return
@@ -43,4 +43,4 @@ func (v *Versions) Set(key uint64, version int64) {
 }
 
 // Forget makes a key's version unknown, because the store has refused the known one.
-func (v *Versions) Forget(key uint64) { atomic.StoreInt64(&v.of[key], 0) }
+func (v *Versions) Forget(key uint64) { atomic.StoreInt64(&v.versions[key], 0) }

@@ -181,7 +181,7 @@ func Decode(b []byte, ops []Op) ([]Op, error) {
 	r := row{b: b}
 	for len(r.b) > 0 {
 		ops = append(ops, Op{})
-		if o := &ops[len(ops)-1]; !r.next(o) {
+		if o := &ops[len(ops)-1]; !r.decode(o) {
 			return ops[:len(ops)-1], errRow
 		}
 	}
@@ -195,8 +195,8 @@ type row struct {
 	prev context
 }
 
-// next decodes a row, and reports whether it is valid.
-func (r *row) next(o *Op) bool {
+// decode decodes a row, and reports whether it is valid.
+func (r *row) decode(o *Op) bool {
 	head, has := r.byte(), r.byte()
 	o.Kind = kv.Kind(head & headKind)
 	switch level := head >> headLevel & 3; o.Kind {
@@ -216,8 +216,8 @@ func (r *row) next(o *Op) bool {
 	if !r.member(o, has&newMember != 0) {
 		return false
 	}
-	o.Done = sum(p.done, int64(r.uvarint()))
-	o.Invoked = sum(o.Done, -int64(r.uvarint()))
+	o.Done = addChecked(p.done, int64(r.uvarint()))
+	o.Invoked = addChecked(o.Done, -int64(r.uvarint()))
 	session := r.uvarint()
 	o.Session = uint32(session)
 	o.Key = r.uvarint()
@@ -232,14 +232,14 @@ func (r *row) next(o *Op) bool {
 		o.Read = r.uvarint()
 	}
 	if has&hasAt != 0 {
-		o.At = sum(p.at, r.varint())
+		o.At = addChecked(p.at, r.varint())
 		p.at = o.At
 	}
 	if has&hasMod != 0 {
-		o.Mod = sum(p.at, -r.varint())
+		o.Mod = addChecked(p.at, -r.varint())
 	}
 	if has&hasExpected != 0 {
-		o.Expected = sum(p.at, -r.varint())
+		o.Expected = addChecked(p.at, -r.varint())
 	}
 	p.done = o.Done
 	return !r.bad && o.Kind < kv.NumKinds && o.Consistency < kv.NumConsistencies && o.Outcome < kv.NumOutcomes && o.Lock <= Released &&
@@ -307,8 +307,8 @@ func (r *row) varint() int64 {
 // inRange reports whether a time or revision is valid.
 func inRange(x int64) bool { return x >= 0 && x <= maxInt }
 
-// sum returns a+b. If b is out of range, the result is, too.
-func sum(a, b int64) int64 {
+// addChecked returns a+b. If b is out of range, the result is, too.
+func addChecked(a, b int64) int64 {
 	if b < -maxInt-1 || b > maxInt {
 		return -maxInt
 	}

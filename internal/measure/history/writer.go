@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// held is the number of full blocks that wait for the disk before the loop that fills them has
+// maxWaitingBlocks is the number of full blocks that wait for the disk before the loop that fills them has
 // to wait: half a minute of 50,000 operations per second.
-const held = 512
+const maxWaitingBlocks = 512
 
 // Writer writes the file of one loop. Its own goroutine compresses and writes the blocks.
 type Writer struct {
@@ -45,8 +45,8 @@ func Create(path string, h *Header) (*Writer, error) {
 		return nil, fmt.Errorf("cannot write the history: %w", err)
 	}
 	w := &Writer{
-		path: path, f: f, full: make(chan *Block, held),
-		empty: make(chan *Block, held), done: make(chan struct{}),
+		path: path, f: f, full: make(chan *Block, maxWaitingBlocks),
+		empty: make(chan *Block, maxWaitingBlocks), done: make(chan struct{}),
 	}
 	w.write(files.Append([]byte(magic), head, 0, len(head)))
 	go w.run(code)
@@ -85,7 +85,7 @@ func (w *Writer) close(whole bool) error {
 		w.write(files.Append(nil, nil, 0, 0))
 	}
 	for _, err := range []error{w.f.Sync(), w.f.Close()} {
-		w.note(err)
+		w.noteError(err)
 	}
 	return w.err
 }
@@ -116,11 +116,11 @@ func (w *Writer) write(b []byte) {
 	}
 	n, err := w.f.Write(b)
 	w.bytes += int64(n)
-	w.note(err)
+	w.noteError(err)
 }
 
-// note records the first error.
-func (w *Writer) note(err error) {
+// noteError records the first error.
+func (w *Writer) noteError(err error) {
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("cannot write the history: %w", err)
 	}

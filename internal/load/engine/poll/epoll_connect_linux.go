@@ -12,7 +12,7 @@ import (
 // without a goroutine, because thousands are opened and closed each second.
 
 // address returns an endpoint's address for the system, or nil while it is unknown. The
-// first connection to a host name resolves it (learn).
+// first connection to a host name resolves it (storeAddress).
 func (p *epoll) address(endpoint string) unix.Sockaddr {
 	if at, ok := p.known[endpoint]; ok {
 		return at
@@ -23,8 +23,8 @@ func (p *epoll) address(endpoint string) unix.Sockaddr {
 	return p.known[endpoint]
 }
 
-// learn stores the address that a host name resolved to.
-func (p *epoll) learn(endpoint string, remote net.Addr) {
+// storeAddress stores the address that a host name resolved to.
+func (p *epoll) storeAddress(endpoint string, remote net.Addr) {
 	tcp, ok := remote.(*net.TCPAddr)
 	if !ok || !p.dialer.Brief || tcp.Zone != "" {
 		return
@@ -40,7 +40,7 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
 }
 
-// connect starts a non-blocking connect; came returns its result. The operation's timeout
+// connect starts a non-blocking connect; finishConnect returns its result. The operation's timeout
 // limits how long it may take.
 func (p *epoll) connect(i int, endpoint string, at unix.Sockaddr) {
 	c := &p.conns[i]
@@ -52,11 +52,11 @@ func (p *epoll) connect(i int, endpoint string, at unix.Sockaddr) {
 		}
 	}
 	if err != nil {
-		err = p.dialer.sentence(endpoint, &net.OpError{Op: "dial", Err: err})
+		err = p.dialer.describeError(endpoint, &net.OpError{Op: "dial", Err: err})
 		p.deliver(dialResult{conn: i, gen: c.gen, fd: -1, err: err})
 		return
 	}
-	c.fd, c.coming, c.at = fd, true, endpoint
+	c.fd, c.connecting, c.endpoint = fd, true, endpoint
 }
 
 // socket returns a socket that is connecting to an address.
@@ -78,10 +78,10 @@ func (p *epoll) socket(to unix.Sockaddr) (int, error) {
 	return fd, nil
 }
 
-// came returns the result of a connect.
-func (p *epoll) came(i int) Ready {
+// finishConnect returns the result of a connect.
+func (p *epoll) finishConnect(i int) Ready {
 	c := &p.conns[i]
-	c.coming = false
+	c.connecting = false
 	failed, err := unix.GetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	if err == nil && failed != 0 {
 		err = unix.Errno(failed)
@@ -92,7 +92,7 @@ func (p *epoll) came(i int) Ready {
 	if err != nil {
 		_ = unix.Close(c.fd)
 		c.fd = -1
-		err = p.dialer.sentence(c.at, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", err)})
+		err = p.dialer.describeError(c.endpoint, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", err)})
 	}
 	return Ready{Conn: i, What: Dialed, Err: err}
 }

@@ -56,7 +56,7 @@ func (p *epoll) takeDialed(ready []Ready) []Ready {
 	p.dialed = nil
 	p.mu.Unlock()
 	for _, d := range results {
-		p.learn(d.endpoint, d.remote)
+		p.storeAddress(d.endpoint, d.remote)
 		c := &p.conns[d.conn]
 		if c.gen != d.gen {
 			if d.err == nil {

@@ -56,7 +56,7 @@ func (p *epoll) Wait(until int64, ready []Ready) []Ready {
 		}
 	}
 	for _, e := range p.events[:n] {
-		ready = p.take(e, ready)
+		ready = p.appendReady(e, ready)
 	}
 	return ready
 }
@@ -71,8 +71,8 @@ func (p *epoll) waitMillis(wait int64) uintptr {
 	return n
 }
 
-// take appends the readiness that an epoll event reports, if any.
-func (p *epoll) take(e unix.EpollEvent, ready []Ready) []Ready {
+// appendReady appends the readiness that an epoll event reports, if any.
+func (p *epoll) appendReady(e unix.EpollEvent, ready []Ready) []Ready {
 	switch e.Fd {
 	case beatConn:
 		p.readCount(p.beat) // reading rearms the timer
@@ -85,12 +85,12 @@ func (p *epoll) take(e unix.EpollEvent, ready []Ready) []Ready {
 	if p.conns[i].gen != e.Pad || p.conns[i].fd < 0 {
 		return ready // event of a connection that has been closed since
 	}
-	if p.conns[i].coming {
-		return append(ready, p.came(i))
+	if p.conns[i].connecting {
+		return append(ready, p.finishConnect(i))
 	}
 	if e.Events&unix.EPOLLOUT != 0 {
-		if s := p.conns[i].secured; s == nil || p.push(i) {
-			p.want(i, false)
+		if s := p.conns[i].secured; s == nil || p.resumeSealed(i) {
+			p.notifyWritable(i, false)
 			ready = append(ready, Ready{Conn: i, What: Writable})
 		}
 	}
@@ -100,13 +100,13 @@ func (p *epoll) take(e unix.EpollEvent, ready []Ready) []Ready {
 	return ready
 }
 
-// want turns notifications of EPOLLOUT on or off.
-func (p *epoll) want(i int, out bool) {
+// notifyWritable turns notifications of EPOLLOUT on or off.
+func (p *epoll) notifyWritable(i int, out bool) {
 	c := &p.conns[i]
-	if c.asked == out {
+	if c.wantsOut == out {
 		return
 	}
-	c.asked = out
+	c.wantsOut = out
 	events := uint32(unix.EPOLLIN)
 	if out {
 		events |= unix.EPOLLOUT
@@ -119,7 +119,7 @@ func (p *epoll) Read(i int, b []byte) (int, error) {
 	if s := p.conns[i].secured; s != nil {
 		n, err := s.read(b)
 		// Reading can produce encrypted output, such as a key update.
-		if e := p.pushed(i); err == nil {
+		if e := p.writeSealed(i); err == nil {
 			err = e
 		}
 		return n, err
@@ -133,7 +133,7 @@ func (p *epoll) Write(i int, b []byte) (int, error) {
 	if c.secured == nil {
 		n, err := writeFD(c.fd, b)
 		if err == nil && n < len(b) {
-			p.want(i, true)
+			p.notifyWritable(i, true)
 		}
 		return n, err
 	}
@@ -144,11 +144,11 @@ func (p *epoll) Write(i int, b []byte) (int, error) {
 	if err != nil {
 		return n, err
 	}
-	return n, p.pushed(i)
+	return n, p.writeSealed(i)
 }
 
-// pushed writes the encrypted output of a TLS connection.
-func (p *epoll) pushed(i int) error {
+// writeSealed writes the encrypted output of a TLS connection.
+func (p *epoll) writeSealed(i int) error {
 	c := &p.conns[i]
 	if len(c.secured.out) == 0 {
 		return nil
@@ -156,15 +156,15 @@ func (p *epoll) pushed(i int) error {
 	n, err := writeFD(c.fd, c.secured.out)
 	c.secured.wrote(n)
 	if err == nil && len(c.secured.out) > 0 {
-		p.want(i, true)
+		p.notifyWritable(i, true)
 	}
 	return err
 }
 
-// push calls pushed after EPOLLOUT, and reports whether all output is written. The next read
-// returns the error, if there was one.
-func (p *epoll) push(i int) bool {
-	return p.pushed(i) != nil || len(p.conns[i].secured.out) == 0
+// resumeSealed calls writeSealed after EPOLLOUT, and reports whether all output is written. The
+// next read returns the error, if there was one.
+func (p *epoll) resumeSealed(i int) bool {
+	return p.writeSealed(i) != nil || len(p.conns[i].secured.out) == 0
 }
 
 // Close implements Poller.
@@ -177,7 +177,7 @@ func (p *epoll) Close(i int) {
 	if c.fd >= 0 {
 		_ = unix.Close(c.fd)
 	}
-	c.fd, c.asked, c.coming, c.stamped, c.secured = -1, false, false, false, nil
+	c.fd, c.wantsOut, c.connecting, c.stamped, c.secured = -1, false, false, false, nil
 	c.gen++
 }
 

@@ -35,17 +35,17 @@ func (p *epoll) mayPark() bool {
 // watches. It contains the loop's own epoll instance only while the loop is parked, so that
 // the events of a busy loop wake no other thread. The zero value is ready for use.
 type parker struct {
-	file  *os.File
-	fd    int // of file; calling file.Fd could make reads block
-	raw   syscall.RawConn
-	ready func(fd uintptr) bool
-	event unix.EpollEvent
-	none  bool // the system does not support parking
+	file        *os.File
+	fd          int // of file; calling file.Fd could make reads block
+	raw         syscall.RawConn
+	ready       func(fd uintptr) bool
+	event       unix.EpollEvent
+	unavailable bool // the system does not support parking
 }
 
 // available creates the epoll instance if needed, and reports whether there is one. The
 // system may refuse it.
-func (p *parker) available() bool { return !p.none && (p.file != nil || p.open()) }
+func (p *parker) available() bool { return !p.unavailable && (p.file != nil || p.open()) }
 
 // wait returns when the epoll instance ep has an event. It returns false at once if it
 // cannot wait.
@@ -65,7 +65,7 @@ func (p *parker) wait(ep int) bool {
 func (p *parker) open() bool {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
-		p.none = true
+		p.unavailable = true
 		return false
 	}
 	_ = unix.SetNonblock(fd, true) // otherwise package os treats it as a file that never blocks
@@ -86,5 +86,5 @@ func (p *parker) close() {
 	if p.file != nil {
 		_ = p.file.Close()
 	}
-	p.file, p.none = nil, true
+	p.file, p.unavailable = nil, true
 }

@@ -65,7 +65,7 @@ func (p *epoll) readStamped(fd int, b []byte) (int, int64, error) {
 		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&s.message)), 0)
 		switch {
 		case errno == 0 && n > 0:
-			return int(n), s.since(time.Now().UnixNano()), nil
+			return int(n), s.computeLag(time.Now().UnixNano()), nil
 		case errno == 0:
 			return 0, -1, io.EOF
 		case errno == unix.EINTR:
@@ -77,9 +77,9 @@ func (p *epoll) readStamped(fd int, b []byte) (int, int64, error) {
 	}
 }
 
-// since returns how long before now, on the wall clock, the bytes of the last read arrived.
+// computeLag returns how long before now, on the wall clock, the bytes of the last read arrived.
 // It returns -1 if the system gave no stamp or the wall clock was set back.
-func (s *stamps) since(now int64) int64 {
+func (s *stamps) computeLag(now int64) int64 {
 	const length = unix.SizeofCmsghdr + int(unsafe.Sizeof(unix.Timespec{}))
 	if s.message.Flags&unix.MSG_CTRUNC != 0 || int(s.message.Controllen) < length {
 		return -1

@@ -41,14 +41,14 @@ type epoll struct {
 }
 
 type epollConn struct {
-	fd      int    // -1: not connected
-	gen     int32  // changes with each connection, so that old events are recognized
-	asked   bool   // EPOLLOUT is on
-	stamped bool   // the system reports when bytes arrived
-	coming  bool   // connecting; EPOLLOUT reports the end
-	at      string // endpoint of a connection that connect opens
-	cancel  context.CancelFunc
-	secured *secured
+	fd         int    // -1: not connected
+	gen        int32  // changes with each connection, so that old events are recognized
+	wantsOut   bool   // EPOLLOUT is on
+	stamped    bool   // the system reports when bytes arrived
+	connecting bool   // connecting; EPOLLOUT reports the end
+	endpoint   string // endpoint of a connection that connect opens
+	cancel     context.CancelFunc
+	secured    *secured
 }
 
 // wakeConn marks the eventfd in epoll events.

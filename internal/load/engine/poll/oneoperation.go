@@ -29,7 +29,7 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 	defer func() { _ = socket.Close() }()
 	conn := socket
 	if s != nil {
-		s.shaken = false // crypto/tls continues to use the socket itself
+		s.handshaken = false // crypto/tls continues to use the socket itself
 		conn = s.tls
 	}
 	// Make a cancelled context end a read, too.
@@ -45,11 +45,11 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 			return ev, &NoAnswerError{why: fmt.Errorf("%s ended the connection: %s", endpoint, words), Text: words}
 		}
 		if s == nil {
-			return ev, noAnswer("%s ended the connection without an answer: if it wants TLS, give its CA certificate; a member that has lost its quorum may do so, too", endpoint)
+			return ev, newNoAnswer("%s ended the connection without an answer: if it wants TLS, give its CA certificate; a member that has lost its quorum may do so, too", endpoint)
 		}
-		return ev, noAnswer("%s ended the TLS connection without an answer", endpoint)
+		return ev, newNoAnswer("%s ended the TLS connection without an answer", endpoint)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return ev, noAnswer("%s accepts connections and did not answer within %v", endpoint, d.Timeout)
+		return ev, newNoAnswer("%s accepts connections and did not answer within %v", endpoint, d.Timeout)
 	}
 	return ev, fmt.Errorf("%s: %w", endpoint, err)
 }
@@ -69,16 +69,16 @@ func exchange(conn net.Conn, c store.Codec, op *store.Op) (store.Event, error) {
 			n, err := conn.Write(out)
 			c.Wrote(n)
 			if err != nil {
-				return lost(c, op), err
+				return lostEvent(c, op), err
 			}
 		}
 		n, err := conn.Read(buf)
 		if err != nil {
-			return lost(c, op), err
+			return lostEvent(c, op), err
 		}
 		events, err := c.Feed(buf[:n], nil)
 		if ev, ok := eventOf(op, events); ok {
-			part(conn, c)
+			closeSession(conn, c)
 			return ev, nil
 		}
 		if err != nil {
@@ -87,8 +87,8 @@ func exchange(conn net.Conn, c store.Codec, op *store.Op) (store.Event, error) {
 	}
 }
 
-// lost returns the codec's outcome for an operation whose connection ended.
-func lost(c store.Codec, op *store.Op) store.Event {
+// lostEvent returns the codec's outcome for an operation whose connection ended.
+func lostEvent(c store.Codec, op *store.Op) store.Event {
 	ev, _ := eventOf(op, c.Lost(nil))
 	return ev
 }
@@ -104,8 +104,8 @@ func eventOf(op *store.Op, events []store.Event) (ev store.Event, ok bool) {
 	return ev, false
 }
 
-// part closes a session that the server would otherwise keep.
-func part(conn net.Conn, c store.Codec) {
+// closeSession closes a session that the server would otherwise keep.
+func closeSession(conn net.Conn, c store.Codec) {
 	if s, ok := c.(store.SessionCodec); ok {
 		s.Close()
 		_, _ = conn.Write(c.Out()) // the reply has arrived, and the session expires anyway

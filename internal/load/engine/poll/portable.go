@@ -25,15 +25,15 @@ type portable struct {
 }
 
 type portableConn struct {
-	gen    int
-	socket net.Conn
-	cancel context.CancelFunc
-	in     []byte // read from the socket and not yet by the loop
-	err    error
-	out    []byte     // passed to the writer and not yet written
-	full   bool       // Write has refused bytes since the writer last took some
-	taken  *sync.Cond // signals that the loop took bytes from in
-	given  *sync.Cond // signals that the loop added bytes to out
+	gen        int
+	socket     net.Conn
+	cancel     context.CancelFunc
+	in         []byte // read from the socket and not yet by the loop
+	err        error
+	out        []byte     // passed to the writer and not yet written
+	full       bool       // Write has refused bytes since the writer last took some
+	bytesTaken *sync.Cond // signals that the loop took bytes from in
+	bytesGiven *sync.Cond // signals that the loop added bytes to out
 }
 
 // portableBuffer limits the bytes that are read ahead of the loop, and those that wait for a
@@ -50,7 +50,7 @@ func NewPortable(conns int, base time.Time, dialer Dialer) Poller {
 // grow makes space for conns connections.
 func (p *portable) grow(conns int) {
 	for len(p.conns) < conns {
-		p.conns = append(p.conns, &portableConn{taken: sync.NewCond(&p.mu), given: sync.NewCond(&p.mu)})
+		p.conns = append(p.conns, &portableConn{bytesTaken: sync.NewCond(&p.mu), bytesGiven: sync.NewCond(&p.mu)})
 	}
 }
 
@@ -76,7 +76,7 @@ func (p *portable) markReady(r Ready) {
 
 // Wait implements Poller.
 func (p *portable) Wait(until int64, ready []Ready) []Ready {
-	if ready = p.take(ready); len(ready) > 0 {
+	if ready = p.takeReady(ready); len(ready) > 0 {
 		return ready
 	}
 	if wait := time.Duration(until - p.Now()); wait > 0 {
@@ -86,11 +86,11 @@ func (p *portable) Wait(until int64, ready []Ready) []Ready {
 		case <-p.timer.C:
 		}
 	}
-	return p.take(ready)
+	return p.takeReady(ready)
 }
 
-// take appends the ready connections that are still open.
-func (p *portable) take(ready []Ready) []Ready {
+// takeReady appends the ready connections that are still open.
+func (p *portable) takeReady(ready []Ready) []Ready {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range p.ready {
@@ -116,7 +116,7 @@ func (p *portable) Dial(i int, endpoint string) {
 		defer cancel()
 		socket, s, err := p.dialer.dial(ctx, endpoint)
 		if s != nil {
-			s.shaken = false // crypto/tls continues to use the socket itself
+			s.handshaken = false // crypto/tls continues to use the socket itself
 			socket = s.tls
 		}
 		p.mu.Lock()
@@ -129,21 +129,21 @@ func (p *portable) Dial(i int, endpoint string) {
 		}
 		if err == nil {
 			c.socket, c.in, c.out, c.err, c.full = socket, nil, nil, nil, false
-			go p.reads(i, gen, c, socket)
-			go p.writes(i, gen, c, socket)
+			go p.readAhead(i, gen, c, socket)
+			go p.writeOut(i, gen, c, socket)
 		}
 		p.markReady(Ready{Conn: i, What: Dialed, Err: err})
 	}()
 }
 
-// reads reads ahead until the connection ends.
-func (p *portable) reads(i, gen int, c *portableConn, socket net.Conn) {
+// readAhead reads ahead until the connection ends.
+func (p *portable) readAhead(i, gen int, c *portableConn, socket net.Conn) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := socket.Read(buf)
 		p.mu.Lock()
 		for c.gen == gen && len(c.in) > portableBuffer {
-			c.taken.Wait()
+			c.bytesTaken.Wait()
 		}
 		if c.gen != gen {
 			p.mu.Unlock()
@@ -161,14 +161,14 @@ func (p *portable) reads(i, gen int, c *portableConn, socket net.Conn) {
 	}
 }
 
-// writes writes the loop's output until the connection ends. The next read returns the error
+// writeOut writes the loop's output until the connection ends. The next read returns the error
 // of a failed write.
-func (p *portable) writes(i, gen int, c *portableConn, socket net.Conn) {
+func (p *portable) writeOut(i, gen int, c *portableConn, socket net.Conn) {
 	var buf []byte
 	for {
 		p.mu.Lock()
 		for c.gen == gen && len(c.out) == 0 {
-			c.given.Wait()
+			c.bytesGiven.Wait()
 		}
 		if c.gen != gen {
 			p.mu.Unlock()
@@ -200,7 +200,7 @@ func (p *portable) Read(i int, b []byte) (int, error) {
 	}
 	n := copy(b, c.in)
 	c.in = c.in[:copy(c.in, c.in[n:])]
-	c.taken.Signal()
+	c.bytesTaken.Signal()
 	if len(c.in) > 0 || c.err != nil {
 		p.markReady(Ready{Conn: i, What: Readable})
 	}
@@ -218,7 +218,7 @@ func (p *portable) Write(i int, b []byte) (int, error) {
 	n := min(len(b), max(portableBuffer-len(c.out), 0))
 	c.out = append(c.out, b[:n]...)
 	c.full = n < len(b)
-	c.given.Signal()
+	c.bytesGiven.Signal()
 	return n, nil
 }
 
@@ -238,8 +238,8 @@ func (p *portable) Close(i int) {
 	}
 	c.in, c.out, c.err, c.full = nil, nil, nil, false
 	p.ready = slices.DeleteFunc(p.ready, func(r Ready) bool { return r.Conn == i })
-	c.taken.Broadcast()
-	c.given.Broadcast()
+	c.bytesTaken.Broadcast()
+	c.bytesGiven.Broadcast()
 }
 
 // Release implements Poller.

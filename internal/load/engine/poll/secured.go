@@ -33,7 +33,7 @@ func (d Dialer) dial(ctx context.Context, endpoint string) (net.Conn, *secured, 
 	access := store.Access{Dial: d.Connect}
 	socket, err := access.Connect(ctx, endpoint)
 	if err != nil {
-		return nil, nil, d.sentence(endpoint, err)
+		return nil, nil, d.describeError(endpoint, err)
 	}
 	if tcp, ok := socket.(*net.TCPConn); ok && d.Brief {
 		_ = tcp.SetLinger(0)
@@ -49,28 +49,28 @@ func (d Dialer) dial(ctx context.Context, endpoint string) (net.Conn, *secured, 
 	s.tls = tls.Client(s, cfg)
 	if err := s.tls.HandshakeContext(ctx); err != nil {
 		_ = socket.Close()
-		return nil, nil, d.sentence(endpoint, err)
+		return nil, nil, d.describeError(endpoint, err)
 	}
-	s.shaken = true
+	s.handshaken = true
 	return socket, s, nil
 }
 
-// sentence describes the failure of a dial.
-func (d Dialer) sentence(endpoint string, err error) error {
+// describeError describes the failure of a dial.
+func (d Dialer) describeError(endpoint string, err error) error {
 	var op *net.OpError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return noAnswer("could not connect to %s within %v", endpoint, d.Timeout)
+		return newNoAnswer("could not connect to %s within %v", endpoint, d.Timeout)
 	case errors.As(err, &op) && op.Op == "dial":
-		return noAnswer("could not connect to %s: %w", endpoint, op.Err)
+		return newNoAnswer("could not connect to %s: %w", endpoint, op.Err)
 	case errors.Is(err, io.EOF):
-		return noAnswer("no TLS connection to %s: the server does not answer as TLS does; is TLS on there?", endpoint)
+		return newNoAnswer("no TLS connection to %s: the server does not answer as TLS does; is TLS on there?", endpoint)
 	case errors.As(err, new(tls.RecordHeaderError)):
 		return fmt.Errorf("no TLS connection to %s: the server does not answer as TLS does; is TLS on there?", endpoint)
 	case d.TLS != nil:
 		return fmt.Errorf("no TLS connection to %s: %w", endpoint, err)
 	}
-	return noAnswer("could not connect to %s: %w", endpoint, err)
+	return newNoAnswer("could not connect to %s: %w", endpoint, err)
 }
 
 // secured is a TLS connection over a socket that a poller owns. During the handshake
@@ -78,11 +78,11 @@ func (d Dialer) sentence(endpoint string, err error) error {
 // output is collected for the poller to write. If nothing has arrived, crypto/tls gets a
 // temporary error, which it does not remember. So TLS needs no goroutine.
 type secured struct {
-	tls    *tls.Conn
-	socket net.Conn
-	shaken bool                      // the handshake has succeeded
-	out    []byte                    // encrypted and not yet written
-	fetch  func([]byte) (int, error) // reads from the socket; ErrAgain if nothing has arrived
+	tls        *tls.Conn
+	socket     net.Conn
+	handshaken bool                      // the handshake has succeeded
+	out        []byte                    // encrypted and not yet written
+	fetch      func([]byte) (int, error) // reads from the socket; ErrAgain if nothing has arrived
 }
 
 // temporary is a net.Error that crypto/tls does not remember.
@@ -93,7 +93,7 @@ func (temporary) Timeout() bool   { return true }
 func (temporary) Temporary() bool { return true }
 
 func (s *secured) Read(p []byte) (int, error) {
-	if !s.shaken {
+	if !s.handshaken {
 		return s.socket.Read(p)
 	}
 	n, err := s.fetch(p)
@@ -104,7 +104,7 @@ func (s *secured) Read(p []byte) (int, error) {
 }
 
 func (s *secured) Write(p []byte) (int, error) {
-	if !s.shaken {
+	if !s.handshaken {
 		return s.socket.Write(p)
 	}
 	s.out = append(s.out, p...)
@@ -151,7 +151,7 @@ func (s *secured) SetReadDeadline(t time.Time) error  { return s.deadline(t) }
 func (s *secured) SetWriteDeadline(t time.Time) error { return s.deadline(t) }
 
 func (s *secured) deadline(t time.Time) error {
-	if s.shaken {
+	if s.handshaken {
 		return nil
 	}
 	return s.socket.SetDeadline(t)
@@ -170,7 +170,7 @@ func (e *NoAnswerError) Error() string { return e.why.Error() }
 // Unwrap returns the reason.
 func (e *NoAnswerError) Unwrap() error { return e.why }
 
-// noAnswer returns a NoAnswerError with a formatted message.
-func noAnswer(format string, args ...any) error {
+// newNoAnswer returns a NoAnswerError with a formatted message.
+func newNoAnswer(format string, args ...any) error {
 	return &NoAnswerError{why: fmt.Errorf(format, args...)}
 }
