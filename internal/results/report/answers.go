@@ -10,10 +10,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// answersHead is above what came of checking answers.
-const answersHead = "Were the answers right"
+// answersHead is the title of the section about the verification of responses.
+const answersHead = "Verification"
 
-// Answers returns a line for each thing that there is to say of a check.
+// Answers returns the lines of the section about a verification.
 func Answers(a *record.Answers) (lines []string) {
 	if a == nil {
 		return nil
@@ -22,40 +22,40 @@ func Answers(a *record.Answers) (lines []string) {
 		return []string{"not verified: " + a.Failure}
 	}
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	verdict := "no promise was broken"
+	verdict := "No consistency violation"
 	switch {
 	case len(a.Wrong) > 0:
-		verdict = "WRONG: " + a.WrongAnswers()
+		verdict = "VIOLATIONS: " + a.WrongAnswers()
 	case a.Judged == 0:
-		verdict = "nothing was decided"
+		verdict = "Undecided"
 	}
-	add("%s, in %s of %s", verdict, text.Plural(a.Judged, "operation"), text.Plural(a.Keys, "key"))
+	add("%s in %s on %s", verdict, text.Plural(a.Judged, "operation"), text.Plural(a.Keys, "key"))
 	for i := range a.Violations {
 		v := &a.Violations[i]
-		add("%s; the promise broken is %q, by %s", v.Title(), v.Promise, v.Source)
+		add("%s: violates %q, see %s", v.Title(), v.Promise, v.Source)
 		for _, line := range v.History {
 			add("    %s", line)
 		}
 		add("    %s", v.Why)
 	}
 	if a.Indefinite > 0 {
-		add("%s may have been done or not, of which %s seen to be", text.Plural(a.Indefinite, "write"), wereCount(a.Resolved))
+		add("%s had an unknown outcome; %s visible later", text.Plural(a.Indefinite, "write"), wereCount(a.Resolved))
 	}
 	for i := range a.Members {
 		m := &a.Members[i]
 		if m.Failure != "" {
-			add("%s was not read whole after the load: %s", m.Who(), m.Failure)
+			add("Final state of %s NOT verified: %s", m.Who(), m.Failure)
 			continue
 		}
-		add("%s was read whole after the load: %s", m.Who(), text.Plural(m.Keys, "key"))
+		add("Final state of %s verified (%s)", m.Who(), text.Plural(m.Keys, "key"))
 	}
 	if w := a.Watches; w != nil {
 		add("%s", watches(w))
 	}
 	if l := a.Leases; l != nil {
-		words := fmt.Sprintf("%s: %s in all; %s found gone", text.Plural(l.Leases, "lease"), text.Plural(l.KeptAlive, "keep-alive"), wereCount(l.Gone))
+		words := fmt.Sprintf("%s: %s; %s expired or revoked", text.Plural(l.Leases, "lease"), text.Plural(l.KeptAlive, "keep-alive"), wereCount(l.Gone))
 		if s := l.Late; s != nil {
-			words += ", after their time at most by " + spread(s, l.Gone)
+			words += "; outlived their minimum lifetime by at most: " + spread(s, l.Gone)
 		}
 		lines = append(lines, words)
 	}
@@ -66,36 +66,36 @@ func Answers(a *record.Answers) (lines []string) {
 		lines = append(lines, staleness(&a.Staleness[i]))
 	}
 	for _, promise := range slices.Sorted(maps.Keys(a.NotPromised)) {
-		add("%s broke %q, which the store does not promise", text.Plural(a.NotPromised[promise], "answer"), promise)
+		add("%s without the guarantee %q, which the store does not give", text.Plural(a.NotPromised[promise], "response"), promise)
 	}
 	lines = append(lines, a.Undecided...)
-	add("verified in %s; the history took %s on disk%s", text.Seconds(a.Seconds), text.Bytes(uint64(max(a.Bytes, 0))), eachOperation(a))
+	add("Verified in %s; history on disk: %s%s", text.Seconds(a.Seconds), text.Bytes(uint64(max(a.Bytes, 0))), eachOperation(a))
 	return lines
 }
 
-// watches is what watchers were told.
+// watches describes what watchers received.
 func watches(w *record.CheckedWatches) string {
-	words := fmt.Sprintf("%s got %s and %s", text.Plural(w.Watchers, "watcher"), text.Plural(w.Events, "event"), text.Plural(w.Progress, "progress notification"))
+	words := fmt.Sprintf("%s received %s and %s", text.Plural(w.Watchers, "watcher"), text.Plural(w.Events, "event"), text.Plural(w.Progress, "progress notification"))
 	if w.Resumed > 0 {
-		words += fmt.Sprintf("; after lost connections they were created again, %s", text.Plural(w.Resumed, "time"))
+		words += fmt.Sprintf("; re-created %s after lost connections", text.Plural(w.Resumed, "time"))
 	}
 	if w.Ended > 0 {
-		words += fmt.Sprintf("; the store ended %s of them, and what they had not been told is not held against it", text.Count(w.Ended))
+		words += fmt.Sprintf("; the store ended %s of them, and their missing events do not count", text.Count(w.Ended))
 	}
 	return words
 }
 
-// locks is what became of locks.
+// locks describes the acquisitions of locks.
 func locks(l *record.CheckedLocks) string {
 	times := func(s *record.Spread) string { return spread(s, l.Granted) }
-	words := fmt.Sprintf("%s: had %s; waited for %s; held for %s", text.Plural(l.Locks, "lock"), text.Plural(l.Granted, "time"), times(&l.Waits), times(&l.Holds))
+	words := fmt.Sprintf("%s: acquired %s; wait %s; hold %s", text.Plural(l.Locks, "lock"), text.Plural(l.Granted, "time"), times(&l.Waits), times(&l.Holds))
 	if l.Outlived > 0 {
-		words += fmt.Sprintf("; had by another %s while a holder, whose lease may have ended, took it for his own, which the store does not promise to prevent", text.Plural(l.Outlived, "time"))
+		words += fmt.Sprintf("; acquired %s while an earlier holder with an expired lease had not released it, which the store allows", text.Plural(l.Outlived, "time"))
 	}
 	return words
 }
 
-// spread returns the median of so many times, where they support it, and the longest.
+// spread returns the median of a number of times, if they support it, and the maximum.
 func spread(s *record.Spread, count uint64) string {
 	words := "max " + text.Duration(float64(s.Max))
 	if p50, ok := s.At(50, count); ok {
@@ -104,6 +104,7 @@ func spread(s *record.Spread, count uint64) string {
 	return words
 }
 
+// wereCount writes a number with its verb.
 func wereCount(n uint64) string {
 	if n == 1 {
 		return "1 was"
@@ -111,16 +112,17 @@ func wereCount(n uint64) string {
 	return text.Count(n) + " were"
 }
 
+// eachOperation writes the size of the history per operation, if it is known.
 func eachOperation(a *record.Answers) string {
 	if each, ok := a.BytesEach(); ok {
-		return fmt.Sprintf(", %.1f bytes an operation", each)
+		return fmt.Sprintf(", %.1f bytes per operation", each)
 	}
 	return ""
 }
 
-// staleness is how old one member's answers were.
+// staleness describes how stale one member's responses were.
 func staleness(s *record.Staleness) string {
-	words := fmt.Sprintf("%s reads at %s: %s of %s returned an old version", s.Consistency, s.Who(), text.Count(s.Behind), text.Count(s.Reads))
+	words := fmt.Sprintf("%s reads at %s: %s of %s were stale", s.Consistency, s.Who(), text.Count(s.Behind), text.Count(s.Reads))
 	if s.Behind == 0 {
 		return words
 	}
@@ -137,7 +139,7 @@ func staleness(s *record.Staleness) string {
 	return words + "; versions behind " + line(&s.Versions, count) + "; time behind " + line(&s.Times, behind)
 }
 
-// behind is a time, and 0 for none.
+// behind writes a time, and 0 for none.
 func behind(ns int64) string {
 	if ns == 0 {
 		return "0"

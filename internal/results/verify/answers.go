@@ -13,9 +13,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Answers checks the history in the given files as its record has it. progress
-// gets how many operations were read in how manieth reading. When ctx ends, the
-// error is its.
+// Answers verifies the history in the given files and returns the result for the record. It calls
+// progress with the number of the reading and the operations read so far. If ctx ends, it returns
+// the error of ctx.
 func Answers(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Answers, error) {
 	began := time.Now()
 	set, err := history.Open(paths...)
@@ -29,13 +29,13 @@ func Answers(ctx context.Context, paths []string, progress func(reading int, ope
 	out := r.record()
 	out.Undecided = append(out.Undecided, set.Problems...)
 	if e := set.ClockError(); e > 0 {
-		out.Undecided = append(out.Undecided, fmt.Sprintf("times of other machines are known to within %s: what happened closer together than twice that may be in any order", text.Duration(float64(e))))
+		out.Undecided = append(out.Undecided, fmt.Sprintf("clocks of other machines are uncertain by %s: operations closer together than twice that may have any order", text.Duration(float64(e))))
 	}
 	out.Seconds = time.Since(began).Seconds()
 	return out, nil
 }
 
-// followed is a history whose readings are followed, and ended.
+// followed is a history that reports the progress of its readings and can be cancelled.
 type followed struct {
 	*history.Set
 	ctx      context.Context

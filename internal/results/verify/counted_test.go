@@ -8,27 +8,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// on says which count a write was made on.
-func on(count int64, o history.Op) history.Op { o.Expected = count; return o }
+// onCount sets the count that a write expects.
+func onCount(count int64, o history.Op) history.Op { o.Expected = count; return o }
 
 func TestKindsOfCountedVersions(t *testing.T) {
-	unknown := func(o history.Op) history.Op { return on(history.AnyMod, o) }
+	unknown := func(o history.Op) history.Op { return onCount(history.AnyMod, o) }
 	refused := func(at, expected int64) history.Op {
 		return history.Op{Kind: kv.CAS, At: at, Expected: expected, Written: 99, Outcome: kv.Conflict, Read: history.Unseen}
 	}
 	for name, c := range map[string]example{
-		"all is right":               {ops: []history.Op{on(0, put(11, 1)), get(11, 11, 1), cas(12, 1, 2), on(2, put(13, 3)), refused(14, 2), del(15), cas(16, 0, 4), cas(17, 1, 5)}},
-		"the count comes again":      {ops: []history.Op{on(0, put(11, 1)), del(12), on(0, put(13, 2)), cas(14, 1, 3)}},
+		"all is right":               {ops: []history.Op{onCount(0, put(11, 1)), get(11, 11, 1), cas(12, 1, 2), onCount(2, put(13, 3)), refused(14, 2), del(15), cas(16, 0, 4), cas(17, 1, 5)}},
+		"the count comes again":      {ops: []history.Op{onCount(0, put(11, 1)), del(12), onCount(0, put(13, 2)), cas(14, 1, 3)}},
 		"of before":                  {ops: []history.Op{get(10, 7, 500), cas(11, 7, 1), cas(12, 8, 2)}},
-		"two on one version":         {ops: []history.Op{on(0, put(11, 1)), cas(12, 1, 2), cas(13, 1, 3)}, want: WrongCAS, says: "asked for version 1 and succeeded at revision 13; before that, the key had value #2 of revision 12"},
-		"of a deleted key":           {ops: []history.Op{on(0, put(11, 1)), del(12), cas(13, 1, 3)}, want: WrongCAS},
-		"created what was there":     {ops: []history.Op{on(0, put(11, 1)), cas(12, 0, 2)}, want: WrongCAS},
-		"with what may have been":    {ops: []history.Op{on(0, put(11, 1)), unknown(lost(put(0, 9))), cas(13, 2, 3)}},
-		"after a transaction":        {ops: []history.Op{on(0, put(11, 1)), unknown(txn(12, 9)), cas(13, 2, 3)}},
-		"conflict, and it was right": {ops: []history.Op{on(0, put(11, 1)), refused(12, 1)}, want: WrongConflict, says: "asked for version 1, which the key had"},
-		"conflict, created again":    {ops: []history.Op{on(0, put(11, 1)), on(1, put(12, 2)), del(13), on(0, put(14, 3)), refused(15, 2)}},
-		"not found":                  {ops: []history.Op{on(0, put(11, 1)), refused(12, 0)}},
-		"not found, and not there":   {ops: []history.Op{on(0, put(11, 1)), del(12), refused(13, 0)}, want: WrongConflict},
+		"two on one version":         {ops: []history.Op{onCount(0, put(11, 1)), cas(12, 1, 2), cas(13, 1, 3)}, want: WrongCAS, says: "expected version 1 and succeeded at revision 13; before that, the key had value #2 of revision 12"},
+		"of a deleted key":           {ops: []history.Op{onCount(0, put(11, 1)), del(12), cas(13, 1, 3)}, want: WrongCAS},
+		"created what was there":     {ops: []history.Op{onCount(0, put(11, 1)), cas(12, 0, 2)}, want: WrongCAS},
+		"with what may have been":    {ops: []history.Op{onCount(0, put(11, 1)), unknown(lost(put(0, 9))), cas(13, 2, 3)}},
+		"after a transaction":        {ops: []history.Op{onCount(0, put(11, 1)), unknown(txn(12, 9)), cas(13, 2, 3)}},
+		"conflict, and it was right": {ops: []history.Op{onCount(0, put(11, 1)), refused(12, 1)}, want: WrongConflict, says: "expected version 1, which the key had"},
+		"conflict, created again":    {ops: []history.Op{onCount(0, put(11, 1)), onCount(1, put(12, 2)), del(13), onCount(0, put(14, 3)), refused(15, 2)}},
+		"not found":                  {ops: []history.Op{onCount(0, put(11, 1)), refused(12, 0)}},
+		"not found, and not there":   {ops: []history.Op{onCount(0, put(11, 1)), del(12), refused(13, 0)}, want: WrongConflict},
 	} {
 		m := line(c.ops...)
 		m.header.Counted = true
@@ -37,9 +37,9 @@ func TestKindsOfCountedVersions(t *testing.T) {
 	}
 }
 
-// TestHonestStoresThatCountVersionsAreNotAccused: their counts begin anew with each
-// key that is made again.
-func TestHonestStoresThatCountVersionsAreNotAccused(t *testing.T) {
+// TestCorrectCountsCauseNoFindings checks correct stores whose counts restart when a key is created
+// again.
+func TestCorrectCountsCauseNoFindings(t *testing.T) {
 	first, last, operations := sizes(t)
 	for i := first; i <= last; i++ {
 		m, _ := simulatedAs(uint64(i), 1+operations>>(i%8*2), noLie, 0, true)
@@ -66,7 +66,7 @@ func TestWrongCountsAreFound(t *testing.T) {
 		}
 		for _, f := range found {
 			if !slices.ContainsFunc(lies, func(l *lie) bool { return l.key == f.key }) {
-				t.Errorf("seed %d: key %d is accused of a %s, and was not lied about", seed, f.key, f.kind)
+				t.Errorf("seed %d: key %d has a reported %s without a lie", seed, f.key, f.kind)
 			}
 		}
 	}

@@ -123,7 +123,7 @@ func (c *checker) disagreement() (diverged []pairing, err error) {
 // the violations that follow from it out of the counts. A store of which one member skipped
 // an entry answers wrongly ever after: thousands of violations have this one cause.
 func (c *checker) explainByDisagreement() error {
-	if len(c.found.counts) == 0 || c.found.counts[WrongAnswer] > 0 && len(c.found.counts) == 1 {
+	if len(c.found.counts) == 0 || c.found.counts[WrongResponse] > 0 && len(c.found.counts) == 1 {
 		return nil
 	}
 	pairs, err := c.disagreement()
@@ -204,7 +204,7 @@ func (c *checker) following(p *pairing) ([]bool, error) {
 	}
 	var users []user
 	for i := range c.found.all {
-		if c.found.all[i].kind == Disagreement || c.found.all[i].kind == WrongAnswer {
+		if c.found.all[i].kind == Disagreement || c.found.all[i].kind == WrongResponse {
 			continue
 		}
 		for _, ord := range c.found.all[i].ords[:c.found.all[i].n] {
@@ -254,6 +254,6 @@ func (p *pairing) text() string {
 		how += ", and later by " + by(p.atLast)
 	}
 	return fmt.Sprintf("Members disagree starting at revision %d: member %x has this version at revision %d and member %x at revision %d. "+
-		"%s; after that, the revisions of member %x are %s. One of them did not apply an entry that the other applied, or applied one twice.",
+		"%s; after that, the revisions of member %x are %s. One of them skipped an entry that the other applied, or applied one twice.",
 		p.first[0].rev, a, p.first[0].rev, b, p.first[1].rev, agreed, b, how)
 }

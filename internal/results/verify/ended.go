@@ -7,18 +7,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// outlived checks that no answer shows a version of the key at a revision at which the
-// session had ended with which it ends, or at a later one. Whose the key was then does not
-// matter, nor what else may have been done: the version says whose it is.
+// outlived checks that no response at or after the revision at which a session ended returns the
+// version that ended with the session. The version identifies the session, so other writes do
+// not matter.
 func (k *keyChecker) outlived(end *entry) {
 	for i := sort.Search(len(k.reads), func(i int) bool { return k.reads[i].at >= end.at }); i < len(k.reads); i++ {
 		r := &k.reads[i]
-		if !r.is(isTold) || !isOf(r, end) {
+		if !r.flagged(isKnown) || !isOf(r, end) {
 			continue
 		}
 		f := finding{
 			kind: Outlived, promise: history.Ends, n: 2, ords: [3]uint32{end.ord, r.ord}, revision: end.at,
-			state: fmt.Sprintf("the session that had made what it returned had ended, at revision %d", end.at),
+			state: fmt.Sprintf("the session of the returned version had ended at revision %d", end.at),
 		}
 		if made := k.madeAt(end.mod); made != nil {
 			f.n, f.ords = 3, [3]uint32{made.ord, end.ord, r.ord}

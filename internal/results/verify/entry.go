@@ -5,15 +5,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// role is what an operation says of its key.
+// role is the meaning of an operation for its key.
 type role uint8
 
 const (
 	unchecked role = iota
 	read           // the key's state
 	wrote          // a write that was done
-	maybe          // one that may have been, or will be
-	refused        // one that certainly was not
+	maybe          // a write with an unknown outcome, which may also be executed later
+	refused        // a write that was certainly not executed
 	notice         // event that a watcher received
 	ending         // the end of the session with which a version ends
 )
@@ -59,13 +59,13 @@ func roleOf(o *history.Op) role {
 	return refused
 }
 
-// strong reports whether an answer takes part in the linearizable order: all but
-// reads of other levels do.
+// strong reports whether a response belongs to the linearizable order: all do, except reads of
+// weaker levels.
 func strong(o *history.Op) bool {
 	return o.Kind.Writes() && o.Consistency == kv.None || o.Consistency == kv.Linearizable
 }
 
-// compares reports whether it is a write that names the version that it is to find.
+// compares reports whether an operation is a write that names the version it expects.
 func compares(o *history.Op) bool {
 	if o.Kind == kv.Delete {
 		return o.Expected > 0
@@ -73,18 +73,18 @@ func compares(o *history.Op) bool {
 	return (o.Kind == kv.CAS || o.Kind == kv.STM && o.Written != history.Absent) && o.Expected != history.AnyMod
 }
 
-// shows reports whether it says what a key was, where it was answered.
+// shows reports whether a response to the operation returns the state of its key.
 func shows(o *history.Op) bool {
 	return o.Kind.Reads() || o.Kind == kv.STM && o.Written == history.Absent
 }
 
-// entry is an operation, as its key's check needs it.
+// entry holds the parts of an operation that the check of its key needs.
 type entry struct {
-	at     int64  // served at; a write's own revision; that of a session's end
-	mod    int64  // of what was read, or ended; a compare-and-set's condition
+	at     int64  // revision at which it was served or written, or at which a session ended
+	mod    int64  // revision of the version read or ended; the condition of a compare-and-set
 	value  uint64 // read or written
 	lo     int64  // the highest revision acknowledged when it began
-	time   int64  // when a read began, a write ended
+	time   int64  // start of a read, end of a write
 	ord    uint32 // its number in the history
 	role   role
 	member uint8
@@ -97,20 +97,20 @@ const (
 	isStrong flags = 1 << iota
 	isFinal
 	isCAS
-	isConflict // mod and value are what stood against it
-	isTold     // the answer says what the key was
+	isConflict // mod and value are the version that caused it
+	isKnown    // the response returns the state of the key
 	isTxn
 	isDelete
 	isLease
-	isSelf     // a conflict that is none by its own answer
+	isSelf     // a conflict that its own response contradicts
 	isPending  // a part of a transaction of which another part was seen
-	isResolved // a write that may have been done, and was seen
-	isLate     // an event that came after a later one
-	isSplit    // one that came after a message with its revision
-	isThere    // a read that says that the key was there, and not what it was
+	isResolved // a write with an unknown outcome that a read returned
+	isLate     // an event that arrived after a later one
+	isSplit    // an event that arrived after another message with its revision
+	isThere    // a read that reports that the key exists, without its version
 )
 
-func (f flags) is(x flags) bool { return f&x != 0 }
+func (f flags) flagged(x flags) bool { return f&x != 0 }
 
 func entryOf(o *history.Op, r role, ord uint32, lo int64) entry {
 	e := entry{at: o.At, lo: lo, ord: ord, role: r}
@@ -128,7 +128,7 @@ func entryOf(o *history.Op, r role, ord uint32, lo int64) entry {
 		e.mod, e.value, e.time = o.Mod, o.Read, o.Invoked
 		e.flags |= isConflict
 		if o.Mod > 0 || o.Read != history.Unseen {
-			e.flags |= isTold
+			e.flags |= isKnown
 			if o.Mod == o.Expected && (o.Mod > 0 || o.Read == history.Absent) {
 				e.flags |= isSelf
 			}
@@ -137,7 +137,7 @@ func entryOf(o *history.Op, r role, ord uint32, lo int64) entry {
 		}
 	case r == read:
 		e.mod, e.value, e.time = o.Mod, o.Read, o.Invoked
-		e.flags |= isTold
+		e.flags |= isKnown
 	case r == ending:
 		e.mod, e.value, e.time = o.Mod, o.Written, o.Done
 	default:
@@ -168,8 +168,8 @@ const (
 	lastChunk = ^uint32(0)
 )
 
-// numbered maps numbers to numbers above 0. Those of keys and clients begin at 0 and
-// are dense, so that a slice has most of them.
+// numbered maps numbers to numbers above 0. Numbers of keys and clients are dense and begin at 0,
+// so a slice holds most of them.
 type numbered struct {
 	low  []uint32
 	high map[uint64]uint32
@@ -190,7 +190,7 @@ func (n *numbered) set(x uint64, to uint32) {
 		n.low[x] = to
 	case x < mostLow && x < 4*uint64(len(n.low))+1<<16:
 		n.low = append(n.low, make([]uint32, max(x+1, 2*uint64(len(n.low)))-uint64(len(n.low)))...)
-		for y, of := range n.high { // which they now hide
+		for y, of := range n.high { // the slice now covers them
 			if y < uint64(len(n.low)) {
 				n.low[y] = of
 				delete(n.high, y)
@@ -205,13 +205,13 @@ func (n *numbered) set(x uint64, to uint32) {
 	}
 }
 
-// clear makes all of them 0.
+// clear sets all numbers to 0.
 func (n *numbered) clear() {
 	clear(n.low)
 	clear(n.high)
 }
 
-// table is the entries of keys, in the order in which they were added.
+// table holds the entries of each key in the order in which they were added.
 type table struct {
 	places numbered // by key, plus one
 	names  []uint64
@@ -225,7 +225,7 @@ type keyEnds struct {
 	in          uint32 // entries of the last chunk
 }
 
-// reset empties the table, and keeps its memory.
+// reset empties the table and keeps its memory.
 func (t *table) reset() {
 	t.places.clear()
 	t.names, t.ends, t.used = t.names[:0], t.ends[:0], 0
@@ -261,7 +261,7 @@ func (t *table) grow() uint32 {
 	return t.used - 1
 }
 
-// entries appends those of a key.
+// entries appends the entries of a key.
 func (t *table) entries(place int, to []entry) []entry {
 	k := t.ends[place]
 	for i := k.first; i != lastChunk; {

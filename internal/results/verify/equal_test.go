@@ -12,7 +12,7 @@ import (
 	record "github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// files writes a history as a load's loops do, some of its clients to each file.
+// files writes a history as a load's event loops do, with some clients in each file.
 func (m *memory) files(t *testing.T, n int) *record.Set {
 	t.Helper()
 	var paths []string
@@ -41,9 +41,9 @@ func (m *memory) files(t *testing.T, n int) *record.Set {
 	return set
 }
 
-// TestResultsDoNotDependOnHowTheyAreFound: in how many parts the keys are checked, from
-// how many files the history comes, and on how many processors.
-func TestResultsDoNotDependOnHowTheyAreFound(t *testing.T) {
+// TestResultsDoNotDependOnPartsFilesAndCPUs checks a history in several numbers of parts, files and
+// CPUs.
+func TestResultsDoNotDependOnPartsFilesAndCPUs(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	wrong := 0
 	for seed := uint64(1); seed < 16; seed += 2 { // of those with a fine clock: equal times have no order of their own
@@ -72,6 +72,6 @@ func TestResultsDoNotDependOnHowTheyAreFound(t *testing.T) {
 		}
 	}
 	if wrong == 0 {
-		t.Error("nothing was wrong in any history")
+		t.Error("no history has a violation")
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// guess is a state that a short history may have led to: what each key has, of which
-// revision, and the latest revision that an answer has told.
+// guess is a possible state after a short history: the version of each key with its revision, and
+// the latest revision of a response.
 type guess struct {
 	keys map[uint64]guessed
 	at   int64
@@ -113,9 +113,9 @@ func explained(t *testing.T, ops []history.Op) bool {
 			return x.at == y.at && maps.Equal(x.keys, y.keys)
 		},
 	}
-	told := map[uint64]bool{} // keys of which an answer says something
+	known := map[uint64]bool{} // keys with a response
 	for i := range ops {
-		told[ops[i].Key] = told[ops[i].Key] || roleOf(&ops[i]) != maybe
+		known[ops[i].Key] = known[ops[i].Key] || roleOf(&ops[i]) != maybe
 	}
 	var all []porcupine.Operation
 	for i := range ops {
@@ -124,14 +124,14 @@ func explained(t *testing.T, ops []history.Op) bool {
 		if roleOf(o) == maybe {
 			ended = math.MaxInt64
 		}
-		if !told[o.Key] {
+		if !known[o.Key] {
 			continue
 		}
 		all = append(all, porcupine.Operation{ClientId: i, Input: o, Call: o.Invoked, Return: ended})
 	}
 	found := porcupine.CheckOperationsTimeout(model.ToModel(), all, 20*time.Second)
 	if found == porcupine.Unknown {
-		t.Fatal("a short history was not decided")
+		t.Fatal("the check did not decide a short history")
 	}
 	return found == porcupine.Ok
 }

@@ -8,16 +8,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// finding is a violation, by the numbers of its operations. The last is the one
-// whose answer is wrong.
+// finding is a violation with the numbers of its operations. The last one has the wrong response.
 type finding struct {
 	kind     Kind
 	promise  history.Promise
 	key      uint64
 	n        int
 	ords     [3]uint32
-	revision int64  // that of the version that should have been there, or of the clash
-	state    string // what that was, where no operation says it
+	revision int64  // of the expected version, or of the collision
+	state    string // description of the expected state, if no operation shows it
 }
 
 func (f *finding) wrong() uint32 { return f.ords[f.n-1] }
@@ -29,13 +28,12 @@ type answer struct {
 	ord      uint32
 }
 
-const mostFound = 1 << 17 // violations of which more is kept than their number
+const mostFound = 1 << 17 // violations that are kept and not only counted
 
-// findings collects what was found, from any goroutine.
+// findings collects violations from several goroutines.
 type findings struct {
 	promises map[history.Promise]string
-	// limit is the number of the first operation that what is missing of the
-	// history may explain.
+	// limit is the number of the first operation that missing operations may explain.
 	limit uint32
 
 	mu          sync.Mutex
@@ -77,7 +75,7 @@ func (f *findings) add(x finding) {
 	}
 }
 
-// again leaves out earlier findings.
+// again ignores findings that are already known.
 func (f *findings) again() {
 	f.known = map[answer]bool{}
 	for i := range f.all {

@@ -8,10 +8,10 @@ import (
 
 // Input is a history that can be read more than once.
 type Input interface {
-	// Header says what it is of, and what is promised.
+	// Header returns the store's properties and guarantees.
 	Header() *history.Header
-	// Read calls do with all operations in the order in which they ended, some
-	// at a time and each time from the beginning, until do returns an error.
+	// Read calls do with batches of operations in the order in which they ended, each time from
+	// the beginning, until do returns an error.
 	Read(do func([]history.Op) error) error
 }
 
@@ -23,12 +23,12 @@ type PartialInput interface {
 	Until() int64
 }
 
-// Options bound the check; its zero value is for people.
+// Options limit the check. The zero value has the defaults.
 type Options struct {
 	Keep      int           // violations of each kind to show; 0: 3
-	Partition int           // operations of keys that are held at once; 0: 16 million
+	Partition int           // operations held in memory at once; 0: 16 million
 	Samples   int           // keys to search if the store returns no order; 0: 200
-	Longest   time.Duration // of all these searches; 0: 30 s
+	Longest   time.Duration // total time of these searches; 0: 30 s
 }
 
 const (

@@ -35,7 +35,7 @@ func (k *keyChecker) splitInTime() {
 		case e.role == notice: // as a read that says nothing of when
 			x.began, x.ended, x.mod, x.answer = e.time, e.at, e.mod, e.lo
 			t.reads = append(t.reads, x)
-		case e.role == read && (!e.is(isTold) || e.is(isConflict) && e.value == history.Unseen): // it does not say what was there
+		case e.role == read && (!e.flagged(isKnown) || e.flagged(isConflict) && e.value == history.Unseen): // it does not say what was there
 		case e.role == read:
 			x.began, x.ended, x.mod = e.time, e.at, e.mod
 			t.reads = append(t.reads, x)
@@ -43,7 +43,7 @@ func (k *keyChecker) splitInTime() {
 			if x.began, x.ended, x.expected = e.at, e.time, e.mod; e.role == maybe {
 				x.ended = never
 			}
-			if !e.is(isDelete) {
+			if !e.flagged(isDelete) {
 				t.byValue = append(t.byValue, len(t.writes))
 			}
 			t.writes = append(t.writes, x)
@@ -65,7 +65,7 @@ func (k *keyChecker) authors() {
 			}
 			continue
 		}
-		if r.from = something; r.is(isThere) {
+		if r.from = something; r.flagged(isThere) {
 			continue
 		}
 		r.from = before
@@ -138,8 +138,7 @@ func (k *keyChecker) oneValueEach() {
 	}
 }
 
-// revisionsInTime checks that the revisions of writes that were seen agree with
-// real time.
+// revisionsInTime checks that the revisions of writes agree with real time.
 func (k *keyChecker) revisionsInTime() {
 	t := &k.timed
 	t.acked = t.acked[:0]
@@ -149,14 +148,14 @@ func (k *keyChecker) revisionsInTime() {
 		}
 	}
 	slices.SortStableFunc(t.acked, func(a, b int) int { return cmp.Compare(t.writes[a].mod, t.writes[b].mod) })
-	last := -1 // of those with lower revisions, the one that began last
+	last := -1 // the write with a lower revision that began last
 	for _, i := range t.acked {
 		w := &t.writes[i]
 		if last >= 0 && w.ended < t.writes[last].began {
 			low := &t.writes[last]
 			k.add(finding{
 				kind: Reordered, promise: history.Order, n: 2, ords: [3]uint32{w.ord, low.ord}, revision: w.mod,
-				state: fmt.Sprintf("The first of these writes had ended before the other began, and reads show it at revision %d, and the other at revision %d.", w.mod, low.mod),
+				state: fmt.Sprintf("The first of these writes had ended before the second began, but reads return the first at revision %d and the second at revision %d.", w.mod, low.mod),
 			})
 		}
 		if last < 0 || w.began > t.writes[last].began {
@@ -165,8 +164,7 @@ func (k *keyChecker) revisionsInTime() {
 	}
 }
 
-// indexWrites orders the writes that may have been done by their beginnings, the deletes
-// and the others.
+// indexWrites orders the writes that may have been executed by their starts: deletes, and others.
 func (k *keyChecker) indexWrites() {
 	t := &k.timed
 	t.deletes.writes, t.puts.writes = t.deletes.writes[:0], t.puts.writes[:0]
@@ -175,7 +173,7 @@ func (k *keyChecker) indexWrites() {
 		switch w := &t.writes[i]; {
 		case w.role == refused:
 			continue
-		case w.is(isDelete):
+		case w.flagged(isDelete):
 			of = &t.deletes
 		}
 		of.writes = append(of.writes, i)
@@ -184,7 +182,7 @@ func (k *keyChecker) indexWrites() {
 	t.puts.sort(t.writes)
 }
 
-// indexEnds orders the writes that were done by their ends.
+// indexEnds orders the acknowledged writes by their ends.
 func (k *keyChecker) indexEnds() {
 	t := &k.timed
 	t.acked, t.latest, t.latestPut, t.latestDelete = t.acked[:0], t.latest[:0], t.latestPut[:0], t.latestDelete[:0]
@@ -201,20 +199,20 @@ func (k *keyChecker) indexEnds() {
 			last = i
 		}
 		switch {
-		case t.writes[i].is(isDelete) && later(i, remove):
+		case t.writes[i].flagged(isDelete) && later(i, remove):
 			remove = i
-		case !t.writes[i].is(isDelete) && later(i, put):
+		case !t.writes[i].flagged(isDelete) && later(i, put):
 			put = i
 		}
 		t.latest, t.latestPut, t.latestDelete = append(t.latest, last), append(t.latestPut, put), append(t.latestDelete, remove)
 	}
 }
 
-// readInTime checks that nothing was written, from beginning to end, between what a
-// read returned and the read.
+// readInTime checks that no write began and ended between the version that a read returned and
+// the read.
 func (k *keyChecker) readInTime(r *timed) {
 	t := &k.timed
-	if r.from == nowhere || r.role != read || r.value == history.Unseen && r.mod == 0 && !r.is(isThere) {
+	if r.from == nowhere || r.role != read || r.value == history.Unseen && r.mod == 0 && !r.flagged(isThere) {
 		return
 	}
 	if r.flags&(isStrong|isFinal) == 0 {
@@ -239,9 +237,9 @@ func (k *keyChecker) readInTime(r *timed) {
 	w := &t.writes[between]
 	f := finding{kind: StaleRead, promise: history.Linearizable, n: 2, ords: [3]uint32{w.ord, r.ord}, state: w.stateInTime()}
 	switch {
-	case w.is(isDelete) && r.is(isFinal):
+	case w.flagged(isDelete) && r.flagged(isFinal):
 		f.kind, f.promise = Resurrected, history.Durable
-	case !w.is(isDelete) && (r.is(isFinal) || !w.seen):
+	case !w.flagged(isDelete) && (r.flagged(isFinal) || !w.seen):
 		f.kind, f.promise = LostWrite, history.Durable
 	}
 	if r.from >= 0 {
@@ -250,8 +248,8 @@ func (k *keyChecker) readInTime(r *timed) {
 	k.add(f)
 }
 
-// wasUntil is when what a read returned was certainly there: nothing that began
-// later came before it.
+// wasUntil returns a time by which the version that a read returned had certainly been written:
+// writes that began later follow it.
 func (k *keyChecker) wasUntil(r *timed) int64 {
 	t := &k.timed
 	switch {
@@ -265,11 +263,11 @@ func (k *keyChecker) wasUntil(r *timed) int64 {
 	return t.deletes.until(r.ended, t.writes)
 }
 
-// ageInTime measures how old what a read returned was: the writes that were done,
-// from beginning to end, between that and the read, and since when one was.
+// ageInTime measures how stale a read was: how many writes began and ended between the returned
+// version and the read, and since when.
 func (k *keyChecker) ageInTime(r *timed) {
 	t := &k.timed
-	of := k.old.of(r.is(isLease), k.members[r.member])
+	of := k.old.get(r.flagged(isLease), k.members[r.member])
 	of.reads++
 	was, since, behind := k.wasUntil(r), r.began, int64(0)
 	for i := t.endedBefore(r.began) - 1; i >= 0 && behind < mostCounted; i-- {
@@ -277,7 +275,7 @@ func (k *keyChecker) ageInTime(r *timed) {
 		if w.ended <= was {
 			break
 		}
-		if w.began > was && (r.from != nothing || !w.is(isDelete)) && (r.from != something || w.is(isDelete)) {
+		if w.began > was && (r.from != nothing || !w.flagged(isDelete)) && (r.from != something || w.flagged(isDelete)) {
 			behind++
 			since = w.ended
 		}
@@ -290,14 +288,14 @@ func (k *keyChecker) ageInTime(r *timed) {
 // mostCounted limits how many versions of staleness are counted.
 const mostCounted = 1 << 12
 
-// comparedInTime checks that no two compare-and-sets succeeded on one version, and
-// that none did on a version that had been replaced at a lower revision than its own.
+// comparedInTime checks that no two compare-and-sets succeeded on one version, and that none
+// succeeded on a version that had been replaced at a lower revision.
 func (k *keyChecker) comparedInTime() {
 	t := &k.timed
 	t.acked, t.latest = t.acked[:0], t.latest[:0] // by conditions, by revisions
 	for i := range t.writes {
 		w := &t.writes[i]
-		if w.role == wrote && w.is(isCAS) && w.expected > 0 {
+		if w.role == wrote && w.flagged(isCAS) && w.expected > 0 {
 			t.acked = append(t.acked, i)
 		}
 		if w.mod > 0 {
@@ -311,7 +309,7 @@ func (k *keyChecker) comparedInTime() {
 		f := finding{kind: WrongCAS, promise: history.Compare, n: 2, ords: [3]uint32{0, w.ord}}
 		if n > 0 && t.writes[t.acked[n-1]].expected == w.expected {
 			f.ords[0] = t.writes[t.acked[n-1]].ord
-			f.state = fmt.Sprintf("another had succeeded on revision %d", w.expected)
+			f.state = fmt.Sprintf("another compare-and-set had succeeded on revision %d", w.expected)
 		} else if at := sort.Search(len(t.latest), func(i int) bool { return t.writes[t.latest[i]].mod >= w.mod }); w.mod > 0 && at > 0 {
 			if x := &t.writes[t.latest[at-1]]; x.mod > w.expected {
 				f.ords[0] = x.ord
@@ -336,14 +334,14 @@ func (k *keyChecker) goneInTime(r *timed) {
 	f := finding{kind: LostWrite, promise: history.Snapshot, n: 2, ords: [3]uint32{0, r.ord}, revision: r.answer}
 	for i := range t.reads {
 		if x := &t.reads[i]; x.mod > k.base && x.mod <= r.answer {
-			f.ords[0], f.state = x.ord, fmt.Sprintf("revision %d, it had the version of revision %d, and nobody had begun to delete it", r.answer, x.mod)
+			f.ords[0], f.state = x.ord, fmt.Sprintf("revision %d it had the version of revision %d, and no delete had begun", r.answer, x.mod)
 			k.add(f)
 			return
 		}
 	}
 	for i := range t.writes {
-		if w := &t.writes[i]; w.role == wrote && w.ended == 0 && !w.is(isDelete) {
-			f.ords[0], f.state = w.ord, fmt.Sprintf("revision %d, it had been there since before the load began, and nobody had begun to delete it", r.answer)
+		if w := &t.writes[i]; w.role == wrote && w.ended == 0 && !w.flagged(isDelete) {
+			f.ords[0], f.state = w.ord, fmt.Sprintf("revision %d it had existed since before the load, and no delete had begun", r.answer)
 			k.add(f)
 			return
 		}

@@ -9,13 +9,13 @@ import (
 // version is a key's state since a revision.
 type version struct {
 	rev      int64
-	value    uint64 // Absent: it was deleted; Unseen: not known
-	done     int64  // when its write was acknowledged; -1: it was not, or not in this history
-	expected int64  // of a compare-and-set; AnyMod: not known
-	ord      uint32 // of its write, or of the read that shows it
+	value    uint64 // Absent: deleted; Unseen: unknown
+	done     int64  // time of the write's acknowledgement; -1: none in this history
+	expected int64  // of a compare-and-set; AnyMod: unknown
+	ord      uint32 // number of its write, or of a read that returned it
 	flags           // of its write
 	seen     bool   // a read returned it
-	pending  bool   // its write is of a transaction whose other part was seen
+	pending  bool   // its write belongs to a transaction of which another part was seen
 }
 
 func (v *version) there() bool { return v.value != history.Absent }
@@ -30,30 +30,30 @@ func (v *version) state() string {
 		return fmt.Sprintf("the key had been deleted at revision %d", v.rev)
 	}
 	if v.value == history.Unseen {
-		return fmt.Sprintf("the key's version was that of revision %d", v.rev)
+		return fmt.Sprintf("the key had the version of revision %d", v.rev)
 	}
 	return fmt.Sprintf("the key had value #%d of revision %d", v.value, v.rev)
 }
 
-// keyChecker checks one key after the other. Its memory is used again.
+// keyChecker checks one key after the other. Its memory is reused.
 type keyChecker struct {
 	base    int64
-	based   bool // base is the store's own word
-	counted bool // a compare-and-set asks for a count of writes (version.count)
+	based   bool // the store reported base
+	counted bool // a compare-and-set expects a count of writes (version.count)
 	found   *findings
 	txns    *transactions
 	members []uint64
 	old     *stalenesses
-	// watchers are those of all keys.
+	// watchers holds the watchers of all keys.
 	watchers *watchers
 
 	key      uint64
 	entries  []entry
-	writes   []entry // done, by revision
-	reads    []entry // by the revision that they were served at
-	loose    []entry // reads whose revision is not told
-	maybes   []entry // writes that may have been done
-	refusals []entry // writes that were not
+	writes   []entry // acknowledged, by revision
+	reads    []entry // by the revision at which they were served
+	loose    []entry // reads without a revision
+	maybes   []entry // writes with unknown outcomes
+	refusals []entry // writes that were not executed
 	events   []entry // watch events
 	endings  []entry // of sessions
 	marks    []mark
@@ -61,12 +61,12 @@ type keyChecker struct {
 	puts     pool // pool of maybes that may explain a version with an unknown value
 	deletes  pool // pool of maybes that may explain a deleted key
 	writers  []writer
-	timed    timedKey // of what is checked in time
+	timed    timedKey // for the check by real time
 	resolved uint64
 }
 
 func versionOf(e *entry, rev int64) version {
-	v := version{rev: rev, value: e.value, done: e.time, expected: e.mod, ord: e.ord, flags: e.flags, pending: e.is(isPending)}
+	v := version{rev: rev, value: e.value, done: e.time, expected: e.mod, ord: e.ord, flags: e.flags, pending: e.flagged(isPending)}
 	if e.role != wrote || v.pending {
 		v.done = -1
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// check checks the entries as those of a key.
+// check checks the entries of a key.
 func (k *keyChecker) check(key uint64) {
 	k.key = key
 	k.split()
@@ -59,19 +59,19 @@ func (k *keyChecker) list() {
 	}
 	for _, list := range [][]entry{k.reads, k.loose} {
 		for i := range list {
-			if e := &list[i]; e.is(isTold) && e.mod > 0 {
+			if e := &list[i]; e.flagged(isKnown) && e.mod > 0 {
 				k.witness(mark{rev: e.mod, value: e.value, ord: e.ord})
 			}
 		}
 	}
 	for i := range k.writes {
-		if e := &k.writes[i]; e.is(isCAS) && e.mod > 0 && !k.counted {
+		if e := &k.writes[i]; e.flagged(isCAS) && e.mod > 0 && !k.counted {
 			k.witness(mark{rev: e.mod, value: history.Unseen, ord: e.ord, cas: true})
 		}
 	}
-	// A maybe may return the previous version that its client received.
+	// A write with an unknown outcome may return the previous version that its client received.
 	for i := range k.maybes {
-		if e := &k.maybes[i]; e.is(isCAS) && e.mod > 0 && e.mod <= k.base && !k.counted {
+		if e := &k.maybes[i]; e.flagged(isCAS) && e.mod > 0 && e.mod <= k.base && !k.counted {
 			k.witness(mark{rev: e.mod, value: history.Unseen, ord: e.ord, cas: true})
 		}
 	}
@@ -89,8 +89,8 @@ func (k *keyChecker) list() {
 	k.puts.fill(k.maybes, false)
 }
 
-// witness notes that an answer shows a version. Those of writes that were done are
-// found at once.
+// witness notes that a response returns a version. It finds versions of acknowledged writes at
+// once.
 func (k *keyChecker) witness(m mark) {
 	i := sort.Search(len(k.writes), func(i int) bool { return k.writes[i].at >= m.rev })
 	if i == len(k.writes) || k.writes[i].at != m.rev {
@@ -106,12 +106,12 @@ func (k *keyChecker) witness(m mark) {
 		}
 	}
 	if m.cas {
-		return // that it names a deleted version is seen when it is replayed
+		return // the replay detects that it names a deleted version
 	}
 	k.add(finding{kind: OtherValue, promise: history.Snapshot, n: 2, ords: [3]uint32{k.writes[i].ord, m.ord}, revision: m.rev})
 }
 
-// keys checks each key of a pass, on all processors.
+// keys checks each key of a pass, on all CPUs.
 func (c *checker) keys(p *pass) {
 	workers := runtime.GOMAXPROCS(0)
 	out := make(chan *keyChecker, workers)
@@ -123,7 +123,7 @@ func (c *checker) keys(p *pass) {
 			}
 			for i := w; i < len(p.table.names); i += workers {
 				k.entries = p.table.entries(i, k.entries[:0])
-				if p.untold {
+				if p.inTime {
 					k.inTime(p.table.names[i])
 				} else {
 					k.check(p.table.names[i])
@@ -133,7 +133,7 @@ func (c *checker) keys(p *pass) {
 		}()
 	}
 	for range workers {
-		if k := <-out; !p.again { // else these keys were counted before
+		if k := <-out; !p.again { // otherwise these keys were counted before
 			c.result.Resolved += k.resolved
 			c.old.add(k.old)
 		}

@@ -8,8 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// The operations of the table below, at one time each: they began and ended one
-// after the other, half a second long.
+// Operations for the table below. They take half a second each and do not overlap.
 func line(ops ...history.Op) *memory {
 	m := &memory{header: history.Header{Base: 10, Promises: all()}}
 	now := int64(0)
@@ -37,7 +36,7 @@ func get(at, mod int64, value uint64) history.Op {
 
 func del(at int64) history.Op { return history.Op{Kind: kv.Delete, At: at} }
 
-// delIf is a delete of the version that it compares.
+// delIf returns a delete that compares the version.
 func delIf(at, expected int64) history.Op {
 	return history.Op{Kind: kv.Delete, At: at, Expected: expected}
 }
@@ -79,8 +78,8 @@ func txn(at int64, value uint64) history.Op {
 	return history.Op{Kind: kv.Txn, At: at, Written: value}
 }
 
-// stm is a key that an optimistic transaction wrote on a version, and compared is one
-// that it compared alone.
+// stm returns a key that an optimistic transaction wrote on a version. compared returns a key that
+// it only compared.
 func stm(at, expected int64, value uint64) history.Op {
 	return history.Op{Kind: kv.STM, At: at, Expected: expected, Written: value}
 }
@@ -95,90 +94,90 @@ func compared(at, mod int64) history.Op {
 
 func unsure(o history.Op) history.Op { o.Expected = history.AnyMod; return lost(o) }
 
-// ended is the end of the session with which a version with a value ends.
+// ended returns the end of the session of a version.
 func ended(at, version int64, value uint64) history.Op {
 	return history.Op{Kind: kv.Ephemeral, At: at, Mod: version, Written: value}
 }
 
-// maybeGone is the delete that may have been done by it.
+// maybeGone returns the delete by the session's end, whose outcome is unknown.
 func maybeGone() history.Op { return lost(del(0)) }
 
 func TestKinds(t *testing.T) {
 	for name, c := range map[string]example{
-		"all is right":                {ops: []history.Op{put(11, 1), get(11, 11, 1), cas(12, 11, 2), get(12, 12, 2), del(13), get(13, 0, 0), cas(14, 0, 3), conflict(14, 13, 14)}},
-		"there before":                {ops: []history.Op{get(10, 7, 500), put(11, 1), conflict(11, 7, 11)}},
-		"there before, then gone":     {ops: []history.Op{get(10, 7, 500), of2(2, put(11, 1)), get(12, 0, 0)}, want: StaleRead},
-		"there before, and may end":   {ops: []history.Op{lost(del(0)), get(10, 7, 500), of2(2, put(11, 1)), get(12, 0, 0)}},
-		"deleted late":                {ops: []history.Op{put(11, 1), lost(del(0)), get(11, 11, 1), get(12, 0, 0), put(13, 2)}},
-		"deleted twice":               {ops: []history.Op{put(11, 1), lost(del(0)), get(12, 0, 0), put(13, 2), get(14, 0, 0)}, want: LostWrite, says: "the key had value #2 of revision 13"},
-		"gone before the delete":      {ops: []history.Op{put(11, 1), get(12, 0, 0), of2(2, put(13, 5)), lost(del(0))}, want: LostWrite},
-		"back after a late delete":    {ops: []history.Op{put(11, 1), lost(del(0)), get(12, 0, 0), get(13, 11, 1)}, want: Resurrected},
-		"written late":                {ops: []history.Op{lost(put(0, 1)), put(11, 2), get(11, 11, 2), get(12, 12, 1)}},
-		"written late, and again":     {ops: []history.Op{lost(put(0, 1)), put(11, 2), get(12, 12, 1), put(13, 3), local(get(14, 14, 1))}, want: AppliedTwice},
-		"written before it began":     {ops: []history.Op{put(11, 2), of2(2, put(13, 3)), lost(put(0, 1)), get(13, 12, 1)}, want: Reordered, says: "is there at revision 12, and revision 13"},
-		"stale by its revision":       {ops: []history.Op{put(11, 1), put(12, 2), get(11, 11, 1)}, want: StaleRead, says: "revision 12 had been acknowledged before it began"},
-		"stale by its value":          {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), get(12, 11, 1)}, want: StaleRead, says: "value #2 of revision 12"},
-		"local, and may be stale":     {ops: []history.Op{put(11, 1), put(12, 2), local(get(11, 11, 1))}},
-		"local, of no state":          {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), local(get(12, 11, 1))}, want: StaleRead},
-		"lost on one member":          {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), final(get(12, 12, 2)), final(get(12, 11, 1))}, want: LostWrite},
-		"of a later revision":         {ops: []history.Op{put(11, 1), put(12, 2), local(get(11, 12, 2))}, want: Future, says: "returned a version of revision 12"},
-		"two values":                  {ops: []history.Op{put(11, 1), get(11, 11, 7)}, want: OtherValue},
-		"nobody wrote it":             {ops: []history.Op{put(11, 1), get(12, 12, 44)}, want: Invented},
-		"refused":                     {ops: []history.Op{put(11, 1), {Kind: kv.Put, Outcome: kv.NoLeader, Written: 2}, get(12, 12, 2)}, want: RefusedThere},
-		"two on one version":          {ops: []history.Op{put(11, 1), cas(12, 11, 2), cas(13, 11, 3)}, want: WrongCAS, says: "asked for revision 11 and succeeded at revision 13; before that, the key had value #2 of revision 12"},
-		"deleted on its version":      {ops: []history.Op{put(11, 1), delIf(12, 11), get(12, 0, 0), cas(13, 0, 2), delConflict(13, 11, 13)}},
-		"deleted on another version":  {ops: []history.Op{put(11, 1), put(12, 2), delIf(13, 11), get(13, 0, 0)}, want: WrongCAS, says: "delete asked for revision 11 and succeeded at revision 13; before that, the key had value #2 of revision 12"},
-		"deleted what was gone":       {ops: []history.Op{put(11, 1), del(12), delIf(13, 11)}, want: WrongCAS},
-		"deleted on one from before":  {ops: []history.Op{delIf(11, 7), get(11, 0, 0)}},
-		"delete refused for nothing":  {ops: []history.Op{put(11, 1), delConflict(11, 11, 11)}, want: WrongConflict},
-		"delete refused as if gone":   {ops: []history.Op{put(11, 1), delConflict(11, 7, 0)}, want: LostWrite},
-		"done late on its version":    {ops: []history.Op{put(11, 1), lost(delIf(0, 11)), get(12, 0, 0)}},
-		"late, on one from before":    {ops: []history.Op{lost(cas(0, 7, 1)), get(11, 11, 1)}},
-		"late, on another version":    {ops: []history.Op{put(11, 1), put(12, 2), lost(cas(0, 11, 3)), get(13, 13, 3)}, want: WrongCAS},
-		"created what was there":      {ops: []history.Op{put(11, 1), cas(12, 0, 2)}, want: WrongCAS},
-		"of no version at all":        {ops: []history.Op{put(11, 1), put(13, 2), cas(14, 12, 2)}, want: WrongCAS},
-		"conflict, with itself":       {ops: []history.Op{put(11, 1), conflict(11, 11, 11)}, want: WrongConflict},
-		"conflict, and it was right":  {ops: []history.Op{put(11, 1), conflict(11, 11, 0)}, want: WrongConflict},
-		"conflict with what may be":   {ops: []history.Op{put(11, 1), lost(put(0, 2)), conflict(12, 11, 12), get(12, 12, 2)}},
-		"conflict with nothing":       {ops: []history.Op{put(11, 1), conflict(12, 11, 12)}, want: Invented},
-		"a client that goes back":     {ops: []history.Op{put(11, 1), put(12, 2), local(get(10, 0, 0))}, want: Backwards},
-		"a transaction, whole":        {ops: []history.Op{txn(11, 1), joined(2, txn(11, 1)), get(11, 11, 1), of2(2, get(11, 11, 1))}},
-		"a late transaction, whole":   {ops: []history.Op{lost(txn(0, 1)), joined(2, lost(txn(0, 1))), get(11, 11, 1), of2(2, get(11, 11, 1))}},
-		"a late transaction, in part": {ops: []history.Op{lost(txn(0, 1)), joined(2, lost(txn(0, 1))), get(11, 11, 1), of2(2, get(11, 0, 0))}, want: Partial},
-		"in part, and far apart":      {ops: []history.Op{lost(txn(0, 1)), joined(3, lost(txn(0, 1))), joined(7, lost(txn(0, 1))), of2(7, get(11, 11, 1)), of2(3, get(12, 5, 50))}, want: Partial},
-		"no revision, and right":      {ops: []history.Op{put(11, 1), put(12, 2), get(0, 12, 2)}},
-		"no revision, and stale":      {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), get(0, 11, 1)}, want: StaleRead},
-		"a range of one state":        {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), interval(12, 11, 1), joined(1, interval(12, 0, 0)), joined(2, interval(12, 12, 5))}},
-		"a range of keys alone":       {ops: []history.Op{put(11, 1), interval(11, 11, history.Unseen), joined(1, interval(11, 0, 0))}},
-		"a range of two states":       {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), put(13, 3), of2(2, put(14, 6)), of2(2, get(14, 14, 6)), interval(14, 13, 3), joined(2, interval(14, 12, 5))}, want: StaleRead, says: "linearizable range of several keys, of them key 2: value #5 of revision 12 at revision 14"},
-		"a range that lacks a key":    {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), of2(2, get(12, 12, 5)), interval(12, 11, 1), joined(2, interval(12, 0, 0))}, want: StaleRead},
-		"a range that is old":         {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), interval(11, 11, 1), joined(2, interval(11, 0, 0))}, want: StaleRead, says: "revision 12 had been acknowledged before it began"},
-		"a range that may be old":     {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), local(interval(11, 11, 1)), joined(2, local(interval(11, 0, 0)))}},
-		"a range that counts":         {ops: []history.Op{put(11, 1), interval(11, 0, history.Unseen)}},
-		"a member without the end":    {ops: []history.Op{put(11, 1), put(12, 2), final(get(11, 11, 1))}, want: LostWrite},
-		"an stm":                      {ops: []history.Op{stm(11, 0, 1), joined(2, stm(11, 0, 1)), joined(3, compared(11, 0)), of2(3, put(12, 7)), stm(13, 11, 2), joined(3, compared(13, 12)), get(13, 13, 2)}},
-		"an stm on another version":   {ops: []history.Op{put(11, 1), put(12, 2), stm(13, 11, 3)}, want: WrongCAS, says: "Client 0's stm asked for revision 11 and succeeded at revision 13"},
-		"an stm that missed a write":  {ops: []history.Op{of2(2, put(11, 1)), of2(2, put(12, 2)), of2(2, get(12, 12, 2)), stm(13, 0, 3), joined(2, compared(13, 11))}, want: StaleRead, says: "stm of several keys, of them key 2: there of revision 11 at revision 13"},
-		"an stm that only reads":      {ops: []history.Op{put(11, 1), put(12, 2), compared(11, 11)}, want: StaleRead, says: "revision 12 had been acknowledged before it began"},
-		"an stm that reads locally":   {ops: []history.Op{put(11, 1), put(12, 2), local(compared(11, 11))}},
-		"an stm on what was deleted":  {ops: []history.Op{put(11, 1), del(12), get(12, 0, 0), stm(13, 11, 2)}, want: WrongCAS},
-		"a late stm, whole":           {ops: []history.Op{unsure(stm(0, 0, 1)), joined(2, unsure(stm(0, 0, 1))), get(11, 11, 1), of2(2, get(11, 11, 1))}},
-		"a late stm, in part":         {ops: []history.Op{unsure(stm(0, 0, 1)), joined(2, unsure(stm(0, 0, 1))), get(11, 11, 1), of2(2, get(11, 0, 0))}, want: Partial},
-		"an stm that was lost":        {ops: []history.Op{stm(11, 0, 1), joined(2, stm(11, 0, 1)), get(11, 11, 1), of2(2, get(11, 0, 0))}, want: LostWrite},
-		"a refused stm that was done": {ops: []history.Op{{Kind: kv.STM, Outcome: kv.NoLeader, Written: 2, Expected: history.AnyMod}, get(12, 12, 2)}, want: RefusedThere},
-		"gone with its session":       {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), get(12, 0, 0)}},
-		"read before the end":         {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), local(get(11, 11, 1))}},
-		"outlived its session":        {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 11, 1))}, want: Outlived, says: "closed the session with which key 0 of revision 11 ends: done at revision 12"},
-		"outlived it on one member":   {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 0, 0)), of2(2, put(13, 5)), local(get(13, 11, 1))}, want: Outlived, also: Resurrected},
-		"outlived it in a list":       {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 0, 1))}, want: Outlived, says: "the session that had made what it returned had ended, at revision 12"},
-		"set, and outlived":           {ops: []history.Op{cas(11, 0, 1), put(12, 2), maybeGone(), ended(13, 12, 2), final(get(13, 12, 2))}, want: Outlived, says: "closed the session with which key 0 of revision 12 ends: done at revision 13"},
-		"set, and read before":        {ops: []history.Op{cas(11, 0, 1), put(12, 2), maybeGone(), ended(13, 12, 2), local(get(12, 12, 2))}},
-		"set by another's session":    {ops: []history.Op{cas(11, 0, 1), put(12, 2), maybeGone(), ended(13, 12, 2), cas(14, 0, 3), put(15, 4), final(get(15, 15, 4))}},
-		"of another session":          {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), cas(13, 0, 2), get(13, 13, 2), final(get(13, 0, 2))}},
-		"of another, of that value":   {ops: []history.Op{cas(11, 0, 1), del(12), ended(13, 11, 1), cas(14, 0, 1), final(get(14, 14, 1))}},
-		"an end without a revision":   {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(0, 11, 1), get(12, 11, 1)}},
-		"an end of what nobody knows": {ops: []history.Op{put(13, 1), ended(12, 11, 7), final(get(13, 13, 1))}},
-		"no revision, and gone":       {ops: []history.Op{put(11, 1), put(12, 2), get(0, 0, 0)}, want: LostWrite},
+		"all is right":                 {ops: []history.Op{put(11, 1), get(11, 11, 1), cas(12, 11, 2), get(12, 12, 2), del(13), get(13, 0, 0), cas(14, 0, 3), conflict(14, 13, 14)}},
+		"there before":                 {ops: []history.Op{get(10, 7, 500), put(11, 1), conflict(11, 7, 11)}},
+		"there before, then gone":      {ops: []history.Op{get(10, 7, 500), of2(2, put(11, 1)), get(12, 0, 0)}, want: StaleRead},
+		"there before, and may end":    {ops: []history.Op{lost(del(0)), get(10, 7, 500), of2(2, put(11, 1)), get(12, 0, 0)}},
+		"deleted late":                 {ops: []history.Op{put(11, 1), lost(del(0)), get(11, 11, 1), get(12, 0, 0), put(13, 2)}},
+		"deleted twice":                {ops: []history.Op{put(11, 1), lost(del(0)), get(12, 0, 0), put(13, 2), get(14, 0, 0)}, want: LostWrite, says: "the key had value #2 of revision 13"},
+		"gone before the delete":       {ops: []history.Op{put(11, 1), get(12, 0, 0), of2(2, put(13, 5)), lost(del(0))}, want: LostWrite},
+		"back after a late delete":     {ops: []history.Op{put(11, 1), lost(del(0)), get(12, 0, 0), get(13, 11, 1)}, want: Resurrected},
+		"written late":                 {ops: []history.Op{lost(put(0, 1)), put(11, 2), get(11, 11, 2), get(12, 12, 1)}},
+		"written late, and again":      {ops: []history.Op{lost(put(0, 1)), put(11, 2), get(12, 12, 1), put(13, 3), local(get(14, 14, 1))}, want: AppliedTwice},
+		"written before it began":      {ops: []history.Op{put(11, 2), of2(2, put(13, 3)), lost(put(0, 1)), get(13, 12, 1)}, want: Reordered, says: "took effect at revision 12, but revision 13"},
+		"stale by its revision":        {ops: []history.Op{put(11, 1), put(12, 2), get(11, 11, 1)}, want: StaleRead, says: "revision 12 had been acknowledged before it began"},
+		"stale by its value":           {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), get(12, 11, 1)}, want: StaleRead, says: "value #2 of revision 12"},
+		"local, and may be stale":      {ops: []history.Op{put(11, 1), put(12, 2), local(get(11, 11, 1))}},
+		"local, of no state":           {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), local(get(12, 11, 1))}, want: StaleRead},
+		"lost on one member":           {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), final(get(12, 12, 2)), final(get(12, 11, 1))}, want: LostWrite},
+		"of a later revision":          {ops: []history.Op{put(11, 1), put(12, 2), local(get(11, 12, 2))}, want: Future, says: "returned a version of revision 12"},
+		"two values":                   {ops: []history.Op{put(11, 1), get(11, 11, 7)}, want: OtherValue},
+		"unwritten value":              {ops: []history.Op{put(11, 1), get(12, 12, 44)}, want: Invented},
+		"refused":                      {ops: []history.Op{put(11, 1), {Kind: kv.Put, Outcome: kv.NoLeader, Written: 2}, get(12, 12, 2)}, want: RefusedThere},
+		"two on one version":           {ops: []history.Op{put(11, 1), cas(12, 11, 2), cas(13, 11, 3)}, want: WrongCAS, says: "expected revision 11 and succeeded at revision 13; before that, the key had value #2 of revision 12"},
+		"deleted on its version":       {ops: []history.Op{put(11, 1), delIf(12, 11), get(12, 0, 0), cas(13, 0, 2), delConflict(13, 11, 13)}},
+		"deleted on another version":   {ops: []history.Op{put(11, 1), put(12, 2), delIf(13, 11), get(13, 0, 0)}, want: WrongCAS, says: "delete expected revision 11 and succeeded at revision 13; before that, the key had value #2 of revision 12"},
+		"deleted what was gone":        {ops: []history.Op{put(11, 1), del(12), delIf(13, 11)}, want: WrongCAS},
+		"deleted on one from before":   {ops: []history.Op{delIf(11, 7), get(11, 0, 0)}},
+		"delete refused for nothing":   {ops: []history.Op{put(11, 1), delConflict(11, 11, 11)}, want: WrongConflict},
+		"delete refused as if gone":    {ops: []history.Op{put(11, 1), delConflict(11, 7, 0)}, want: LostWrite},
+		"done late on its version":     {ops: []history.Op{put(11, 1), lost(delIf(0, 11)), get(12, 0, 0)}},
+		"late, on one from before":     {ops: []history.Op{lost(cas(0, 7, 1)), get(11, 11, 1)}},
+		"late, on another version":     {ops: []history.Op{put(11, 1), put(12, 2), lost(cas(0, 11, 3)), get(13, 13, 3)}, want: WrongCAS},
+		"created what was there":       {ops: []history.Op{put(11, 1), cas(12, 0, 2)}, want: WrongCAS},
+		"of no version at all":         {ops: []history.Op{put(11, 1), put(13, 2), cas(14, 12, 2)}, want: WrongCAS},
+		"conflict, with itself":        {ops: []history.Op{put(11, 1), conflict(11, 11, 11)}, want: WrongConflict},
+		"conflict, and it was right":   {ops: []history.Op{put(11, 1), conflict(11, 11, 0)}, want: WrongConflict},
+		"conflict with what may be":    {ops: []history.Op{put(11, 1), lost(put(0, 2)), conflict(12, 11, 12), get(12, 12, 2)}},
+		"conflict with nothing":        {ops: []history.Op{put(11, 1), conflict(12, 11, 12)}, want: Invented},
+		"a client that goes back":      {ops: []history.Op{put(11, 1), put(12, 2), local(get(10, 0, 0))}, want: Backwards},
+		"a transaction, whole":         {ops: []history.Op{txn(11, 1), joined(2, txn(11, 1)), get(11, 11, 1), of2(2, get(11, 11, 1))}},
+		"a late transaction, whole":    {ops: []history.Op{lost(txn(0, 1)), joined(2, lost(txn(0, 1))), get(11, 11, 1), of2(2, get(11, 11, 1))}},
+		"a late transaction, in part":  {ops: []history.Op{lost(txn(0, 1)), joined(2, lost(txn(0, 1))), get(11, 11, 1), of2(2, get(11, 0, 0))}, want: Partial},
+		"in part, and far apart":       {ops: []history.Op{lost(txn(0, 1)), joined(3, lost(txn(0, 1))), joined(7, lost(txn(0, 1))), of2(7, get(11, 11, 1)), of2(3, get(12, 5, 50))}, want: Partial},
+		"no revision, and right":       {ops: []history.Op{put(11, 1), put(12, 2), get(0, 12, 2)}},
+		"no revision, and stale":       {ops: []history.Op{put(11, 1), put(12, 2), get(12, 12, 2), get(0, 11, 1)}, want: StaleRead},
+		"a range of one state":         {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), interval(12, 11, 1), joined(1, interval(12, 0, 0)), joined(2, interval(12, 12, 5))}},
+		"a range of keys alone":        {ops: []history.Op{put(11, 1), interval(11, 11, history.Unseen), joined(1, interval(11, 0, 0))}},
+		"a range of two states":        {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), put(13, 3), of2(2, put(14, 6)), of2(2, get(14, 14, 6)), interval(14, 13, 3), joined(2, interval(14, 12, 5))}, want: StaleRead, says: "linearizable range of several keys, including key 2: value #5 of revision 12 at revision 14"},
+		"a range that lacks a key":     {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), of2(2, get(12, 12, 5)), interval(12, 11, 1), joined(2, interval(12, 0, 0))}, want: StaleRead},
+		"a range that is old":          {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), interval(11, 11, 1), joined(2, interval(11, 0, 0))}, want: StaleRead, says: "revision 12 had been acknowledged before it began"},
+		"a range that may be old":      {ops: []history.Op{put(11, 1), of2(2, put(12, 5)), local(interval(11, 11, 1)), joined(2, local(interval(11, 0, 0)))}},
+		"a range that counts":          {ops: []history.Op{put(11, 1), interval(11, 0, history.Unseen)}},
+		"a member without the end":     {ops: []history.Op{put(11, 1), put(12, 2), final(get(11, 11, 1))}, want: LostWrite},
+		"an stm":                       {ops: []history.Op{stm(11, 0, 1), joined(2, stm(11, 0, 1)), joined(3, compared(11, 0)), of2(3, put(12, 7)), stm(13, 11, 2), joined(3, compared(13, 12)), get(13, 13, 2)}},
+		"an stm on another version":    {ops: []history.Op{put(11, 1), put(12, 2), stm(13, 11, 3)}, want: WrongCAS, says: "Client 0's stm expected revision 11 and succeeded at revision 13"},
+		"an stm that missed a write":   {ops: []history.Op{of2(2, put(11, 1)), of2(2, put(12, 2)), of2(2, get(12, 12, 2)), stm(13, 0, 3), joined(2, compared(13, 11))}, want: StaleRead, says: "stm of several keys, including key 2: exists of revision 11 at revision 13"},
+		"an stm that only reads":       {ops: []history.Op{put(11, 1), put(12, 2), compared(11, 11)}, want: StaleRead, says: "revision 12 had been acknowledged before it began"},
+		"an stm that reads locally":    {ops: []history.Op{put(11, 1), put(12, 2), local(compared(11, 11))}},
+		"an stm on what was deleted":   {ops: []history.Op{put(11, 1), del(12), get(12, 0, 0), stm(13, 11, 2)}, want: WrongCAS},
+		"a late stm, whole":            {ops: []history.Op{unsure(stm(0, 0, 1)), joined(2, unsure(stm(0, 0, 1))), get(11, 11, 1), of2(2, get(11, 11, 1))}},
+		"a late stm, in part":          {ops: []history.Op{unsure(stm(0, 0, 1)), joined(2, unsure(stm(0, 0, 1))), get(11, 11, 1), of2(2, get(11, 0, 0))}, want: Partial},
+		"an stm that was lost":         {ops: []history.Op{stm(11, 0, 1), joined(2, stm(11, 0, 1)), get(11, 11, 1), of2(2, get(11, 0, 0))}, want: LostWrite},
+		"a refused stm that was done":  {ops: []history.Op{{Kind: kv.STM, Outcome: kv.NoLeader, Written: 2, Expected: history.AnyMod}, get(12, 12, 2)}, want: RefusedThere},
+		"expired with its session":     {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), get(12, 0, 0)}},
+		"read before the end":          {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), local(get(11, 11, 1))}},
+		"outlived its session":         {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 11, 1))}, want: Outlived, says: "closed the session of key 0 of revision 11: done at revision 12"},
+		"outlived it on one member":    {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 0, 0)), of2(2, put(13, 5)), local(get(13, 11, 1))}, want: Outlived, also: Resurrected},
+		"outlived it in a list":        {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 0, 1))}, want: Outlived, says: "the session of the returned version had ended at revision 12"},
+		"set, and outlived":            {ops: []history.Op{cas(11, 0, 1), put(12, 2), maybeGone(), ended(13, 12, 2), final(get(13, 12, 2))}, want: Outlived, says: "closed the session of key 0 of revision 12: done at revision 13"},
+		"set, and read before":         {ops: []history.Op{cas(11, 0, 1), put(12, 2), maybeGone(), ended(13, 12, 2), local(get(12, 12, 2))}},
+		"set by another's session":     {ops: []history.Op{cas(11, 0, 1), put(12, 2), maybeGone(), ended(13, 12, 2), cas(14, 0, 3), put(15, 4), final(get(15, 15, 4))}},
+		"of another session":           {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), cas(13, 0, 2), get(13, 13, 2), final(get(13, 0, 2))}},
+		"of another, of that value":    {ops: []history.Op{cas(11, 0, 1), del(12), ended(13, 11, 1), cas(14, 0, 1), final(get(14, 14, 1))}},
+		"an end without a revision":    {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(0, 11, 1), get(12, 11, 1)}},
+		"an end of an unknown version": {ops: []history.Op{put(13, 1), ended(12, 11, 7), final(get(13, 13, 1))}},
+		"no revision, and gone":        {ops: []history.Op{put(11, 1), put(12, 2), get(0, 0, 0)}, want: LostWrite},
 	} {
 		for _, partition := range []int{0, 2} {
 			m := line(c.ops...)
@@ -191,7 +190,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-func TestOneRevisionTwice(t *testing.T) {
+func TestDuplicateRevision(t *testing.T) {
 	m := line(of2(3, put(11, 1)), put(11, 2))
 	m.ops[1].Invoked = m.ops[0].Invoked // neither is before the other
 	r, _ := checked(t, m, Options{Partition: 1})
@@ -200,7 +199,7 @@ func TestOneRevisionTwice(t *testing.T) {
 	}
 }
 
-func TestAViolationInWords(t *testing.T) {
+func TestTextOfAViolation(t *testing.T) {
 	m := line(put(11, 1), put(12, 2), get(12, 12, 2), get(12, 11, 1))
 	m.ops[3].Member, m.ops[3].Session = 0xabc, 7
 	r, _ := checked(t, m, Options{})
@@ -212,7 +211,7 @@ func TestAViolationInWords(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotPromisedIsCounted(t *testing.T) {
+func TestMissingGuaranteesAreCounted(t *testing.T) {
 	m := line(put(11, 1), put(12, 2), get(11, 11, 1))
 	m.header.Promises = map[history.Promise]string{history.Durable: "there"}
 	r, _ := checked(t, m, Options{})
@@ -239,15 +238,15 @@ func TestStaleness(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotCheckedIsSaid(t *testing.T) {
+func TestResultNamesUncheckedOperations(t *testing.T) {
 	m := line(history.Op{Kind: kv.STM, Read: history.Unseen}, put(11, 1), get(11, 11, 1))
 	r, _ := checked(t, m, Options{})
-	if !r.Right() || len(r.Undecided) != 1 || !strings.HasPrefix(r.Undecided[0], "not verified: 1 operation whose keys") {
+	if !r.Right() || len(r.Undecided) != 1 || !strings.HasPrefix(r.Undecided[0], "not verified: 1 operation without keys") {
 		t.Errorf("%v, %v", r.Counts, r.Undecided)
 	}
 }
 
-// FuzzCheck: whatever a file holds, the check ends.
+// FuzzCheck checks that the check ends for any contents of a file.
 func FuzzCheck(f *testing.F) {
 	b := history.NewBlock()
 	for _, o := range line(lost(txn(0, 1)), joined(2, lost(txn(0, 1))), get(11, 11, 1), of2(2, get(11, 0, 0)), cas(12, 11, 4), conflict(12, 11, 12), del(13), put(13, 5)).ops {

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/verify"
 )
 
-// BenchmarkFile checks a history of a million operations of 100,000 keys in a
-// file, or of QUORUMBENCH_HISTORY_OPERATIONS.
+// BenchmarkFile checks a file with a history of 100,000 keys and a million operations, or
+// QUORUMBENCH_HISTORY_OPERATIONS.
 func BenchmarkFile(b *testing.B) {
 	n, err := strconv.Atoi(os.Getenv("QUORUMBENCH_HISTORY_OPERATIONS"))
 	if err != nil {
@@ -41,7 +41,7 @@ func writeLarge(b *testing.B, path string, n int) int64 {
 	const keys = 100_000
 	promises := map[history.Promise]string{}
 	for _, p := range history.Promises {
-		promises[p] = "it says so"
+		promises[p] = "documentation"
 	}
 	w, err := history.Create(path, &history.Header{Store: "simulated", Base: 1, Promises: promises})
 	if err != nil {
@@ -83,8 +83,7 @@ func writeLarge(b *testing.B, path string, n int) int64 {
 	return w.Bytes()
 }
 
-// peak is the most memory that the process has had, in megabytes; 0 where the
-// system does not say.
+// peak returns the peak memory of the process in megabytes, or 0 if the system does not report it.
 func peak() float64 {
 	b, _ := os.ReadFile("/proc/self/status")
 	_, rest, _ := strings.Cut(string(b), "VmHWM:")

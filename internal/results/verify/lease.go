@@ -9,34 +9,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Leases is what became of the leases that were kept alive.
+// Leases counts the leases that were kept alive, and their ends.
 type Leases struct {
 	Leases, KeptAlive uint64
-	Gone              uint64 // leases of which it was said that they are gone
-	// Late is of those of them that had been kept alive, in nanoseconds: at most so
-	// long after the time for which they were to live at least.
+	Gone              uint64 // leases that the store reported as expired or revoked
+	// Late is the distribution, in nanoseconds, of how long renewed leases outlived their
+	// minimum lifetime, at most.
 	Late Distribution
 }
 
-// leases are those of a history, by their numbers.
+// leases holds the leases of a history by their numbers.
 type leases struct {
 	of   map[uint64]*lease
 	kept uint64
-	// untold reports that responses carry no revision of the whole store: every refusal for a
+	// withoutRevisions reports that responses carry no revision of the whole store: every refusal for a
 	// missing lease is then believed.
-	untold bool
+	withoutRevisions bool
 }
 
-// lease is what is known of one: until when it must live, as far as it was kept
-// alive, and when it was found gone.
+// lease holds the time until which a lease must live, and the time at which it was found to have
+// ended.
 type lease struct {
-	sent, until     int64 // of the keep-alive that was sent last
-	gone            int64 // -1: it was not
+	sent, until     int64 // of the last keep-alive
+	gone            int64 // -1: it did not end
 	keptBy, foundBy uint32
-	told            bool // that it ended early
+	reported        bool // its early end was reported
 }
 
-// mostSeconds bounds what a store can say of a lease's time.
+// mostSeconds limits the lifetime that a store can report for a lease.
 const mostSeconds = int64(100 * 365 * 24 * time.Hour / time.Second)
 
 // keptAlive processes the response to a keep-alive. The lease was renewed after the request was
@@ -57,13 +57,13 @@ func (l *leases) keptAlive(f *findings, o *history.Op, ord uint32) {
 		if o.Invoked > one.sent {
 			one.sent, one.until, one.keptBy = o.Invoked, o.Invoked+min(o.Mod, mostSeconds)*int64(time.Second), ord
 		}
-	case o.Outcome == kv.BadRequest && (o.At > 0 || l.untold) && one.gone < 0:
+	case o.Outcome == kv.BadRequest && (o.At > 0 || l.withoutRevisions) && one.gone < 0:
 		one.gone, one.foundBy = o.Done, ord
 	}
-	if one.gone < 0 || one.sent < 0 || one.gone >= one.until || one.told {
+	if one.gone < 0 || one.sent < 0 || one.gone >= one.until || one.reported {
 		return
 	}
-	one.told = true
+	one.reported = true
 	x := finding{kind: EarlyEnd, promise: history.Lease, n: 2, ords: [3]uint32{one.keptBy, one.foundBy}}
 	if one.keptBy > one.foundBy {
 		x.ords = [3]uint32{one.foundBy, one.keptBy}
@@ -82,7 +82,7 @@ func (l *leases) total() *Leases {
 		switch by := one.gone - one.until; {
 		case one.sent < 0:
 		case by > 0:
-			_ = late.RecordValue(min(by, 1<<43)) // in its range
+			_ = late.RecordValue(min(by, 1<<43)) // within the histogram's range
 			known++
 		case by == 0:
 			known++

@@ -16,7 +16,7 @@ func keepAlive(lease uint64, invoked, done, ttl int64) history.Op {
 	return o
 }
 
-// unanswered is a keep-alive of which nothing is known.
+// unanswered returns a keep-alive without a response.
 func unanswered(o history.Op) history.Op { o.Outcome, o.At, o.Mod = kv.TimedOut, 0, 0; return o }
 
 func TestLeases(t *testing.T) {
@@ -50,7 +50,7 @@ func TestLeases(t *testing.T) {
 			t.Errorf("%s: %v, %+v", name, r.Counts, r.Leases)
 		}
 		for _, v := range r.Violations {
-			if !strings.HasSuffix(v.Text, "Lease 1 was gone within the time for which it had been kept alive.") || len(v.Ops) != 2 || strings.Contains(v.Text, "%!") {
+			if !strings.HasSuffix(v.Text, "Lease 1 ended within the time for which it had been renewed.") || len(v.Ops) != 2 || strings.Contains(v.Text, "%!") {
 				t.Error(v.Text)
 			}
 		}

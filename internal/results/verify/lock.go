@@ -9,14 +9,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Locks is what became of locks.
+// Locks counts the acquisitions of locks.
 type Locks struct {
 	Locks, Granted uint64
-	// Outlived is how often a lock was had by another while its holder, whose lease
-	// may have ended, took it for his own: a store does not promise that this cannot be.
+	// Outlived counts acquisitions while an earlier holder, whose lease may have expired, still
+	// considered itself the holder. Stores do not exclude this.
 	Outlived uint64
-	// Waits is for how long a lock was waited for, and Holds for how long it was held,
-	// in nanoseconds.
+	// Waits and Holds are distributions, in nanoseconds, of the waits for locks and of the times
+	// for which they were held.
 	Waits, Holds Distribution
 }
 
@@ -25,15 +25,15 @@ type held struct {
 	lock         uint64
 	token        int64
 	lease        uint64
-	got, freed   int64 // freed: got, where it is not in the history
+	got, freed   int64 // freed is got if the history has no release
 	ord, freedBy uint32
-	back         bool // it was found that its token went back
+	back         bool // its token was found to be lower than an earlier one
 }
 
-// locks are the holds of a history.
+// locks holds the acquisitions of a history.
 type locks struct {
 	all   []held
-	open  map[uint32]int // in all, by the client
+	open  map[uint32]int // index in all, by client
 	waits *hdrhistogram.Histogram
 }
 
@@ -47,13 +47,13 @@ func (l *locks) take(o *history.Op, ord uint32) {
 		_ = l.waits.RecordValue(min(o.Done-o.Invoked, 1<<43)) // in its range
 		return
 	}
-	if i, ok := l.open[o.Session]; ok && l.all[i].token == o.Mod { // else what stood between is missing
+	if i, ok := l.open[o.Session]; ok && l.all[i].token == o.Mod { // otherwise operations are missing
 		l.all[i].freed, l.all[i].freedBy = o.Invoked, ord
 		delete(l.open, o.Session)
 	}
 }
 
-// released reports whether it is known when it was given back.
+// released reports whether the time of the release is known.
 func (h *held) released() bool { return h.freedBy != h.ord }
 
 // check finds impossible holds. The client with the lower token asked earlier and keeps its key
@@ -66,7 +66,7 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 	slices.SortFunc(l.all, func(a, b held) int {
 		return cmp.Or(cmp.Compare(a.lock, b.lock), cmp.Compare(a.token, b.token), cmp.Compare(a.got, b.got), cmp.Compare(a.ord, b.ord))
 	})
-	sure, longest := -1, -1 // of those with lower tokens: who had it longest by a lease that lived, or by any
+	sure, longest := -1, -1 // the longest hold with a lower token: with a live lease, and with any lease
 	for i := range l.all {
 		h := &l.all[i]
 		if h.released() {
@@ -78,7 +78,7 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 		}
 		switch {
 		case sure >= 0 && alive.sure(&l.all[sure]) > h.got:
-			if x := both(&l.all[sure], h); x.kind != TokenBack || !l.all[sure].back { // once, however many had it before
+			if x := both(&l.all[sure], h); x.kind != TokenBack || !l.all[sure].back { // once, however many holds precede
 				l.all[sure].back = l.all[sure].back || x.kind == TokenBack
 				f.add(x)
 			}
@@ -88,7 +88,7 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 			t.Outlived++
 		}
 		if i+1 < len(l.all) && l.all[i+1].lock == h.lock && l.all[i+1].token == h.token {
-			continue // a client that got it again by the same key is no other
+			continue // the same client acquired it again with the same key
 		}
 		for k := i; k >= 0 && l.all[k].lock == h.lock && l.all[k].token == h.token; k-- {
 			if x := &l.all[k]; sure < 0 || alive.sure(x) > alive.sure(&l.all[sure]) {
@@ -110,16 +110,16 @@ func both(low, high *held) finding {
 	if low.released() {
 		f.n, f.ords = 3, [3]uint32{low.ord, low.freedBy, high.ord}
 	}
-	if high.freed > low.got { // they had it at one time
+	if high.freed > low.got { // both held it at one time
 		return f
 	}
 	return finding{kind: TokenBack, promise: history.Fence, key: high.lock, n: 2, ords: [3]uint32{high.ord, low.ord}, revision: high.token}
 }
 
-// sure is until when a holder had the lock for sure: until he gave it back, or until
-// his lease may have ended. Leases that are not kept alive were granted for longer
-// than the load. A hold whose release is not known proves nothing: what ended it may
-// have come before the answer that granted it was read.
+// sure returns the time until which a client certainly held the lock: until it released it, or
+// until its lease may have expired. Leases that are not kept alive outlive the load. A hold
+// without a known release proves nothing, because it may have ended before the response that
+// granted it was read.
 func (l *leases) sure(h *held) int64 {
 	if !h.released() {
 		return 0

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// granted is a lock that a client, whose lease has its number, asked for and had, and
-// released one that it gave back; in seconds.
+// granted returns the acquisition of a lock by a client whose lease has the client's number, and
+// released its release. Times are in seconds.
 func granted(client uint32, token, invoked, done int64) history.Op {
 	return history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: client, Written: uint64(client), Mod: token, Invoked: invoked * 1e9, Done: done * 1e9}
 }
@@ -33,8 +33,8 @@ func TestLocks(t *testing.T) {
 	}{
 		"one after the other":                 {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 5), granted(2, 12, 1, 4), released(2, 12, 6, 7)}},
 		"given back and granted":              {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(1, 13, 5, 6), released(1, 13, 7, 8), granted(2, 12, 1, 5)}},
-		"granted to two":                      {ops: []history.Op{granted(1, 11, 1, 2), granted(2, 12, 1, 3), released(1, 11, 4, 5), released(2, 12, 6, 7)}, want: HeldTwice, says: "Client 2 was told that the lock is its own before who had it with fencing token 11 had given it back."},
-		"a token that goes back":              {ops: []history.Op{granted(1, 12, 1, 2), released(1, 12, 3, 4), granted(2, 11, 5, 6), released(2, 11, 7, 8)}, want: TokenBack, says: "Client 2 got the lock with fencing token 11 after another had got it with 12."},
+		"granted to two":                      {ops: []history.Op{granted(1, 11, 1, 2), granted(2, 12, 1, 3), released(1, 11, 4, 5), released(2, 12, 6, 7)}, want: HeldTwice, says: "Client 2 acquired the lock before the holder with fencing token 11 had released it."},
+		"a token that goes back":              {ops: []history.Op{granted(1, 12, 1, 2), released(1, 12, 3, 4), granted(2, 11, 5, 6), released(2, 11, 7, 8)}, want: TokenBack, says: "Client 2 acquired the lock with fencing token 11 after another client had acquired it with 12."},
 		"a token far back":                    {ops: []history.Op{granted(1, 12, 1, 2), released(1, 12, 3, 4), granted(3, 13, 5, 6), released(3, 13, 7, 7), granted(2, 11, 8, 9), released(2, 11, 10, 11)}, want: TokenBack},
 		"one token twice":                     {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(2, 11, 5, 6), released(2, 11, 7, 8)}, want: TokenBack},
 		"had again by one key":                {ops: []history.Op{granted(1, 11, 1, 2), released(1, 11, 3, 4), granted(1, 11, 5, 6), released(1, 11, 7, 8), granted(2, 12, 5, 9)}},
@@ -57,14 +57,14 @@ func TestLocks(t *testing.T) {
 			t.Errorf("%s: %v", name, r.Counts)
 		}
 		for _, v := range r.Violations {
-			if !strings.HasSuffix(v.Text, c.says) || strings.Contains(v.Text, "%!") || !strings.Contains(v.Text, "had it with fencing token") {
+			if !strings.HasSuffix(v.Text, c.says) || strings.Contains(v.Text, "%!") || !strings.Contains(v.Text, "acquired it with fencing token") {
 				t.Error(v.Text)
 			}
 		}
 	}
 }
 
-// lockLie is what a simulated lock does wrong.
+// lockLie is a wrong behaviour of a simulated lock.
 type lockLie int
 
 const (
@@ -73,7 +73,7 @@ const (
 	lockGoesBack
 )
 
-// simulatedLocks returns a history of locks and the number of lies in it. Clients ask, wait in
+// simulatedLocks returns a history of locks and its number of lies. Clients request it, wait in
 // the order of their tokens, acquire the lock and hold it until they release it or their lease
 // expires. A lie grants the lock out of order or with a token that is too low.
 func simulatedLocks(seed uint64, n int, lie lockLie) (m *memory, lies int) {
@@ -152,8 +152,8 @@ func simulatedLocks(seed uint64, n int, lie lockLie) (m *memory, lies int) {
 	return m, lies
 }
 
-// An honest lock is accused of nothing, also where holders outlive their leases; each
-// lie of another is found; and no order in which what is known comes changes that.
+// A correct lock causes no finding, even if holders outlive their leases. Every lie of another
+// lock is found, in every order of the operations.
 func TestLiesOfLocksAreFound(t *testing.T) {
 	for seed := range uint64(60) {
 		for lie, kind := range map[lockLie]Kind{lockHonest: "", lockGrantsTwice: HeldTwice, lockGoesBack: TokenBack} {
@@ -177,8 +177,8 @@ func TestLiesOfLocksAreFound(t *testing.T) {
 	}
 }
 
-// provenSlowly is how many holds began while one with a lower token was had for sure,
-// by comparing each with each.
+// provenSlowly counts the holds that began during a hold with a lower token, by comparing all
+// pairs.
 func provenSlowly(ops []history.Op) (n uint64) {
 	until := map[uint64]int64{}
 	for i := range ops {

@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// bound is the highest revisions of what had ended at a time, and whose they are.
+// bound holds the highest revisions of operations that had ended at a time, and the operations.
 type bound struct {
-	acked, seen     int64 // of the linearizable order; of all answers
+	acked, seen     int64 // of the linearizable order, and of all responses
 	ackedBy, seenBy uint32
 }
 
@@ -19,8 +19,8 @@ type step struct {
 	bound
 }
 
-// sweep follows the highest revisions while operations end. It keeps as many steps
-// as an operation can look back.
+// sweep tracks the highest revisions while operations end. It keeps as many steps as an operation
+// can look back.
 type sweep struct {
 	steps   []step
 	longest int64
@@ -50,7 +50,7 @@ func (s *sweep) ended(o *history.Op, r role, ord uint32) {
 	}
 }
 
-// push forgets, now and then, the half that nothing looks back to any more.
+// push drops the older half of the steps from time to time, when no operation looks back to it.
 func (s *sweep) push(next step) {
 	if len(s.steps) == cap(s.steps) {
 		if half := len(s.steps) / 2; half > 0 && s.steps[half].done < next.done-s.longest {
@@ -75,7 +75,7 @@ func (s *sweep) before(at int64) bound {
 	return s.steps[max(i-1, 0)].bound
 }
 
-// orderOf checks an answer against what had ended before it began.
+// orderOf checks a response against the operations that had ended before its operation began.
 func (c *checker) orderOf(o *history.Op, r role, ord uint32, limit *bound) {
 	switch {
 	case o.Joined: // as the part before it
@@ -95,9 +95,9 @@ func (c *checker) orderOf(o *history.Op, r role, ord uint32, limit *bound) {
 	}
 }
 
-// sessions is the highest revision that each client was served at.
+// sessions holds the highest revision at which each client was served.
 type sessions struct {
-	places numbered // in all, plus one
+	places numbered // index in all, plus one
 	all    []served
 }
 

@@ -28,8 +28,7 @@ func (c *checker) ordered() error {
 	return nil
 }
 
-// part checks the keys that are in it, and the order of all operations if it is
-// the first.
+// part checks the selected keys, and in the first part also the order of all operations.
 func (c *checker) part(in func(uint64) bool, first bool, txns *transactions) error {
 	c.table.reset()
 	c.revisions = c.revisions[:0]
@@ -50,7 +49,7 @@ func (c *checker) part(in func(uint64) bool, first bool, txns *transactions) err
 func (p *pass) take(ord uint32, o *history.Op) {
 	p.ord = ord
 	if o.Kind == kv.Watch {
-		p.told(o)
+		p.checkEvent(o)
 		return
 	}
 	if o.Kind == kv.KeepAlive {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// cut is a history of which operations may be missing that began at a time.
+// cut is a history that may lack operations that began at or after a time.
 type cut struct {
 	*memory
 	from int64
@@ -13,7 +13,7 @@ type cut struct {
 
 func (c cut) Until() int64 { return c.from }
 
-// Missing operations cause no finding, and what they cannot explain is found.
+// Missing operations cause no finding, and violations that they cannot explain are found.
 func TestMissingOperationsCauseNoFindings(t *testing.T) {
 	m := line(put(11, 1), get(11, 0, 0), put(12, 2), get(13, 13, 7))
 	for from, want := range map[int64]int{0: 0, 2e9: 0, 25e8: 0, 3e9: 1, 45e8: 1, 1 << 62: 2} {
@@ -26,10 +26,10 @@ func TestMissingOperationsCauseNoFindings(t *testing.T) {
 			n += int(count)
 		}
 		if n != want {
-			t.Errorf("what is missing began at %d, and found are %v", from, r.Counts)
+			t.Errorf("missing operations began at %d; violations: %v", from, r.Counts)
 		}
-		if said := strings.Contains(strings.Join(r.Undecided, " "), "not whole"); said != (from < 5e9) {
-			t.Errorf("what is missing began at %d, and it says %q", from, r.Undecided)
+		if said := strings.Contains(strings.Join(r.Undecided, " "), "incomplete history"); said != (from < 5e9) {
+			t.Errorf("missing operations began at %d; sentences: %q", from, r.Undecided)
 		}
 	}
 	if r, err := Check(m, Options{}); err != nil || len(r.Undecided) > 0 || len(r.Counts) == 0 {

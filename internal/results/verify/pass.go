@@ -5,17 +5,17 @@ import "github.com/quorumbench/quorumbench/internal/measure/history"
 // pass is one reading of the history.
 type pass struct {
 	*checker
-	in           func(uint64) bool // the keys, and the revisions, that it is for
+	in           func(uint64) bool // selects the keys and revisions of the pass
 	first, again bool
-	untold       bool // keys are checked by the times of their operations
+	inTime       bool // keys are checked by the times of their operations
 	txns         *transactions
 	seen         *sweep
 	sessions     sessions
 	watchers     *watchers
 	leases       leases
 	locks        locks
-	members      []uint64 // by their small numbers
-	ord, head    uint32   // of the operation, and of the transaction that it is of
+	members      []uint64 // indexed by small numbers
+	ord, head    uint32   // numbers of the operation and of its transaction
 }
 
 // kept processes an operation of a lease or a lock.

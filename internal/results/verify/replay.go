@@ -6,20 +6,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// place is where the replay of a key is.
+// place is the state of a key's replay.
 type place struct {
 	cur  int  // the version; -1: none is known
-	gone bool // it was deleted by a write that may have been done
+	gone bool // it was deleted by a write with an unknown outcome
 	by   uint32
 }
 
-// replay goes through the key's versions and reads by their revisions.
+// replay goes through the key's versions and reads in the order of their revisions.
 func (k *keyChecker) replay() {
 	p := place{cur: -1}
 	next := func(until int64) {
 		for p.cur+1 < len(k.versions) && k.versions[p.cur+1].rev <= until {
 			v := &k.versions[p.cur+1]
-			if v.is(isCAS) {
+			if v.flagged(isCAS) {
 				k.compared(v, &p)
 			}
 			p = place{cur: p.cur + 1}
@@ -28,13 +28,13 @@ func (k *keyChecker) replay() {
 	for i := range k.reads {
 		r := &k.reads[i]
 		next(r.at)
-		if r.is(isTold) {
+		if r.flagged(isKnown) {
 			k.read(r, &p)
 		}
-		if r.is(isFinal) {
+		if r.flagged(isFinal) {
 			k.kept(r)
 		}
-		if r.is(isConflict) {
+		if r.flagged(isConflict) {
 			k.conflict(r, &p)
 		}
 		if r.flags&(isStrong|isFinal) == 0 {
@@ -52,8 +52,8 @@ func (k *keyChecker) current(p *place) *version {
 	return &k.versions[p.cur]
 }
 
-// absent reports whether the key can be gone at a place by a revision; if only a
-// write that may have been done explains it, it now has been.
+// absent reports whether the key can be absent at a place by a revision. If only a write with an
+// unknown outcome explains that, the write is taken as executed.
 func (k *keyChecker) absent(p *place, by int64, ord uint32) bool {
 	v := k.current(p)
 	switch {
@@ -67,7 +67,7 @@ func (k *keyChecker) absent(p *place, by int64, ord uint32) bool {
 	return false
 }
 
-// read checks what a read returned against what there was at its revision.
+// read checks that a read returned the state at its revision.
 func (k *keyChecker) read(r *entry, p *place) {
 	v := k.current(p)
 	switch {
@@ -86,13 +86,13 @@ func (k *keyChecker) read(r *entry, p *place) {
 	case p.gone:
 		k.add(finding{
 			kind: Resurrected, promise: history.Durable, n: 3, ords: [3]uint32{v.ord, p.by, r.ord},
-			state: "the key had been found deleted, and nobody had written it again",
+			state: "the key had been found deleted, and no write had created it again",
 		})
 	}
 }
 
-// kept checks that a member which was read when all had healed, and which has not
-// come to what had been acknowledged, has at least the key's part of that.
+// kept checks that a member has every acknowledged write of the key. Members are read after all
+// faults have healed, and may lag behind the last acknowledged revision.
 func (k *keyChecker) kept(r *entry) {
 	at := k.upTo(r.lo)
 	if r.at >= r.lo || at < 0 {
@@ -110,11 +110,11 @@ func matches(r *entry, v *version) bool {
 	return v.there() && (r.value == v.value || r.value == history.Unseen || v.value == history.Unseen)
 }
 
-// wrong says how a read that should have returned a version is wrong.
+// wrong adds the violation of a read that should have returned a version.
 func (k *keyChecker) wrong(r *entry, cur int) {
 	v := &k.versions[cur]
 	f := finding{kind: StaleRead, promise: history.Snapshot, n: 2, ords: [3]uint32{v.ord, r.ord}, revision: v.rev, state: v.state()}
-	if at := k.upTo(r.lo); r.is(isStrong) && at >= 0 && k.versions[at].rev > r.mod && k.found.promises[history.Linearizable] != "" {
+	if at := k.upTo(r.lo); r.flagged(isStrong) && at >= 0 && k.versions[at].rev > r.mod && k.found.promises[history.Linearizable] != "" {
 		f.promise = history.Linearizable
 	}
 	switch {
@@ -122,13 +122,13 @@ func (k *keyChecker) wrong(r *entry, cur int) {
 		f.kind, f.promise = Partial, history.Once
 	case k.deletedSince(r, cur):
 		f.kind, f.promise = Resurrected, history.Durable
-	case r.is(isFinal) || !v.seen && v.there() && v.done >= 0:
+	case r.flagged(isFinal) || !v.seen && v.there() && v.done >= 0:
 		f.kind, f.promise = LostWrite, history.Durable
 	}
 	k.add(f)
 }
 
-// deletedSince reports whether the key was deleted after what a read returned.
+// deletedSince reports whether the key was deleted after the version that a read returned.
 func (k *keyChecker) deletedSince(r *entry, cur int) bool {
 	if r.value == history.Absent {
 		return false
@@ -146,7 +146,7 @@ func (k *keyChecker) upTo(rev int64) int {
 	return sort.Search(len(k.versions), func(i int) bool { return k.versions[i].rev > rev }) - 1
 }
 
-// compared checks what a compare-and-set that was done found.
+// compared checks that a successful compare-and-set found the version that it expected.
 func (k *keyChecker) compared(v *version, p *place) {
 	was := k.current(p)
 	switch {
@@ -171,30 +171,29 @@ func (k *keyChecker) compared(v *version, p *place) {
 	k.add(f)
 }
 
-// mayCount reports whether a version, or what writes that may have been done made of
-// it, can have been written so often: puts add to the count, and only after a delete
-// it begins anew.
+// mayCount reports whether the key can have been written count times since it was created, at a
+// version or after writes with unknown outcomes. Puts add to the count, and a delete resets it.
 func (k *keyChecker) mayCount(v *version, count, by int64, p *place) bool {
 	switch {
-	case v == nil || k.deletes.has(by):
+	case v == nil || k.deletes.possible(by):
 		return true
 	case !v.there() || p.gone:
-		return k.puts.has(by)
+		return k.puts.possible(by)
 	case v.count() == 0 || v.count() == count:
 		return true
 	}
-	return count > v.count() && k.puts.has(by)
+	return count > v.count() && k.puts.possible(by)
 }
 
-// conflict checks that a compare-and-set was refused for a reason.
+// conflict checks that the version justifies a refused compare-and-set.
 func (k *keyChecker) conflict(r *entry, p *place) {
 	v := k.current(p)
-	without := r.is(isSelf)
-	if !r.is(isTold) && v != nil && !k.puts.has(r.at) && !k.deletes.has(r.at) {
+	without := r.flagged(isSelf)
+	if !r.flagged(isKnown) && v != nil && !k.puts.possible(r.at) && !k.deletes.possible(r.at) {
 		if r.mod == 0 {
 			without = !v.there()
 		} else {
-			without = v.there() && k.is(v, r.mod) && !p.gone
+			without = v.there() && k.isExpected(v, r.mod) && !p.gone
 		}
 	}
 	if without {
@@ -202,19 +201,19 @@ func (k *keyChecker) conflict(r *entry, p *place) {
 	}
 }
 
-// is reports whether a version is the one that a compare-and-set asks for.
-func (k *keyChecker) is(v *version, asked int64) bool {
+// isExpected reports whether a version is the one that a compare-and-set expects.
+func (k *keyChecker) isExpected(v *version, asked int64) bool {
 	if k.counted {
 		return v.count() == asked
 	}
 	return v.rev == asked
 }
 
-// looseRead checks a linearizable read that does not say at which revision it was
-// served: at one not before what was acknowledged when it began.
+// looseRead checks a linearizable read without a revision: it was served at or after the last
+// revision that had been acknowledged when it began.
 func (k *keyChecker) looseRead(r *entry) {
 	cur := k.upTo(r.lo)
-	if !r.is(isStrong) || !r.is(isTold) || cur < 0 {
+	if !r.flagged(isStrong) || !r.flagged(isKnown) || cur < 0 {
 		return
 	}
 	v := &k.versions[cur]
@@ -233,10 +232,9 @@ func (k *keyChecker) looseRead(r *entry) {
 	}
 }
 
-// age measures how old what a read returned was: the versions that stood before
-// something that had been acknowledged when it began, and since when.
+// age measures how stale a read was: how many acknowledged versions it missed, and since when.
 func (k *keyChecker) age(r *entry) {
-	of := k.old.of(r.is(isLease), k.members[r.member])
+	of := k.old.get(r.flagged(isLease), k.members[r.member])
 	of.reads++
 	if r.at >= r.lo {
 		return
@@ -254,6 +252,6 @@ func (k *keyChecker) age(r *entry) {
 	of.behind(int64(last-first+1), r.time-since)
 }
 
-// mostLooked versions are asked for when they were acknowledged: the first one
-// that was is among them but for a history of nothing but timeouts.
+// mostLooked limits the versions whose acknowledgements age looks at. The first acknowledged one
+// is among them, except in a history of nothing but timeouts.
 const mostLooked = 16

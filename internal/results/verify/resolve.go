@@ -43,7 +43,7 @@ func (k *keyChecker) resolve() {
 func (k *keyChecker) fillWriters() {
 	for _, list := range [][]entry{k.maybes, k.writes, k.refusals} {
 		for i := range list {
-			if e := &list[i]; !e.is(isDelete) {
+			if e := &list[i]; !e.flagged(isDelete) {
 				k.writers = append(k.writers, writer{value: e.value, e: e})
 			}
 		}
@@ -56,10 +56,10 @@ func versionBy(m *mark) version {
 	return version{rev: m.rev, value: m.value, done: -1, expected: history.AnyMod, ord: m.ord, seen: !m.cas}
 }
 
-// author returns a mark's version, with its write if that is one that may have been executed.
+// author returns a mark's version, with its write if the outcome of that write is unknown.
 func (k *keyChecker) author(m *mark) version {
 	v := versionBy(m)
-	if m.value == history.Absent && k.deletes.takeLast(m.rev) { // a watcher received the deletion
+	if m.value == history.Absent && k.deletes.takeLast(m.rev) { // a watcher received the delete
 		k.resolved++
 		return v
 	}
@@ -83,7 +83,7 @@ func (k *keyChecker) author(m *mark) version {
 		f.kind = AppliedTwice
 	case m.rev <= w.e.lo:
 		f.kind, f.promise = Reordered, history.Order
-		f.state = fmt.Sprintf("The write is there at revision %d, and revision %d had been acknowledged before it began.", m.rev, w.e.lo)
+		f.state = fmt.Sprintf("The write took effect at revision %d, but revision %d had been acknowledged before it began.", m.rev, w.e.lo)
 	}
 	if f.kind != "" {
 		k.add(f)

@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// etcdLie is what the model of etcd does wrong once in a history, if it comes to that.
+// etcdLie is a wrong behaviour that the model of etcd shows at most once in a history.
 type etcdLie int
 
 const (
@@ -42,8 +42,8 @@ const (
 
 var etcdKeys = []string{"a", "b", "c"}
 
-// etcdRun is clients of etcd's own model, as etcd's robustness tests have it, and what
-// both checkers get to see of that.
+// etcdRun holds clients of the model in etcd's robustness tests, and the histories for both
+// checkers.
 type etcdRun struct {
 	*rand.Rand
 	lie      etcdLie
@@ -56,7 +56,7 @@ type etcdRun struct {
 	timeouts int
 }
 
-// etcdOp is an operation for each of them.
+// etcdOp is an operation in the form of each checker.
 type etcdOp struct {
 	ours   history.Op
 	in     model.EtcdRequest
@@ -104,7 +104,7 @@ func (r *etcdRun) next(client uint32, after int64) {
 	heap.Push(&r.events, event{at: invoked + 1 + r.Int64N(40), again: func(now int64) { r.serve(client, invoked, now) }})
 }
 
-// serve does what reaches the store.
+// serve executes the requests that reach the store.
 func (r *etcdRun) serve(client uint32, invoked, now int64) {
 	kind := []kv.Kind{kv.Get, kv.Get, kv.Put, kv.Put, kv.Delete, kv.CAS, kv.CAS}[r.IntN(7)]
 	o := r.request(kind, r.IntN(len(etcdKeys)))
@@ -134,7 +134,7 @@ func (r *etcdRun) serve(client uint32, invoked, now int64) {
 	r.next(client, o.ours.Done)
 }
 
-// lies serves an operation wrongly, if it is one for the run's lie.
+// lies serves an operation wrongly if the run's lie applies to it.
 func (r *etcdRun) lies(o *etcdOp) bool {
 	state, honest := r.now().Step(o.in)
 	switch {
@@ -192,7 +192,7 @@ func putOf(key, value string) model.EtcdRequest {
 	}}}
 }
 
-// request is an operation on a key, not yet done.
+// request returns an operation on a key before its execution.
 func (r *etcdRun) request(kind kv.Kind, number int) *etcdOp {
 	key := etcdKeys[number]
 	o := &etcdOp{ours: history.Op{Kind: kind, Key: uint64(number)}}
@@ -223,13 +223,13 @@ func (r *etcdRun) request(kind kv.Kind, number int) *etcdOp {
 	return o
 }
 
-// unanswered records an operation that may have been done or not.
+// unanswered records an operation with an unknown outcome.
 func (r *etcdRun) unanswered(o *etcdOp) {
 	o.ours.Outcome, o.theirs = kv.TimedOut, model.MaybeEtcdResponse{Error: "timed out"}
 	r.sent = append(r.sent, *o)
 }
 
-// answered records an operation with its answer, and translates that for our checker.
+// answered records an operation with its response, also in the form of this package.
 func (r *etcdRun) answered(o *etcdOp) {
 	ours, theirs := &o.ours, &o.theirs
 	ours.At = theirs.Revision
@@ -253,8 +253,8 @@ func (r *etcdRun) answered(o *etcdOp) {
 	r.sent = append(r.sent, *o)
 }
 
-// ours is the history for our checker.
-func (r *etcdRun) ours() *memory {
+// operations returns the history for the checker of this package.
+func (r *etcdRun) operations() *memory {
 	m := &memory{header: history.Header{Store: "etcd", Base: 1, Promises: all()}}
 	for i := range r.sent {
 		m.ops = append(m.ops, r.sent[i].ours)
@@ -263,8 +263,8 @@ func (r *etcdRun) ours() *memory {
 	return m
 }
 
-// theirs are the reports for etcd's checker, one of each client.
-func (r *etcdRun) theirs() []report.ClientReport {
+// reports returns the histories for etcd's checker, one per client.
+func (r *etcdRun) reports() []report.ClientReport {
 	out := make([]report.ClientReport, r.clients+1)
 	for i := range r.sent {
 		o := &r.sent[i]
@@ -275,12 +275,12 @@ func (r *etcdRun) theirs() []report.ClientReport {
 	return out
 }
 
-// TestEtcdsOwnCheckerAgrees: of histories of etcd's model, honest and with one lie of
-// each kind, our checker calls those wrong that the checker of etcd's robustness tests
-// calls wrong, but for what is wrong by something that we do not record: an order of the
-// operations explains the rest of such a history (explained), and none explains what
-// ours calls wrong. QUORUMBENCH_ORACLE is how many; theirs takes its time.
-func TestEtcdsOwnCheckerAgrees(t *testing.T) {
+// TestAgreesWithEtcdsChecker compares this checker with the one of etcd's robustness tests on
+// histories of etcd's model, correct ones and ones with a lie of each kind. Both find the same
+// histories wrong, except for violations in data that quorumbench does not record: then some order
+// of the operations is valid (explained), and none is if this checker reports a violation.
+// QUORUMBENCH_ORACLE sets the number of histories; etcd's checker is slow.
+func TestAgreesWithEtcdsChecker(t *testing.T) {
 	histories, err := strconv.Atoi(cmp.Or(os.Getenv("QUORUMBENCH_ORACLE"), "21"))
 	if err != nil {
 		t.Fatal(err)
@@ -289,8 +289,8 @@ func TestEtcdsOwnCheckerAgrees(t *testing.T) {
 	for seed := range histories {
 		lie := etcdLie(seed % int(etcdLies))
 		run := etcdRunOf(uint64(seed), lie)
-		r, _ := checked(t, run.ours(), Options{})
-		found := validate.ValidateAndReturnVisualize(zap.NewNop(), validate.Config{}, run.theirs(), nil, 20*time.Second)
+		r, _ := checked(t, run.operations(), Options{})
+		found := validate.ValidateAndReturnVisualize(zap.NewNop(), validate.Config{}, run.reports(), nil, 20*time.Second)
 		if err := found.Assumptions.Error(); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -302,7 +302,7 @@ func TestEtcdsOwnCheckerAgrees(t *testing.T) {
 		// Our histories have neither the number of writes of a key, nor the value after a
 		// refused compare-and-set, nor a guarantee that no other client writes. Violations that
 		// need any of them must have an explanation without it.
-		if r.Right() && !theirs && explained(t, run.ours().ops) {
+		if r.Right() && !theirs && explained(t, run.operations().ops) {
 			unknown[lie]++
 			continue
 		}
@@ -315,11 +315,11 @@ func TestEtcdsOwnCheckerAgrees(t *testing.T) {
 		if !r.Right() {
 			wrong[lie]++
 		}
-		if r.Right() != explained(t, run.ours().ops) {
+		if r.Right() != explained(t, run.operations().ops) {
 			t.Errorf("seed %d, lie %d: ours found %v, and that an order explains it is %v", seed, lie, r.Counts, !r.Right())
 		}
 	}
-	t.Logf("wrong, by lie: %v; by what is in no history of ours: %v; %d of %d histories etcd's checker did not decide", wrong, unknown, open, histories)
+	t.Logf("violations by lie: %v; in data that is not recorded: %v; etcd's checker did not decide %d of %d histories", wrong, unknown, open, histories)
 	if wrong[etcdHonest]+unknown[etcdHonest] > 0 || len(wrong) == 0 || histories >= 200 && len(wrong) != int(etcdLies)-1 || open > histories/2 {
 		t.Errorf("wrong are, by lie, %v of %d histories, and %d were not decided", wrong, histories, open)
 	}

@@ -86,16 +86,16 @@ func (c *checker) search() error {
 			c.found.add(one.finding(key))
 		}
 	}
-	held := "to real time and to the revisions that reads show"
+	reference := "against real time and the revisions of reads"
 	if c.in.Header().Base == 0 {
-		held = "to real time, and to the revisions that reads show only in that none has two values and no two compare-and-sets succeed on one, since it is not known at which revision the history began"
+		reference = "against real time, and revisions of reads only for duplicates, because the first revision is unknown"
 	}
-	c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("the store does not tell the revisions of its writes: all operations were held %s, and an order of all was searched for, of %d keys of %d", held, len(keys), c.result.Keys))
+	c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("the store returns no revisions of writes: operations were checked %s, and %d of %d keys by a search for a valid order", reference, len(keys), c.result.Keys))
 	if cut > 0 {
-		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("of %d of these keys, the first %d operations were searched alone", cut, mostSearched))
+		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("for %d of these keys, the search covered only the first %d operations", cut, mostSearched))
 	}
 	if open > 0 {
-		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("not decided: %d of these keys, for which no order was found or ruled out within %s", open, c.opt.Longest))
+		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("undecided: the search did not finish for %d of these keys within %s", open, c.opt.Longest))
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (c *checker) search() error {
 type keyHistory struct {
 	ops   []history.Op
 	ords  []uint32
-	until int64 // what ended later is left out; 0: nothing is
+	until int64 // operations that ended later are left out; 0: none are
 }
 
 // sample reads the keys whose mixed numbers are the lowest.
@@ -192,9 +192,9 @@ func (k *keyHistory) operations() (out []porcupine.Operation) {
 	return out
 }
 
-// finding names the last operation of the shortest prefix, in the order of ends,
-// that no order explains: all before it can be explained. It is found by halving,
-// as what contradicts a prefix contradicts all that begin with it.
+// finding names the last operation of the shortest prefix, in the order of ends, that has no
+// valid order. A binary search finds it, because a contradiction in a prefix is one in every
+// longer prefix.
 func (k *keyHistory) finding(key uint64) finding {
 	open := false
 	n := 1 + sort.Search(len(k.ops)-1, func(i int) bool {
@@ -207,11 +207,11 @@ func (k *keyHistory) finding(key uint64) finding {
 		return found == porcupine.Illegal
 	})
 	last := min(n, len(k.ops)) - 1
-	f := finding{kind: NoOrder, promise: history.Linearizable, key: key, n: 1, ords: [3]uint32{k.ords[last]}, state: "; all that ended before it can be explained"}
+	f := finding{kind: NoOrder, promise: history.Linearizable, key: key, n: 1, ords: [3]uint32{k.ords[last]}, state: "; the operations that ended before it have a valid order"}
 	if open {
-		f.state = ", or one before it: not every beginning of the history was decided in time"
+		f.state = " or of an earlier one, because the search ran out of time"
 	}
-	for i := last - 1; i >= 0; i-- { // and the value that it should have been
+	for i := last - 1; i >= 0; i-- { // and the value that it should have returned
 		if o := &k.ops[i]; o.Changes() && o.Done < k.ops[last].Invoked {
 			f.n, f.ords = 2, [3]uint32{k.ords[i], k.ords[last]}
 			break
@@ -220,7 +220,7 @@ func (k *keyHistory) finding(key uint64) finding {
 	return f
 }
 
-// mixedHeap has its highest first.
+// mixedHeap is a heap with the highest number first.
 type mixedHeap []uint64
 
 func (h mixedHeap) Len() int           { return len(h) }

@@ -16,9 +16,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// TestPorcupinesDataDecideTheSame: Jepsen's histories of an early etcd, which are
-// in porcupine's module with what they are.
-func TestPorcupinesDataDecideTheSame(t *testing.T) {
+// TestJepsenHistories checks Jepsen's histories of an early etcd, which porcupine's module has
+// with their results.
+func TestJepsenHistories(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/anishathalye/porcupine").Output()
 	if err != nil {
 		t.Skip("the module is not there: ", err)
@@ -45,7 +45,7 @@ func TestPorcupinesDataDecideTheSame(t *testing.T) {
 	}
 }
 
-// jepsen reads a log of Jepsen's: its values are numbers, which are not unique.
+// jepsen reads a log of Jepsen. Its values are numbers, which are not unique.
 func jepsen(t *testing.T, log string) (ops []porcupine.Operation) {
 	line := regexp.MustCompile(`jepsen\.util - (\d+)\s+:(\w+)\s+:(\w+)\s+(.*)`)
 	value := func(s string) uint64 {
@@ -116,7 +116,7 @@ func TestWithoutRevisionsAnOrderIsSearched(t *testing.T) {
 		if kind == noLie && !r.Right() {
 			t.Errorf("seed %d: %v\n%s", seed, r.Counts, r.Violations[0].Text)
 		}
-		if !strings.Contains(strings.Join(r.Undecided, ""), "does not tell the revisions") {
+		if !strings.Contains(strings.Join(r.Undecided, ""), "returns no revisions") {
 			t.Errorf("seed %d: nothing is said: %v", seed, r.Undecided)
 		}
 		for _, f := range found {
@@ -135,19 +135,19 @@ func TestWithoutRevisionsAnOrderIsSearched(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotDecidedIsSaid(t *testing.T) {
+func TestResultNamesUndecidedKeys(t *testing.T) {
 	m, _ := simulated(3, 4000, noLie, 0)
 	for i := range m.ops {
 		m.ops[i].At = 0
 	}
 	r, _ := checked(t, m, Options{Longest: time.Nanosecond})
-	if last := r.Undecided[len(r.Undecided)-1]; !r.Right() || !strings.HasPrefix(last, "not decided: ") {
+	if last := r.Undecided[len(r.Undecided)-1]; !r.Right() || !strings.HasPrefix(last, "undecided: ") {
 		t.Errorf("%v, %q", r.Counts, last)
 	}
 }
 
 // Data from before the history count as written by 0. A history that is cut after them still
-// violates its promises, so the finding names the impossible operation and not an earlier one.
+// violates its guarantees, so the finding names the impossible operation and not an earlier one.
 func TestDataBeforeHistoryAreNotNamed(t *testing.T) {
 	var k keyHistory
 	k.add(4, &history.Op{Kind: kv.Put, Written: 5})

@@ -13,7 +13,7 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 	for i := range ops {
 		out += Sentence(&ops[i], counted) + "\n"
 	}
-	noun := asked(counted)
+	noun := conditionOf(counted)
 	who := fmt.Sprintf("client %d's %s", wrong.Session, wrong.Kind)
 	Who := fmt.Sprintf("Client %d's %s", wrong.Session, wrong.Kind)
 	if wrong.Kind == kv.Watch {
@@ -25,42 +25,42 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 	}
 	switch f.kind {
 	case EarlyEnd:
-		out += fmt.Sprintf("Lease %x was gone within the time for which it had been kept alive.", wrong.Written)
+		out += fmt.Sprintf("Lease %x ended within the time for which it had been renewed.", wrong.Written)
 	case HeldTwice:
-		out += fmt.Sprintf("Client %d was told that the lock is its own before who had it with fencing token %d had given it back.", wrong.Session, f.revision)
+		out += fmt.Sprintf("Client %d acquired the lock before the holder with fencing token %d had released it.", wrong.Session, f.revision)
 	case TokenBack:
-		out += fmt.Sprintf("Client %d got the lock with fencing token %d after another had got it with %d.", wrong.Session, wrong.Mod, f.revision)
+		out += fmt.Sprintf("Client %d acquired the lock with fencing token %d after another client had acquired it with %d.", wrong.Session, wrong.Mod, f.revision)
 	case Disagreement:
 		out += f.state
-	case WrongAnswer:
-		out += Who + " got a response that does not fit its request: about another key, with a value that was never written to the key or had been replaced before, or ruled out by the store's protocol."
+	case WrongResponse:
+		out += Who + " received a response that does not fit its request: another key, a value that was never written or already replaced, or against the protocol."
 	case Reordered:
 		if f.state != "" {
 			return out + f.state
 		}
-		out += fmt.Sprintf("Revision %d had been served before %s began, which got revision %d, not a later one.", f.revision, who, wrong.At)
+		out += fmt.Sprintf("The store had returned revision %d before %s began, which received revision %d and not a later one.", f.revision, who, wrong.At)
 	case SameRevision:
-		out += fmt.Sprintf("Two writes got one revision, %d.", f.revision)
+		out += fmt.Sprintf("Two writes have the same revision, %d.", f.revision)
 	case Backwards:
-		out += fmt.Sprintf("Client %d had been served at revision %d, and after that at revision %d.", wrong.Session, f.revision, wrong.At)
+		out += fmt.Sprintf("Client %d was served at revision %d, and afterwards at revision %d.", wrong.Session, f.revision, wrong.At)
 	case OtherValue:
-		out += fmt.Sprintf("The key has two values at one revision, %d.", f.revision)
+		out += fmt.Sprintf("The key has two values at revision %d.", f.revision)
 	case AppliedTwice:
-		out += fmt.Sprintf("One write is there at two revisions, %d the second.", f.revision)
+		out += fmt.Sprintf("One write took effect at two revisions, the second of which is %d.", f.revision)
 	case Invented:
-		out += fmt.Sprintf("No write of the history can have made the version at revision %d.", f.revision)
+		out += fmt.Sprintf("No write in the history explains the version at revision %d.", f.revision)
 	case RefusedThere:
-		out += fmt.Sprintf("The store had refused that write, and it is there at revision %d.", f.revision)
+		out += fmt.Sprintf("The store had refused this write, but it took effect at revision %d.", f.revision)
 	case Future:
-		out += fmt.Sprintf("%s was served at revision %d and returned a version of revision %d.", Who, wrong.At, f.revision)
+		out += fmt.Sprintf("%s was served at revision %d, but returned a version of revision %d.", Who, wrong.At, f.revision)
 	case WrongConflict:
-		out += fmt.Sprintf("%s asked for %s %d, which the key had, and was refused.", Who, noun, wrong.Expected)
+		out += fmt.Sprintf("%s expected %s %d, which the key had, but the store reported a conflict.", Who, noun, wrong.Expected)
 	case WrongCAS:
-		out += fmt.Sprintf("%s asked for %s %d and succeeded%s; before that, %s.", Who, noun, wrong.Expected, at(wrong.At), f.state)
+		out += fmt.Sprintf("%s expected %s %d and succeeded%s; before that, %s.", Who, noun, wrong.Expected, atRevision(wrong.At), f.state)
 	case NoOrder:
-		out += "No order of the operations on this key explains the last of these answers" + f.state + "."
+		out += "No order of the operations on this key explains the last of these responses" + f.state + "."
 	default:
-		out += fmt.Sprintf("When %s was served%s, %s.", who, at(wrong.At), f.state)
+		out += fmt.Sprintf("When %s was served%s, %s.", who, atRevision(wrong.At), f.state)
 	}
 	return out
 }
@@ -69,83 +69,84 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 func (f *finding) ofWatcher(wrong *history.Op) string {
 	switch f.kind {
 	case EventLost:
-		told := "was told of what came later"
+		received := "received later events"
 		if wrong.Watch == history.Reached {
-			told = fmt.Sprintf("was told that it has all up to revision %d", wrong.Mod)
+			received = fmt.Sprintf("received a notification that it has all events up to revision %d", wrong.Mod)
 		}
-		return fmt.Sprintf("Watcher %d %s, and never of revision %d of key %d.", wrong.Session, told, f.revision, f.key)
+		return fmt.Sprintf("Watcher %d %s, but never revision %d of key %d.", wrong.Session, received, f.revision, f.key)
 	case EventTwice:
-		return fmt.Sprintf("Watcher %d was told twice of revision %d of the key.", wrong.Session, f.revision)
+		return fmt.Sprintf("Watcher %d received revision %d of the key twice.", wrong.Session, f.revision)
 	case EventLate:
-		return fmt.Sprintf("Watcher %d was told of revision %d after a later one.", wrong.Session, f.revision)
+		return fmt.Sprintf("Watcher %d received revision %d after a later one.", wrong.Session, f.revision)
 	case EventSplit:
-		return fmt.Sprintf("Watcher %d was told of revision %d in two messages.", wrong.Session, f.revision)
+		return fmt.Sprintf("Watcher %d received revision %d in two messages.", wrong.Session, f.revision)
 	case OtherKey:
-		return fmt.Sprintf("Watcher %d was told at revision %d of a key that it does not watch.", wrong.Session, f.revision)
+		return fmt.Sprintf("Watcher %d received an event at revision %d for a key that it does not watch.", wrong.Session, f.revision)
 	case Untrue:
-		return fmt.Sprintf("Watcher %d had been told that it has all up to revision %d, and was told of revision %d after that.", wrong.Session, f.revision, wrong.Mod)
+		return fmt.Sprintf("Watcher %d received a notification that it has all events up to revision %d, and afterwards an event of revision %d.", wrong.Session, f.revision, wrong.Mod)
 	case LostWrite:
-		return fmt.Sprintf("Watcher %d was told that key %d is gone: at %s.", wrong.Session, f.key, f.state)
+		return fmt.Sprintf("Watcher %d received that key %d was deleted, but at %s.", wrong.Session, f.key, f.state)
 	case WrongBefore:
 		return fmt.Sprintf("Before revision %d, %s.", f.revision, f.state)
 	}
 	return ""
 }
 
-func at(revision int64) string {
+// atRevision returns the words for a revision, if it is known.
+func atRevision(revision int64) string {
 	if revision == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" at revision %d", revision)
 }
 
-// by names the member that responded, if it is known.
-func by(o *history.Op) string {
+// byMember names the member that responded, if it is known.
+func byMember(o *history.Op) string {
 	if o.Member == 0 {
 		return ""
 	}
 	return fmt.Sprintf(", by member %x", o.Member)
 }
 
-// keptAlive describes the result of a keep-alive.
-func keptAlive(o *history.Op) string {
+// describeKeepAlive describes a keep-alive, or an operation on a lock.
+func describeKeepAlive(o *history.Op) string {
 	switch o.Lock {
 	case history.Granted:
-		return fmt.Sprintf("Client %d, %s to %s: asked for lock %d by lease %x, and had it with fencing token %d%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, o.Written, o.Mod, by(o))
+		return fmt.Sprintf("Client %d, %s to %s: requested lock %d with lease %x and acquired it with fencing token %d%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, o.Written, o.Mod, byMember(o))
 	case history.Released:
-		return fmt.Sprintf("Client %d, %s to %s: gave lock %d back, which it had had with fencing token %d%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, o.Mod, by(o))
+		return fmt.Sprintf("Client %d, %s to %s: released lock %d with fencing token %d%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, o.Mod, byMember(o))
 	}
 	out := fmt.Sprintf("Client %d, %s to %s: keep-alive of lease %x: ", o.Session, clock(o.Invoked), clock(o.Done), o.Written)
 	switch {
 	case o.Outcome == kv.OK:
-		out += fmt.Sprintf("it lives for %d s", o.Mod)
+		out += fmt.Sprintf("renewed for %d s", o.Mod)
 	case o.Outcome == kv.BadRequest && o.At > 0:
-		out += "it is gone"
+		out += "expired or revoked"
 	case o.Outcome == kv.WrongAnswer:
 		out += "the response was wrong"
 	default:
-		out += "no answer (" + o.Outcome.String() + ")"
+		out += "no response (" + o.Outcome.String() + ")"
 	}
-	return out + by(o) + "."
+	return out + byMember(o) + "."
 }
 
-// told describes a watch event.
-func told(o *history.Op) string {
+// describeWatch describes what a watcher received.
+func describeWatch(o *history.Op) string {
 	out := fmt.Sprintf("Watcher %d, %s: ", o.Session, clock(o.Done))
 	switch o.Watch {
 	case history.Began:
-		out += fmt.Sprintf("created from key %d on", o.Key)
+		out += fmt.Sprintf("created, starting at key %d", o.Key)
 		if o.Outcome == kv.Miss {
-			out = fmt.Sprintf("Watcher %d, %s: it was told that key %d is gone%s, and not since when", o.Session, clock(o.Done), o.Key, at(o.At))
+			out = fmt.Sprintf("Watcher %d, %s: received that key %d is deleted%s, without the revision of the delete", o.Session, clock(o.Done), o.Key, atRevision(o.At))
 		}
 	case history.Reached:
-		out += fmt.Sprintf("it was told of all up to revision %d", o.Mod)
+		out += fmt.Sprintf("received all events up to revision %d", o.Mod)
 	case history.Ended:
 		out += fmt.Sprintf("ended by the store (%s)", o.Outcome)
 	default:
 		key := fmt.Sprintf("key %d", o.Key)
 		if o.Outcome == kv.WrongAnswer {
-			key = "a key that is none of the load's"
+			key = "a key outside the load"
 		}
 		switch o.Read {
 		case history.Absent:
@@ -155,44 +156,44 @@ func told(o *history.Op) string {
 		default:
 			out += fmt.Sprintf("%s got value #%d", key, o.Read)
 		}
-		if out += at(o.Mod); o.Expected > 0 {
-			out += ", before which it had that" + of(o.Expected)
+		if out += atRevision(o.Mod); o.Expected > 0 {
+			out += ", replacing the version" + ofRevision(o.Expected)
 		}
 	}
-	return out + by(o) + "."
+	return out + byMember(o) + "."
 }
 
-// asked describes the condition of a compare-and-set.
-func asked(counted bool) string {
+// conditionOf names what a compare-and-set compares.
+func conditionOf(counted bool) string {
 	if counted {
 		return "version"
 	}
 	return "revision"
 }
 
-// Sentence describes what an operation did, and when; counted is as in history.Header.
+// Sentence describes an operation and its time; counted is as in history.Header.
 func Sentence(o *history.Op, counted bool) string {
 	switch o.Kind {
 	case kv.Ephemeral:
-		return fmt.Sprintf("Client %d, %s to %s: closed the session with which key %d%s ends: done%s%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, of(o.Mod), at(o.At), by(o))
+		return fmt.Sprintf("Client %d, %s to %s: closed the session of key %d%s: done%s%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, ofRevision(o.Mod), atRevision(o.At), byMember(o))
 	case kv.Watch:
-		return told(o)
+		return describeWatch(o)
 	case kv.KeepAlive:
-		return keptAlive(o)
+		return describeKeepAlive(o)
 	}
 	what := o.Kind.String()
 	if o.Consistency != kv.None {
 		what = o.Consistency.String() + " " + what
 	}
 	if what += " of"; !o.Kind.OneKey() {
-		what += " several keys, of them"
+		what += " several keys, including"
 	}
 	out := fmt.Sprintf("Client %d, %s to %s: %s key %d", o.Session, clock(o.Invoked), clock(o.Done), what, o.Key)
 	if o.Written != history.Absent {
 		out += fmt.Sprintf(", writing value #%d", o.Written)
 	}
 	if compares(o) {
-		out += fmt.Sprintf(" if its %s is %d", asked(counted), o.Expected)
+		out += fmt.Sprintf(" if its %s is %d", conditionOf(counted), o.Expected)
 	}
 	switch {
 	case o.Outcome == kv.WrongAnswer:
@@ -200,22 +201,25 @@ func Sentence(o *history.Op, counted bool) string {
 	case !o.Answered() && o.Outcome.Definite():
 		out += ": refused (" + o.Outcome.String() + ")"
 	case !o.Answered():
-		out += ": not known whether it was done (" + o.Outcome.String() + ")"
+		out += ": outcome unknown (" + o.Outcome.String() + ")"
 	case shows(o) && o.Read == history.Absent:
-		out += ": the key was not there"
+		out += ": no such key"
 	case shows(o) && o.Read == history.Unseen:
-		out += ": there" + of(o.Mod)
+		out += ": exists" + ofRevision(o.Mod)
 	case shows(o):
-		out += fmt.Sprintf(": value #%d", o.Read) + of(o.Mod)
+		out += fmt.Sprintf(": value #%d", o.Read) + ofRevision(o.Mod)
 	case o.Outcome == kv.Conflict:
-		out += ": refused, the key's version was another" + of(o.Mod)
+		out += ": conflict"
+		if o.Mod > 0 {
+			out += ", the key had the version" + ofRevision(o.Mod)
+		}
 	case o.Outcome == kv.Miss:
-		out += ": there was nothing to delete"
+		out += ": no key to delete"
 	default:
 		out += ": done"
 	}
-	out += at(o.At)
-	return out + by(o) + "."
+	out += atRevision(o.At)
+	return out + byMember(o) + "."
 }
 
 // Label describes an operation in a word or two.
@@ -243,9 +247,9 @@ func Label(o *history.Op) string {
 	case !o.Answered():
 		return out + ": ?"
 	case shows(o) && o.Read == history.Absent:
-		return out + ": not there"
+		return out + ": no key"
 	case shows(o) && o.Read == history.Unseen:
-		return out + ": there"
+		return out + ": exists"
 	case shows(o):
 		return out + fmt.Sprintf(": #%d", o.Read)
 	case o.Outcome == kv.Conflict:
@@ -254,12 +258,13 @@ func Label(o *history.Op) string {
 	return out
 }
 
+// labelOfWatch describes what a watcher received in a word or two.
 func labelOfWatch(o *history.Op) string {
 	switch {
 	case o.Watch == history.Began:
 		return "watch"
 	case o.Watch == history.Reached:
-		return fmt.Sprintf("has all up to %d", o.Mod)
+		return fmt.Sprintf("complete up to %d", o.Mod)
 	case o.Watch == history.Ended:
 		return "watch: ended"
 	case o.Outcome == kv.WrongAnswer:
@@ -272,6 +277,7 @@ func labelOfWatch(o *history.Op) string {
 	return fmt.Sprintf("event: #%d", o.Read)
 }
 
+// labelOfKeepAlive describes a keep-alive or lock operation in a word or two.
 func labelOfKeepAlive(o *history.Op) string {
 	switch {
 	case o.Lock == history.Granted:
@@ -281,18 +287,20 @@ func labelOfKeepAlive(o *history.Op) string {
 	case o.Outcome == kv.OK:
 		return fmt.Sprintf("keep-alive: %d s", o.Mod)
 	case o.Outcome == kv.BadRequest && o.At > 0:
-		return "keep-alive: gone"
+		return "keep-alive: expired"
 	}
 	return "keep-alive: ?"
 }
 
-func of(mod int64) string {
+// ofRevision returns the words for the revision of a version, if it is known.
+func ofRevision(mod int64) string {
 	if mod == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" of revision %d", mod)
 }
 
+// clock writes a time of the history.
 func clock(ns int64) string {
 	return fmt.Sprintf("%.6f s", time.Duration(ns).Seconds())
 }

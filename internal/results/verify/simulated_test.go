@@ -27,16 +27,16 @@ func (m *memory) Read(do func([]history.Op) error) error {
 	return nil
 }
 
-// all is every promise, made.
+// all has every guarantee.
 func all() map[history.Promise]string {
 	out := map[history.Promise]string{}
 	for _, p := range history.Promises {
-		out[p] = "it says so"
+		out[p] = "documentation"
 	}
 	return out
 }
 
-// lieKind is what a simulated store does wrong.
+// lieKind is a wrong behaviour of a simulated store.
 type lieKind string
 
 const (
@@ -46,7 +46,7 @@ const (
 	lieTwice      lieKind = "write applied twice"
 	lieReordered  lieKind = "reordered writes"
 	lieCAS        lieKind = "wrong success of a compare-and-set"
-	lieRefused    lieKind = "refused write that was done"
+	lieRefused    lieKind = "refused write executed"
 	lieResurrects lieKind = "deleted key that comes back"
 	lieTorn       lieKind = "range of two states"
 	lieOutlives   lieKind = "key that outlives its session"
@@ -60,13 +60,13 @@ type lie struct {
 	ops    []int // by their numbers in the simulation; any of them is found
 	proven bool
 	hinted bool  // an answer shows a version by it, and not its value: others may explain that
-	rev    int64 // of what a watcher was not told; 0: it is another
+	rev    int64 // revision that a watcher did not receive; 0: another lie
 }
 
 type simVersion struct {
 	rev, done int64 // done: when it was acknowledged; forever if not
 	value     uint64
-	told      bool // its write is known to be done
+	acked     bool // its write was acknowledged
 	count     int64
 }
 
@@ -74,7 +74,7 @@ const forever = int64(1) << 61
 
 type simKey struct {
 	versions               []simVersion
-	known                  int64 // what a client read last
+	known                  int64 // last read of a client
 	lie                    *lie  // that the next answer proves
 	was                    *lie  // that an answer at a revision below wasUntil does
 	wasUntil               int64
@@ -84,7 +84,7 @@ type simKey struct {
 	outlivedOf, outlivedAt int64
 }
 
-func (k *simKey) at(rev int64) (v simVersion) {
+func (k *simKey) versionAt(rev int64) (v simVersion) {
 	i, _ := slices.BinarySearchFunc(k.versions, rev+1, func(v simVersion, r int64) int { return cmp.Compare(v.rev, r) })
 	if i == 0 {
 		return v
@@ -92,7 +92,7 @@ func (k *simKey) at(rev int64) (v simVersion) {
 	return k.versions[i-1]
 }
 
-// add adds a version, which counts on from the one before it.
+// add adds a version, which continues the count of the previous one.
 func (k *simKey) add(v simVersion) {
 	if n := len(k.versions); v.value != 0 {
 		v.count = 1
@@ -103,7 +103,7 @@ func (k *simKey) add(v simVersion) {
 	k.versions = append(k.versions, v)
 }
 
-// version is what a compare-and-set asks for.
+// version returns the number that a compare-and-set expects.
 func (s *simulation) version(v *simVersion) int64 {
 	if s.counted {
 		return v.count
@@ -118,8 +118,8 @@ func (v *simVersion) mod() int64 {
 	return v.rev
 }
 
-// simulation is a linearizable store with three members, clients that wait for
-// their answers, crashes in which they get none, and, if asked for, lies.
+// simulation is a linearizable store with three members, clients that wait for their responses,
+// crashes without responses, and optional lies.
 type simulation struct {
 	*rand.Rand
 	lies    lieKind
@@ -132,10 +132,10 @@ type simulation struct {
 	crash   [2]int64 // from, to
 	events  eventHeap
 	ops     []history.Op
-	told    []*lie
+	proven  []*lie
 }
 
-// event is an operation that reaches the store, or a write that does so late.
+// event is an operation that reaches the store, or a write that reaches it late.
 type event struct {
 	at      int64
 	client  uint32
@@ -158,23 +158,23 @@ func (h *eventHeap) Pop() any {
 
 const simBase = 1000
 
-// simulated returns a history of n operations and the lies in it.
+// simulated returns a history of n operations and its lies.
 func simulated(seed uint64, n int, lies lieKind, rate float64) (*memory, []*lie) {
 	return simulatedAs(seed, n, lies, rate, false)
 }
 
 func simulatedAs(seed uint64, n int, lies lieKind, rate float64, counted bool) (*memory, []*lie) {
-	_, m, told := simulatedBy(seed, n, lies, rate, counted)
-	return m, told
+	_, m, proven := simulatedBy(seed, n, lies, rate, counted)
+	return m, proven
 }
 
-// simulatedBy has the store, too.
+// simulatedBy also returns the store.
 func simulatedBy(seed uint64, n int, lies lieKind, rate float64, counted bool) (*simulation, *memory, []*lie) {
 	s := &simulation{Rand: rand.New(rand.NewPCG(seed, 77)), lies: lies, rate: rate, counted: counted, rev: simBase, value: simBase}
 	s.keys = make([]simKey, 1+s.IntN(max(n/20, 2)))
 	for i := range s.keys {
 		if s.IntN(3) > 0 { // it was there before; by a run with the same values, perhaps
-			s.keys[i].versions = []simVersion{{rev: 1 + s.Int64N(simBase), value: 1 + s.Uint64N(simBase*2), told: true, count: 1}}
+			s.keys[i].versions = []simVersion{{rev: 1 + s.Int64N(simBase), value: 1 + s.Uint64N(simBase*2), acked: true, count: 1}}
 		}
 	}
 	s.crash[1] = -1
@@ -198,7 +198,7 @@ func simulatedBy(seed uint64, n int, lies lieKind, rate float64, counted bool) (
 		for m := range uint64(3) {
 			now := int64(1) << 60
 			k := &s.keys[i]
-			v := k.at(s.rev)
+			v := k.versionAt(s.rev)
 			s.answer(history.Op{
 				Kind: kv.Get, Consistency: kv.Local, Final: true, Key: uint64(i), Member: m, Invoked: now + int64(i), Done: now + int64(i),
 				Session: 1 << 20, At: s.rev, Mod: v.mod(), Read: v.value, Outcome: outcomeOf(&v),
@@ -208,8 +208,8 @@ func simulatedBy(seed uint64, n int, lies lieKind, rate float64, counted bool) (
 	if lies == lieReordered {
 		s.reorder()
 	}
-	m, told := s.history(seed)
-	return s, m, told
+	m, proven := s.history(seed)
+	return s, m, proven
 }
 
 func outcomeOf(v *simVersion) kv.Outcome {
@@ -224,7 +224,7 @@ func (s *simulation) begin(client uint32, now int64) {
 	heap.Push(&s.events, event{at: invoked + 1 + s.Int64N(1_000_000), client: client, invoked: invoked})
 }
 
-// serve does what reaches the store.
+// serve executes the requests that reach the store.
 func (s *simulation) serve(e *event) {
 	number := uint64(s.IntN(len(s.keys)))
 	if s.IntN(2) == 0 {
@@ -290,7 +290,7 @@ func (s *simulation) refuse(o *history.Op, now int64) {
 	}
 }
 
-// timeOut gives no answer. A write may have been done, now, later, or never.
+// timeOut ends an operation without a response. A write may take effect now, later or never.
 func (s *simulation) timeOut(o *history.Op, now int64) {
 	o.Outcome, o.Done = kv.TimedOut, o.Invoked+50_000_000
 	if s.IntN(3) == 0 {
@@ -327,7 +327,7 @@ func (s *simulation) timeOut(o *history.Op, now int64) {
 	}
 }
 
-// replaced says that something was written at a revision, over what a lie had kept.
+// replaced notes that a write at a revision replaced a version that a lie had kept.
 func (k *simKey) replaced(rev int64) {
 	if k.lie != nil {
 		k.was, k.wasUntil, k.lie = k.lie, rev, nil
@@ -335,11 +335,11 @@ func (k *simKey) replaced(rev int64) {
 }
 
 func (k *simKey) current(rev int64) *simVersion {
-	v := k.at(rev)
+	v := k.versionAt(rev)
 	return &v
 }
 
-// parts are the writes of a transaction, or the one of another operation.
+// parts returns the writes of an operation; a transaction has several.
 func (s *simulation) parts(o *history.Op) []history.Op {
 	out := []history.Op{*o}
 	for i := 1; o.Kind == kv.Txn && i < min(3, len(s.keys)); i++ {
@@ -354,18 +354,18 @@ func (s *simulation) lying(l lieKind) bool { return s.lies == l && s.Float64() <
 
 func (s *simulation) tell(key uint64, ops ...int) *lie {
 	l := &lie{key: key, ops: ops}
-	s.told = append(s.told, l)
+	s.proven = append(s.proven, l)
 	return l
 }
 
 func (s *simulation) write(o *history.Op, now int64) {
 	k := &s.keys[o.Key]
-	cur := k.at(s.rev)
+	cur := k.versionAt(s.rev)
 	n := len(s.ops)
 	switch o.Kind {
 	case kv.CAS:
 		if s.version(&cur) != o.Expected {
-			if older := k.versions; s.lies == lieCAS && o.Expected > 0 && cur.told && s.version(&cur) > o.Expected && cur.rev > simBase && len(older) > 1 && s.Float64() < s.rate*20 {
+			if older := k.versions; s.lies == lieCAS && o.Expected > 0 && cur.acked && s.version(&cur) > o.Expected && cur.rev > simBase && len(older) > 1 && s.Float64() < s.rate*20 {
 				s.tell(o.Key, n).proven = true
 				break
 			}
@@ -402,7 +402,7 @@ func (s *simulation) write(o *history.Op, now int64) {
 		k := &s.keys[c.Key]
 		k.replaced(s.rev)
 		if !lost && !gone {
-			k.add(simVersion{rev: s.rev, value: c.Written, done: o.Done, told: true})
+			k.add(simVersion{rev: s.rev, value: c.Written, done: o.Done, acked: true})
 		}
 	}
 	if lost || gone {
@@ -421,11 +421,11 @@ func (s *simulation) write(o *history.Op, now int64) {
 	}
 }
 
-// close ends the session that made a key's version, which is gone with it. The answer comes
-// now and then; that it may have been done is in the history in any case.
+// close ends the session of a key's version, which expires with it. The response arrives only
+// sometimes, but the history always has the possible delete.
 func (s *simulation) close(key uint64, made int64, value uint64, client uint32, now int64) {
 	k := &s.keys[key]
-	cur := k.at(s.rev)
+	cur := k.versionAt(s.rev)
 	s.rev++
 	end := history.MayBeGone(key, client, now, now)
 	s.ops = append(s.ops, end)
@@ -447,14 +447,14 @@ func (s *simulation) close(key uint64, made int64, value uint64, client uint32, 
 func (s *simulation) read(o *history.Op) {
 	k := &s.keys[o.Key]
 	s.stateFor(o)
-	v := k.at(o.At)
-	if o.Consistency == kv.Linearizable && s.lying(lieStaleRead) && v.told && v.rev > simBase && v.done < o.Invoked {
+	v := k.versionAt(o.At)
+	if o.Consistency == kv.Linearizable && s.lying(lieStaleRead) && v.acked && v.rev > simBase && v.done < o.Invoked {
 		n := len(s.ops)
 		s.tell(o.Key, n).proven = true
 		if s.IntN(2) == 0 {
 			o.At = v.rev - 1
 		}
-		v = k.at(v.rev - 1)
+		v = k.versionAt(v.rev - 1)
 	}
 	if o.Read = v.value; o.Kind == kv.Exists && v.value != 0 {
 		o.Read = history.Unseen
@@ -466,15 +466,15 @@ func (s *simulation) read(o *history.Op) {
 	s.answer(*o, k)
 }
 
-// readSeveral reads some keys, of which a lie has one from an earlier state.
+// readSeveral reads some keys. A lie returns one of them from an earlier state.
 func (s *simulation) readSeveral(o *history.Op) {
 	s.stateFor(o)
 	for i := range 1 + s.IntN(min(5, len(s.keys))) {
 		part := *o
 		part.Joined, part.Key = i > 0, (o.Key+uint64(i))%uint64(len(s.keys))
 		k := &s.keys[part.Key]
-		v := k.at(o.At)
-		if old := k.at(v.rev - 1); old.value != 0 && v.told && v.rev > simBase && s.lies == lieTorn && s.Float64() < s.rate*5 {
+		v := k.versionAt(o.At)
+		if old := k.versionAt(v.rev - 1); old.value != 0 && v.acked && v.rev > simBase && s.lies == lieTorn && s.Float64() < s.rate*5 {
 			s.tell(part.Key, len(s.ops)).proven = true
 			v = old
 		}
@@ -483,7 +483,7 @@ func (s *simulation) readSeveral(o *history.Op) {
 	}
 }
 
-// stateFor chooses the revision that a read is served at.
+// stateFor chooses the revision at which a read is served.
 func (s *simulation) stateFor(o *history.Op) {
 	o.At = s.rev
 	if o.Consistency == kv.Local {
@@ -493,7 +493,7 @@ func (s *simulation) stateFor(o *history.Op) {
 	}
 }
 
-// answer records what says what a key is, which can prove lies about it.
+// answer records a response with the state of a key, which can prove lies about it.
 func (s *simulation) answer(o history.Op, k *simKey) {
 	s.ops = append(s.ops, o)
 	if l := k.lie; l != nil && o.At >= s.ops[l.ops[0]].At {
@@ -512,8 +512,7 @@ func (s *simulation) answer(o history.Op, k *simKey) {
 	}
 }
 
-// reorder exchanges the revisions of two writes, the first of which had ended
-// before the other began.
+// reorder swaps the revisions of two writes, the first of which had ended before the second began.
 func (s *simulation) reorder() {
 	var writes []int
 	for i := range s.ops {
@@ -533,8 +532,8 @@ func (s *simulation) reorder() {
 	}
 }
 
-// history is what was recorded, in the order of its ends, with the lies' numbers
-// those of the record.
+// history returns the recorded operations in the order of their ends, and numbers the lies
+// accordingly.
 func (s *simulation) history(seed uint64) (*memory, []*lie) {
 	order := make([]int, len(s.ops))
 	for i := range order {
@@ -554,10 +553,10 @@ func (s *simulation) history(seed uint64) (*memory, []*lie) {
 		places[i] = at
 		m.ops = append(m.ops, s.ops[i])
 	}
-	for _, l := range s.told {
+	for _, l := range s.proven {
 		for i := range l.ops {
 			l.ops[i] = places[l.ops[i]]
 		}
 	}
-	return m, s.told
+	return m, s.proven
 }

@@ -15,19 +15,19 @@ type Staleness struct {
 	Consistency kv.Consistency
 	Member      uint64
 	Reads       uint64
-	Behind      uint64 // those that returned an old version
-	// Versions and Nanoseconds are over all of the reads: how many versions newer
-	// ones there were, and for how long the first of them.
+	Behind      uint64 // reads that returned an old version
+	// Versions and Nanoseconds cover all reads: how many newer versions existed, and for how
+	// long the first of them.
 	Versions, Nanoseconds Distribution
 }
 
-// Distribution is one of reads, most of which are 0.
+// Distribution describes values of reads, most of which are 0.
 type Distribution struct{ P50, P90, P99, P999, Max int64 }
 
-// staleness collects it.
+// staleness collects the staleness of one member and level.
 type staleness struct {
 	reads           uint64
-	versions, times *hdrhistogram.Histogram // of those behind; nil: none
+	versions, times *hdrhistogram.Histogram // of stale reads; nil: none
 }
 
 func (s *staleness) behind(versions, since int64) {
@@ -41,7 +41,7 @@ func (s *staleness) behind(versions, since int64) {
 
 type stalenesses struct {
 	by map[server]*staleness
-	// last is where the last one was found: neighbours are of few members.
+	// last and at cache the last lookup, because neighbouring reads are of few members.
 	last server
 	at   *staleness
 }
@@ -53,7 +53,8 @@ type server struct {
 
 func newStalenesses() *stalenesses { return &stalenesses{by: map[server]*staleness{}} }
 
-func (s *stalenesses) of(lease bool, member uint64) *staleness {
+// get returns the staleness of a member and level, and adds it if it is missing.
+func (s *stalenesses) get(lease bool, member uint64) *staleness {
 	k := server{lease, member}
 	if s.at != nil && s.last == k {
 		return s.at
@@ -67,7 +68,7 @@ func (s *stalenesses) of(lease bool, member uint64) *staleness {
 
 func (s *stalenesses) add(other *stalenesses) {
 	for k, o := range other.by {
-		into := s.of(k.lease, k.member)
+		into := s.get(k.lease, k.member)
 		into.reads += o.reads
 		switch {
 		case o.versions == nil:

@@ -9,17 +9,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// survey is what is known of a history as a whole.
+// survey summarizes a history.
 type survey struct {
 	operations uint64
-	told       uint64 // of them, those that are none by themselves
-	parts      uint64 // of them, further keys of transactions and ranges
-	longest    int64  // an operation lasted, in nanoseconds
-	base       int64  // versions up to this revision can be from before
+	aside      uint64 // records among them that are not operations, such as watch events
+	parts      uint64 // records among them of further keys of transactions and ranges
+	longest    int64  // duration of the longest operation, in nanoseconds
+	base       int64  // versions up to this revision may be older than the history
 	indefinite uint64
-	unordered  uint64 // writes that were done, and whose revision is not told
+	unordered  uint64 // acknowledged writes without a revision
 	others     uint64 // operations that are not checked
-	wrong      uint64 // operations whose response was wrong by itself
+	wrong      uint64 // operations whose response was wrong in itself
 }
 
 // aside reports whether o is not an operation itself: a watch event, or the end of a lock or
@@ -39,7 +39,7 @@ func surveyOf(in Input) (s survey, err error) {
 				s.wrong++
 			}
 			if aside(o) {
-				s.told++
+				s.aside++
 				continue
 			}
 			if o.Joined {
@@ -50,7 +50,7 @@ func surveyOf(in Input) (s survey, err error) {
 			}
 			s.longest = max(s.longest, o.Done-o.Invoked)
 			switch role := roleOf(o); {
-			case role == unchecked && o.Outcome.Failed(): // no answer, and nothing to check
+			case role == unchecked && o.Outcome.Failed(): // no response, and nothing to check
 			case role == unchecked:
 				s.others++
 			case role == wrote && o.At == 0:
@@ -62,7 +62,7 @@ func surveyOf(in Input) (s survey, err error) {
 			}
 		}
 		if s.operations += uint64(len(ops)); s.operations > mostOperations {
-			return errors.New("the history has more than 4,294,967,295 operations: verify it in parts")
+			return errors.New("the history has more than 4,294,967,295 operations; verify a shorter run")
 		}
 		return nil
 	})
@@ -74,7 +74,7 @@ func surveyOf(in Input) (s survey, err error) {
 
 func (s *survey) undecided() (why []string) {
 	if s.others > 0 {
-		why = append(why, fmt.Sprintf("not verified: %s whose keys are not in the history (counts, ranges of none, ranges of stores whose ranges are not judged, and transactions that compare nothing and write nothing)", text.Plural(s.others, "operation")))
+		why = append(why, fmt.Sprintf("not verified: %s without keys in the history (counts, empty or unordered ranges, empty transactions)", text.Plural(s.others, "operation")))
 	}
 	return why
 }

@@ -8,15 +8,15 @@ import (
 	"sort"
 )
 
-// timed is an operation of a key without a revision of its own. Only real time, and the
+// timed is an operation of a key without a revision. Only real time, and the
 // revisions that reads return, restrict its place in the order.
 type timed struct {
 	began, ended int64 // ended: never, of a write that may have been done
 	value        uint64
-	mod          int64 // that it shows, or that reads of it do; 0: none, or one that may be of before
+	mod          int64 // revision of its version by its response or by reads; 0: none, or possibly older
 	expected     int64 // of a compare-and-set
 	answer       int64 // revision of the response in which a watcher received a deletion
-	from         int   // of a read: its write, or one of the following
+	from         int   // of a read: its write, or one of the constants below
 	ord          uint32
 	role         role
 	member       uint8
@@ -26,30 +26,30 @@ type timed struct {
 
 const never = math.MaxInt64
 
-// Where a read's value is from, if not from a write of the history.
+// Origins of a read's value other than a write of the history.
 const (
-	before    = -1 - iota // the history: it is older than all of it
-	nowhere               // it is said to be invented
-	nothing               // the key was not there
-	something             // the key was there, and which version is not told
+	before    = -1 - iota // older than the history
+	nowhere               // reported as unwritten
+	nothing               // the key did not exist
+	something             // the key existed in an unknown version
 )
 
-// timedKey is what is known of a key; its memory is used again.
+// timedKey holds the operations of a key. Its memory is reused.
 type timedKey struct {
 	writes, reads []timed
-	byValue       []int // writes that have a value
-	acked         []int // writes, by their ends
-	latest        []int // of each beginning of acked: which began last
-	latestPut     []int // as latest, only writes that do not delete; -1: none
-	latestDelete  []int // as latest, only deletions
+	byValue       []int // writes with a value
+	acked         []int // writes in the order of their ends
+	latest        []int // for each prefix of acked, the write that began last
+	latestPut     []int // as latest, for writes that do not delete; -1: none
+	latestDelete  []int // as latest, for deletes
 	deletes, puts begun
 	marks         []mark
 }
 
-// begun is writes by their beginnings, and of each beginning of them which ended last.
+// begun holds writes in the order of their starts, and for each prefix the one that ended last.
 type begun struct{ writes, longest []int }
 
-// sort makes it of writes in any order.
+// sort orders the writes and computes longest.
 func (b *begun) sort(all []timed) {
 	slices.SortStableFunc(b.writes, func(x, y int) int { return cmp.Compare(all[x].began, all[y].began) })
 	b.longest = b.longest[:0]
@@ -62,8 +62,8 @@ func (b *begun) sort(all []timed) {
 	}
 }
 
-// until is when the one of those that had begun by a time ended which ended last; -1: none
-// had begun. At one time is in either order.
+// until returns the latest end of the writes that began by a time; -1 if none had begun. Events
+// at the same time have no order.
 func (b *begun) until(at int64, all []timed) int64 {
 	n := sort.Search(len(b.writes), func(i int) bool { return all[b.writes[i]].began > at })
 	if n == 0 {
@@ -77,9 +77,10 @@ func (t *timedKey) endedBefore(at int64) int {
 	return sort.Search(len(t.acked), func(i int) bool { return t.writes[t.acked[i]].ended >= at })
 }
 
+// stateInTime describes the write that a read missed.
 func (w *timed) stateInTime() string {
-	if w.is(isDelete) {
-		return "a delete of the key had been acknowledged, which began after what it returned had been written"
+	if w.flagged(isDelete) {
+		return "a delete of the key had been acknowledged that began after the returned version had been written"
 	}
-	return fmt.Sprintf("value #%d had been acknowledged, whose write began after what it returned had been there", w.value)
+	return fmt.Sprintf("value #%d had been acknowledged, and its write began after the returned version had been written", w.value)
 }

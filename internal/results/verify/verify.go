@@ -21,8 +21,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Check checks a history. It reads it several times, so that its memory is some
-// 64 bytes for each of opt.Partition operations.
+// Check checks a history. It reads the history several times, and needs about 64 bytes of memory
+// for each of opt.Partition operations.
 func Check(in Input, opt Options) (*Result, error) {
 	c, err := checkerOf(in, opt)
 	if err != nil {
@@ -43,7 +43,7 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 	c := &checker{
 		in: in, opt: opt, survey: s,
 		found: findings{promises: promisesOf(in.Header()), limit: math.MaxUint32}, old: newStalenesses(),
-		result: Result{Operations: s.operations - s.told - s.parts, Judged: s.operations - s.told - s.parts, Indefinite: s.indefinite, Undecided: s.undecided()},
+		result: Result{Operations: s.operations - s.aside - s.parts, Judged: s.operations - s.aside - s.parts, Indefinite: s.indefinite, Undecided: s.undecided()},
 	}
 	if p, ok := in.(PartialInput); ok && p.Until() < math.MaxInt64 {
 		err = c.restrict(p.Until())
@@ -51,15 +51,14 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 	return c, err
 }
 
-// promisesOf returns a store's promises and the one that every protocol makes, each with
-// its source.
+// promisesOf returns a store's guarantees and the one of every protocol, each with its source.
 func promisesOf(h *history.Header) map[history.Promise]string {
 	all := map[history.Promise]string{history.Fitting: "the store's protocol"}
 	maps.Copy(all, h.Promises)
 	return all
 }
 
-// restrict leaves out what was found of operations that ended at a time or later.
+// restrict excludes findings about operations that ended at a time or later.
 func (c *checker) restrict(until int64) error {
 	judged := uint32(0)
 	c.result.Judged = 0
@@ -75,7 +74,7 @@ func (c *checker) restrict(until int64) error {
 	})
 	c.found.limit = judged
 	if left := c.survey.operations - uint64(judged); left > 0 {
-		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("not decided: %s before the end of a history that is not whole, whose answers may be of operations that are missing", text.Plural(left, "operation")))
+		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("undecided: %s at the end of an incomplete history, because missing operations may explain their responses", text.Plural(left, "operation")))
 	}
 	return err
 }
@@ -84,7 +83,7 @@ func (c *checker) check() (*Result, error) {
 	var err error
 	switch {
 	case c.survey.unordered > 0:
-		err = c.untold()
+		err = c.withoutRevisions()
 	default:
 		err = c.ordered()
 	}
@@ -106,19 +105,19 @@ func (c *checker) check() (*Result, error) {
 }
 
 // wrongAnswers adds each operation whose response was found wrong when it arrived. A wrong
-// watch event is a kind of its own (OtherKey).
+// watch event has a separate kind (OtherKey).
 func (c *checker) wrongAnswers() error {
 	if c.survey.wrong == 0 {
 		return nil
 	}
 	return c.each(func(ord uint32, o *history.Op) {
 		if o.Outcome == kv.WrongAnswer && o.Kind != kv.Watch && !o.Joined {
-			c.found.add(finding{kind: WrongAnswer, promise: history.Fitting, key: o.Key, n: 1, ords: [3]uint32{ord}})
+			c.found.add(finding{kind: WrongResponse, promise: history.Fitting, key: o.Key, n: 1, ords: [3]uint32{ord}})
 		}
 	})
 }
 
-// explained reads the operations of the first findings of each kind.
+// explained reads the operations of the first findings of each kind and describes them.
 func (c *checker) explained() ([]Violation, error) {
 	kept := c.found.first(c.opt.Keep)
 	want := map[uint32]history.Op{}

@@ -10,10 +10,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Right reports whether no promise was seen broken.
+// Right reports whether the check found no violation.
 func (r *Result) Right() bool { return len(r.Counts) == 0 }
 
-// checked is Check with all of its findings.
+// checked returns the result of Check with all findings.
 func checked(t testing.TB, m *memory, opt Options) (*Result, []finding) {
 	t.Helper()
 	c, err := checkerOf(m, opt)
@@ -27,7 +27,7 @@ func checked(t testing.TB, m *memory, opt Options) (*Result, []finding) {
 	return r, c.found.all
 }
 
-// example is a history of one violation at most.
+// example is a history with at most one violation.
 type example struct {
 	ops  []history.Op
 	want Kind   // empty: right
@@ -35,7 +35,7 @@ type example struct {
 	says string // in the violation's text
 }
 
-// holds holds the result of its check to it.
+// holds compares the result of a check with the example.
 func (e *example) holds(t *testing.T, name string, r *Result) {
 	t.Helper()
 	if e.want == "" {
@@ -58,8 +58,8 @@ func (e *example) holds(t *testing.T, name string, r *Result) {
 	}
 }
 
-// sizes are which histories of how many operations are made: a fixed sample, or as
-// many large ones as QUORUMBENCH_HISTORIES says, such as 1000 or 200-399.
+// sizes returns the numbers and sizes of the histories: a fixed sample, or the large ones that
+// QUORUMBENCH_HISTORIES selects, such as 1000 or 200-399.
 func sizes(t *testing.T) (first, last, operations int) {
 	t.Helper()
 	which := os.Getenv("QUORUMBENCH_HISTORIES")
@@ -74,14 +74,14 @@ func sizes(t *testing.T) (first, last, operations int) {
 		last, err = strconv.Atoi(to)
 	}
 	if err != nil || last < first {
-		t.Fatalf("QUORUMBENCH_HISTORIES is %q, and not a number of histories or the first and the last", which)
+		t.Fatalf("QUORUMBENCH_HISTORIES is %q; want a number of histories, or the first and the last", which)
 	}
 	return first, last, 200_000
 }
 
-// TestHonestStoresAreNotAccused: with crashes, writes that are done late or never,
-// old local reads, coarse clocks, and keys and values that were there before.
-func TestHonestStoresAreNotAccused(t *testing.T) {
+// TestCorrectStoresCauseNoFindings checks stores with crashes, late and lost writes, stale local
+// reads, coarse clocks, and older keys and values.
+func TestCorrectStoresCauseNoFindings(t *testing.T) {
 	first, last, operations := sizes(t)
 	var resolved, behind uint64
 	for i := first; i <= last; i++ {
@@ -102,11 +102,11 @@ func TestHonestStoresAreNotAccused(t *testing.T) {
 		}
 	}
 	if resolved == 0 || behind == 0 {
-		t.Errorf("%d writes were done late, and %d reads were old: these stores are not tried", resolved, behind)
+		t.Errorf("%d writes were late, and %d reads were stale: the simulation lacks these cases", resolved, behind)
 	}
 }
 
-// TestEveryLieIsFound: every one that contradicts a promise in the history.
+// TestEveryLieIsFound checks that each lie that violates a guarantee in the history is found.
 func TestEveryLieIsFound(t *testing.T) {
 	first, last, operations := sizes(t)
 	proven := map[lieKind]int{}
@@ -127,17 +127,17 @@ func TestEveryLieIsFound(t *testing.T) {
 			}
 		}
 		if !any && !r.Right() {
-			t.Errorf("seed %d: nothing contradicts a promise, but %v\n%s", i, r.Counts, r.Violations[0].Text)
+			t.Errorf("seed %d: no response violates a guarantee, but the check reports %v\n%s", i, r.Counts, r.Violations[0].Text)
 		}
 		for _, v := range r.Violations {
-			if v.Text == "" || v.Source != "it says so" || len(v.Ops) == 0 || strings.Contains(v.Text, "%!") {
+			if v.Text == "" || v.Source != "documentation" || len(v.Ops) == 0 || strings.Contains(v.Text, "%!") {
 				t.Errorf("seed %d: %+v", i, v)
 			}
 		}
 	}
 	for _, kind := range lieKinds {
 		if proven[kind] == 0 {
-			t.Errorf("there was no %s", kind)
+			t.Errorf("no history has a %s", kind)
 		}
 	}
 	t.Log(proven)

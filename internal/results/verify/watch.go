@@ -8,7 +8,7 @@ import (
 // Watches counts the watch events of all watchers.
 type Watches struct {
 	Watchers, Events, Progress uint64
-	Resumed                    uint64 // how often one was created again where its connection had been lost
+	Resumed                    uint64 // re-creations of watchers after a lost connection
 	Ended                      uint64 // watchers that the store ended permanently: later events are not missing
 }
 
@@ -20,8 +20,8 @@ type watcher struct {
 	high        int64 // highest revision received, and the part of a message that carried it
 	highBy      uint32
 	newest      bool  // it may receive only the newest version
-	gaps        []gap // in which it was away
-	reached     int64 // that of its progress notifications
+	gaps        []gap // during which it was away
+	reached     int64 // highest revision of its progress notifications
 	reachedBy   uint32
 }
 
@@ -49,7 +49,7 @@ func (w *watcher) until() (revision int64, by uint32) {
 	return w.high, w.highBy
 }
 
-// watchers are those of a history.
+// watchers holds the watchers of a history.
 type watchers struct {
 	places map[uint32]uint32 // by session
 	all    []watcher
@@ -57,11 +57,11 @@ type watchers struct {
 
 	before map[watcherKey]lastEvent // for stores without revisions of writes
 
-	byKey map[uint64][]uint32 // those that watch few keys
-	wide  []uint32            // those that watch many
+	byKey map[uint64][]uint32 // watchers of few keys
+	wide  []uint32            // watchers of many keys
 }
 
-// fewKeys is how many keys a watcher watches at most to be found by each.
+// fewKeys is the largest number of keys of a watcher in byKey.
 const fewKeys = 64
 
 func newWatchers() *watchers {
@@ -99,8 +99,8 @@ func (w *watchers) begin(o *history.Op) {
 	}
 }
 
-// of calls do with the places of those that watch a key.
-func (w *watchers) of(key uint64, do func(place uint32)) {
+// forKey calls do with the place of each watcher of a key.
+func (w *watchers) forKey(key uint64, do func(place uint32)) {
 	for _, at := range w.byKey[key] {
 		do(at)
 	}

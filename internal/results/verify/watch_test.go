@@ -63,43 +63,43 @@ func TestWatchKinds(t *testing.T) {
 			began(1, 3, 10), put(11, 1), of2(2, put(12, 5)), of2(7, put(13, 6)), del(14), put(15, 2), happened(1, 11, 1), of2(2, happened(1, 12, 5)),
 			prior(11, 1, happened(1, 14, 0)), happened(1, 15, 2), reached(1, 15), put(16, 3), prior(15, 2, happened(1, 16, 3)),
 		}},
-		"created late":            {ops: []history.Op{put(11, 1), began(1, 1, 11), put(12, 2), prior(11, 1, happened(1, 12, 2))}},
-		"there before":            {ops: []history.Op{began(1, 1, 10), put(11, 1), prior(7, 500, happened(1, 11, 1))}},
-		"not come yet":            {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 11, 1)}},
-		"missed":                  {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 12, 2)}, want: EventLost, says: "Watcher 1 was told of what came later, and never of revision 11 of key 0."},
-		"missed, of another key":  {ops: []history.Op{began(1, 3, 10), put(11, 1), of2(2, put(12, 2)), of2(2, happened(1, 12, 2))}, want: EventLost},
-		"missed, and all reached": {ops: []history.Op{began(1, 1, 10), put(11, 1), reached(1, 11)}, want: EventLost},
-		"missed by one of two":    {ops: []history.Op{began(1, 1, 10), began(2, 1, 10), lost(put(0, 1)), put(12, 2), happened(2, 11, 1), happened(2, 12, 2), happened(1, 12, 2)}, want: EventLost},
-		"of many keys":            {ops: []history.Op{began(1, 1000, 10), put(11, 1), of2(900, put(12, 2)), of2(900, happened(1, 12, 2))}, want: EventLost},
-		"resumed":                 {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), resumed(1, 1, 12), happened(1, 12, 2)}},
-		"resumed with a gap":      {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), put(13, 3), resumed(1, 1, 12), happened(1, 13, 3)}, want: EventLost},
-		"away":                    {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), again(1, 12), put(13, 3), happened(1, 13, 3)}},
-		"missed, and not away":    {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), again(1, 12), put(13, 3), put(14, 4), happened(1, 14, 4)}, want: EventLost},
-		"reached, and away":       {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), reached(1, 10), again(1, 12), put(13, 3), happened(1, 13, 3)}},
-		"without values":          {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, history.Unseen), del(12), happened(1, 12, 0), lost(put(0, 2)), happened(1, 13, history.Unseen)}},
-		"no value, and deleted":   {ops: []history.Op{began(1, 1, 10), put(11, 1), del(12), happened(1, 11, history.Unseen), happened(1, 12, history.Unseen)}, want: OtherValue},
-		"nobody's, without value": {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, history.Unseen)}, want: Invented},
-		"passed over":             {ops: []history.Op{newest(1, 10), put(11, 1), put(12, 2), happened(1, 12, 2), put(13, 3), put(14, 4), happened(1, 14, 4), reached(1, 14)}},
-		"the newest missed":       {ops: []history.Op{newest(1, 10), put(11, 1), put(12, 2), happened(1, 11, 1), reached(1, 12)}, want: EventLost},
-		"told that it is gone":    {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), del(13), unknown(1, 13), reached(1, 13), put(14, 3), happened(1, 14, 3)}},
-		"told so before":          {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), del(14), unknown(1, 13), reached(1, 14)}, want: EventLost},
-		"gone once more":          {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), del(12), put(13, 2), del(14), happened(1, 12, 0), reached(1, 14)}},
-		"gone, and there again":   {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), del(12), put(13, 2), happened(1, 12, 0), reached(1, 13)}, want: EventLost},
-		"ended by compaction":     {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), watching(1, history.Ended, history.Op{Outcome: kv.BadRequest})}},
-		"twice":                   {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 11, 1)}, want: EventTwice, says: "was told twice of revision 11"},
-		"twice, and late":         {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 11, 1), happened(1, 12, 2), happened(1, 11, 1)}, want: EventTwice},
-		"out of order":            {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 12, 2), happened(1, 11, 1)}, want: EventLate, says: "was told of revision 11 after a later one"},
-		"out of order, two keys":  {ops: []history.Op{began(1, 3, 10), put(11, 1), of2(2, put(12, 2)), of2(2, happened(1, 12, 2)), happened(1, 11, 1)}, want: EventLate},
-		"a whole revision":        {ops: []history.Op{began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), happened(1, 11, 1), joined(2, happened(1, 11, 1))}},
-		"half a revision":         {ops: []history.Op{began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), happened(1, 11, 1), of2(2, happened(1, 11, 1))}, want: EventSplit, says: "of revision 11 in two messages"},
-		"of another key":          {ops: []history.Op{began(1, 3, 10), of2(7, put(11, 1)), of2(7, happened(1, 11, 1))}, want: OtherKey},
-		"untrue progress":         {ops: []history.Op{began(1, 1, 10), put(11, 1), reached(1, 11), happened(1, 11, 1)}, want: Untrue, says: "it has all up to revision 11"},
-		"a wrong value before":    {ops: []history.Op{began(1, 1, 12), put(11, 1), put(12, 2), put(13, 3), prior(11, 1, happened(1, 13, 3))}, want: WrongBefore, says: "Before revision 13, the key had value #2 of revision 12."},
-		"nobody wrote it":         {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, 44)}, want: Invented},
-		"another value":           {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 2)}, want: OtherValue},
-		"nobody deleted it":       {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, 0)}, want: Invented},
-		"deleted late":            {ops: []history.Op{began(1, 1, 10), put(11, 1), lost(del(0)), lost(del(0)), happened(1, 11, 1), happened(1, 12, 0), get(12, 0, 0), put(13, 2), get(14, 0, 0)}},
-		"read though deleted":     {ops: []history.Op{began(1, 1, 10), put(11, 1), lost(del(0)), happened(1, 11, 1), happened(1, 12, 0), get(13, 11, 1)}, want: Resurrected},
+		"created late":             {ops: []history.Op{put(11, 1), began(1, 1, 11), put(12, 2), prior(11, 1, happened(1, 12, 2))}},
+		"there before":             {ops: []history.Op{began(1, 1, 10), put(11, 1), prior(7, 500, happened(1, 11, 1))}},
+		"not come yet":             {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 11, 1)}},
+		"missed":                   {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 12, 2)}, want: EventLost, says: "Watcher 1 received later events, but never revision 11 of key 0."},
+		"missed, of another key":   {ops: []history.Op{began(1, 3, 10), put(11, 1), of2(2, put(12, 2)), of2(2, happened(1, 12, 2))}, want: EventLost},
+		"missed, and all reached":  {ops: []history.Op{began(1, 1, 10), put(11, 1), reached(1, 11)}, want: EventLost},
+		"missed by one of two":     {ops: []history.Op{began(1, 1, 10), began(2, 1, 10), lost(put(0, 1)), put(12, 2), happened(2, 11, 1), happened(2, 12, 2), happened(1, 12, 2)}, want: EventLost},
+		"of many keys":             {ops: []history.Op{began(1, 1000, 10), put(11, 1), of2(900, put(12, 2)), of2(900, happened(1, 12, 2))}, want: EventLost},
+		"resumed":                  {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), resumed(1, 1, 12), happened(1, 12, 2)}},
+		"resumed with a gap":       {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), put(13, 3), resumed(1, 1, 12), happened(1, 13, 3)}, want: EventLost},
+		"away":                     {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), again(1, 12), put(13, 3), happened(1, 13, 3)}},
+		"missed, and not away":     {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), again(1, 12), put(13, 3), put(14, 4), happened(1, 14, 4)}, want: EventLost},
+		"reached, and away":        {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), reached(1, 10), again(1, 12), put(13, 3), happened(1, 13, 3)}},
+		"without values":           {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, history.Unseen), del(12), happened(1, 12, 0), lost(put(0, 2)), happened(1, 13, history.Unseen)}},
+		"no value, and deleted":    {ops: []history.Op{began(1, 1, 10), put(11, 1), del(12), happened(1, 11, history.Unseen), happened(1, 12, history.Unseen)}, want: OtherValue},
+		"unwritten, without value": {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, history.Unseen)}, want: Invented},
+		"passed over":              {ops: []history.Op{newest(1, 10), put(11, 1), put(12, 2), happened(1, 12, 2), put(13, 3), put(14, 4), happened(1, 14, 4), reached(1, 14)}},
+		"the newest missed":        {ops: []history.Op{newest(1, 10), put(11, 1), put(12, 2), happened(1, 11, 1), reached(1, 12)}, want: EventLost},
+		"received as gone":         {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), del(13), unknown(1, 13), reached(1, 13), put(14, 3), happened(1, 14, 3)}},
+		"received as gone before":  {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), del(14), unknown(1, 13), reached(1, 14)}, want: EventLost},
+		"gone once more":           {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), del(12), put(13, 2), del(14), happened(1, 12, 0), reached(1, 14)}},
+		"gone, and there again":    {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), del(12), put(13, 2), happened(1, 12, 0), reached(1, 13)}, want: EventLost},
+		"ended by compaction":      {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), watching(1, history.Ended, history.Op{Outcome: kv.BadRequest})}},
+		"twice":                    {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 11, 1)}, want: EventTwice, says: "received revision 11 of the key twice"},
+		"twice, and late":          {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 11, 1), happened(1, 12, 2), happened(1, 11, 1)}, want: EventTwice},
+		"out of order":             {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 12, 2), happened(1, 11, 1)}, want: EventLate, says: "received revision 11 after a later one"},
+		"out of order, two keys":   {ops: []history.Op{began(1, 3, 10), put(11, 1), of2(2, put(12, 2)), of2(2, happened(1, 12, 2)), happened(1, 11, 1)}, want: EventLate},
+		"a whole revision":         {ops: []history.Op{began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), happened(1, 11, 1), joined(2, happened(1, 11, 1))}},
+		"half a revision":          {ops: []history.Op{began(1, 3, 10), txn(11, 1), joined(2, txn(11, 1)), happened(1, 11, 1), of2(2, happened(1, 11, 1))}, want: EventSplit, says: "revision 11 in two messages"},
+		"of another key":           {ops: []history.Op{began(1, 3, 10), of2(7, put(11, 1)), of2(7, happened(1, 11, 1))}, want: OtherKey},
+		"untrue progress":          {ops: []history.Op{began(1, 1, 10), put(11, 1), reached(1, 11), happened(1, 11, 1)}, want: Untrue, says: "it has all events up to revision 11"},
+		"a wrong value before":     {ops: []history.Op{began(1, 1, 12), put(11, 1), put(12, 2), put(13, 3), prior(11, 1, happened(1, 13, 3))}, want: WrongBefore, says: "Before revision 13, the key had value #2 of revision 12."},
+		"unwritten value":          {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, 44)}, want: Invented},
+		"another value":            {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 2)}, want: OtherValue},
+		"without a delete":         {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, 0)}, want: Invented},
+		"deleted late":             {ops: []history.Op{began(1, 1, 10), put(11, 1), lost(del(0)), lost(del(0)), happened(1, 11, 1), happened(1, 12, 0), get(12, 0, 0), put(13, 2), get(14, 0, 0)}},
+		"read though deleted":      {ops: []history.Op{began(1, 1, 10), put(11, 1), lost(del(0)), happened(1, 11, 1), happened(1, 12, 0), get(13, 11, 1)}, want: Resurrected},
 	} {
 		for _, partition := range []int{0, 2} {
 			m := line(c.ops...)
@@ -126,7 +126,7 @@ const (
 	lieDouble  lieKind = "doubled event"
 	lieLate    lieKind = "reordered event"
 	lieInvent  lieKind = "invented event"
-	lieSplit   lieKind = "event in a message of its own"
+	lieSplit   lieKind = "event in a separate message"
 	lieElse    lieKind = "event of another key"
 	liePremise lieKind = "progress before the events"
 	lieBefore  lieKind = "wrong value before"
@@ -137,13 +137,13 @@ var watchLies = []lieKind{lieLose, lieDouble, lieLate, lieInvent, lieSplit, lieE
 // teller delivers a simulated store's writes to watchers.
 type teller struct {
 	*rand.Rand
-	s    *simulation
-	m    *memory
-	lies lieKind
-	rate float64
-	all  []change // by revision
-	told []*lie
-	now  int64
+	s      *simulation
+	m      *memory
+	lies   lieKind
+	rate   float64
+	all    []change // by revision
+	proven []*lie
+	now    int64
 }
 
 type change struct {
@@ -168,7 +168,7 @@ func watchedBy(seed uint64, n int, lies lieKind, rate float64) (*memory, []*lie)
 	for i := range 1 + w.IntN(8) {
 		w.watcher(uint32(i))
 	}
-	return m, w.told
+	return m, w.proven
 }
 
 func (w *teller) add(o history.Op) int {
@@ -226,8 +226,8 @@ func (w *teller) watcher(number uint32) {
 			}
 			joined = true
 			if lying && k == 0 && w.lies == lieLose {
-				if !last && c.v.told {
-					w.tell(c.key, -1, rev)
+				if !last && c.v.acked {
+					w.record(c.key, -1, rev)
 				}
 				joined = false
 				continue
@@ -239,7 +239,7 @@ func (w *teller) watcher(number uint32) {
 		}
 		if late != nil && !slices.ContainsFunc(late, func(c change) bool { return c.rev == rev }) {
 			for _, c := range late {
-				w.tell(c.key, w.add(w.event(number, c)), 0)
+				w.record(c.key, w.add(w.event(number, c)), 0)
 			}
 			late, joined = nil, false
 		}
@@ -258,40 +258,39 @@ func (w *teller) event(number uint32, c change) history.Op {
 func (w *teller) lie(number uint32, c change, at, k int) {
 	switch w.lies {
 	case lieDouble:
-		w.tell(c.key, w.add(w.event(number, c)), 0)
+		w.record(c.key, w.add(w.event(number, c)), 0)
 	case lieInvent:
 		c.v.value = 1 << 40
 		c.rev += 1 << 30
 		if k == 0 {
-			w.tell(c.key, w.add(w.event(number, c)), 0)
+			w.record(c.key, w.add(w.event(number, c)), 0)
 		}
 	case lieSplit:
 		if k > 0 {
-			w.tell(c.key, at, 0)
+			w.record(c.key, at, 0)
 		}
 	case lieElse:
 		o := w.event(number, c)
 		o.Key = uint64(len(w.s.keys)) + 5
-		w.tell(o.Key, w.add(o), 0)
+		w.record(o.Key, w.add(o), 0)
 	case liePremise:
-		w.tell(c.key, at, 0)
+		w.record(c.key, at, 0)
 	case lieBefore:
 		o := &w.m.ops[at]
-		older := w.s.keys[c.key].at(c.prior.rev - 1)
-		if o.Expected > 0 && c.prior.told && older.value != 0 {
+		older := w.s.keys[c.key].versionAt(c.prior.rev - 1)
+		if o.Expected > 0 && c.prior.acked && older.value != 0 {
 			o.Expected, o.Written = older.rev, older.value
-			w.tell(c.key, at, 0)
+			w.record(c.key, at, 0)
 		}
 	}
 }
 
-// tell records a lie that a response proves, or, without that response, an event at a revision.
-func (w *teller) tell(key uint64, op int, rev int64) {
-	w.told = append(w.told, &lie{key: key, ops: []int{op}, rev: rev, proven: true})
+// record notes a lie that a response proves, or, without that response, an event at a revision.
+func (w *teller) record(key uint64, op int, rev int64) {
+	w.proven = append(w.proven, &lie{key: key, ops: []int{op}, rev: rev, proven: true})
 }
 
-// TestWatchersThatAreToldRightAccuseNobody: whatever the store did while it was
-// written to.
+// TestCorrectWatchersCauseNoFindings delivers correct events of a store with crashes and late writes.
 func TestCorrectWatchersCauseNoFindings(t *testing.T) {
 	first, last, operations := sizes(t)
 	operations /= 4 // each write is an event of several watchers
@@ -314,17 +313,17 @@ func TestCorrectWatchersCauseNoFindings(t *testing.T) {
 	}
 }
 
-// TestEveryLieToAWatcherIsFound: every one that contradicts a promise.
+// TestEveryLieToAWatcherIsFound checks that each lie that violates a guarantee is found.
 func TestEveryLieToAWatcherIsFound(t *testing.T) {
 	first, last, operations := sizes(t)
 	operations /= 4 // each write is an event of several watchers
-	told := map[lieKind]int{}
+	delivered := map[lieKind]int{}
 	for i := first; i <= last; i++ {
 		kind := watchLies[i%len(watchLies)]
 		m, lies := watchedBy(uint64(i), operations, kind, 20/float64(operations))
 		r, found := checked(t, m, Options{Partition: 1 + len(m.ops)/(1+i%4), Keep: 1 << 30})
 		for _, l := range lies {
-			told[kind]++
+			delivered[kind]++
 			if !slices.ContainsFunc(found, func(f finding) bool {
 				return involves(&f, l) || l.rev > 0 && f.kind == EventLost && f.key == l.key && f.revision == l.rev
 			}) {
@@ -332,18 +331,18 @@ func TestEveryLieToAWatcherIsFound(t *testing.T) {
 			}
 		}
 		if len(lies) == 0 && kind != lieBefore && !r.Right() {
-			t.Errorf("seed %d: nothing contradicts a promise, but %v\n%s", i, r.Counts, r.Violations[0].Text)
+			t.Errorf("seed %d: no response violates a guarantee, but the check reports %v\n%s", i, r.Counts, r.Violations[0].Text)
 		}
 		for _, v := range r.Violations {
-			if v.Text == "" || v.Source != "it says so" || len(v.Ops) == 0 || strings.Contains(v.Text, "%!") {
+			if v.Text == "" || v.Source != "documentation" || len(v.Ops) == 0 || strings.Contains(v.Text, "%!") {
 				t.Errorf("seed %d: %+v", i, v)
 			}
 		}
 	}
 	for _, kind := range watchLies {
-		if told[kind] == 0 {
-			t.Errorf("there was no %s", kind)
+		if delivered[kind] == 0 {
+			t.Errorf("no history has a %s", kind)
 		}
 	}
-	t.Log(told)
+	t.Log(delivered)
 }

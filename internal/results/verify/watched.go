@@ -21,16 +21,16 @@ func (k *keyChecker) watched() {
 		switch {
 		case i > 0 && k.events[i-1].at == e.at && k.events[i-1].watcher() == e.watcher():
 			k.add(finding{kind: EventTwice, promise: history.WatchOnce, n: 2, ords: [3]uint32{k.events[i-1].ord, e.ord}, revision: e.at})
-		case e.is(isLate):
+		case e.flagged(isLate):
 			k.add(finding{kind: EventLate, promise: history.WatchOrder, n: 2, ords: [3]uint32{e.after(), e.ord}, revision: e.at})
-		case e.is(isSplit):
+		case e.flagged(isSplit):
 			k.add(finding{kind: EventSplit, promise: history.WatchWhole, n: 2, ords: [3]uint32{e.after(), e.ord}, revision: e.at})
 		}
 	}
-	k.watchers.of(k.key, k.missed)
+	k.watchers.forKey(k.key, k.missed)
 }
 
-// replaced checks that what an event says was there before it was.
+// replaced checks the previous version that an event reports.
 func (k *keyChecker) replaced(e *entry) {
 	if e.mod == 0 {
 		return

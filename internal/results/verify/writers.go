@@ -7,22 +7,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// mark is a version that an answer shows, and no write that was done explains.
+// mark is a version that a response returns and no acknowledged write explains.
 type mark struct {
 	rev   int64
 	value uint64
 	ord   uint32
-	cas   bool // the answer is a compare-and-set's success
+	cas   bool // the response is the success of a compare-and-set
 }
 
-// writer is a write of the key, to be found by its value.
+// writer is a write of the key, searched by its value.
 type writer struct {
 	value uint64
 	e     *entry
 	used  bool
 }
 
-// pool is writes that may have been done, by the revision that they are after.
+// pool holds writes with unknown outcomes, by the revision that they follow.
 type pool struct {
 	lows []int64
 	used int
@@ -31,21 +31,21 @@ type pool struct {
 func (p *pool) fill(maybes []entry, deletes bool) {
 	p.lows, p.used = p.lows[:0], 0
 	for i := range maybes {
-		if e := &maybes[i]; e.is(isDelete) == deletes && !e.is(isResolved) {
+		if e := &maybes[i]; e.flagged(isDelete) == deletes && !e.flagged(isResolved) {
 			p.lows = append(p.lows, e.lo)
 		}
 	}
 	slices.Sort(p.lows)
 }
 
-// has reports whether an unused write may have happened by a revision. Callers ask for ascending
+// possible reports whether an unused write may have happened by a revision. Callers ask for ascending
 // revisions, so that every possible write is equally good.
-func (p *pool) has(by int64) bool {
+func (p *pool) possible(by int64) bool {
 	return p.used < len(p.lows) && p.lows[p.used] < by
 }
 
 func (p *pool) take(by int64) bool {
-	if !p.has(by) {
+	if !p.possible(by) {
 		return false
 	}
 	p.used++
@@ -63,21 +63,21 @@ func (p *pool) takeLast(by int64) bool {
 	return true
 }
 
-// transactions are those that may have been done. Where one part of one was seen,
-// all of its parts must be there.
+// transactions holds transactions with unknown outcomes. If one part was seen, all parts must be
+// visible.
 type transactions struct {
-	again map[uint64]bool // the keys that are checked again
+	again map[uint64]bool // keys to check again
 
 	mu    sync.Mutex
-	heads map[uint32]uint32 // of parts, by their numbers
+	heads map[uint32]uint32 // head of each part, by number
 	keys  map[uint32][]uint64
-	at    map[uint32]int64 // the revision, by the head
+	at    map[uint32]int64 // revision by head
 	fresh []uint32
 }
 
-// enter notes a part, and makes it a write that was done where another was seen.
+// enter notes a part, and marks it as executed if another part was seen.
 func (t *transactions) enter(e *entry, o *history.Op, head uint32) {
-	if e.role != maybe || !e.is(isTxn) {
+	if e.role != maybe || !e.flagged(isTxn) {
 		return
 	}
 	if len(t.again) > 0 {
@@ -94,7 +94,7 @@ func (t *transactions) enter(e *entry, o *history.Op, head uint32) {
 	t.keys[head] = append(t.keys[head], o.Key)
 }
 
-// resolve says that a write was seen at a revision; of a transaction or not.
+// resolve notes that a write, of a transaction or not, was seen at a revision.
 func (t *transactions) resolve(ord uint32, rev int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

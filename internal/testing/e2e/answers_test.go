@@ -204,7 +204,7 @@ func TestWrongAnswersAreViolations(t *testing.T) {
 			w := newWorld(t)
 			endpoint := w.nullServer(t, "--protocol", protocol, "--memory", "--script", "wrong=value every 50")
 			p := w.run(t, "bench", "mixed", "--store", protocol, "--total", "2000", "--key-space-size", "500", "--verify", "--out", w.path("run"), "--endpoints", endpoint).exits(t, exitFailed)
-			if out := p.stdout.String(); strings.Contains(out, "no promise was broken") || !strings.Contains(out, "does not fit its request") {
+			if out := p.stdout.String(); strings.Contains(out, "No consistency violation") || !strings.Contains(out, "does not fit its request") {
 				t.Errorf("the section about the answers does not show the wrong ones:\n%s", out)
 			}
 			run, err := record.Open(w.path("run"))

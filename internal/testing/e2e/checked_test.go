@@ -101,13 +101,13 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 	if broken.Indefinite == 0 {
 		t.Logf("no write ended without an answer")
 	}
-	for _, text := range []string{"Were the answers right", "no promise was broken", "m3 was read whole after the load: 200 keys", "local reads at m", "1 lock: had 100 times; waited for p50"} {
+	for _, text := range []string{"Verification", "No consistency violation", "Final state of m3 verified (200 keys)", "local reads at m", "1 lock: acquired 100 times; wait p50"} {
 		if !strings.Contains(p.stdout.String(), text) {
 			t.Errorf("the report does not say %q", text)
 		}
 	}
 	again := w.run(t, "verify", dir).exits(t, exitDone)
-	if n := strings.Count(again.stdout.String(), "no promise was broken"); n != 8 {
+	if n := strings.Count(again.stdout.String(), "No consistency violation"); n != 8 {
 		t.Errorf("checked again, %d trials are right:\n%s", n, again.stdout.String())
 	}
 }
@@ -119,15 +119,15 @@ func TestPlantedLiesAreFound(t *testing.T) {
 	every := map[string]int{"cas": 13} // of the responses; most would be the same without the lie
 	ofEtcd := map[string][]string{
 		"lost":   {"lost write", "stale read"},
-		"twice":  {"write applied twice", "value that nobody wrote", "two values at one revision"},
+		"twice":  {"write applied twice", "unwritten value", "two values at one revision"},
 		"absent": {"stale read", "lost write"},
-		"behind": {"reordered write", "stale read", "one revision twice"},
-		"cas":    {"compare-and-set on another version"},
+		"behind": {"reordered write", "stale read", "duplicate revision"},
+		"cas":    {"compare-and-set on wrong version"},
 	}
 	ofOthers := map[string][]string{
-		"lost":   {"lost write", "stale read", "conflict without a reason", "compare-and-set on another version", "value that nobody wrote"},
+		"lost":   {"lost write", "stale read", "unjustified conflict", "compare-and-set on wrong version", "unwritten value"},
 		"absent": {"lost write", "stale read"},
-		"cas":    {"compare-and-set on another version"},
+		"cas":    {"compare-and-set on wrong version"},
 	}
 	for _, st := range registry.All() {
 		if _, ok := st.(store.NullServed); !ok {
@@ -172,11 +172,11 @@ func TestLiesToWatchersAreFound(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{
 		"":                "",
-		"watch=lose":      "watch event missed",
-		"watch=duplicate": "watch event twice",
-		"watch=reorder":   "watch event out of order",
-		"watch=invent":    "value that nobody wrote",
-		"lie=lease":       "lease that ended early",
+		"watch=lose":      "missing watch event",
+		"watch=duplicate": "duplicate watch event",
+		"watch=reorder":   "reordered watch event",
+		"watch=invent":    "unwritten value",
+		"lie=lease":       "lease ended early",
 	}
 	for _, script := range settle.Sample(t, 3, slices.Sorted(maps.Keys(all))) {
 		want := all[script]
@@ -219,8 +219,8 @@ func TestLiesOfLocksAreFound(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
 		"seed=1":              "",
-		"lie=absent every 31": "lock held by two",
-		"lie=behind every 31": "fencing token that went back",
+		"lie=absent every 31": "two lock holders",
+		"lie=behind every 31": "fencing token decreased",
 	} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
@@ -258,7 +258,7 @@ func TestHistoryOfAKilledRunIsChecked(t *testing.T) {
 	p.signal(t, syscall.SIGKILL)
 	<-p.ended
 	again := w.run(t, "verify", dir).exits(t, exitDone)
-	if !strings.Contains(again.stdout.String(), "no promise was broken") || !strings.Contains(again.stdout.String(), "the history ends in the middle: what came before is read") {
+	if !strings.Contains(again.stdout.String(), "No consistency violation") || !strings.Contains(again.stdout.String(), "the history ends in the middle: what came before is read") {
 		t.Errorf("the output about a killed run is\n%s", again.stdout.String())
 	}
 	w.run(t, "verify", w.path("cache")).exits(t, exitFailed).oneSentence(t)

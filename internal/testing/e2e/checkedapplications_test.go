@@ -37,13 +37,13 @@ func TestLiesToAnApplicationAreFound(t *testing.T) {
 		"lost":      {"lie=lost every %d", []string{"lost write"}},
 		"twice":     {"lie=twice every %d", []string{"write applied twice"}},
 		"absent":    {"lie=absent every %d", []string{"stale read|lost write"}},
-		"damaged":   {"wrong=value every %d", []string{"two values at one revision|value that nobody wrote"}},
+		"damaged":   {"wrong=value every %d", []string{"two values at one revision|unwritten value"}},
 		"behind":    {"lie=behind every %d", []string{"reordered write|stale read"}},
-		"cas":       {closes + "; lie=cas every 2", []string{"compare-and-set on another version"}},
-		"lose":      {"watch=lose every %d", []string{"watch event missed"}},
-		"duplicate": {"watch=duplicate every %d", []string{"watch event twice"}},
-		"reorder":   {"watch=reorder every %d", []string{"watch event out of order"}},
-		"invent":    {"watch=invent every %d", []string{"value that nobody wrote"}},
+		"cas":       {closes + "; lie=cas every 2", []string{"compare-and-set on wrong version"}},
+		"lose":      {"watch=lose every %d", []string{"missing watch event"}},
+		"duplicate": {"watch=duplicate every %d", []string{"duplicate watch event"}},
+		"reorder":   {"watch=reorder every %d", []string{"reordered watch event"}},
+		"invent":    {"watch=invent every %d", []string{"unwritten value"}},
 	}, func(a *record.Answers) bool {
 		// The null server keeps no history: a watcher that is created again ends.
 		return a.Watches.Events > 0 && (a.Watches.Progress > 0 || a.Watches.Ended > 0) && len(a.Members) == 1 && a.Members[0].Keys >= 1000
@@ -145,13 +145,13 @@ func TestLiesToAMembershipAreFound(t *testing.T) {
 	testLies(t, "membership", membershipScenario, 29, map[string]lies{
 		"closing":   {closes, nil},
 		"lost":      {"lie=lost every 7", []string{"lost write", "resurrected write"}},
-		"ended":     {"lie=lease every %d", []string{"value that nobody wrote"}},
+		"ended":     {"lie=lease every %d", []string{"unwritten value"}},
 		"absent":    {"lie=absent every %d", []string{"stale read|lost write"}},
-		"lose":      {"watch=lose every %d", []string{"watch event missed"}},
-		"duplicate": {"watch=duplicate every %d", []string{"watch event twice"}},
-		"reorder":   {"watch=reorder every %d", []string{"watch event out of order"}},
-		"invent":    {"watch=invent every %d", []string{"value that nobody wrote"}},
-		"outlive":   {"lie=outlive every 2", []string{"key that outlived its session"}},
+		"lose":      {"watch=lose every %d", []string{"missing watch event"}},
+		"duplicate": {"watch=duplicate every %d", []string{"duplicate watch event"}},
+		"reorder":   {"watch=reorder every %d", []string{"reordered watch event"}},
+		"invent":    {"watch=invent every %d", []string{"unwritten value"}},
+		"outlive":   {"lie=outlive every 2", []string{"key outlived its session"}},
 	}, func(a *record.Answers) bool {
 		return a.Watches.Events > 200 && len(a.Members) == 1 && a.Members[0].Failure == "" && a.Operations > 300
 	})

@@ -58,20 +58,20 @@ func TestLiesToElectionsOnLeasesAreFound(t *testing.T) {
 	testLies(t, "election", lyingElection("etcd", "race", "10s", "2s"), 11, sampled(map[string]lies{
 		"honest":    {"", nil},
 		"closing":   {closings, nil},
-		"lost":      {"lie=lost every %d", []string{"lost write|resurrected write|compare-and-set on another version"}},
+		"lost":      {"lie=lost every %d", []string{"lost write|resurrected write|compare-and-set on wrong version"}},
 		"twice":     {"lie=twice every 5", []string{"write applied twice"}},
 		"absent":    {"lie=absent every %d", []string{"stale read|lost write"}},
-		"damaged":   {"wrong=value every %d", []string{"two values at one revision|value that nobody wrote"}},
+		"damaged":   {"wrong=value every %d", []string{"two values at one revision|unwritten value"}},
 		"behind":    {"lie=behind every %d", []string{"reordered write|stale read"}},
-		"cas":       {"lie=cas every 11", []string{"compare-and-set on another version"}},
-		"lose":      {"watch=lose every 11", []string{"watch event missed"}},
-		"duplicate": {"watch=duplicate every %d", []string{"watch event twice"}},
-		"reorder":   {"watch=reorder every 7", []string{"watch event out of order"}},
-		"invent":    {"watch=invent every %d", []string{"value that nobody wrote"}},
+		"cas":       {"lie=cas every 11", []string{"compare-and-set on wrong version"}},
+		"lose":      {"watch=lose every 11", []string{"missing watch event"}},
+		"duplicate": {"watch=duplicate every %d", []string{"duplicate watch event"}},
+		"reorder":   {"watch=reorder every 7", []string{"reordered watch event"}},
+		"invent":    {"watch=invent every %d", []string{"unwritten value"}},
 	}, "closing", "twice", "cas", "lose", "reorder"), watched)
 	testLies(t, "election", lyingElection("etcd", "race", "10s", "5s"), 11, map[string]lies{
-		"ended": {"lie=lease every 3", []string{"lease that ended early"}},
-		"held":  {"lie=cas every %d", []string{"lock held by two"}},
+		"ended": {"lie=lease every 3", []string{"lease ended early"}},
+		"held":  {"lie=cas every %d", []string{"two lock holders"}},
 	}, watched)
 }
 
@@ -85,12 +85,12 @@ func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
 			"closing": {closings, nil},
 			"lost":    {"lie=lost every 13", []string{"lost write|resurrected write"}},
 			"absent":  {"lie=absent every %d", []string{"stale read|lost write"}},
-			"damaged": {"wrong=value every %d", []string{"two values at one revision|value that nobody wrote"}},
-			"ended":   {"lie=lease every 7", []string{"value that nobody wrote|lost write|stale read"}},
-			"outlive": {"lie=outlive every 1", []string{"key that outlived its session"}},
+			"damaged": {"wrong=value every %d", []string{"two values at one revision|unwritten value"}},
+			"ended":   {"lie=lease every 7", []string{"unwritten value|lost write|stale read"}},
+			"outlive": {"lie=outlive every 1", []string{"key outlived its session"}},
 		}
 		if kind == "race" { // a numbered node never belongs to two candidates
-			all["cas"] = lies{"lie=cas every 11", []string{"compare-and-set on another version"}}
+			all["cas"] = lies{"lie=cas every 11", []string{"compare-and-set on wrong version"}}
 		}
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -98,7 +98,7 @@ func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
 			// A missing event is detected by the following ping; a session sends one in a
 			// third of its TTL.
 			testLies(t, "election", lyingElection("zookeeper", kind, "10s", "5s"), 5, sampled(map[string]lies{
-				"lose": {"watch=lose every %d", []string{"watch event missed"}},
+				"lose": {"watch=lose every %d", []string{"missing watch event"}},
 			}, map[string]string{"race": "lose"}[kind]), watched)
 		})
 	}
@@ -113,8 +113,8 @@ func TestLiesToElectionsOnLocksAreFound(t *testing.T) {
 		"closing": {closings, nil},
 		"lost":    {"lie=lost every 11", []string{"lost write"}},
 		"absent":  {"lie=absent every %d", []string{"stale read"}},
-		"damaged": {"wrong=value every %d", []string{"two values at one revision|value that nobody wrote"}},
-		"cas":     {"lie=cas every 11", []string{"lock held by two"}},
+		"damaged": {"wrong=value every %d", []string{"two values at one revision|unwritten value"}},
+		"cas":     {"lie=cas every 11", []string{"two lock holders"}},
 	}, "closing", "lost", "cas"), watched)
 }
 

@@ -36,17 +36,17 @@ func TestLiesToPatronisOnLeasesAreFound(t *testing.T) {
 	testLies(t, "patroni", lyingPatroni("etcd", "3s", "8", "10s"), 29, sampled(map[string]lies{
 		"honest":    {"", nil},
 		"closing":   {patroniClosings, nil},
-		"lost":      {"lie=lost every %d", []string{"lost write|value that nobody wrote|watch event missed"}},
+		"lost":      {"lie=lost every %d", []string{"lost write|unwritten value|missing watch event"}},
 		"twice":     {"lie=twice every %d", []string{"write applied twice"}},
 		"absent":    {"lie=absent every 1", []string{"stale read|lost write"}},
-		"damaged":   {"wrong=value every 1", []string{"two values at one revision|value that nobody wrote"}},
+		"damaged":   {"wrong=value every 1", []string{"two values at one revision|unwritten value"}},
 		"behind":    {"lie=behind every %d", []string{"reordered write|stale read"}},
-		"cas":       {"lie=lease every 3; lie=cas every 1", []string{"compare-and-set on another version", "lease that ended early"}},
-		"ended":     {"lie=lease every 7", []string{"lease that ended early"}},
-		"lose":      {"watch=lose every %d", []string{"watch event missed"}},
-		"duplicate": {"watch=duplicate every %d", []string{"watch event twice"}},
-		"reorder":   {"watch=reorder every %d", []string{"watch event out of order"}},
-		"invent":    {"watch=invent every %d", []string{"value that nobody wrote"}},
+		"cas":       {"lie=lease every 3; lie=cas every 1", []string{"compare-and-set on wrong version", "lease ended early"}},
+		"ended":     {"lie=lease every 7", []string{"lease ended early"}},
+		"lose":      {"watch=lose every %d", []string{"missing watch event"}},
+		"duplicate": {"watch=duplicate every %d", []string{"duplicate watch event"}},
+		"reorder":   {"watch=reorder every %d", []string{"reordered watch event"}},
+		"invent":    {"watch=invent every %d", []string{"unwritten value"}},
 	}, "honest", "closing", "lost", "cas", "lose"), watched)
 }
 
@@ -57,12 +57,12 @@ func TestLiesToPatronisOnNodesAreFound(t *testing.T) {
 	testLies(t, "patroni", lyingPatroni("zookeeper", "4s", "8", "12s"), 59, sampled(map[string]lies{
 		"honest":  {"", nil},
 		"closing": {patroniClosings, nil},
-		"lost":    {"lie=lost every 13", []string{"lost write|resurrected write|stale read|watch event missed"}},
+		"lost":    {"lie=lost every 13", []string{"lost write|resurrected write|stale read|missing watch event"}},
 		"absent":  {"lie=absent every %d", []string{"stale read|lost write"}},
-		"damaged": {"wrong=value every %d", []string{"two values at one revision|value that nobody wrote"}},
-		"cas":     {"lie=lease every 13; lie=cas every 1", []string{"compare-and-set on another version"}},
-		"ended":   {"lie=lease every %d", []string{"value that nobody wrote|lost write|stale read"}},
-		"lose":    {"watch=lose every 2", []string{"watch event missed"}},
+		"damaged": {"wrong=value every %d", []string{"two values at one revision|unwritten value"}},
+		"cas":     {"lie=lease every 13; lie=cas every 1", []string{"compare-and-set on wrong version"}},
+		"ended":   {"lie=lease every %d", []string{"unwritten value|lost write|stale read"}},
+		"lose":    {"watch=lose every 2", []string{"missing watch event"}},
 	}, "honest", "closing", "lost", "cas"), watched)
 }
 
@@ -76,7 +76,7 @@ func TestNodesOfPatronisThatOutliveTheirSessionsAreFound(t *testing.T) {
 	w.run(t, "run", file, "--out", w.path("run")).exits(t, exitFailed)
 	a := byName(t, whole(t, w.path("run"), record.Complete), "patroni").Answers
 	const leaders, members = 8, 8 * 3
-	if n := a.Wrong["key that outlived its session"]; n <= leaders || n > leaders+members || len(a.Wrong) != 1 || len(a.Members) != 1 || a.Members[0].Failure != "" {
+	if n := a.Wrong["key outlived its session"]; n <= leaders || n > leaders+members || len(a.Wrong) != 1 || len(a.Members) != 1 || a.Members[0].Failure != "" {
 		t.Errorf("found are %v, and members were read as %+v", a.Wrong, a.Members)
 	}
 }
@@ -89,7 +89,7 @@ func TestLiesToPatronisOnLocksAreFound(t *testing.T) {
 		"honest":  {"", nil},
 		"closing": {patroniClosings, nil},
 		"lost":    {"lie=lost every %d", []string{"lost write"}},
-		"damaged": {"wrong=value every %d", []string{"two values at one revision|value that nobody wrote"}},
+		"damaged": {"wrong=value every %d", []string{"two values at one revision|unwritten value"}},
 	}, "closing", "lost", "damaged"), func(a *record.Answers) bool {
 		return len(a.Members) == 1 && a.Members[0].Failure == "" && a.Operations > 100
 	})

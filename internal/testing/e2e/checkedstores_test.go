@@ -164,7 +164,7 @@ func TestNodesThatOutliveTheirSessionsAreFound(t *testing.T) {
 			file := w.file(t, "nodes.yaml", strings.ReplaceAll(nodesScenario, "ENDPOINT", w.nullServer(t, "--protocol", "zookeeper", "--script", script)))
 			w.run(t, "run", file, "--out", w.path("run")).exits(t, code)
 			a := byName(t, whole(t, w.path("run"), record.Complete), "nodes").Answers
-			if n := a.Wrong["key that outlived its session"]; n > 0 != want || len(a.Wrong) > 0 != want || len(a.Members) != 1 || a.Members[0].Failure != "" {
+			if n := a.Wrong["key outlived its session"]; n > 0 != want || len(a.Wrong) > 0 != want || len(a.Members) != 1 || a.Members[0].Failure != "" {
 				t.Errorf("found are %v, and members were read as %+v", a.Wrong, a.Members)
 			}
 			if !want && endsIn(t, w.path("run"), "nodes") == 0 {

@@ -23,9 +23,9 @@ func TestLyingWatchesAreFound(t *testing.T) {
 			continue
 		}
 		for script, want := range map[string][]string{
-			"watch=lose every 97":      {"watch event missed"},
-			"watch=duplicate every 97": {"watch event twice"},
-			"watch=reorder every 97":   {"watch event out of order", "watch event missed", "untrue watch progress"},
+			"watch=lose every 97":      {"missing watch event"},
+			"watch=duplicate every 97": {"duplicate watch event"},
+			"watch=reorder every 97":   {"reordered watch event", "missing watch event", "wrong watch progress"},
 			"delay=uniform(0ms,1ms)":   nil,
 		} {
 			for _, mode := range []kv.WatchMode{kv.PersistentWatch, kv.OnceWatch} {

@@ -5,16 +5,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// untold checks the keys of a history of a store without revisions of writes: first all
+// withoutRevisions checks the keys of a history of a store without revisions of writes: first all
 // operations against real time and the revisions that reads return, then a sample of keys by
 // search.
-func (c *checker) untold() error {
+func (c *checker) withoutRevisions() error {
 	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
 	for part := range parts {
 		in := func(key uint64) bool { return parts == 1 || int(mixed(key)>>33)%parts == part }
 		c.table.reset()
-		p := &pass{checker: c, in: in, untold: true, first: part == 0, txns: &transactions{}, watchers: newWatchers()}
-		p.leases.untold = true
+		p := &pass{checker: c, in: in, inTime: true, first: part == 0, txns: &transactions{}, watchers: newWatchers()}
+		p.leases.withoutRevisions = true
 		if err := c.each(p.takeTimed); err != nil {
 			return err
 		}

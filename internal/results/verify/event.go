@@ -5,8 +5,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// told processes watch events, in the order in which the watcher received them.
-func (p *pass) told(o *history.Op) {
+// checkEvent processes watch events, in the order in which the watcher received them.
+func (p *pass) checkEvent(o *history.Op) {
 	if o.Watch == history.Began {
 		p.watchers.begin(o)
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// untold removes the revisions of the responses from a history.
-func untold(m *memory) *memory {
+// stripRevisions removes the revisions of the responses from a history.
+func stripRevisions(m *memory) *memory {
 	for i := range m.ops {
 		o := &m.ops[i]
 		if o.At = 0; o.Changes() || o.Outcome == kv.Conflict {
@@ -23,7 +23,7 @@ func untold(m *memory) *memory {
 	return m
 }
 
-// there and notThere say whether the key is there, and not what it is.
+// there and notThere return reads of only the existence of a key.
 func there() history.Op {
 	return history.Op{Kind: kv.Exists, Consistency: kv.Linearizable, Read: history.Unseen}
 }
@@ -48,11 +48,11 @@ func TestKindsInTime(t *testing.T) {
 		"written late":             {ops: []history.Op{lost(put(0, 1)), put(0, 2), get(0, 11, 2), get(0, 12, 1)}},
 		"applied twice":            {ops: []history.Op{put(0, 1), get(0, 11, 1), get(0, 13, 1)}, want: AppliedTwice},
 		"two values":               {ops: []history.Op{lost(put(0, 1)), lost(put(0, 2)), get(0, 11, 1), get(0, 11, 2)}, want: OtherValue},
-		"nobody wrote it":          {ops: []history.Op{get(0, 12, 44)}, want: Invented},
+		"unwritten value":          {ops: []history.Op{get(0, 12, 44)}, want: Invented},
 		"before it was written":    {ops: []history.Op{get(0, 12, 1), put(0, 1)}, want: Invented},
 		"refused":                  {ops: []history.Op{refusedPut, get(0, 12, 2)}, want: RefusedThere},
-		"reordered":                {ops: []history.Op{put(0, 1), lost(put(0, 2)), local(get(0, 13, 1)), local(get(0, 12, 2))}, want: Reordered, says: "at revision 13, and the other at revision 12"},
-		"two on one version":       {ops: []history.Op{put(0, 1), get(0, 11, 1), cas(0, 11, 2), cas(0, 11, 3), get(0, 13, 3)}, want: WrongCAS, says: "another had succeeded on revision 11"},
+		"reordered":                {ops: []history.Op{put(0, 1), lost(put(0, 2)), local(get(0, 13, 1)), local(get(0, 12, 2))}, want: Reordered, says: "the first at revision 13 and the second at revision 12"},
+		"two on one version":       {ops: []history.Op{put(0, 1), get(0, 11, 1), cas(0, 11, 2), cas(0, 11, 3), get(0, 13, 3)}, want: WrongCAS, says: "another compare-and-set had succeeded on revision 11"},
 		"on a version of before":   {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), cas(0, 11, 3), get(0, 13, 3)}, want: WrongCAS, says: "the key had value #2 of revision 12"},
 		"local, and may be stale":  {ops: []history.Op{put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), local(get(0, 11, 1))}},
 		"there":                    {ops: []history.Op{there(), put(0, 1), there(), del(0), notThere(), lost(put(0, 2)), there(), lost(del(0)), final(notThere())}},
@@ -74,9 +74,9 @@ func TestKindsInTime(t *testing.T) {
 	}
 }
 
-// TestHonestStoresThatTellNoRevisionsAreNotAccused: with what was there before, in
-// the same values too, whether or not it is known up to where that is.
-func TestHonestStoresThatTellNoRevisionsAreNotAccused(t *testing.T) {
+// TestCorrectStoresWithoutRevisionsCauseNoFindings checks stores with older keys, also with the same
+// values, and with a known and an unknown first revision.
+func TestCorrectStoresWithoutRevisionsCauseNoFindings(t *testing.T) {
 	first, last, operations := sizes(t)
 	behind := uint64(0)
 	for i := first; i <= last; i++ {
@@ -84,7 +84,7 @@ func TestHonestStoresThatTellNoRevisionsAreNotAccused(t *testing.T) {
 		if i%3 == 1 {
 			m.header.Base = 0
 		}
-		r, _ := checked(t, untold(m), Options{Partition: 1 + operations/(1+i%4), Samples: 3, Longest: time.Second})
+		r, _ := checked(t, stripRevisions(m), Options{Partition: 1 + operations/(1+i%4), Samples: 3, Longest: time.Second})
 		if !r.Right() {
 			t.Fatalf("seed %d: %v\n%s", i, r.Counts, r.Violations[0].Text)
 		}
@@ -97,15 +97,15 @@ func TestHonestStoresThatTellNoRevisionsAreNotAccused(t *testing.T) {
 	}
 }
 
-// TestLiesAreFoundInTime: of each kind most, over all operations, and no key is
-// accused that was not lied about.
+// TestLiesAreFoundInTime checks that most lies of each kind are found, and that no finding is about
+// a key without a lie.
 func TestLiesAreFoundInTime(t *testing.T) {
 	_, _, operations := sizes(t)
 	for at, kind := range []lieKind{lieStaleRead, lieLost, lieCAS, lieRefused} {
 		proven, hit := 0, 0
 		for seed := range uint64(3) {
 			m, lies := simulated(seed*10+uint64(at), operations, kind, 20/float64(operations))
-			_, found := checked(t, untold(m), Options{Keep: 1 << 30, Samples: 1, Longest: time.Second})
+			_, found := checked(t, stripRevisions(m), Options{Keep: 1 << 30, Samples: 1, Longest: time.Second})
 			for _, l := range lies {
 				if l.proven {
 					proven++
@@ -116,7 +116,7 @@ func TestLiesAreFoundInTime(t *testing.T) {
 			}
 			for _, f := range found {
 				if !slices.ContainsFunc(lies, func(l *lie) bool { return l.key == f.key }) {
-					t.Errorf("%s, seed %d: key %d is accused of a %s, and was not lied about", kind, seed, f.key, f.kind)
+					t.Errorf("%s, seed %d: key %d has a reported %s without a lie", kind, seed, f.key, f.kind)
 				}
 			}
 		}
