@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// However many workers there are, they say how far they are often enough to be shown,
-// and little more often in all than a few do.
+// Any number of workers report progress often enough to be shown, and in total hardly more often
+// than a few do.
 func TestProgressOfManyWorkers(t *testing.T) {
 	for n := range 1001 {
 		every := progressOf(n)

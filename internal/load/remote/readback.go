@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// ReadBack implements load.Worker. Each read is recorded as having lasted from before
-// the worker was asked until it was heard of: the other clock takes no part, and what
-// lasts longer accuses nobody.
+// ReadBack implements load.Worker. Each read is recorded as if it lasted from the request to the
+// worker until its report arrived, on this machine's clock. A longer time can hide a violation, but
+// cannot cause one.
 func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (found uint64, err error) {
 	asked := measure.Now()
 	r := recorders{of: a, final: true, zero: asked, by: map[uint64]*history.Recorder{}}
@@ -26,26 +26,26 @@ func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Cons
 	if err != nil {
 		return 0, err
 	}
-	_ = s.Close() // the answer is there
+	_ = s.Close() // it has the reply
 	if most := a.MostKeys(); got.Found > most {
 		return 0, fmt.Errorf("the worker says that it found %d keys of %d", got.Found, most)
 	}
 	return got.Found, nil
 }
 
-// mostLoops bounds how many loops a worker says that it has.
+// mostLoops limits the number of loops that a worker may report.
 const mostLoops = 1024
 
-// mostRounds bounds how often a worker reads all keys, which fails beside an election.
+// mostRounds limits how often a worker reads all keys again, because reads fail during an election.
 const mostRounds = 8
 
-// recorders records operations that a worker of elsewhere reports, by its loops.
+// recorders records the operations that a worker reports, by its loops.
 type recorders struct {
-	to    load.History // nil: nobody wants them
+	to    load.History // nil: operations are not recorded
 	of    *load.Assignment
-	final bool      // they are of the reading of its keys after the load, whose times are ours
-	count uint64    // of those
-	zero  time.Time // when our clock stood at 0 for those
+	final bool      // the operations are reads of the keys after the load, with times on this machine's clock
+	count uint64    // number of such reads
+	zero  time.Time // start of the clock for such reads
 	by    map[uint64]*history.Recorder
 }
 
@@ -82,8 +82,8 @@ func (r *recorders) record(b []byte) error {
 	return nil
 }
 
-// ofReadBack reports whether an operation is one of those that reading keys after the load
-// records: a read; or that a key which an earlier load left may be gone by the next.
+// ofReadBack reports whether reading the keys after a load can record an operation: a read, or that
+// a key of an earlier load may be gone by the next read.
 func ofReadBack(o *history.Op) bool {
 	if o.Final {
 		return o.Kind == kv.Get || o.Kind == kv.Exists

@@ -14,28 +14,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// progressEvery is how often a worker says how far its load is, where
-// there are few. Of many each says it as much less often as there are more.
+// progressEvery is how often each of few workers reports the progress of its load. More workers
+// report proportionally less often.
 const (
 	progressEvery = 100 * time.Millisecond
 	few           = 8
 )
 
-// progressOf is how often one of so many workers says it.
+// progressOf returns how often each of the given number of workers reports progress.
 func progressOf(workers int) time.Duration {
 	return max(progressEvery, progressEvery*time.Duration(workers)/few)
 }
 
-// Serve answers one call of a Worker, which w carries out, and closes the stream.
-// When the other side closes it, what runs is stopped at once.
+// Serve executes one call of a Worker with w, replies, and closes the stream. If the other side
+// closes the stream, the call is stopped at once.
 func Serve(ctx context.Context, s Stream, w load.Worker) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := newSender(s, func() {
 		cancel()
-		_ = s.Close() // a side that takes nothing would be waited for
+		_ = s.Close() // otherwise the sender would wait for a side that receives nothing
 	})
-	defer func() { _ = out.close() }() // what was wrong before is the error
+	defer func() { _ = out.close() }() // an earlier error is returned
 	first, err := receive(s, nil)
 	if err != nil {
 		return err
@@ -48,14 +48,14 @@ func Serve(ctx context.Context, s Stream, w load.Worker) error {
 	}
 	go func() {
 		defer cancel()
-		_, _ = s.Receive() // nothing is to come: whatever ends it ends the call
+		_, _ = s.Receive() // no message is expected; the end of the stream ends the call
 	}()
 	out.answer(carryOut(ctx, w, first, out.history))
 	return out.close()
 }
 
-// receive returns the next message that taken does not take, if there is a taken, and
-// refuses a second.
+// receive returns the next message that taken does not handle, if there is a taken. It refuses a
+// second.
 func receive(s Stream, taken func([]byte) bool) (*message, error) {
 	b, err := s.Receive()
 	for err == nil && taken != nil && taken(b) {
@@ -71,7 +71,7 @@ func receive(s Stream, taken func([]byte) bool) (*message, error) {
 	return decode(b)
 }
 
-// carryOut does what one answer is to.
+// carryOut executes a call with a single reply.
 func carryOut(ctx context.Context, w load.Worker, m *message, told load.History) *answer {
 	a := &answer{}
 	var err error
@@ -102,7 +102,7 @@ func carryOut(ctx context.Context, w load.Worker, m *message, told load.History)
 	return a
 }
 
-// serveJob prepares a job and does with it what is asked for until it has ended.
+// serveJob prepares a job, and executes the requests for it until the stream ends.
 func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.Worker, asked *message) error {
 	var told load.History
 	if asked.History {
@@ -131,7 +131,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 		m, err := receive(s, nil)
 		switch {
 		case err != nil:
-			return nil // the other side has what it wanted, or is gone
+			return nil // the other side has the ending, or is gone
 		case m.Connect && !connecting:
 			connecting = true
 			running.Go(func() {
@@ -158,7 +158,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 	}
 }
 
-// runJob runs a job, and says how far it is and how it ended.
+// runJob runs a job, and reports its progress and its ending.
 func runJob(ctx context.Context, out *sender, job load.Job, of *load.Assignment, begin time.Time) {
 	until := progress(out, job, of)
 	res, err := job.Run(ctx, begin)
@@ -170,7 +170,7 @@ func runJob(ctx context.Context, out *sender, job load.Job, of *load.Assignment,
 	out.say(message{Ending: endingOf(res.Ending)})
 }
 
-// progress says how far a job is until the returned function is called.
+// progress reports the progress of a job until the returned function is called.
 func progress(out *sender, job load.Job, of *load.Assignment) (until func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -191,23 +191,23 @@ func progress(out *sender, job load.Job, of *load.Assignment) (until func()) {
 	return func() { close(quit); <-ended }
 }
 
-// mostQueued bounds what waits to be sent, in bytes: of a load that goes on while
-// the other side takes nothing.
+// mostQueued limits the bytes that wait to be sent, if a load continues while the other side
+// receives nothing.
 const mostQueued = 64 << 20
 
-// sender sends in its own goroutine, so that nobody who reports waits.
+// sender sends in its own goroutine, so that the load does not wait for the stream.
 type sender struct {
 	stream Stream
-	fail   func() // what to do when nothing can be sent any more
+	fail   func() // is called when nothing can be sent any more
 
-	loops atomic.Uint64 // whose histories are sent
+	loops atomic.Uint64 // number of loops that have a history
 
 	mu      sync.Mutex
 	wake    *sync.Cond
 	queue   [][]byte
 	queued  int
 	lost    changed // reported, and not sent yet
-	hasLost bool    // lost has something
+	hasLost bool    // lost contains a report
 	done    bool
 	err     error
 	ended   chan struct{}
@@ -250,7 +250,7 @@ func (o *sender) run() {
 	}
 }
 
-// broken says that nothing can be sent any more.
+// broken notes an error, after which nothing is sent.
 func (o *sender) broken(err error) {
 	o.mu.Lock()
 	if o.err == nil {
@@ -262,12 +262,12 @@ func (o *sender) broken(err error) {
 	o.fail()
 }
 
-// history is load.Reports.History: each block is sent when it is full.
+// history implements load.Reports.History. Each block is sent when it is full.
 func (o *sender) history(zero time.Time, _ time.Duration) *history.Recorder {
 	loop, block, begun := o.loops.Add(1)-1, history.NewBlock(), false
 	return &history.Recorder{
 		Take: func() *history.Block {
-			if !begun { // a loop is known from its first operation on, so that it is missed if it is lost
+			if !begun { // an empty part announces the loop before its first operation, so that its loss is noticed
 				begun = true
 				o.put(encodeHistory(loop, zero, block))
 			}
@@ -293,7 +293,7 @@ func (o *sender) put(b []byte) {
 	}
 }
 
-// say sends a message.
+// say queues a message.
 func (o *sender) say(m message) {
 	b, err := encode(m)
 	if err != nil {
@@ -302,7 +302,7 @@ func (o *sender) say(m message) {
 	o.put(b)
 }
 
-// answer sends an answer, or why it cannot be sent.
+// answer queues a reply, or the reason why it cannot be sent.
 func (o *sender) answer(a *answer) {
 	b, err := encode(message{Answer: a})
 	if err == nil && len(b) > MostBytes {
@@ -314,8 +314,8 @@ func (o *sender) answer(a *answer) {
 	o.put(b)
 }
 
-// changed is called from the load's loops, and so it encodes nothing: several
-// reports are one.
+// changed is called from the load's loops, so it does not encode anything. Several reports become
+// one message.
 func (o *sender) changed(term uint64, lost bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -324,7 +324,7 @@ func (o *sender) changed(term uint64, lost bool) {
 	o.wake.Signal()
 }
 
-// close sends what waits, and closes the stream. It can be called again.
+// close sends the queued messages and closes the stream. It may be called repeatedly.
 func (o *sender) close() error {
 	o.mu.Lock()
 	o.done = true

@@ -1,11 +1,11 @@
-// Package remote has a load.Worker on the other side of a stream of messages: on
-// another machine, whose agent serves it, or behind a pipe.
+// Package remote implements a load.Worker at the other end of a stream of messages: on another
+// machine, where an agent serves it, or behind a pipe.
 //
-// Each call of a Worker is a stream of its own, so that whatever opens streams
-// (a connection for each, or one that has many) needs to know nothing of what is
-// said. The first message says what is asked for; of a job, messages go both ways
-// until its ending. A message is the JSON of a struct, but for a second, of which
-// there are many (measure.AppendSecond).
+// Each call of a Worker uses its own stream, so the code that opens streams (a connection for each,
+// or several on one) does not depend on the messages. The first message contains the call. During a
+// job, messages go in both directions until the job's ending. A message is the JSON of a struct,
+// except for seconds and parts of a history, of which there are many (measure.AppendSecond,
+// encodeHistory).
 package remote
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Stream carries whole messages, in their order. Send and Receive may be called
-// from different goroutines; Close ends both.
+// Stream carries whole messages in order. Send and Receive may be called from different goroutines.
+// Close ends both.
 type Stream interface {
 	Send(message []byte) error
 	// Receive returns io.EOF when the other side has closed.
@@ -33,16 +33,16 @@ type Stream interface {
 	Close() error
 }
 
-// MostBytes is the most that a message has: what the preload of some millions of
-// keys leaves.
+// MostBytes limits the size of a message. It is enough for the reply to a preload of some million
+// keys.
 const MostBytes = 64 << 20
 
-// Framed makes a stream of bytes a Stream: each message has its length before it.
+// Framed returns a Stream over c, on which each message follows its length in 4 bytes.
 func Framed(c io.ReadWriteCloser) Stream { return &framed{c: c} }
 
 type framed struct {
 	c  io.ReadWriteCloser
-	mu sync.Mutex // to send
+	mu sync.Mutex // held to send
 }
 
 func (f *framed) Send(message []byte) error {
@@ -64,7 +64,7 @@ func (f *framed) Receive() ([]byte, error) {
 	if n > MostBytes {
 		return nil, tooLong(uint64(n))
 	}
-	// Memory grows as the bytes come, not as they are announced.
+	// Memory grows with the bytes that arrive, not with the announced length.
 	var b bytes.Buffer
 	if _, err := io.CopyN(&b, f.c, int64(n)); err != nil {
 		return nil, errors.Join(io.ErrUnexpectedEOF, err)
@@ -78,7 +78,7 @@ func tooLong(n uint64) error {
 	return fmt.Errorf("a message of %d bytes is longer than the %d that can cross between machines", n, MostBytes)
 }
 
-// call is what the first message asks for.
+// call is what a stream's first message requests.
 type call string
 
 const (
@@ -90,18 +90,18 @@ const (
 	readBack      call = "read-back"
 )
 
-// message is everything that is said but for seconds; what it is not about is
-// left out.
+// message is any message except for a second or a part of a history. Fields that do not apply are
+// omitted.
 type message struct {
-	// The first says what is asked for.
+	// In the first message.
 	Call       call             `json:"call,omitempty"`
 	Assignment *load.Assignment `json:"assignment,omitempty"`
-	History    bool             `json:"history,omitempty"` // of prepare and read-back: the operations are wanted
-	Level      kv.Consistency   `json:"level,omitempty"`   // of read-back
+	History    bool             `json:"history,omitempty"` // prepare and read-back: whether to report the operations
+	Level      kv.Consistency   `json:"level,omitempty"`   // read-back
 
-	// Of a job, to the worker.
+	// In a job, to the worker.
 	Connect  bool       `json:"connect,omitempty"`
-	Run      *time.Time `json:"run,omitempty"` // when to begin
+	Run      *time.Time `json:"run,omitempty"` // when to start
 	Stop     bool       `json:"stop,omitempty"`
 	Epoch    uint64     `json:"epoch,omitempty"`
 	Retarget []string   `json:"retarget,omitempty"`
@@ -114,15 +114,15 @@ type message struct {
 	Ending   *ending        `json:"ending,omitempty"`
 }
 
-// answer is to a call, and to Connect.
+// answer is the reply to a call, to Connect, or to Run if it fails.
 type answer struct {
 	Error       string          `json:"error,omitempty"`
-	NeverOpened bool            `json:"never_opened,omitempty"` // load.ErrNeverOpened
+	NeverOpened bool            `json:"never_opened,omitempty"` // the error is load.ErrNeverOpened
 	Clock       time.Time       `json:"clock,omitzero"`
 	Loops       int             `json:"loops,omitempty"`
 	First       int64           `json:"first,omitempty"`
 	Preloaded   *load.Preloaded `json:"preloaded,omitempty"`
-	Found       uint64          `json:"found,omitempty"` // keys that were read back
+	Found       uint64          `json:"found,omitempty"` // number of keys that were read back
 }
 
 type changed struct {
@@ -130,7 +130,7 @@ type changed struct {
 	Lost bool   `json:"lost,omitempty"`
 }
 
-// ending is a load.Ending; the histograms of its watchers are encoded.
+// ending is a load.Ending with the encoded histograms of its watchers.
 type ending struct {
 	load.Ending
 	Created []byte `json:"created,omitempty"`
@@ -168,7 +168,7 @@ func (e *ending) whole() (*load.Ending, error) {
 	return &e.Ending, e.Valid()
 }
 
-// The first byte of a message says which kind it is.
+// The first byte of a message is its kind.
 const (
 	isMessage = 'm'
 	isSecond  = 's'
@@ -182,7 +182,7 @@ func encode(m message) ([]byte, error) {
 
 func encodeSecond(s *measure.Second) []byte { return measure.AppendSecond([]byte{isSecond}, s) }
 
-// asSecond returns the bytes of a second, if the message is one.
+// asSecond returns the encoded second in a message; ok is false if it contains none.
 func asSecond(b []byte) ([]byte, bool) {
 	if len(b) == 0 || b[0] != isSecond {
 		return nil, false
@@ -190,7 +190,7 @@ func asSecond(b []byte) ([]byte, bool) {
 	return b[1:], true
 }
 
-// part is some operations of one loop, whose clock stood at 0 at zero.
+// part contains operations of one loop. Their times count from zero.
 type part struct {
 	loop uint64
 	zero time.Time
@@ -204,7 +204,7 @@ func encodeHistory(loop uint64, zero time.Time, b *history.Block) []byte {
 	return append(out, b.Bytes()...)
 }
 
-// asHistory returns what readHistory reads, if the message is that.
+// asHistory returns the encoded part of a history in a message; ok is false if it contains none.
 func asHistory(b []byte) ([]byte, bool) {
 	if len(b) == 0 || b[0] != isHistory {
 		return nil, false
@@ -226,7 +226,7 @@ func readHistory(b []byte) (p part, err error) {
 	return p, err
 }
 
-// decode returns a message that is no second.
+// decode returns a message that is not a second or a part of a history.
 func decode(b []byte) (*message, error) {
 	if len(b) == 0 || b[0] != isMessage {
 		return nil, errors.New("what came is neither a message nor a second")
@@ -238,12 +238,12 @@ func decode(b []byte) (*message, error) {
 	return m, nil
 }
 
-// errorOf is the answer that says an error.
+// errorOf returns the reply for an error.
 func errorOf(err error) *answer {
 	return &answer{Error: err.Error(), NeverOpened: errors.Is(err, load.ErrNeverOpened)}
 }
 
-// err is the inverse.
+// err returns the error in a reply, or nil.
 func (a *answer) err() error {
 	switch {
 	case a.NeverOpened:

@@ -23,7 +23,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// full gives everything below v a value, and refuses what is no data.
+// full sets everything below v to values other than zero, and fails for types that cannot be
+// encoded.
 func full(t *testing.T, r *rand.Rand, v reflect.Value, at string) {
 	t.Helper()
 	switch v.Kind() {
@@ -75,7 +76,7 @@ func full(t *testing.T, r *rand.Rand, v reflect.Value, at string) {
 	}
 }
 
-// An assignment and what comes back are data, to the last field.
+// Assignments and reports can be encoded with all their fields.
 func TestEverythingThatCrossesIsData(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10 {
@@ -124,7 +125,7 @@ func TestEverythingThatCrossesIsData(t *testing.T) {
 	}
 }
 
-// scripted is a worker on the other side that says what the test wants.
+// scripted returns a worker whose other side sends what the test wants.
 func scripted(t *testing.T, say func(s Stream)) *Worker {
 	return New(func(context.Context) (Stream, error) {
 		here, there := net.Pipe()
@@ -138,7 +139,7 @@ func scripted(t *testing.T, say func(s Stream)) *Worker {
 	})
 }
 
-// hearing receives until the stream ends, so that nobody waits to be heard.
+// hearing receives until the stream ends, so that the sender does not wait.
 func hearing(s Stream) {
 	go func() {
 		for {
@@ -153,7 +154,7 @@ func second(index int) []byte {
 	return encodeSecond(&measure.Second{Phase: measure.Measured, Index: index})
 }
 
-// claims is a second in which so many operations were due.
+// claims returns a second in which the given number of operations were due.
 func claims(due uint64, index int) []byte {
 	s := &measure.Second{Phase: measure.Measured, Index: index}
 	s.Due, s.Outcomes[kv.OK] = due, due
@@ -170,7 +171,7 @@ func said(m message) []byte {
 	return b
 }
 
-// A worker that says what no load reports is cut off, and the sentence says why.
+// A worker that reports something no load can report is cut off, and the error contains the reason.
 func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 	ok := said(message{Answer: &answer{}})
 	whole := func(change func(*load.Ending)) []byte {
@@ -202,9 +203,9 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 		load.ErrNeverOpened.Error():                     {said(message{Answer: errorOf(load.ErrNeverOpened)})},
 	} {
 		w := scripted(t, func(s Stream) {
-			_ = s.Send(ok) // prepared
+			_ = s.Send(ok) // reply to Prepare
 			_, _ = s.Receive()
-			_ = s.Send(ok) // connected
+			_ = s.Send(ok) // reply to Connect
 			_, _ = s.Receive()
 			hearing(s)
 			for _, b := range script {
@@ -229,7 +230,7 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 	}
 }
 
-// A worker that reads members back tells of reads after the load, of its keys, alone.
+// A worker that reads keys back may only report reads of its load's keys after the load.
 func TestAWorkerThatLiesOfAMemberIsCutOff(t *testing.T) {
 	last := history.Op{Kind: kv.Get, Final: true}
 	for want, script := range map[string][][]byte{
@@ -269,7 +270,7 @@ func blockOf(o history.Op) *history.Block {
 	return b
 }
 
-// A call ends with its context, also when the worker says nothing.
+// A call ends with its context, even if the worker sends nothing.
 func TestACallEndsWithItsContext(t *testing.T) {
 	why := errors.New("no time")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -279,12 +280,12 @@ func TestACallEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// So does the wait for a job's connections.
+// Waiting for a job's connections ends with the context.
 func TestConnectingEndsWithItsContext(t *testing.T) {
 	why := errors.New("no time")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	w := scripted(t, func(s Stream) {
-		_ = s.Send(said(message{Answer: &answer{}})) // prepared
+		_ = s.Send(said(message{Answer: &answer{}})) // reply to Prepare
 		_, _ = s.Receive()
 		cancel(why)
 	})
@@ -297,7 +298,7 @@ func TestConnectingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// talkative is a worker whose loads report more than anybody takes.
+// talkative is a worker whose loads report more than the other side receives.
 type talkative struct{ load.Worker }
 
 func (talkative) Prepare(_ context.Context, _ *load.Assignment, to load.Reports) (load.Job, error) {
@@ -319,13 +320,13 @@ type silent struct{ load.Job }
 
 func (silent) Close() {}
 
-// A side that takes nothing, and does not end the stream either, is not waited for.
+// Serve does not wait for a side that receives nothing and keeps the stream open.
 func TestServingEndsWhenNothingIsTaken(t *testing.T) {
 	here, there := net.Pipe()
 	defer func() { _ = here.Close() }()
 	ended := make(chan struct{})
 	go func() {
-		_ = Serve(context.Background(), Framed(there), talkative{}) // what was wrong is not the question
+		_ = Serve(context.Background(), Framed(there), talkative{}) // its error is not tested
 		close(ended)
 	}()
 	if err := Framed(here).Send(said(message{Call: prepare})); err != nil {
@@ -334,7 +335,7 @@ func TestServingEndsWhenNothingIsTaken(t *testing.T) {
 	<-ended
 }
 
-// refusing is a worker of which only Clock is called.
+// refusing is a worker on which only Clock may be called.
 type refusing struct{ load.Worker }
 
 func (refusing) Clock(ctx context.Context) (time.Time, error) {
@@ -342,7 +343,7 @@ func (refusing) Clock(ctx context.Context) (time.Time, error) {
 	return time.Time{}, ctx.Err()
 }
 
-// What a call does ends when the one who asked is gone.
+// A call ends when the other side closes the stream.
 func TestServingEndsWithTheStream(t *testing.T) {
 	here, there := net.Pipe()
 	ended := make(chan struct{})
@@ -371,7 +372,7 @@ func TestServingEndsWithTheStream(t *testing.T) {
 	}
 }
 
-// claiming is a stream of bytes that says it has more than there is.
+// claiming is a stream whose messages announce more bytes than it contains.
 type claiming struct{ io.Reader }
 
 func (claiming) Write(p []byte) (int, error) { return len(p), nil }
@@ -396,8 +397,8 @@ func TestMessagesAreBounded(t *testing.T) {
 	}
 }
 
-// Whatever another machine says is decoded or refused; an ending that is taken
-// can be put together.
+// Every message from another machine is decoded or refused, and an ending that is accepted can be
+// merged.
 func FuzzDecode(f *testing.F) {
 	f.Add(second(3))
 	f.Add(said(message{Call: prepare, Assignment: &load.Assignment{Store: "etcd"}}))

@@ -14,41 +14,42 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// stopWithin is how long a load that was asked to stop may take to end.
+// stopWithin limits how long a load may take to end after it was asked to stop.
 const stopWithin = 30 * time.Second
 
-// Worker is a load.Worker that others carry out.
+// Worker is a load.Worker that sends its calls over streams to another one.
 type Worker struct {
 	open func(context.Context) (Stream, error)
 }
 
 var _ load.Worker = (*Worker)(nil)
 
-// New returns the worker to which streams are opened, one for each call.
+// New returns a worker that opens a stream for each call.
 func New(open func(context.Context) (Stream, error)) *Worker { return &Worker{open: open} }
 
-// Piped returns a worker behind pipes in this process: what it does crosses as
-// it would to another machine.
+// Piped returns a worker that sends its calls to w through pipes in this process. They are encoded
+// as they would be for another machine.
 func Piped(w load.Worker) *Worker {
 	return New(func(context.Context) (Stream, error) {
 		here, there := net.Pipe()
-		go func() { _ = Serve(context.Background(), Framed(there), w) }() // what is wrong the caller hears
+		go func() { _ = Serve(context.Background(), Framed(there), w) }() // the caller receives the error
 		return Framed(here), nil
 	})
 }
 
-// ask makes a call that has one answer, which is empty after an error.
+// ask makes a call with a single reply, and returns an empty reply with an error.
 func (w *Worker) ask(ctx context.Context, m message) (answer, error) {
 	s, a, err := w.begin(ctx, m, nil)
 	if err != nil {
 		return answer{}, err
 	}
-	_ = s.Close() // the answer is there
+	_ = s.Close() // it has the reply
 	return *a, nil
 }
 
-// begin opens a stream and makes a call on it. Without an error the stream is
-// the caller's. What comes of a history before the answer is take's; nil: none may.
+// begin opens a stream and makes a call on it. Without an error the stream belongs to the caller.
+// take handles the parts of a history that arrive before the reply; nil: parts of a history are
+// refused.
 func (w *Worker) begin(ctx context.Context, m message, take func([]byte) error) (Stream, *answer, error) {
 	b, err := encode(m)
 	if err != nil {
@@ -62,7 +63,7 @@ func (w *Worker) begin(ctx context.Context, m message, take func([]byte) error) 
 		return nil, nil, err
 	}
 	release := context.AfterFunc(ctx, func() { _ = s.Close() })
-	var wrong error // of what came before the answer
+	var wrong error // from what arrived before the reply
 	got, err := func() (*message, error) {
 		if err := s.Send(b); err != nil {
 			return nil, err
@@ -89,7 +90,7 @@ func (w *Worker) begin(ctx context.Context, m message, take func([]byte) error) 
 		err = got.Answer.err()
 	}
 	if err != nil {
-		_ = s.Close() // the error that matters is that one
+		_ = s.Close() // its error does not matter
 		return nil, nil, err
 	}
 	return s, got.Answer, nil
@@ -142,28 +143,28 @@ func (w *Worker) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 	return j, nil
 }
 
-// job is a load that runs elsewhere.
+// job is a load that runs on another worker.
 type job struct {
 	stream    Stream
 	to        load.Reports
 	a         load.Assignment
 	all       *load.Gathering
 	connected chan error
-	ended     chan struct{} // closed when nothing more comes
+	ended     chan struct{} // closed after the last report
 
 	mu       sync.Mutex
 	progress load.Progress
 	running  bool  // Run was called
 	err      error // why it ended without an ending
-	over     bool  // the ending came
+	over     bool  // the ending has arrived
 
-	told recorders // listen's
+	told recorders // used only by listen
 
-	last *measure.Second // listen's
-	due  uint64          // likewise, in the window
+	last *measure.Second // used only by listen
+	due  uint64          // operations due in the window; used only by listen
 }
 
-// listen takes what the worker reports until it has ended.
+// listen handles the worker's reports until the job has ended.
 func (j *job) listen() {
 	defer close(j.ended)
 	defer j.told.flush()
@@ -187,7 +188,7 @@ func (j *job) listen() {
 			j.fail(err)
 		}
 		if over || err != nil {
-			_ = j.stream.Close() // nothing more is wanted
+			_ = j.stream.Close() // no more reports are expected
 			return
 		}
 	}
@@ -201,14 +202,14 @@ func (j *job) fail(err error) {
 	}
 }
 
-// second takes a second; they come in order.
+// second handles the report of a second. Seconds arrive in order.
 func (j *job) second(s *measure.Second) error {
 	if l := j.last; l != nil && (s.Phase < l.Phase || s.Phase == l.Phase && s.Index <= l.Index) {
 		return fmt.Errorf("the worker reports second %d of the %v phase after second %d of the %v phase", s.Index, s.Phase, l.Index, l.Phase)
 	}
 	j.last = &measure.Second{Phase: s.Phase, Index: s.Index}
 	if s.Phase == measure.Measured {
-		j.due += s.Due // each far below what overflows
+		j.due += s.Due // far from overflowing
 		if d := j.a.Load.Duration; d > 0 && s.Index > int((d+j.a.Load.Timeout)/time.Second)+1 {
 			return fmt.Errorf("the worker reports second %d of a window of %v", s.Index, d)
 		}
@@ -220,7 +221,7 @@ func (j *job) second(s *measure.Second) error {
 	return nil
 }
 
-// take takes a message; over says that it was the last.
+// take handles a message; over reports whether it is the last.
 func (j *job) take(m *message) (over bool, err error) {
 	switch {
 	case m.Changed != nil:
@@ -281,7 +282,8 @@ func (j *job) say(m message) error {
 	return j.stream.Send(b)
 }
 
-// demand says what must be heard: if it is not, why the job ended is the error.
+// demand sends a message that the worker must receive. If it cannot, demand returns why the job
+// ended.
 func (j *job) demand(m message) error {
 	failed := j.say(m)
 	if failed == nil {
@@ -309,7 +311,7 @@ func (j *job) Connect(ctx context.Context) error {
 	case <-j.ended:
 	}
 	select {
-	case err := <-j.connected: // which was the last that it said
+	case err := <-j.connected: // the worker's last message
 		return err
 	default:
 		return j.ending()
@@ -328,14 +330,14 @@ func (j *job) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 	select {
 	case <-j.ended:
 	case <-ctx.Done():
-		_ = j.say(message{Stop: true}) // one that is gone has stopped
+		_ = j.say(message{Stop: true}) // a worker that is gone has stopped
 		limit := time.NewTimer(stopWithin)
 		defer limit.Stop()
 		select {
 		case <-j.ended:
 		case <-limit.C:
 			j.Close()
-			<-j.ended // nothing is reported any more
+			<-j.ended // no more reports are made
 			return nil, fmt.Errorf("the worker's load did not end within %v after it was stopped", stopWithin)
 		}
 	}
@@ -345,7 +347,7 @@ func (j *job) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 	return j.all.Result()
 }
 
-// ending is why the job ended; nil if that was as it should.
+// ending returns why the job ended, or nil if it ended normally.
 func (j *job) ending() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -359,10 +361,10 @@ func (j *job) Progress() load.Progress {
 	return j.progress
 }
 
-// Epoch implements load.Job. One that is gone needs none.
+// Epoch implements load.Job. Its error does not matter: a worker that is gone needs no epoch.
 func (j *job) Epoch(term uint64) { _ = j.say(message{Epoch: term}) }
 
-// Retarget implements load.Job, likewise.
+// Retarget implements load.Job. Its error does not matter, as for Epoch.
 func (j *job) Retarget(endpoints []string) { _ = j.say(message{Retarget: endpoints}) }
 
 // Close implements load.Job.
