@@ -11,13 +11,13 @@ func TestProgressOfManyWorkers(t *testing.T) {
 	for n := range 1001 {
 		every := progressOf(n)
 		if each := time.Duration(n) * progressEvery / few; every < progressEvery || every < each {
-			t.Errorf("each of %d says it every %v", n, every)
+			t.Errorf("each of %d workers reports every %v", n, every)
 		}
 		if n > few && every > time.Duration(n)*progressEvery/few {
-			t.Errorf("each of %d says it but every %v", n, every)
+			t.Errorf("each of %d workers reports only every %v", n, every)
 		}
 	}
 	if progressOf(1) != progressEvery || progressOf(few) != progressEvery {
-		t.Errorf("few say it every %v", progressOf(few))
+		t.Errorf("few workers report every %v", progressOf(few))
 	}
 }

@@ -28,7 +28,7 @@ func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Cons
 	}
 	_ = s.Close() // it has the reply
 	if most := a.MostKeys(); got.Found > most {
-		return 0, fmt.Errorf("the worker says that it found %d keys of %d", got.Found, most)
+		return 0, fmt.Errorf("the worker reports that it found %d of %d keys", got.Found, most)
 	}
 	return got.Found, nil
 }
@@ -57,7 +57,7 @@ func (r *recorders) record(b []byte) error {
 	to := r.by[part.loop]
 	if to == nil {
 		if part.loop >= mostLoops {
-			return fmt.Errorf("the worker reports operations of loop %d, and has at most %d", part.loop, mostLoops)
+			return fmt.Errorf("the worker reports operations of loop %d, but can have at most %d loops", part.loop, mostLoops)
 		}
 		to = r.to(part.zero, 0)
 		r.by[part.loop] = to
@@ -69,11 +69,11 @@ func (r *recorders) record(b []byte) error {
 	for i := range part.ops {
 		o := &part.ops[i]
 		if o.Key >= r.of.KeyNumbers() || r.final && !ofReadBack(o) || !r.final && o.Final || o.Invoked > o.Done {
-			return errors.New("the worker reports an operation that is none of its load's")
+			return errors.New("the worker reports an operation that its load cannot have")
 		}
 		if r.final {
 			if r.count++; r.count > mostRounds*r.of.MostKeys() {
-				return errors.New("the worker reports more than the reads of the keys that there are")
+				return errors.New("the worker reports more reads than its keys can have")
 			}
 			o.Invoked, o.Done = 0, heard
 		}

@@ -66,7 +66,7 @@ func receive(s Stream, taken func([]byte) bool) (*message, error) {
 	}
 	if second, ok := asSecond(b); ok {
 		_, err := measure.ReadSecond(second)
-		return nil, cmp.Or(err, errors.New("a second came where none is expected"))
+		return nil, cmp.Or(err, errors.New("received a second where none is expected"))
 	}
 	return decode(b)
 }
@@ -84,7 +84,7 @@ func carryOut(ctx context.Context, w load.Worker, m *message, told load.History)
 		a.Preloaded, err = w.Preload(ctx, m.Assignment)
 	case writeVersions:
 		if m.Assignment.Load.Watch == nil {
-			err = errors.New("there are no watchers that are to catch up with anything")
+			err = errors.New("the load has no watchers that catch up with earlier writes")
 			break
 		}
 		a.First, err = w.WriteVersions(ctx, m.Assignment)
@@ -94,7 +94,7 @@ func carryOut(ctx context.Context, w load.Worker, m *message, told load.History)
 		}
 		a.Found, err = w.ReadBack(ctx, m.Assignment, m.Level, told)
 	default:
-		err = fmt.Errorf("%q is nothing that a worker can be asked for", m.Call)
+		err = fmt.Errorf("unknown call %q of a worker", m.Call)
 	}
 	if err != nil {
 		return errorOf(err)
@@ -289,7 +289,7 @@ func (o *sender) put(b []byte) {
 	}
 	o.mu.Unlock()
 	if full {
-		o.broken(fmt.Errorf("%d bytes of what a load reports wait to be taken", mostQueued))
+		o.broken(fmt.Errorf("more than %d bytes of the load's reports wait to be sent", mostQueued))
 	}
 }
 

@@ -75,7 +75,7 @@ func (f *framed) Receive() ([]byte, error) {
 func (f *framed) Close() error { return f.c.Close() }
 
 func tooLong(n uint64) error {
-	return fmt.Errorf("a message of %d bytes is longer than the %d that can cross between machines", n, MostBytes)
+	return fmt.Errorf("a message of %d bytes is longer than the limit of %d between machines", n, MostBytes)
 }
 
 // call is what a stream's first message requests.
@@ -219,7 +219,7 @@ func readHistory(b []byte) (p part, err error) {
 		zero, m = binary.Varint(b[n:])
 	}
 	if n <= 0 || m <= 0 || len(b)-n-m > history.BlockSize {
-		return p, errors.New("what came is no part of a history")
+		return p, errors.New("received a malformed part of a history")
 	}
 	p.zero = time.Unix(0, zero)
 	p.ops, err = history.Decode(b[n+m:], nil)
@@ -229,11 +229,11 @@ func readHistory(b []byte) (p part, err error) {
 // decode returns a message that is not a second or a part of a history.
 func decode(b []byte) (*message, error) {
 	if len(b) == 0 || b[0] != isMessage {
-		return nil, errors.New("what came is neither a message nor a second")
+		return nil, errors.New("received neither a message nor a second")
 	}
 	m := &message{}
 	if err := json.Unmarshal(b[1:], m); err != nil {
-		return nil, fmt.Errorf("what came is not a message: %w", err)
+		return nil, fmt.Errorf("received a malformed message: %w", err)
 	}
 	return m, nil
 }

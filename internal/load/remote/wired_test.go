@@ -71,7 +71,7 @@ func full(t *testing.T, r *rand.Rand, v reflect.Value, at string) {
 		case v.CanInt():
 			v.SetInt(1 + int64(r.IntN(100)))
 		default:
-			t.Errorf("%s is a %v, and no data", at, v.Kind())
+			t.Errorf("%s is a %v, which cannot be encoded", at, v.Kind())
 		}
 	}
 }
@@ -184,9 +184,9 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 		"second 1 of the measured phase after":          {second(1), second(1)},
 		"not a second":                                  {{isSecond, 9}},
 		"neither a message nor a second":                {{'?'}},
-		"is not a message":                              {[]byte("m{")},
-		"there is not":                                  {said(message{Mark: &load.Mark{Phase: 7}})},
-		"answers what it was not asked":                 {ok},
+		"malformed message":                             {[]byte("m{")},
+		"unknown phase":                                 {said(message{Mark: &load.Mark{Phase: 7}})},
+		"replied without a request":                     {ok},
 		"0 event loops":                                 {whole(func(e *load.Ending) { e.Loops = 0 })},
 		"below 0, or years":                             {whole(func(e *load.Ending) { e.Length = -1 })},
 		"second 14 of a window of 2s":                   {second(14)},
@@ -195,10 +195,10 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 		"1 connections with 30 clients":                 {whole(func(e *load.Ending) { e.Connections = []measure.Connection{{Completed: make([]uint64, 30)}} })},
 		"number that is below 0":                        {whole(func(e *load.Ending) { e.MaxInFlight = -5 })},
 		"the worker is gone":                            {},
-		"no part of a history":                          {{isHistory}},
+		"malformed part of a history":                   {{isHistory}},
 		"the history is damaged":                        {{isHistory, 0, 0, 9}},
 		"of loop 2000":                                  {encodeHistory(2000, time.Now(), blockOf(history.Op{}))},
-		"none of its load's":                            {encodeHistory(0, time.Now(), blockOf(history.Op{Key: 7}))},
+		"that its load cannot have":                     {encodeHistory(0, time.Now(), blockOf(history.Op{Key: 7}))},
 		"the store said so":                             {said(message{Answer: &answer{Error: "the store said so"}})},
 		load.ErrNeverOpened.Error():                     {said(message{Answer: errorOf(load.ErrNeverOpened)})},
 	} {
@@ -222,7 +222,7 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 		}
 		_, err = load.RunJob(t.Context(), job)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("want a sentence with %q: %v", want, err)
+			t.Errorf("want an error with %q: %v", want, err)
 		}
 		if want == load.ErrNeverOpened.Error() && !errors.Is(err, load.ErrNeverOpened) {
 			t.Errorf("%v is not ErrNeverOpened", err)
@@ -234,17 +234,17 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 func TestAWorkerThatLiesOfAMemberIsCutOff(t *testing.T) {
 	last := history.Op{Kind: kv.Get, Final: true}
 	for want, script := range map[string][][]byte{
-		"of loop 2000":        {encodeHistory(2000, time.Now(), blockOf(last))},
-		"none of its load's":  {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Get}))},
-		"of its load's":       {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Put, Final: true}))},
-		"an operation that":   {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Final: true}))},
-		"that is none of":     {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete}))},
-		"no part of":          {{isHistory}},
-		"neither a message":   {{'?'}},
-		"found 6 keys of 5":   {encodeHistory(0, time.Now(), blockOf(last)), said(message{Answer: &answer{Found: 6}})},
-		"found 7 keys of 5":   {encodeHistory(0, time.Now(), blockOf(history.MayBeGone(4, 0, 0, 9))), said(message{Answer: &answer{Found: 7}})},
-		"more than the reads": slices.Repeat([][]byte{encodeHistory(0, time.Now(), blockOf(history.MayBeGone(4, 0, 0, 9)))}, 5*mostRounds+1),
-		"does not answer":     {encodeHistory(0, time.Now(), blockOf(last))},
+		"of loop 2000":              {encodeHistory(2000, time.Now(), blockOf(last))},
+		"that its load cannot have": {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Get}))},
+		"its load cannot":           {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Put, Final: true}))},
+		"an operation that":         {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Final: true}))},
+		"reports an operation":      {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete}))},
+		"malformed part":            {{isHistory}},
+		"neither a message":         {{'?'}},
+		"found 6 of 5 keys":         {encodeHistory(0, time.Now(), blockOf(last)), said(message{Answer: &answer{Found: 6}})},
+		"found 7 of 5 keys":         {encodeHistory(0, time.Now(), blockOf(history.MayBeGone(4, 0, 0, 9))), said(message{Answer: &answer{Found: 7}})},
+		"more reads than":           slices.Repeat([][]byte{encodeHistory(0, time.Now(), blockOf(history.MayBeGone(4, 0, 0, 9)))}, 5*mostRounds+1),
+		"does not respond":          {encodeHistory(0, time.Now(), blockOf(last))},
 	} {
 		w := scripted(t, func(s Stream) {
 			for _, b := range script {
@@ -255,7 +255,7 @@ func TestAWorkerThatLiesOfAMemberIsCutOff(t *testing.T) {
 		a := &load.Assignment{Load: scenario.Load{KeySpace: 5}}
 		_, err := w.ReadBack(t.Context(), a, kv.Linearizable, forgetful)
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want a sentence with %q: %v", want, err)
+			t.Errorf("want an error with %q: %v", want, err)
 		}
 	}
 }
@@ -390,7 +390,7 @@ func TestMessagesAreBounded(t *testing.T) {
 		t.Errorf("a prefix that JSON would change: %v", err)
 	}
 	if err := Framed(claiming{}).Send(make([]byte, MostBytes+1)); err == nil {
-		t.Error("a message was sent that nobody takes")
+		t.Error("a message over the limit was sent")
 	}
 	if _, err := Framed(claiming{strings.NewReader("")}).Receive(); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %v", err)

@@ -56,7 +56,7 @@ func (w *Worker) begin(ctx context.Context, m message, take func([]byte) error) 
 		return nil, nil, err
 	}
 	if a := m.Assignment; a != nil && !utf8.ValidString(a.Load.Prefix+a.Access.User) {
-		return nil, nil, errors.New("a prefix or a password that is no text (UTF-8) cannot be told to another machine")
+		return nil, nil, errors.New("a prefix, user or password that is not UTF-8 text cannot be sent to another machine; choose another one")
 	}
 	s, err := w.open(ctx)
 	if err != nil {
@@ -83,9 +83,9 @@ func (w *Worker) begin(ctx context.Context, m message, take func([]byte) error) 
 	case wrong != nil:
 		err = wrong
 	case err != nil:
-		err = fmt.Errorf("the worker does not answer: %w", err)
+		err = fmt.Errorf("the worker does not respond: %w", err)
 	case got.Answer == nil:
-		err = errors.New("the worker says something else than what it was asked")
+		err = errors.New("the worker sent another message instead of its reply")
 	default:
 		err = got.Answer.err()
 	}
@@ -112,7 +112,7 @@ func (w *Worker) Check(ctx context.Context, a *load.Assignment) (loops int, err 
 func (w *Worker) Preload(ctx context.Context, a *load.Assignment) (*load.Preloaded, error) {
 	got, err := w.ask(ctx, message{Call: preload, Assignment: a})
 	if err == nil && got.Preloaded == nil {
-		err = errors.New("the worker does not say what its preload did")
+		err = errors.New("the worker's reply does not contain the result of its preload")
 	}
 	return got.Preloaded, err
 }
@@ -215,7 +215,7 @@ func (j *job) second(s *measure.Second) error {
 		}
 	}
 	if err := j.a.Plausible(j.due, nil); err != nil {
-		return fmt.Errorf("the worker claims what is not its own: %w", err)
+		return fmt.Errorf("the worker's report is impossible: %w", err)
 	}
 	j.all.Add(0, s)
 	return nil
@@ -230,7 +230,7 @@ func (j *job) take(m *message) (over bool, err error) {
 		}
 	case m.Mark != nil:
 		if m.Mark.Phase > measure.Measured {
-			return false, errors.New("the worker reports a phase that there is not")
+			return false, errors.New("the worker reports an unknown phase")
 		}
 		if j.to.Mark != nil {
 			j.to.Mark(*m.Mark)
@@ -253,7 +253,7 @@ func (j *job) take(m *message) (over bool, err error) {
 			running = true
 		}
 		if running {
-			return false, errors.New("the worker answers what it was not asked")
+			return false, errors.New("the worker replied without a request")
 		}
 		return err != nil, nil
 	case m.Ending != nil:
@@ -262,7 +262,7 @@ func (j *job) take(m *message) (over bool, err error) {
 			err = j.a.Plausible(j.due, e)
 		}
 		if err != nil {
-			return false, fmt.Errorf("the worker's load ended in a way that cannot be: %w", err)
+			return false, fmt.Errorf("the worker reports an impossible ending of its load: %w", err)
 		}
 		j.all.End(0)
 		j.all.Merge(e)

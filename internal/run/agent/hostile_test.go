@@ -142,11 +142,11 @@ func TestAHostThatLies(t *testing.T) {
 // it.
 func TestAWorkerThatLies(t *testing.T) {
 	for want, says := range map[string][]string{
-		"is not a message":               {"m{"},
-		"neither a message nor a second": {"?"},
-		"what came is not a second":      {"s\xff\xff\xff"},
-		"says something else":            {`m{"mark":{"Phase":1}}`},
-		"does not answer":                {},
+		"malformed message":                    {"m{"},
+		"neither a message nor a second":       {"?"},
+		"what came is not a second":            {"s\xff\xff\xff"},
+		"another message instead of its reply": {`m{"mark":{"Phase":1}}`},
+		"does not respond":                     {},
 	} {
 		r := hostile(t, func(in *stream) {
 			for _, text := range says {
