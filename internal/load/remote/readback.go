@@ -22,7 +22,7 @@ func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Cons
 		r.to = func(time.Time, time.Duration) *history.Recorder { return to(asked, 0) }
 	}
 	defer r.flush()
-	s, got, err := w.begin(ctx, message{Call: readBack, Assignment: a, Level: level, History: to != nil}, r.record)
+	s, got, err := w.openCall(ctx, message{Call: readBack, Assignment: a, Level: level, History: to != nil}, r.record)
 	if err != nil {
 		return 0, err
 	}

@@ -50,7 +50,7 @@ func Serve(ctx context.Context, s Stream, w load.Worker) error {
 		defer cancel()
 		_, _ = s.Receive() // no message is expected; the end of the stream ends the call
 	}()
-	out.answer(carryOut(ctx, w, first, out.history))
+	out.reply(execute(ctx, w, first, out.history))
 	return out.close()
 }
 
@@ -71,9 +71,9 @@ func receive(s Stream, taken func([]byte) bool) (*message, error) {
 	return decode(b)
 }
 
-// carryOut executes a call with a single reply.
-func carryOut(ctx context.Context, w load.Worker, m *message, told load.History) *answer {
-	a := &answer{}
+// execute executes a call with a single reply.
+func execute(ctx context.Context, w load.Worker, m *message, to load.History) *reply {
+	a := &reply{}
 	var err error
 	switch m.Call {
 	case clock:
@@ -90,37 +90,37 @@ func carryOut(ctx context.Context, w load.Worker, m *message, told load.History)
 		a.First, err = w.WriteVersions(ctx, m.Assignment)
 	case readBack:
 		if !m.History {
-			told = nil
+			to = nil
 		}
-		a.Found, err = w.ReadBack(ctx, m.Assignment, m.Level, told)
+		a.Found, err = w.ReadBack(ctx, m.Assignment, m.Level, to)
 	default:
 		err = fmt.Errorf("unknown call %q of a worker", m.Call)
 	}
 	if err != nil {
-		return errorOf(err)
+		return errorReply(err)
 	}
 	return a
 }
 
 // serveJob prepares a job, and executes the requests for it until the stream ends.
 func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.Worker, asked *message) error {
-	var told load.History
+	var to load.History
 	if asked.History {
-		told = out.history
+		to = out.history
 	}
 	job, err := w.Prepare(ctx, asked.Assignment, load.Reports{
-		History:     told,
+		History:     to,
 		Second:      func(s *measure.Second) { out.put(encodeSecond(s)) },
 		SecondsOnly: true,
 		Changed:     out.changed,
 		Mark:        func(m load.Mark) { out.say(message{Mark: &m}) },
 	})
 	if err != nil {
-		out.answer(errorOf(err))
+		out.reply(errorReply(err))
 		return out.close()
 	}
 	defer job.Close()
-	out.answer(&answer{})
+	out.reply(&reply{})
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
@@ -137,10 +137,10 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 			running.Go(func() {
 				defer close(connected)
 				if err := job.Connect(loadCtx); err != nil {
-					out.answer(errorOf(err))
+					out.reply(errorReply(err))
 					return
 				}
-				out.answer(&answer{})
+				out.reply(&reply{})
 			})
 		case m.Run != nil && connecting && !begun:
 			begun = true
@@ -164,7 +164,7 @@ func runJob(ctx context.Context, out *sender, job load.Job, of *load.Assignment,
 	res, err := job.Run(ctx, begin)
 	until()
 	if err != nil {
-		out.answer(errorOf(err))
+		out.reply(errorReply(err))
 		return
 	}
 	out.say(message{Ending: endingOf(res.Ending)})
@@ -297,19 +297,19 @@ func (o *sender) put(b []byte) {
 func (o *sender) say(m message) {
 	b, err := encode(m)
 	if err != nil {
-		b, _ = encode(message{Answer: errorOf(err)})
+		b, _ = encode(message{Answer: errorReply(err)})
 	}
 	o.put(b)
 }
 
-// answer queues a reply, or the reason why it cannot be sent.
-func (o *sender) answer(a *answer) {
+// reply queues a reply, or the reason why it cannot be sent.
+func (o *sender) reply(a *reply) {
 	b, err := encode(message{Answer: a})
 	if err == nil && len(b) > MostBytes {
 		err = tooLong(uint64(len(b)))
 	}
 	if err != nil {
-		b, _ = encode(message{Answer: errorOf(err)})
+		b, _ = encode(message{Answer: errorReply(err)})
 	}
 	o.put(b)
 }

@@ -107,15 +107,15 @@ type message struct {
 	Retarget []string   `json:"retarget,omitempty"`
 
 	// From the worker.
-	Answer   *answer        `json:"answer,omitempty"`
+	Answer   *reply         `json:"answer,omitempty"`
 	Changed  *changed       `json:"changed,omitempty"`
 	Mark     *load.Mark     `json:"mark,omitempty"`
 	Progress *load.Progress `json:"progress,omitempty"`
 	Ending   *ending        `json:"ending,omitempty"`
 }
 
-// answer is the reply to a call, to Connect, or to Run if it fails.
-type answer struct {
+// reply is the reply to a call, to Connect, or to Run if it fails.
+type reply struct {
 	Error       string          `json:"error,omitempty"`
 	NeverOpened bool            `json:"never_opened,omitempty"` // the error is load.ErrNeverOpened
 	Clock       time.Time       `json:"clock,omitzero"`
@@ -238,13 +238,13 @@ func decode(b []byte) (*message, error) {
 	return m, nil
 }
 
-// errorOf returns the reply for an error.
-func errorOf(err error) *answer {
-	return &answer{Error: err.Error(), NeverOpened: errors.Is(err, load.ErrNeverOpened)}
+// errorReply returns the reply for an error.
+func errorReply(err error) *reply {
+	return &reply{Error: err.Error(), NeverOpened: errors.Is(err, load.ErrNeverOpened)}
 }
 
 // err returns the error in a reply, or nil.
-func (a *answer) err() error {
+func (a *reply) err() error {
 	switch {
 	case a.NeverOpened:
 		return load.ErrNeverOpened

@@ -23,9 +23,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// full sets everything below v to values other than zero, and fails for types that cannot be
+// fill sets everything below v to values other than zero, and fails for types that cannot be
 // encoded.
-func full(t *testing.T, r *rand.Rand, v reflect.Value, at string) {
+func fill(t *testing.T, r *rand.Rand, v reflect.Value, at string) {
 	t.Helper()
 	switch v.Kind() {
 	case reflect.Struct:
@@ -37,25 +37,25 @@ func full(t *testing.T, r *rand.Rand, v reflect.Value, at string) {
 			if f := v.Type().Field(i); !f.IsExported() {
 				t.Errorf("%s.%s cannot be encoded", at, f.Name)
 			} else {
-				full(t, r, v.Field(i), at+"."+f.Name)
+				fill(t, r, v.Field(i), at+"."+f.Name)
 			}
 		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		full(t, r, v.Elem(), at)
+		fill(t, r, v.Elem(), at)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		for i := range 2 {
-			full(t, r, v.Index(i), at)
+			fill(t, r, v.Index(i), at)
 		}
 	case reflect.Array:
 		for i := range v.Len() {
-			full(t, r, v.Index(i), at)
+			fill(t, r, v.Index(i), at)
 		}
 	case reflect.Map:
 		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		full(t, r, key, at)
-		full(t, r, value, at)
+		fill(t, r, key, at)
+		fill(t, r, value, at)
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, value)
 	case reflect.String:
@@ -77,17 +77,17 @@ func full(t *testing.T, r *rand.Rand, v reflect.Value, at string) {
 }
 
 // Assignments and reports can be encoded with all their fields.
-func TestEverythingThatCrossesIsData(t *testing.T) {
+func TestAllFieldsAreEncoded(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10 {
 		var m message
 		assigned := reflect.New(reflect.TypeFor[load.Assignment]())
-		full(t, r, assigned.Elem(), "assignment")
+		fill(t, r, assigned.Elem(), "assignment")
 		m.Assignment = assigned.Interface().(*load.Assignment)
-		m.Answer, m.Mark, m.Progress = &answer{}, &load.Mark{}, &load.Progress{}
-		full(t, r, reflect.ValueOf(m.Answer).Elem(), "answer")
-		full(t, r, reflect.ValueOf(m.Mark).Elem(), "mark")
-		full(t, r, reflect.ValueOf(m.Progress).Elem(), "progress")
+		m.Answer, m.Mark, m.Progress = &reply{}, &load.Mark{}, &load.Progress{}
+		fill(t, r, reflect.ValueOf(m.Answer).Elem(), "answer")
+		fill(t, r, reflect.ValueOf(m.Mark).Elem(), "mark")
+		fill(t, r, reflect.ValueOf(m.Progress).Elem(), "progress")
 		b, err := encode(m)
 		if err != nil {
 			t.Fatal(err)
@@ -139,8 +139,8 @@ func scripted(t *testing.T, say func(s Stream)) *Worker {
 	})
 }
 
-// hearing receives until the stream ends, so that the sender does not wait.
-func hearing(s Stream) {
+// drain receives until the stream ends, so that the sender does not wait.
+func drain(s Stream) {
 	go func() {
 		for {
 			if _, err := s.Receive(); err != nil {
@@ -154,8 +154,8 @@ func second(index int) []byte {
 	return encodeSecond(&measure.Second{Phase: measure.Measured, Index: index})
 }
 
-// claims returns a second in which the given number of operations were due.
-func claims(due uint64, index int) []byte {
+// secondWith returns a second in which the given number of operations were due.
+func secondWith(due uint64, index int) []byte {
 	s := &measure.Second{Phase: measure.Measured, Index: index}
 	s.Due, s.Outcomes[kv.OK] = due, due
 	times := measure.NewHistogram()
@@ -166,18 +166,18 @@ func claims(due uint64, index int) []byte {
 	return encodeSecond(s)
 }
 
-func said(m message) []byte {
+func encoded(m message) []byte {
 	b, _ := encode(m)
 	return b
 }
 
 // A worker that reports something no load can report is cut off, and the error contains the reason.
-func TestAWorkerThatLiesIsCutOff(t *testing.T) {
-	ok := said(message{Answer: &answer{}})
+func TestCutsOffAWorkerWithImpossibleReports(t *testing.T) {
+	ok := encoded(message{Answer: &reply{}})
 	whole := func(change func(*load.Ending)) []byte {
 		e := load.Ending{Loops: 1, Opened: time.Unix(1e9, 0), Length: 1e9}
 		change(&e)
-		return said(message{Ending: endingOf(e)})
+		return encoded(message{Ending: endingOf(e)})
 	}
 	for want, script := range map[string][][]byte{
 		"second 0 of the measured phase after second 1": {second(1), second(0)},
@@ -185,12 +185,12 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 		"not a second":                                  {{isSecond, 9}},
 		"neither a message nor a second":                {{'?'}},
 		"malformed message":                             {[]byte("m{")},
-		"unknown phase":                                 {said(message{Mark: &load.Mark{Phase: 7}})},
+		"unknown phase":                                 {encoded(message{Mark: &load.Mark{Phase: 7}})},
 		"replied without a request":                     {ok},
 		"0 event loops":                                 {whole(func(e *load.Ending) { e.Loops = 0 })},
 		"below 0, or years":                             {whole(func(e *load.Ending) { e.Length = -1 })},
 		"second 14 of a window of 2s":                   {second(14)},
-		"its part of the load has 50":                   {claims(40, 0), claims(60, 1)},
+		"its part of the load has 50":                   {secondWith(40, 0), secondWith(60, 1)},
 		"2 connections with 0 clients":                  {whole(func(e *load.Ending) { e.Connections = make([]measure.Connection, 2) })},
 		"1 connections with 30 clients":                 {whole(func(e *load.Ending) { e.Connections = []measure.Connection{{Completed: make([]uint64, 30)}} })},
 		"number that is below 0":                        {whole(func(e *load.Ending) { e.MaxInFlight = -5 })},
@@ -199,15 +199,15 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 		"the history is damaged":                        {{isHistory, 0, 0, 9}},
 		"of loop 2000":                                  {encodeHistory(2000, time.Now(), blockOf(history.Op{}))},
 		"that its load cannot have":                     {encodeHistory(0, time.Now(), blockOf(history.Op{Key: 7}))},
-		"the store said so":                             {said(message{Answer: &answer{Error: "the store said so"}})},
-		load.ErrNeverOpened.Error():                     {said(message{Answer: errorOf(load.ErrNeverOpened)})},
+		"the store said so":                             {encoded(message{Answer: &reply{Error: "the store said so"}})},
+		load.ErrNeverOpened.Error():                     {encoded(message{Answer: errorReply(load.ErrNeverOpened)})},
 	} {
 		w := scripted(t, func(s Stream) {
 			_ = s.Send(ok) // reply to Prepare
 			_, _ = s.Receive()
 			_ = s.Send(ok) // reply to Connect
 			_, _ = s.Receive()
-			hearing(s)
+			drain(s)
 			for _, b := range script {
 				_ = s.Send(b)
 			}
@@ -231,7 +231,7 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 }
 
 // A worker that reads keys back may only report reads of its load's keys after the load.
-func TestAWorkerThatLiesOfAMemberIsCutOff(t *testing.T) {
+func TestCutsOffAWorkerWithImpossibleReads(t *testing.T) {
 	last := history.Op{Kind: kv.Get, Final: true}
 	for want, script := range map[string][][]byte{
 		"of loop 2000":              {encodeHistory(2000, time.Now(), blockOf(last))},
@@ -241,8 +241,8 @@ func TestAWorkerThatLiesOfAMemberIsCutOff(t *testing.T) {
 		"reports an operation":      {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete}))},
 		"malformed part":            {{isHistory}},
 		"neither a message":         {{'?'}},
-		"found 6 of 5 keys":         {encodeHistory(0, time.Now(), blockOf(last)), said(message{Answer: &answer{Found: 6}})},
-		"found 7 of 5 keys":         {encodeHistory(0, time.Now(), blockOf(history.MayBeGone(4, 0, 0, 9))), said(message{Answer: &answer{Found: 7}})},
+		"found 6 of 5 keys":         {encodeHistory(0, time.Now(), blockOf(last)), encoded(message{Answer: &reply{Found: 6}})},
+		"found 7 of 5 keys":         {encodeHistory(0, time.Now(), blockOf(history.MayBeGone(4, 0, 0, 9))), encoded(message{Answer: &reply{Found: 7}})},
 		"more reads than":           slices.Repeat([][]byte{encodeHistory(0, time.Now(), blockOf(history.MayBeGone(4, 0, 0, 9)))}, 5*mostRounds+1),
 		"does not respond":          {encodeHistory(0, time.Now(), blockOf(last))},
 	} {
@@ -271,7 +271,7 @@ func blockOf(o history.Op) *history.Block {
 }
 
 // A call ends with its context, even if the worker sends nothing.
-func TestACallEndsWithItsContext(t *testing.T) {
+func TestCallEndsWithItsContext(t *testing.T) {
 	why := errors.New("no time")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	w := scripted(t, func(Stream) { cancel(why) })
@@ -285,7 +285,7 @@ func TestConnectingEndsWithItsContext(t *testing.T) {
 	why := errors.New("no time")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	w := scripted(t, func(s Stream) {
-		_ = s.Send(said(message{Answer: &answer{}})) // reply to Prepare
+		_ = s.Send(encoded(message{Answer: &reply{}})) // reply to Prepare
 		_, _ = s.Receive()
 		cancel(why)
 	})
@@ -321,7 +321,7 @@ type silent struct{ load.Job }
 func (silent) Close() {}
 
 // Serve does not wait for a side that receives nothing and keeps the stream open.
-func TestServingEndsWhenNothingIsTaken(t *testing.T) {
+func TestServeEndsIfTheOtherSideReceivesNothing(t *testing.T) {
 	here, there := net.Pipe()
 	defer func() { _ = here.Close() }()
 	ended := make(chan struct{})
@@ -329,7 +329,7 @@ func TestServingEndsWhenNothingIsTaken(t *testing.T) {
 		_ = Serve(context.Background(), Framed(there), talkative{}) // its error is not tested
 		close(ended)
 	}()
-	if err := Framed(here).Send(said(message{Call: prepare})); err != nil {
+	if err := Framed(here).Send(encoded(message{Call: prepare})); err != nil {
 		t.Fatal(err)
 	}
 	<-ended
@@ -344,7 +344,7 @@ func (refusing) Clock(ctx context.Context) (time.Time, error) {
 }
 
 // A call ends when the other side closes the stream.
-func TestServingEndsWithTheStream(t *testing.T) {
+func TestServeEndsWithTheStream(t *testing.T) {
 	here, there := net.Pipe()
 	ended := make(chan struct{})
 	serve := func(c net.Conn) {
@@ -352,12 +352,12 @@ func TestServingEndsWithTheStream(t *testing.T) {
 		ended <- struct{}{}
 	}
 	go serve(there)
-	if err := Framed(here).Send(said(message{Call: clock})); err != nil {
+	if err := Framed(here).Send(encoded(message{Call: clock})); err != nil {
 		t.Fatal(err)
 	}
 	_ = here.Close()
 	<-ended
-	for _, first := range [][]byte{said(message{Call: "run a command"}), said(message{Call: writeVersions})} {
+	for _, first := range [][]byte{encoded(message{Call: "run a command"}), encoded(message{Call: writeVersions})} {
 		here, there = net.Pipe()
 		go serve(there)
 		s := Framed(here)
@@ -401,8 +401,8 @@ func TestMessagesAreBounded(t *testing.T) {
 // merged.
 func FuzzDecode(f *testing.F) {
 	f.Add(second(3))
-	f.Add(said(message{Call: prepare, Assignment: &load.Assignment{Store: "etcd"}}))
-	f.Add(said(message{Ending: endingOf(load.Ending{Loops: 1, Opened: time.Unix(1e9, 0), Watching: &measure.WatchTotals{Created: measure.NewHistogram()}})}))
+	f.Add(encoded(message{Call: prepare, Assignment: &load.Assignment{Store: "etcd"}}))
+	f.Add(encoded(message{Ending: endingOf(load.Ending{Loops: 1, Opened: time.Unix(1e9, 0), Watching: &measure.WatchTotals{Created: measure.NewHistogram()}})}))
 	f.Add([]byte(`m{"answer":{"loops":3},"mark":{"Phase":1}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		all := load.NewGathering(&load.Assignment{}, 1, func(*measure.Second) {}, nil)

@@ -37,20 +37,20 @@ func Piped(w load.Worker) *Worker {
 	})
 }
 
-// ask makes a call with a single reply, and returns an empty reply with an error.
-func (w *Worker) ask(ctx context.Context, m message) (answer, error) {
-	s, a, err := w.begin(ctx, m, nil)
+// callOnce makes a call with a single reply, and returns an empty reply with an error.
+func (w *Worker) callOnce(ctx context.Context, m message) (reply, error) {
+	s, a, err := w.openCall(ctx, m, nil)
 	if err != nil {
-		return answer{}, err
+		return reply{}, err
 	}
 	_ = s.Close() // it has the reply
 	return *a, nil
 }
 
-// begin opens a stream and makes a call on it. Without an error the stream belongs to the caller.
-// take handles the parts of a history that arrive before the reply; nil: parts of a history are
-// refused.
-func (w *Worker) begin(ctx context.Context, m message, take func([]byte) error) (Stream, *answer, error) {
+// openCall opens a stream and makes a call on it. Without an error the stream belongs to the
+// caller. take handles the parts of a history that arrive before the reply; nil: parts of a history
+// are refused.
+func (w *Worker) openCall(ctx context.Context, m message, take func([]byte) error) (Stream, *reply, error) {
 	b, err := encode(m)
 	if err != nil {
 		return nil, nil, err
@@ -98,19 +98,19 @@ func (w *Worker) begin(ctx context.Context, m message, take func([]byte) error) 
 
 // Clock implements load.Worker.
 func (w *Worker) Clock(ctx context.Context) (time.Time, error) {
-	a, err := w.ask(ctx, message{Call: clock})
+	a, err := w.callOnce(ctx, message{Call: clock})
 	return a.Clock, err
 }
 
 // Check implements load.Worker.
 func (w *Worker) Check(ctx context.Context, a *load.Assignment) (loops int, err error) {
-	got, err := w.ask(ctx, message{Call: check, Assignment: a})
+	got, err := w.callOnce(ctx, message{Call: check, Assignment: a})
 	return got.Loops, err
 }
 
 // Preload implements load.Worker.
 func (w *Worker) Preload(ctx context.Context, a *load.Assignment) (*load.Preloaded, error) {
-	got, err := w.ask(ctx, message{Call: preload, Assignment: a})
+	got, err := w.callOnce(ctx, message{Call: preload, Assignment: a})
 	if err == nil && got.Preloaded == nil {
 		err = errors.New("the worker's reply does not contain the result of its preload")
 	}
@@ -119,13 +119,13 @@ func (w *Worker) Preload(ctx context.Context, a *load.Assignment) (*load.Preload
 
 // WriteVersions implements load.Worker.
 func (w *Worker) WriteVersions(ctx context.Context, a *load.Assignment) (first int64, err error) {
-	got, err := w.ask(ctx, message{Call: writeVersions, Assignment: a})
+	got, err := w.callOnce(ctx, message{Call: writeVersions, Assignment: a})
 	return got.First, err
 }
 
 // Prepare implements load.Worker.
 func (w *Worker) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
-	s, _, err := w.begin(ctx, message{Call: prepare, Assignment: a, History: to.History != nil}, nil)
+	s, _, err := w.openCall(ctx, message{Call: prepare, Assignment: a, History: to.History != nil}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (w *Worker) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 		connected: make(chan error, 1), ended: make(chan struct{}),
 		progress: load.Progress{Phase: "connecting"},
 	}
-	j.told = recorders{to: to.History, of: &j.a, by: map[uint64]*history.Recorder{}}
+	j.history = recorders{to: to.History, of: &j.a, by: map[uint64]*history.Recorder{}}
 	j.all.SecondsOnly(to.SecondsOnly)
 	go j.listen()
 	return j, nil
@@ -158,7 +158,7 @@ type job struct {
 	err      error // why it ended without an ending
 	over     bool  // the ending has arrived
 
-	told recorders // used only by listen
+	history recorders // used only by listen
 
 	last *measure.Second // used only by listen
 	due  uint64          // operations due in the window; used only by listen
@@ -167,7 +167,7 @@ type job struct {
 // listen handles the worker's reports until the job has ended.
 func (j *job) listen() {
 	defer close(j.ended)
-	defer j.told.flush()
+	defer j.history.flush()
 	for {
 		b, err := j.stream.Receive()
 		if err != nil {
@@ -178,7 +178,7 @@ func (j *job) listen() {
 		if second, ok := asSecond(b); ok {
 			err = j.to.Reader.Read(second, j.second)
 		} else if part, ok := asHistory(b); ok {
-			err = j.told.record(part)
+			err = j.history.record(part)
 		} else if m, failed := decode(b); failed != nil {
 			err = failed
 		} else {
@@ -274,7 +274,7 @@ func (j *job) take(m *message) (over bool, err error) {
 	return false, nil
 }
 
-func (j *job) say(m message) error {
+func (j *job) send(m message) error {
 	b, err := encode(m)
 	if err != nil {
 		return err
@@ -282,10 +282,10 @@ func (j *job) say(m message) error {
 	return j.stream.Send(b)
 }
 
-// demand sends a message that the worker must receive. If it cannot, demand returns why the job
+// mustSend sends a message that the worker must receive. If it cannot, it returns why the job
 // ended.
-func (j *job) demand(m message) error {
-	failed := j.say(m)
+func (j *job) mustSend(m message) error {
+	failed := j.send(m)
 	if failed == nil {
 		return nil
 	}
@@ -299,7 +299,7 @@ func (j *job) demand(m message) error {
 
 // Connect implements load.Job.
 func (j *job) Connect(ctx context.Context) error {
-	if err := j.demand(message{Connect: true}); err != nil {
+	if err := j.mustSend(message{Connect: true}); err != nil {
 		return err
 	}
 	select {
@@ -324,13 +324,13 @@ func (j *job) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 	j.mu.Lock()
 	j.running = true
 	j.mu.Unlock()
-	if err := j.demand(message{Run: &begin}); err != nil {
+	if err := j.mustSend(message{Run: &begin}); err != nil {
 		return nil, err
 	}
 	select {
 	case <-j.ended:
 	case <-ctx.Done():
-		_ = j.say(message{Stop: true}) // a worker that is gone has stopped
+		_ = j.send(message{Stop: true}) // a worker that is gone has stopped
 		limit := time.NewTimer(stopWithin)
 		defer limit.Stop()
 		select {
@@ -362,10 +362,10 @@ func (j *job) Progress() load.Progress {
 }
 
 // Epoch implements load.Job. Its error does not matter: a worker that is gone needs no epoch.
-func (j *job) Epoch(term uint64) { _ = j.say(message{Epoch: term}) }
+func (j *job) Epoch(term uint64) { _ = j.send(message{Epoch: term}) }
 
 // Retarget implements load.Job. Its error does not matter, as for Epoch.
-func (j *job) Retarget(endpoints []string) { _ = j.say(message{Retarget: endpoints}) }
+func (j *job) Retarget(endpoints []string) { _ = j.send(message{Retarget: endpoints}) }
 
 // Close implements load.Job.
 func (j *job) Close() { _ = j.stream.Close() }
