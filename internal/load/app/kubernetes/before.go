@@ -44,14 +44,14 @@ func (b *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	*op = store.Op{Kind: kv.Put, Call: &s.call}
 	if n == 0 {
 		s.key = append(s.key[:0], s.compaction...)
-		s.one(call.Part{Action: call.Read, Key: s.key})
+		s.setPart(call.Part{Action: call.Read, Key: s.key})
 		return n
 	}
 	object := b.object(n)
 	r, _ := s.keys.Of(object)
 	s.key = s.keys.Append(s.key[:0], object)
 	s.value = s.values[r].Append(s.value[:0], s.key, 0, app.BeforeMark|n)
-	s.guarded(call.Modified, 0, call.Part{Action: call.Write}, true)
+	s.setGuarded(call.Modified, 0, call.Part{Action: call.Write}, true)
 	return n
 }
 

@@ -31,7 +31,7 @@ const contractPackage = "go.etcd.io/etcd/tests/v3/robustness/coverage"
 // from the module of etcd's tests and reads a file in Jaeger's format.
 func TestContract(t *testing.T) {
 	if testing.Short() {
-		t.Skip("etcd's test of its contract is compiled")
+		t.Skip("-short: etcd's test of its contract is compiled")
 	}
 	settle.Unraced(t)
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "1000000") // no span may be dropped

@@ -48,7 +48,7 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 	case c.pods() > maxPods:
 		return podsKey, fmt.Sprintf("<nodes> times <pods-per-node> is %d pods and can be at most %d", c.pods(), maxPods)
 	case float64(c.pods()) < leastPodsPerChurn*c.Churn:
-		return churnKey, fmt.Sprintf("<churn> is %g pods a second, and of the %d pods each would live for less than %d seconds; ask for fewer, or for more pods", c.Churn, c.pods(), leastPodsPerChurn)
+		return churnKey, fmt.Sprintf("<churn> is %g pods per second, so that each of the %d pods would live for less than %d seconds; reduce it, or use more pods", c.Churn, c.pods(), leastPodsPerChurn)
 	}
 	return "", ""
 }

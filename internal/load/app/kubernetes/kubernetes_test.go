@@ -16,7 +16,7 @@ import (
 
 // The calls that become due match the profile within 1 % for each kind that is frequent enough,
 // over a time of many periods.
-func TestOfferedMixIsTheProfile(t *testing.T) {
+func TestScheduleMatchesTheProfile(t *testing.T) {
 	settle.Unraced(t)
 	for _, c := range []Config{
 		{Nodes: 100, PodsPerNode: 30, Churn: 5, Seed: 1}, {Nodes: 1000, PodsPerNode: 10, Churn: 50, Seed: 2}, {Nodes: 1, PodsPerNode: 1, Seed: 3},
@@ -28,18 +28,18 @@ func TestOfferedMixIsTheProfile(t *testing.T) {
 			want := rates[call] * length.Seconds()
 			sum += want
 			if limit := max(0.01*want, 2); math.Abs(float64(n)-want) > limit {
-				t.Errorf("%+v: %d calls of kind %v are due in %v, not %.1f", c, n, Call(call), length, want)
+				t.Errorf("%+v: %d calls of kind %v due in %v, want %.1f", c, n, Call(call), length, want)
 			}
 		}
 		if got := float64(len(s.Entries)); math.Abs(got-sum) > 0.01*sum || math.Abs(perSecond(c)*length.Seconds()-sum) > 1e-6*sum {
-			t.Errorf("%+v: %.0f calls are due, not %.1f", c, got, sum)
+			t.Errorf("%+v: %.0f calls due, want %.1f", c, got, sum)
 		}
 	}
 }
 
 // Each pod is created, updated and removed once, in that order. Each event has its own number.
 // Due times are ascending and within the load.
-func TestLivesAreWhole(t *testing.T) {
+func TestPodsAreCreatedAndRemovedOnce(t *testing.T) {
 	err := quick.Check(func(seed uint64, nodes, pods uint8, churn uint16) bool {
 		c := Config{Nodes: 1 + int(nodes)%40, PodsPerNode: 1 + int(pods)%20, Seed: seed}
 		c.Churn = math.Min(float64(churn)/1000, float64(c.pods())/leastPodsPerChurn)
@@ -95,7 +95,7 @@ func TestLivesAreWhole(t *testing.T) {
 }
 
 // A lease is used for events for at most one minute and 1,000 events.
-func TestLeasesOfEventsAreUsedAgain(t *testing.T) {
+func TestEventsShareLeases(t *testing.T) {
 	for _, churn := range []float64{0.5, 100} {
 		s := NewSchedule(Config{Nodes: 1000, PodsPerNode: 5, Churn: churn}, 5*time.Minute)
 		since, with := int64(math.MinInt64), 0
@@ -140,7 +140,7 @@ func TestKeys(t *testing.T) {
 		seen[string(key)] = n
 		r, place := s.Of(n)
 		if got, ok := k.Number(r, key); !ok || got != n {
-			t.Fatalf("%s is read as %d (%v), not %d", key, got, ok, n)
+			t.Fatalf("%s is parsed as %d (%v), want %d", key, got, ok, n)
 		}
 		if !bytes.HasPrefix(key, []byte("/registry/"+r.Path())) {
 			t.Fatalf("%s is not a key of %v", key, r)
@@ -188,7 +188,7 @@ func perSecond(c Config) float64 {
 	return p.PerSecond()
 }
 
-func TestImpossibleSettingsAreRefused(t *testing.T) {
+func TestRefusesImpossibleSettings(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for name, c := range map[string]Config{
 		podsKey: {Nodes: 100_000, PodsPerNode: 400}, churnKey: {Nodes: 1, PodsPerNode: 1, Churn: 1 + r.Float64()},

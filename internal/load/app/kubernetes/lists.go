@@ -9,16 +9,16 @@ import (
 type lists struct {
 	chronicle *chronicle
 	// The collected response by the operation's tag, because several can be in flight.
-	answers []listed
-	spare   []object // memory of the last response, for reuse by the next: a list of all pods is long, and there are many tags
-	asRange store.RangeOp
+	responses []listResponse
+	spare     []object // memory of the last response, for reuse by the next: a list of all pods is long, and there are many tags
+	asRange   store.RangeOp
 }
 
-// listed is the response to a list.
-type listed struct {
-	told  bool // the codec passes its keys to Add
-	keys  int  // number of keys in the response
-	found []object
+// listResponse is the response to a list.
+type listResponse struct {
+	passed bool // the codec passes its keys to Add
+	keys   int  // number of keys in the response
+	found  []object
 }
 
 // object is an object of the load in the response to a list.
@@ -33,20 +33,20 @@ const lookBack = 100
 
 // Begin implements store.Keys.
 func (l *lists) Begin(tag uint32) bool {
-	for int(tag) >= len(l.answers) {
-		l.answers = append(l.answers, listed{})
+	for int(tag) >= len(l.responses) {
+		l.responses = append(l.responses, listResponse{})
 	}
-	a := &l.answers[tag]
+	a := &l.responses[tag]
 	if a.found == nil {
 		a.found, l.spare = l.spare, nil
 	}
-	*a = listed{told: true, found: a.found[:0]}
+	*a = listResponse{passed: true, found: a.found[:0]}
 	return true
 }
 
 // Add implements store.Keys.
 func (l *lists) Add(tag uint32, key, value []byte, revision int64) {
-	a := &l.answers[tag]
+	a := &l.responses[tag]
 	a.keys++
 	for _, r := range [...]Resource{Pods, MasterLeases} {
 		if number, ok := l.chronicle.script.keys.Number(r, key); ok {
@@ -56,9 +56,9 @@ func (l *lists) Add(tag uint32, key, value []byte, revision int64) {
 	}
 }
 
-// wanted reports whether the keys of a list are collected. Later pages are not: they are read at
+// collects reports whether the keys of a list are collected. Later pages are not: they are read at
 // the first page's revision, not the current one.
-func (l *lists) wanted(e Entry) bool {
+func (l *lists) collects(e Entry) bool {
 	switch e.Call {
 	case ListPods:
 		return e.Object == 0
@@ -68,18 +68,18 @@ func (l *lists) wanted(e Entry) bool {
 	return false
 }
 
-// listed records a list as one part for each key that its response covers, including keys that
+// recordList records a list as one part for each key that its response covers, including keys that
 // do not exist. Keys are in the order of their objects' numbers, so that a response with as many
 // keys as the limit allows covers the objects up to the last key.
-func (c *chronicle) listed(e Entry, tag uint32, o *history.Op) {
+func (c *chronicle) recordList(e Entry, tag uint32, o *history.Op) {
 	l := &c.lists
-	if !l.wanted(e) || int(tag) >= len(l.answers) || !l.answers[tag].told || !o.Answered() {
+	if !l.collects(e) || int(tag) >= len(l.responses) || !l.responses[tag].passed || !o.Answered() {
 		o.Read = history.Unseen // it is unknown which keys the response covers
 		c.to.Add(o)
 		return
 	}
-	a := &l.answers[tag]
-	a.told = false
+	a := &l.responses[tag]
+	a.passed = false
 	r, k := e.Call.Resource(), c.script.keys
 	next, behind := uint64(k.First[r]), uint64(k.First[r+1])
 	if r == Pods {

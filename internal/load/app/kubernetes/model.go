@@ -80,8 +80,8 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	o.At = max(ev.At, 0)
 	switch {
 	case writes(e.Call):
-		c.wrote(n, e, expected, ev, o)
-	case ofObject(e.Call):
+		c.recordWrite(n, e, expected, ev, o)
+	case hasObject(e.Call):
 		c.Read(uint64(e.Object), ev, o)
 	case e.Call == Health:
 		c.Read(c.script.healthNumber(), ev, o)
@@ -94,12 +94,12 @@ func (c *chronicle) Ended(done *engine.Completion) {
 		}
 		c.to.Add(o)
 	case o.Kind == kv.Range:
-		c.listed(e, ev.Tag, o)
+		c.recordList(e, ev.Tag, o)
 	}
 }
 
 // recordWrite records a transaction that creates, updates or removes an object.
-func (c *chronicle) wrote(n uint64, e Entry, expected int64, ev *store.Event, o *history.Op) {
+func (c *chronicle) recordWrite(n uint64, e Entry, expected int64, ev *store.Event, o *history.Op) {
 	o.Key, o.Written, o.Expected = uint64(e.Object), keys.Identity(n), expected
 	creates := e.Call == CreatePod || e.Call == CreateEvent
 	if e.Call == DeletePod {

@@ -30,7 +30,7 @@ func record(t *testing.T) *recorded {
 	r.Script = Of(Config{Nodes: 2, PodsPerNode: 30, Churn: 2, Seed: 7, ListEvery: 2 * time.Second}, app.Setup{Length: 20 * time.Second, Prefix: "/registry/"})
 	r.to = storetest.NewRecording(t)
 	c := r.Steps(&r.to.Recorder)
-	c.(*chronicle).leased = true // TestAnEarlierLeaseMayEnd checks what is recorded otherwise
+	c.(*chronicle).leased = true // TestEarlierLeaseMayExpire checks what is recorded otherwise
 	r.source, r.chronicle = r.Source(), c
 	return r
 }
@@ -56,7 +56,7 @@ func (r *recorded) ended(n uint64, known int64, ev store.Event, found ...uint64)
 	var op store.Op
 	ref := r.source.Fill(measure.Measured, n, 0, &op)
 	if (op.Range != nil) != (op.Kind == kv.Range && e.Call != Count && (e.Call != ListPods || e.Object == 0)) {
-		r.t.Errorf("the keys of %s are handed out: %v", e.Call, op.Range != nil)
+		r.t.Errorf("the keys of %s are passed on: %v", e.Call, op.Range != nil)
 	}
 	if op.Range != nil {
 		op.Range.Keys.Begin(ev.Tag)
@@ -72,7 +72,7 @@ func (r *recorded) ended(n uint64, known int64, ev store.Event, found ...uint64)
 }
 
 // Each kind of call is recorded as the operations that the verifier knows.
-func TestCallsAreRecordedAsOperations(t *testing.T) {
+func TestRecordsCalls(t *testing.T) {
 	r := record(t)
 	value := func(number uint64) []byte {
 		key := r.AppendKey(nil, number)
@@ -87,20 +87,20 @@ func TestCallsAreRecordedAsOperations(t *testing.T) {
 		want  history.Op // Key and Written are set below
 		more  int
 	}{
-		"created":               {CreatePod, 0, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50}, 0},
-		"there already":         {CreatePod, 0, store.Event{At: 50, Outcome: kv.Conflict}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Read: history.Unseen}, 0},
-		"updated":               {UpdatePod, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50, Expected: 40}, 0},
-		"update refused":        {UpdatePod, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Expected: 40, Mod: 45, Read: wrote}, 0},
-		"nothing to update":     {UpdatePod, 40, store.Event{At: 50, Outcome: kv.Conflict}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Expected: 40}, 0},
-		"deleted":               {DeletePod, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.Delete, At: 50, Expected: 40}, 0},
-		"deletion refused":      {DeletePod, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45}, history.Op{Kind: kv.Delete, Outcome: kv.Conflict, At: 50, Expected: 40, Mod: 45, Read: wrote}, 0},
-		"nothing to delete":     {DeletePod, 0, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50}, 0},
-		"perhaps deleted":       {DeletePod, 40, store.Event{Outcome: kv.TimedOut}, history.Op{Kind: kv.Delete, Outcome: kv.TimedOut, Expected: 40}, 0},
-		"read":                  {GetPod, 0, store.Event{At: 50, Revision: 40, Count: 1}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50, Mod: 40, Read: wrote}, 0},
-		"not there":             {GetPod, 0, store.Event{At: 50, Outcome: kv.Miss}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Outcome: kv.Miss, At: 50}, 0},
-		"an entry that may end": {UpdateMasterLease, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50, Expected: 40}, 1},
-		"healthy":               {Health, 0, store.Event{At: 50}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50}, 0},
-		"a count":               {Count, 0, store.Event{At: 50, Count: 7}, history.Op{Kind: kv.Range, Consistency: kv.Linearizable, At: 50, Read: history.Unseen}, 0},
+		"created":                  {CreatePod, 0, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50}, 0},
+		"existing":                 {CreatePod, 0, store.Event{At: 50, Outcome: kv.Conflict}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Read: history.Unseen}, 0},
+		"updated":                  {UpdatePod, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50, Expected: 40}, 0},
+		"update refused":           {UpdatePod, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Expected: 40, Mod: 45, Read: wrote}, 0},
+		"nothing to update":        {UpdatePod, 40, store.Event{At: 50, Outcome: kv.Conflict}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Expected: 40}, 0},
+		"deleted":                  {DeletePod, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.Delete, At: 50, Expected: 40}, 0},
+		"deletion refused":         {DeletePod, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45}, history.Op{Kind: kv.Delete, Outcome: kv.Conflict, At: 50, Expected: 40, Mod: 45, Read: wrote}, 0},
+		"nothing to delete":        {DeletePod, 0, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50}, 0},
+		"possibly deleted":         {DeletePod, 40, store.Event{Outcome: kv.TimedOut}, history.Op{Kind: kv.Delete, Outcome: kv.TimedOut, Expected: 40}, 0},
+		"read":                     {GetPod, 0, store.Event{At: 50, Revision: 40, Count: 1}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50, Mod: 40, Read: wrote}, 0},
+		"missing":                  {GetPod, 0, store.Event{At: 50, Outcome: kv.Miss}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Outcome: kv.Miss, At: 50}, 0},
+		"an entry that may expire": {UpdateMasterLease, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50, Expected: 40}, 1},
+		"healthy":                  {Health, 0, store.Event{At: 50}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50}, 0},
+		"a count":                  {Count, 0, store.Event{At: 50, Count: 7}, history.Op{Kind: kv.Range, Consistency: kv.Linearizable, At: 50, Read: history.Unseen}, 0},
 	} {
 		n := r.first(c.call)
 		if c.want.Key = uint64(r.schedule.Entries[n].Object); c.call == Health {
@@ -116,7 +116,7 @@ func TestCallsAreRecordedAsOperations(t *testing.T) {
 		}
 		got := r.ended(n, c.known, c.ev)
 		if len(got) != 1+c.more {
-			t.Errorf("%s: there are %d operations", name, len(got))
+			t.Errorf("%s: %d operations", name, len(got))
 			continue
 		}
 		if d := cmp.Diff(c.want, got[0]); d != "" {
@@ -134,7 +134,7 @@ func TestCallsAreRecordedAsOperations(t *testing.T) {
 }
 
 // A list is recorded as one part for each key that it covers, including keys that do not exist.
-func TestListsAreRecordedKeyByKey(t *testing.T) {
+func TestRecordsListsKeyByKey(t *testing.T) {
 	r := record(t)
 	pods, events := uint64(r.keys.First[Pods]), uint64(r.keys.First[Events])
 	for name, c := range map[string]struct {
@@ -145,14 +145,14 @@ func TestListsAreRecordedKeyByKey(t *testing.T) {
 		"all pods":            {ListPods, []uint64{pods + 1, pods + 4}, events},
 		"all keys":            {ListKeys, []uint64{pods, pods + 4}, events},
 		"the first":           {ListOne, []uint64{pods + 3}, pods + 4},
-		"there is no first":   {ListOne, nil, events},
+		"an empty list":       {ListOne, nil, events},
 		"entries of servers":  {ListMasterLeases, []uint64{uint64(r.keys.First[MasterLeases])}, pods},
 		"no entry of servers": {ListMasterLeases, nil, pods},
 	} {
 		first := uint64(r.keys.First[c.call.Resource()])
 		got := r.ended(r.first(c.call), 0, store.Event{At: 50, Tag: 3, Count: int64(len(c.found))}, c.found...)
 		if uint64(len(got)) != c.behind-first {
-			t.Errorf("%s: there are %d parts of %d keys", name, len(got), c.behind-first)
+			t.Errorf("%s: %d parts of %d keys", name, len(got), c.behind-first)
 			continue
 		}
 		there := map[uint64]bool{}
@@ -174,12 +174,12 @@ func TestListsAreRecordedKeyByKey(t *testing.T) {
 	o := history.Op{Kind: kv.Range, Consistency: kv.Linearizable}
 	r.chronicle.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: n, Event: &store.Event{At: 50, Tag: 3}, Op: &o})
 	if ops := r.to.Since(); len(ops) != 1 || ops[0].Read != history.Unseen {
-		t.Errorf("it is recorded as %+v", ops)
+		t.Errorf("recorded as %+v", ops)
 	}
 }
 
 // A value that no call wrote is recorded as Nobodys, whatever its revision is.
-func TestForeignValuesAreNobodys(t *testing.T) {
+func TestForeignValuesBelongToNoWrite(t *testing.T) {
 	r := record(t)
 	n := r.first(UpdatePod)
 	object := r.schedule.Entries[n].Object
@@ -192,13 +192,13 @@ func TestForeignValuesAreNobodys(t *testing.T) {
 		value []byte
 		want  uint64
 	}{
-		"right":        {right, keys.Identity(5)},
-		"none":         {nil, history.Unseen}, // the read did not request the value
-		"damaged":      {damaged, keys.Nobodys},
-		"of another":   {r.values[of].Append(nil, other, 0, 5), keys.Nobodys},
-		"shorter":      {right[:len(right)-1], keys.Nobodys},
-		"much shorter": {right[:3], keys.Nobodys},
-		"of no load":   {[]byte("k8s\x00"), keys.Nobodys},
+		"right":            {right, keys.Identity(5)},
+		"none":             {nil, history.Unseen}, // the read did not request the value
+		"damaged":          {damaged, keys.Nobodys},
+		"another object's": {r.values[of].Append(nil, other, 0, 5), keys.Nobodys},
+		"shorter":          {right[:len(right)-1], keys.Nobodys},
+		"much shorter":     {right[:3], keys.Nobodys},
+		"no load's":        {[]byte("k8s\x00"), keys.Nobodys},
 	} {
 		if got := r.ended(n, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: c.value}); len(got) != 1 || got[0].Read != c.want {
 			t.Errorf("%s: recorded as %+v, want read %d", name, got, c.want)
@@ -217,7 +217,7 @@ func TestForeignValuesAreNobodys(t *testing.T) {
 
 // The API server's entry of an earlier load may expire with its lease before this load writes
 // it. This is recorded once.
-func TestAnEarlierLeaseMayEnd(t *testing.T) {
+func TestEarlierLeaseMayExpire(t *testing.T) {
 	for _, call := range []Call{GetMasterLease, ListMasterLeases} {
 		r := record(t)
 		r.chronicle.(*chronicle).leased = false
@@ -235,15 +235,15 @@ func TestAnEarlierLeaseMayEnd(t *testing.T) {
 
 // A delete of an object that is not known to exist removes nothing, and does not explain a
 // missing key.
-func TestDeletesOfNothingExplainNothing(t *testing.T) {
+func TestIgnoresDeletesOfMissingObjects(t *testing.T) {
 	r := record(t)
 	if got := r.ended(r.first(DeletePod), 0, store.Event{Outcome: kv.TimedOut}); len(got) != 0 {
-		t.Errorf("it is recorded as %+v", got)
+		t.Errorf("recorded as %+v", got)
 	}
 }
 
 // The memory for the keys of a list is reused for the next response, whatever the tags are.
-func TestListsShareTheirMemory(t *testing.T) {
+func TestListsReuseMemory(t *testing.T) {
 	r := record(t)
 	pods := uint64(r.keys.First[Pods])
 	for tag := range uint32(9) {
@@ -251,7 +251,7 @@ func TestListsShareTheirMemory(t *testing.T) {
 			t.Errorf("the list of tag %d is recorded as %+v", tag, got)
 		}
 	}
-	for tag, a := range r.lists.answers {
+	for tag, a := range r.lists.responses {
 		if a.found != nil {
 			t.Errorf("tag %d has room for %d keys", tag, cap(a.found))
 		}

@@ -27,10 +27,10 @@ type Schedule struct {
 // configuration results in the same schedule.
 func NewSchedule(c Config, length time.Duration) *Schedule {
 	m := maker{Config: c, length: length, random: rand.New(rand.NewPCG(c.Seed, 0x6b38)), counted: counted()}
-	m.number()
-	m.repeated()
-	m.lists()
-	m.churn()
+	m.numberObjects()
+	m.addRepeated()
+	m.addLists()
+	m.addChurn()
 	slices.SortStableFunc(m.all, func(a, b due) int { return cmp.Compare(a.at, b.at) })
 	return m.schedule()
 }
@@ -53,8 +53,8 @@ type maker struct {
 	born    int // pods that are created during the load
 }
 
-// number assigns the objects' numbers.
-func (m *maker) number() {
+// numberObjects assigns the objects' numbers.
+func (m *maker) numberObjects() {
 	of := [NumResources]int{
 		Nodes: m.Nodes, Leases: m.Nodes + elected + 1, ReplicaSets: m.sets(), EndpointSlices: m.sets(), Endpoints: m.sets(), MasterLeases: 1, Pods: m.pods(),
 	}
@@ -78,36 +78,36 @@ func (m *maker) add(at time.Duration, call Call, object uint32) {
 	}
 }
 
-// every adds a call periodically, starting at a random time in the first period.
-func (m *maker) every(period time.Duration, call Call, object uint32) {
+// addPeriodic adds a call periodically, starting at a random time in the first period.
+func (m *maker) addPeriodic(period time.Duration, call Call, object uint32) {
 	for at := time.Duration(m.random.Int64N(int64(period))); at < m.length; at += period {
 		m.add(at, call, object)
 	}
 }
 
-// repeated adds the periodic calls, which do not depend on the churn.
-func (m *maker) repeated() {
+// addRepeated adds the periodic calls, which do not depend on the churn.
+func (m *maker) addRepeated() {
 	first := &m.objects.First
 	for i := range uint32(m.Nodes) {
-		m.every(leaseRenewal, UpdateLease, first[Leases]+i)
-		m.every(nodeStatus, UpdateNode, first[Nodes]+i)
+		m.addPeriodic(leaseRenewal, UpdateLease, first[Leases]+i)
+		m.addPeriodic(nodeStatus, UpdateNode, first[Nodes]+i)
 	}
 	for i := range uint32(elected) {
-		m.every(electionRetry, UpdateLease, first[Leases]+uint32(m.Nodes)+i)
+		m.addPeriodic(electionRetry, UpdateLease, first[Leases]+uint32(m.Nodes)+i)
 	}
-	m.every(identityRenewal, UpdateLease, first[Leases]+uint32(m.Nodes)+elected)
-	m.every(m.listEvery(), ListKeys, 0)
+	m.addPeriodic(identityRenewal, UpdateLease, first[Leases]+uint32(m.Nodes)+elected)
+	m.addPeriodic(m.listEvery(), ListKeys, 0)
 	for at := time.Duration(m.random.Int64N(int64(masterRenewal))); at < m.length; at += masterRenewal {
 		for i, call := range masterCalls {
 			m.add(at+time.Duration(i)*5*time.Millisecond, call, first[MasterLeases])
 		}
 	}
 	for i := range m.counted {
-		m.every(countEvery, Count, uint32(i))
+		m.addPeriodic(countEvery, Count, uint32(i))
 	}
-	m.every(readinessEvery, Health, 0)
-	m.every(livenessEvery, Health, 0)
-	m.every(statusEvery, Status, 0)
+	m.addPeriodic(readinessEvery, Health, 0)
+	m.addPeriodic(livenessEvery, Health, 0)
+	m.addPeriodic(statusEvery, Status, 0)
 	for at := m.compactEvery(); at < m.length; at += m.compactEvery() {
 		m.add(at, MarkCompaction, 0)
 		if at > m.compactEvery() && !m.Uncompacted { // the first one reads the revision to which the next one compacts
@@ -116,9 +116,9 @@ func (m *maker) repeated() {
 	}
 }
 
-// lists adds the lists of pods.
-func (m *maker) lists() {
-	m.every(oneListEvery, ListOne, 0)
+// addLists adds the lists of pods.
+func (m *maker) addLists() {
+	m.addPeriodic(oneListEvery, ListOne, 0)
 	n := pages(m.pods(), listPage)
 	// All pages of a list are read within half of its period, so that no page overlaps with the
 	// next list.
@@ -130,9 +130,9 @@ func (m *maker) lists() {
 	}
 }
 
-// churn adds the calls of pods' creation and removal. They are spread evenly over time, each at
+// addChurn adds the calls of pods' creation and removal. They are spread evenly over time, each at
 // a random place in its part, and include those that began shortly before the load.
-func (m *maker) churn() {
+func (m *maker) addChurn() {
 	if m.Churn == 0 {
 		return
 	}
@@ -140,15 +140,15 @@ func (m *maker) churn() {
 	place := func(i int) time.Duration { return time.Duration((float64(i) + m.random.Float64()) * gap) }
 	firstPod := m.objects.First[Pods]
 	for i := -m.young; i < m.born; i++ {
-		m.live(created, place(i), firstPod+uint32(m.pods()+i))
+		m.addLife(created, place(i), firstPod+uint32(m.pods()+i))
 	}
 	for i := -m.young; i < m.born; i++ { // the oldest pods first
-		m.live(removed, place(i), firstPod+uint32(m.young+i))
+		m.addLife(removed, place(i), firstPod+uint32(m.young+i))
 	}
 }
 
-// live adds the calls of a pod's creation or removal.
-func (m *maker) live(life []step, from time.Duration, pod uint32) {
+// addLife adds the calls of a pod's creation or removal.
+func (m *maker) addLife(life []step, from time.Duration, pod uint32) {
 	set := (pod - m.objects.First[Pods]) % uint32(m.sets())
 	for _, s := range life {
 		object := pod

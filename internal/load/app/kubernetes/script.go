@@ -49,7 +49,7 @@ type leasing struct {
 	lease    int64
 }
 
-func (l *leasing) asked(n uint64) { l.granting = uint32(n) + 1 }
+func (l *leasing) grantRequested(n uint64) { l.granting = uint32(n) + 1 }
 
 // listing is a list in progress, which is read page by page.
 type listing struct {

@@ -36,26 +36,26 @@ var _ engine.Reactive = (*source)(nil)
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	e := s.schedule.Entries[n]
 	kind, level := e.Call.Kind()
-	s.make(n, e)
+	s.setCall(n, e)
 	*op = store.Op{Kind: kind, Consistency: level, Call: &s.call}
 	if writes(e.Call) {
 		op.Revision = s.versions[e.Object] // the revision that the transaction compares
 	}
-	if s.lists != nil && s.lists.wanted(e) {
+	if s.lists != nil && s.lists.collects(e) {
 		op.Range = &s.lists.asRange
 	}
 	return n
 }
 
-// make sets s.call to the n-th call.
-func (s *source) make(n uint64, e Entry) {
+// setCall sets s.call to the n-th call.
+func (s *source) setCall(n uint64, e Entry) {
 	switch e.Call {
 	case GetPod, GetMasterLease:
 		s.busy[e.Object] = uint32(n) + 1
 		s.key = s.keys.Append(s.key[:0], e.Object)
-		s.one(call.Part{Action: call.Read, Key: s.key, Limit: 1})
+		s.setPart(call.Part{Action: call.Read, Key: s.key, Limit: 1})
 	case ListPods:
-		s.page(n, e)
+		s.setPage(n, e)
 	case ListKeys, ListOne, ListMasterLeases:
 		s.path = s.keys.AppendPath(s.path[:0], e.Call.Resource().Path())
 		p := call.Part{Action: call.Read, Scope: call.Prefix, Key: s.path}
@@ -65,40 +65,40 @@ func (s *source) make(n uint64, e Entry) {
 		case ListOne:
 			p.Limit = 1
 		}
-		s.one(p)
+		s.setPart(p)
 	case Count:
 		s.path = s.keys.AppendPath(s.path[:0], s.schedule.Counted[e.Object])
-		s.one(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.path, Flags: call.CountOnly})
+		s.setPart(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.path, Flags: call.CountOnly})
 	case GrantLease:
-		s.events.asked(n)
-		s.one(call.Part{Action: call.Grant, Number: EventTTL})
+		s.events.grantRequested(n)
+		s.setPart(call.Part{Action: call.Grant, Number: EventTTL})
 	case GrantMasterLease:
-		s.master.asked(n)
-		s.one(call.Part{Action: call.Grant, Number: MasterTTL})
+		s.master.grantRequested(n)
+		s.setPart(call.Part{Action: call.Grant, Number: MasterTTL})
 	case Health:
 		s.path = s.keys.AppendPath(s.path[:0], healthKey)
-		s.one(call.Part{Action: call.Read, Key: s.path})
+		s.setPart(call.Part{Action: call.Read, Key: s.path})
 	case Status:
-		s.one(call.Part{Action: call.AskStatus})
+		s.setPart(call.Part{Action: call.AskStatus})
 	case MarkCompaction:
 		s.marking = uint32(n) + 1
 		s.key, s.value = append(s.key[:0], s.compaction...), strconv.AppendInt(s.value[:0], s.marked, 10)
-		s.guarded(call.Version, s.version, call.Part{Action: call.Write}, true)
+		s.setGuarded(call.Version, s.version, call.Part{Action: call.Write}, true)
 	case Compact:
-		s.one(call.Part{Action: call.Compaction, Number: s.compactTo})
+		s.setPart(call.Part{Action: call.Compaction, Number: s.compactTo})
 	default:
-		s.write(n, e)
+		s.setWrite(n, e)
 	}
 }
 
 // setPart sets s.call to a call of one part.
-func (s *source) one(p call.Part) {
+func (s *source) setPart(p call.Part) {
 	s.parts[0] = p
 	s.call = call.Call{Parts: s.parts[:1]}
 }
 
-// write sets s.call to a transaction that creates, updates or removes an object.
-func (s *source) write(n uint64, e Entry) {
+// setWrite sets s.call to a transaction that creates, updates or removes an object.
+func (s *source) setWrite(n uint64, e Entry) {
 	r := e.Call.Resource()
 	s.busy[e.Object] = uint32(n) + 1
 	s.key = s.keys.Append(s.key[:0], e.Object)
@@ -115,12 +115,12 @@ func (s *source) write(n uint64, e Entry) {
 	if p.Action == call.Write {
 		s.value = s.values[r].Append(s.value[:0], s.key, 0, n)
 	}
-	s.guarded(call.Modified, s.versions[e.Object], p, e.Call != CreatePod && e.Call != CreateEvent)
+	s.setGuarded(call.Modified, s.versions[e.Object], p, e.Call != CreatePod && e.Call != CreateEvent)
 }
 
-// guarded sets s.call to a transaction that compares the key with its known version or revision
+// setGuarded sets s.call to a transaction that compares the key with its known version or revision
 // and executes part then if they are equal. Otherwise it reads the key if read is set.
-func (s *source) guarded(what call.Target, known int64, then call.Part, read bool) {
+func (s *source) setGuarded(what call.Target, known int64, then call.Part, read bool) {
 	s.parts[0] = call.Part{Action: call.Compare, Target: what, Key: s.key, Number: known}
 	if then.Key, then.Branch = s.key, call.Then; then.Action == call.Write {
 		then.Value = call.Value{Size: len(s.value), Text: s.value}
@@ -133,9 +133,9 @@ func (s *source) guarded(what call.Target, known int64, then call.Part, read boo
 	}
 }
 
-// page sets s.call to one page of a list of pods. Keys sort by the pods' indexes, so that the
+// setPage sets s.call to one page of a list of pods. Keys sort by the pods' indexes, so that the
 // last pod of a full page is known.
-func (s *source) page(n uint64, e Entry) {
+func (s *source) setPage(n uint64, e Entry) {
 	const limit = ListLimit
 	l := &s.list
 	l.open = uint32(n) + 1
@@ -148,7 +148,7 @@ func (s *source) page(n uint64, e Entry) {
 		s.key = append(s.keys.Append(s.key[:0], min(after, s.keys.First[Events]-1)), 0)
 		p.Scope, p.Key, p.End, p.Number = call.Rest, s.key, s.path, l.at
 	}
-	s.one(p)
+	s.setPart(p)
 }
 
 // Kind implements engine.Source.
@@ -177,11 +177,11 @@ func (s *source) Ready(n uint64) bool {
 	case MarkCompaction, Compact:
 		return s.marking == 0
 	}
-	return !ofObject(e.Call) || s.busy[e.Object] == 0
+	return !hasObject(e.Call) || s.busy[e.Object] == 0
 }
 
 // hasObject reports whether the call reads or writes a single object.
-func ofObject(c Call) bool {
+func hasObject(c Call) bool {
 	return writes(c) || c == GetPod || c == GetMasterLease
 }
 
@@ -193,10 +193,10 @@ func writes(c Call) bool {
 
 // Failed implements engine.Reactive. No call waits for the failed one any more. The next write
 // of the object finds out whether the failed one was executed.
-func (s *source) Failed(n uint64) { s.over(n, s.schedule.Entries[n]) }
+func (s *source) Failed(n uint64) { s.finishCall(n, s.schedule.Entries[n]) }
 
 // finishCall notes that a call has ended, if it had started.
-func (s *source) over(n uint64, e Entry) {
+func (s *source) finishCall(n uint64, e Entry) {
 	call := uint32(n) + 1
 	var of *uint32
 	switch e.Call {
@@ -209,7 +209,7 @@ func (s *source) over(n uint64, e Entry) {
 	case MarkCompaction:
 		of = &s.marking
 	default:
-		if !ofObject(e.Call) {
+		if !hasObject(e.Call) {
 			return
 		}
 		of = &s.busy[e.Object]
@@ -227,10 +227,10 @@ func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 // Check implements engine.Source. It updates the script's state from the response.
 func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	e := s.schedule.Entries[n]
-	s.over(n, e)
+	s.finishCall(n, e)
 	switch e.Call {
 	case GetPod, GetMasterLease:
-		return s.read(e, ev)
+		return s.checkRead(e, ev)
 	case ListPods:
 		if e.Object == 0 {
 			s.list.at = ev.At
@@ -248,14 +248,14 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 		s.marked = ev.At
 	default:
 		if writes(e.Call) {
-			s.written(e, ev)
+			s.noteWrite(e, ev)
 		}
 	}
 	return ev.Outcome
 }
 
-// written updates the revision of an object after a write.
-func (s *source) written(e Entry, ev *store.Event) {
+// noteWrite updates the revision of an object after a write.
+func (s *source) noteWrite(e Entry, ev *store.Event) {
 	if ev.Outcome == kv.Conflict {
 		s.versions[e.Object] = ev.Mod
 		return
@@ -274,8 +274,8 @@ var (
 	neverWritten = []byte("a value that was never written to this key")
 )
 
-// read checks the response to the read of an object.
-func (s *source) read(e Entry, ev *store.Event) kv.Outcome {
+// checkRead checks the response to the read of an object.
+func (s *source) checkRead(e Entry, ev *store.Event) kv.Outcome {
 	if ev.Count == 0 {
 		return kv.Miss
 	}

@@ -96,7 +96,7 @@ func TestAnObjectHasOneCallAtATime(t *testing.T) {
 	life := map[uint32][]uint64{} // by pod: its calls in order
 	var op store.Op
 	for n, e := range s.schedule.Entries {
-		if e.Call.Resource() == Pods && ofObject(e.Call) {
+		if e.Call.Resource() == Pods && hasObject(e.Call) {
 			life[e.Object] = append(life[e.Object], uint64(n))
 		}
 	}
