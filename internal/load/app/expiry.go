@@ -74,7 +74,7 @@ func (k *EphemeralKey) MayEnd(to *history.Recorder, session uint32, from, now in
 }
 
 // SessionMayEnd records, once, that the key's session may have ended: at any time since the key
-// was created, or, if sure reports that a closed session lived until now, since now.
+// was created, or, if sure reports that a closed session lived until now, as of now.
 func (k *EphemeralKey) SessionMayEnd(to *history.Recorder, session uint32, sure bool, now int64) {
 	from := k.Made
 	if sure {

@@ -1,5 +1,5 @@
-// Package election imitates leader elections. Candidates compete for offices; each office has one
-// leader at a time, who leads until it resigns, as clients of a store do that need a leader.
+// Package election imitates the elections of clients that need a leader. Candidates compete for
+// offices. Each office has one leader at a time, which leads until it resigns.
 // docs/explanation/applications.md gives the source of each number.
 //
 // There are two applications, which differ in who leads next. In a race, all candidates are

@@ -17,7 +17,7 @@ type sessionRace struct{}
 const hexadecimal = "0123456789abcdef"
 
 // splitSession returns the two halves of a session's name, which is a UUID, as numbers; 0, 0 if
-// name is no UUID.
+// name is not a UUID.
 func splitSession(name []byte) (high, low int64) {
 	var of [2]uint64
 	n := 0

@@ -59,7 +59,7 @@ type candidate struct {
 	call    Call      // the call that is due or in flight
 	busy    bool      // call is due or in flight
 	entered bool      // it has made its first call
-	settled bool      // and has led or waited since
+	settled bool      // it has led or waited since its first call
 	queued  bool      // it is in Script.todo
 	lost    bool      // its connection was lost or replaced while a call was in flight on it
 	missed  bool      // the node that it wanted to watch did not exist
@@ -103,7 +103,7 @@ type office struct {
 	fenced  int32 // the candidate with that token
 	token   int64 // the highest fencing token with which a candidate became leader
 	vacant  bool  // it has no leader after it had one
-	planned bool  // because the leader's resignation was due
+	planned bool  // it has no leader because a resignation was due
 	due     int64 // when the resignation or death was due
 	since   int64 // when the last leader ceased to lead
 
@@ -199,7 +199,7 @@ func (s *Script) stepDown(c int, planned bool, due int64) {
 	s.vacant.Due++
 }
 
-// vacate leaves an office without a leader since now, because the leader resigned, which was due
+// vacate leaves an office without a leader as of now, because the leader resigned, which was due
 // at a time, or was lost.
 func (o *office) vacate(planned bool, due, now int64) {
 	o.leader, o.vacant, o.planned, o.died, o.cut, o.due, o.since = none, true, planned, false, false, due, now

@@ -70,7 +70,7 @@ func (c *chronicle) recordReached(of int, o *history.Op) {
 	}
 }
 
-// MayEnd implements engine.History. The nodes of a closed session are gone since now, unless it is
+// MayEnd implements engine.History. The nodes of a closed session are gone as of now, unless it is
 // uncertain that the session had lived until then.
 func (c *chronicle) MayEnd(ref uint64, _ uint32, from, now int64) {
 	of := int(ref & (1<<candidateBits - 1)) // #nosec G115 -- as Fill made it
@@ -88,7 +88,7 @@ func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 }
 
 // recordSessionEnd records, once per node, that the nodes of a candidate's session may be gone:
-// since their creation, or since now if the session was closed and had lived until then.
+// since their creation, or as of now if the session was closed and had lived until then.
 func (c *chronicle) recordSessionEnd(of int, now int64, closed bool) {
 	r := &c.of[of]
 	for i := range r.older {

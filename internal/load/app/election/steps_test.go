@@ -87,7 +87,7 @@ func TestRecordsARaceForANode(t *testing.T) {
 }
 
 // The end of a session is recorded, once per node, as a delete that may have been executed: at any
-// time since the creation if the connection was lost, and since now if the session was closed.
+// time since the creation if the connection was lost, and as of now if the session was closed.
 func TestRecordsSessionEnds(t *testing.T) {
 	gone := func(from, now int64) history.Op {
 		return history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: of, Key: 1, Invoked: from, Done: now}

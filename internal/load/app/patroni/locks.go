@@ -133,7 +133,7 @@ func (w *locks) restore(before []int64) {
 // uuidEnds holds the ends of a UUID's parts.
 var uuidEnds = [...]int{8, 13, 18, 23, 36}
 
-// numbers returns the two halves of a UUID as numbers, or zeros if the name is no UUID.
+// numbers returns the two halves of a UUID as numbers, or zeros if the name is not a UUID.
 func (s *sessionName) numbers() (n [2]int64) {
 	var b [16]byte
 	digits := make([]byte, 0, 32)

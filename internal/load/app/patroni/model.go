@@ -68,7 +68,7 @@ func (s *Script) Steps(to *history.Recorder) app.Steps {
 	for m := range c.of {
 		cluster, member, r := m/s.Members, m%s.Members, &c.of[m]
 		r.own.Number, r.leads.Number = s.numberOf(cluster, MemberKey(member)), s.numberOf(cluster, Leader)
-		if c.leased { // the keys exist before the load, since the grants of its leases
+		if c.leased { // the keys exist before the load, perhaps since the grant of the lease
 			r.lease.ID = held[m*len(held)/len(c.of)]
 			r.own.There, r.leads.There = true, member == 0
 		}
@@ -112,11 +112,11 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	case ReadCluster:
 		c.recordList(cluster, 0, Key(s.PerCluster()), ev, o) // #nosec G115 -- few
 	case ListKeys:
-		first, behind := Initialize, FirstMember
+		first, end := Initialize, FirstMember
 		if e.Key == FirstMember {
-			first, behind = behind, Key(s.PerCluster()) // #nosec G115 -- few
+			first, end = end, Key(s.PerCluster()) // #nosec G115 -- few
 		}
-		c.recordList(cluster, first, behind, ev, o)
+		c.recordList(cluster, first, end, ev, o)
 	}
 	if o.Kind.Writes() && o.Acknowledged() {
 		c.of[m].wrote = max(c.of[m].wrote, o.Invoked)

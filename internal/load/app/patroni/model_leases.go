@@ -92,7 +92,7 @@ func (c *chronicle) loseConnection(place int, expired bool) {
 	}
 }
 
-// recordSessionEnd records that a member's nodes may be gone: since their creation, or since now if
+// recordSessionEnd records that a member's nodes may be gone: since their creation, or as of now if
 // the session was closed and is sure to have lived until now.
 func (c *chronicle) recordSessionEnd(m int, sure bool, now int64) {
 	r := &c.of[m]

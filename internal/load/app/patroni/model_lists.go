@@ -82,9 +82,9 @@ func (l *lists) addName(name []byte) {
 	}
 }
 
-// recordList records the keys of a cluster from first to before behind, each as a read. A list of
+// recordList records the keys of a cluster from first to below end, each as a read. A list of
 // names only shows that a key exists.
-func (c *chronicle) recordList(cluster int, first, behind Key, ev *store.Event, o *history.Op) {
+func (c *chronicle) recordList(cluster int, first, end Key, ev *store.Event, o *history.Op) {
 	l := &c.lists
 	if o.Outcome == kv.WrongAnswer && !ev.Outcome.Failed() {
 		o.Outcome = ev.Outcome // an empty list, which the verifier accepts as a response
@@ -103,7 +103,7 @@ func (c *chronicle) recordList(cluster int, first, behind Key, ev *store.Event, 
 	if names {
 		o.Kind = kv.Exists
 	}
-	for k := first; k < behind; k++ {
+	for k := first; k < end; k++ {
 		o.Key, o.Read, o.Mod = c.script.numberOf(cluster, k), history.Absent, 0
 		if found != nil {
 			found[k].setRead(cluster, names, o)

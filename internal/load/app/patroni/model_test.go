@@ -235,7 +235,7 @@ func TestRecordsCallsWithLocks(t *testing.T) {
 }
 
 // On ZooKeeper keys end with the sessions of connections: at any time since their creation if the
-// connection was lost, and since now if the session was closed.
+// connection was lost, and as of now if the session was closed.
 func TestRecordsCallsWithNodes(t *testing.T) {
 	r := record(t, Nodes)
 	join := history.Op{Kind: kv.CAS, Session: 9, Key: ownKey, Written: keys.Identity(r.first(Join, 0)), At: 50}

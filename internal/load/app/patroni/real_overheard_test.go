@@ -86,7 +86,7 @@ func (o *overheard) Call(c *call.Call) {
 	o.add(h)
 }
 
-// As TestCallsPerLoopAreThoseOfARealPatroni, on Consul.
+// The same as TestCallsPerLoopAreThoseOfARealPatroni, on Consul.
 func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 	settle.LongOnly(t, "the comparison with one store")
 	if testing.Short() {
@@ -99,7 +99,8 @@ func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 	compareLoops(t, &c, st, servers.PatroniConfig{Consul: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
 }
 
-// As TestCallsPerLoopAreThoseOfARealPatroni, on ZooKeeper. Loops of 6 s always have three pings.
+// The same as TestCallsPerLoopAreThoseOfARealPatroni, on ZooKeeper. Loops of 6 s always have three
+// pings.
 func TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 	settle.LongOnly(t, "the comparison with one store")
 	if testing.Short() {

@@ -24,9 +24,9 @@ const (
 	newAfter  = 160 * time.Millisecond
 )
 
-// toldStep is the delay between the calls with which a new leader reports its promotion, and before
-// its next loop.
-const toldStep = 50 * time.Millisecond
+// reportStep is the delay between the calls with which a new leader reports its promotion, and
+// before its next loop.
+const reportStep = 50 * time.Millisecond
 
 func (m *maker) leaseLoop(e Entry, at time.Duration, members int, written bool) {
 	add := func(at time.Duration, call Call, who int) {
@@ -71,13 +71,13 @@ func (m *maker) leaseFailover(cluster uint32, last, expires time.Duration) {
 	m.addSpaced(expires+wonAfter, e, PutMember)
 	m.addSpaced(expires+newAfter, e, RenewLeader, PutMember)
 	promoted := expires + promotedAfter
-	told := promoted - 4*toldStep
-	m.addSpaced(told, e, RenewLeader, PutStatus, PutHistory, PutMember)
+	reported := promoted - 4*reportStep
+	m.addSpaced(reported, e, RenewLeader, PutStatus, PutHistory, PutMember)
 	for who := 1; who < left; who++ {
 		e.Who = uint8(who)
 		m.addSpaced(expires+readAfter, e, ReadCluster)
 		m.addSpaced(expires+newAfter+m.randomBelow(spread), e, RenewReplica, PutMember)
-		m.addSpaced(told+wokenAfter+m.randomBelow(spread), e, RenewReplica, PutMember)
+		m.addSpaced(reported+wokenAfter+m.randomBelow(spread), e, RenewReplica, PutMember)
 	}
 	m.leaseLoop(e, promoted, left, true)
 	for at := promoted + m.LoopWait; at < m.length; at += m.LoopWait {
@@ -89,6 +89,6 @@ func (m *maker) leaseFailover(cluster uint32, last, expires time.Duration) {
 func (m *maker) addSpaced(at time.Duration, e Entry, calls ...Call) {
 	for _, e.Call = range calls {
 		m.add(at, e)
-		at += toldStep
+		at += reportStep
 	}
 }
