@@ -67,7 +67,7 @@ func TestAssignmentsReplaceWhatTrialsSay(t *testing.T) {
 	}
 }
 
-// Entries of watch and compact change the trials that have them.
+// Entries of watch and compact change only the trials that have them.
 func TestAssignedEntriesMakeNoWatchers(t *testing.T) {
 	data := "trials: [{store: etcd, name: watched, operation: put, watch: {watchers: 4, streams: 2}}," +
 		"{store: etcd, name: put, operation: put}, {store: etcd, name: none, operation: put, watch: none, compact: none}]"
@@ -82,7 +82,7 @@ func TestAssignedEntriesMakeNoWatchers(t *testing.T) {
 	}
 }
 
-// A list of what is excluded by what was set makes no trials that are the same.
+// A list of values that an assignment excludes creates no identical trials.
 func TestAssignmentsDropListsThatTheyExclude(t *testing.T) {
 	for _, test := range []struct{ list, set string }{
 		{"matrix: {total: [100, 1000]}", "duration=2s"},
@@ -98,7 +98,8 @@ func TestAssignmentsDropListsThatTheyExclude(t *testing.T) {
 	}
 }
 
-// A rate makes closed loops constant: a list of both has no two trials of one load.
+// A rate makes closed loops constant: a list of both arrivals has no two trials with the
+// same load.
 func TestAssignedRateOverListsOfArrivals(t *testing.T) {
 	for _, test := range []struct{ list, want string }{
 		{"[closed, constant]", "x-arrival=constant"},
@@ -126,7 +127,7 @@ func TestAssignedRateOverListsOfArrivals(t *testing.T) {
 	}
 }
 
-// Entries of stm are of trials with transactions alone.
+// Entries of stm apply only to trials with transactions.
 func TestAssignedSTMIsOfTransactions(t *testing.T) {
 	s, err := Parse("f.yaml", []byte("defaults: {store: etcd}\ntrials: [{operation: put}, {operation: stm}]"), shelf{}, assignments(t, "stm.keys=3"))
 	if err != nil {
@@ -152,7 +153,7 @@ func TestAssignedSettingsKeepTheOthers(t *testing.T) {
 	}
 }
 
-// What is set is neither scaled nor in the record's copy of the file.
+// Assigned values are not scaled, and are not in the record's copy of the file.
 func TestAssignmentsAreMeantAsTheyAre(t *testing.T) {
 	o := assignments(t, "clients=400", "user=me:secret", "endpoints=127.0.0.1:1")
 	o.Scale = 0.01
@@ -200,8 +201,7 @@ func TestAssignmentsAreRefusedInTheirWords(t *testing.T) {
 	}
 }
 
-// A baseline can be set, also for trials that have none: what differs in it, a key
-// at a time.
+// A baseline can be assigned, even for trials without one, one key at a time.
 func TestABaselineIsSet(t *testing.T) {
 	parsed := func(text string, set ...string) (*Scenario, error) {
 		o := Options{Exec: "/head"}

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// shelf is a catalog of two stores: "etcd" has what the real one has, "slow"
-// one operation at a time on a connection, and local gets and puts alone.
+// shelf is a catalog of two stores: "etcd" is like the real one, and "slow" supports one
+// operation at a time on a connection, and only local gets and puts.
 type shelf struct{}
 
 type etcdSettings struct {
@@ -20,7 +20,7 @@ type etcdSettings struct {
 }
 
 // Apps are the applications of the shelf: those of the registry, which imports this
-// package and is set by a test outside of it.
+// package, so that an external test sets it.
 var Apps func() []application.Application
 
 func (shelf) Applications() []application.Application { return Apps() }

@@ -20,7 +20,7 @@ func TestCheckLoadsAreTheOriginals(t *testing.T) {
 	}
 }
 
-// No is a value of a flag, also where the load says nothing of it.
+// A flag can be false even if the load omits the value.
 func TestFlagsTakeNo(t *testing.T) {
 	for _, key := range []string{"cleanup", "cleanup-compact", "cleanup-defragment", "compact-first", "require-memory"} {
 		for _, no := range []string{"false", "0"} {

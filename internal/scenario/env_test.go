@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// An environment is a cluster's: per trial, in defaults, in a matrix, in a store
-// and in a baseline; and another one is another cluster.
+// An environment belongs to a cluster, whether it is given in a trial, in defaults, in a
+// matrix, in a store or in a baseline; another environment means another cluster.
 func TestEnvironmentIsTheClusters(t *testing.T) {
 	const file = `
 order: written

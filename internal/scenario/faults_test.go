@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What of such faults cannot be is a sentence.
+// Impossible network faults are refused with a sentence.
 func TestWrongFaultsOfTheNetworkAreRefused(t *testing.T) {
 	const file = "trials: [{store: etcd, operation: put, duration: 10s, faults: ["
 	for fault, want := range map[string]string{
@@ -46,7 +46,7 @@ func TestWrongFaultsOfTheNetworkAreRefused(t *testing.T) {
 	}
 }
 
-// What an upgrade needs is said beforehand, once for a trial, of stores that know.
+// The store's requirements for upgrades are reported in advance, once per trial.
 func TestUpgradesAreWarnedOf(t *testing.T) {
 	for store, want := range map[string][]string{
 		"etcd": {`trial put: the fault "rolling-upgrade to 1.0 at 1s": one version after the other`},

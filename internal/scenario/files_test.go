@@ -15,7 +15,7 @@ import (
 
 func init() { scenario.Apps = load.Applications }
 
-// ready reads a file of scenarios/ with the stores that there are.
+// ready parses a file of scenarios/ with the existing stores.
 func ready(t *testing.T, name string, o scenario.Options) *scenario.Scenario {
 	t.Helper()
 	s, err := scenario.ParseFile("../../scenarios/"+name+".yaml", registry.Catalog{Apps: load.Applications}, o)
@@ -25,8 +25,8 @@ func ready(t *testing.T, name string, o scenario.Options) *scenario.Scenario {
 	return s
 }
 
-// Every ready scenario is taken without a warning, is named as its file, begins
-// with what it is for and how long it takes, and can be scaled.
+// Every ready scenario is accepted without a warning, is named like its file, begins with
+// its purpose and duration, and can be scaled.
 func TestReadyScenarios(t *testing.T) {
 	files, err := filepath.Glob("../../scenarios/*.yaml")
 	if err != nil || len(files) < 12 {
@@ -59,7 +59,7 @@ func TestReadyScenarios(t *testing.T) {
 	}
 }
 
-// published is what each scenario that reproduces a published table must be.
+// published holds the properties of each scenario that reproduces a published table.
 func TestPublishedScenariosAreAsPublished(t *testing.T) {
 	for name, c := range map[string]struct {
 		trials int
@@ -112,15 +112,15 @@ func TestPublishedScenariosAreAsPublished(t *testing.T) {
 	}
 }
 
-// records are new keys of 256 bytes with values of 1 KiB, each once.
+// records are new keys of 256 bytes with values of 1 KiB, each written once.
 func records(t *scenario.Trial, total uint64) bool {
 	l := t.Load
 	return l.Total == total && l.KeySpace == total && l.KeySize == 256 && l.ValueSize == 1024 &&
 		l.Distribution.Name == scenario.Sequential && l.Mix[0].Kind == kv.Put && t.Cluster.Members == 3
 }
 
-// What a store lacks is refused in a file before anything starts, and what it
-// has is taken: watchers, transactions and keep-alives of every store.
+// Features that a store lacks are refused before anything starts, and existing ones are
+// accepted: watchers, transactions and keep-alives of every store.
 func TestFilesAskForWhatStoresHave(t *testing.T) {
 	for _, s := range registry.All() {
 		has := s.Capabilities().Operations
@@ -138,8 +138,8 @@ func TestFilesAskForWhatStoresHave(t *testing.T) {
 	}
 }
 
-// What only some stores have beside their operations is refused at its place, in
-// the words of the store where it has any.
+// Features that only some stores have are refused at their place, with the store's wording
+// if there is one.
 func TestFilesAskForFeaturesThatStoresHave(t *testing.T) {
 	for _, s := range registry.All() {
 		can := s.Capabilities()
@@ -165,8 +165,8 @@ func TestFilesAskForFeaturesThatStoresHave(t *testing.T) {
 	}
 }
 
-// The lines of cetcd in proxies.yaml, which make proxies-table takes up, are trials as
-// the others are: the same load beside another store.
+// The lines of cetcd in proxies.yaml, which make proxies-table enables, define trials like
+// the others: the same load on another store.
 func TestProxiesWithCetcd(t *testing.T) {
 	text, err := os.ReadFile("../../scenarios/proxies.yaml")
 	if err != nil {

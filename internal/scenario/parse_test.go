@@ -213,7 +213,7 @@ func TestColonsInListsInBraces(t *testing.T) {
 	}
 }
 
-// What flags of bench could say and files could not.
+// Files can express all flags of bench.
 func TestScansAndWhatIsDoneToTheStore(t *testing.T) {
 	got, warnings := one(t, "operation: range", "range-limit: 7", "count-only: true", "compact: {every: 30s}", "compare-hashes: true")
 	want := got.Load

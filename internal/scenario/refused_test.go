@@ -11,7 +11,7 @@ import (
 
 type refusal struct{ name, file, why string }
 
-// refused reads testdata/refused.txt: "-- NAME --", the file, "== why" and the
+// refused reads the cases of testdata/refused.txt: "-- NAME --", the file, "== why" and the
 // sentences.
 func refused(t testing.TB) []refusal {
 	t.Helper()
@@ -34,7 +34,7 @@ func refused(t testing.TB) []refusal {
 	return out
 }
 
-// TestRefused holds every kind of bad file to its exact sentence and position.
+// TestRefused checks the exact sentence and position for every kind of bad file.
 func TestRefused(t *testing.T) {
 	for _, c := range refused(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -86,11 +86,11 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
-// TestEveryKeyIsSuggested misspells each key and expects it to be named.
+// TestEveryKeyIsSuggested misspells each key and expects a suggestion.
 func TestEveryKeyIsSuggested(t *testing.T) {
 	for _, name := range trialKeys(byKey(Parameters(Apps()))) {
 		if len(name) < 4 {
-			continue // a letter more is too far from a word of three
+			continue // one more letter is too much for a word of three
 		}
 		_, err := Parse("f.yaml", []byte("trials:\n  - {"+name+"q: 1}\n"), shelf{}, Options{})
 		if want := `f.yaml:2:6: unknown key "` + name + `q"; did you mean "` + name + `"?`; err == nil || err.Error() != want {

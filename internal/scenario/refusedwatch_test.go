@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// What cannot be watched, or read and written at once, is refused in a sentence
-// before any worker gets it.
+// Impossible watchers and contradicting reads and writes are refused with a sentence before
+// a worker gets them.
 func TestWatchIsRefused(t *testing.T) {
 	stm := func(of STM) func(*Load) {
 		return func(l *Load) { l.Watch, l.STM, l.Mix[0].Kind = nil, &of, kv.STM }

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// random makes a scenario of some trials with lists, repeats and rates taken
-// from others, and says how many trials a round of it must have at least once.
+// random returns a scenario of some trials with lists, repeats and rates taken from others,
+// and the minimum number of trials in a round.
 func random(r *rand.Rand) (data string, expanded, runs int) {
 	var b strings.Builder
 	repeats := 1 + r.IntN(3)
@@ -37,7 +37,7 @@ func random(r *rand.Rand) (data string, expanded, runs int) {
 			own = 1 + r.IntN(4)
 			fmt.Fprintf(&b, "    repeats: %d\n", own)
 		}
-		if r.IntN(2) == 0 { // wait for a trial that is written after it, and that waits for none
+		if r.IntN(2) == 0 { // depend on a later trial that depends on no other
 			fmt.Fprintf(&b, "    rate: 50%% of %s\n", "source")
 		}
 		expanded += c * t * m
@@ -68,8 +68,8 @@ func TestExpansion(t *testing.T) {
 	}
 }
 
-// checkRounds holds a scenario to: repeats interleaved, each once a round, and no
-// rate before its source.
+// checkRounds checks that repeats are interleaved, that each round has every trial once,
+// and that rates follow their sources.
 func checkRounds(t *testing.T, s *Scenario) {
 	t.Helper()
 	round := 1
@@ -253,9 +253,9 @@ trials:
 	}
 }
 
-// rateSource is the index in Trials of the run whose throughput Trials[i]
-// takes its rate from: the same repeat of the trial named, or its last one
-// before that when it has fewer. ok is false when the rate is its own.
+// rateSource returns the index in Trials of the run whose throughput determines the rate of
+// Trials[i]: the same repeat of the named trial, or its last earlier one if it has fewer.
+// ok is false if the rate does not depend on a trial.
 func (s *Scenario) rateSource(i int) (source int, ok bool) {
 	of := s.Trials[i].Load.Rate.Of
 	if of == "" {

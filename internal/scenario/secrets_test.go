@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Comments may hold what nobody wants recorded. The record has none, and the
-// scenario in it is the same one.
+// Comments may contain secrets. The record has none, and otherwise the same scenario.
 func TestRecordHasNoComments(t *testing.T) {
 	const file = `# the password is secret-1
 name: a   # secret-2

@@ -12,7 +12,7 @@ name: ab
 defaults: {store: etcd, operation: put, duration: 1s, warmup: 0s}
 `
 
-// names are those of a round's trials, in their order.
+// names returns the names of a round's trials, in order.
 func namesOf(round []Trial) (all []string) {
 	for _, t := range round {
 		all = append(all, t.Name)
@@ -29,8 +29,7 @@ func until(t *testing.T, text string, u Until) *Scenario {
 	return s
 }
 
-// A run that is repeated until it is precise takes its sides in turn: A B, then
-// B A.
+// A run that is repeated until it is precise alternates its sides: A B, then B A.
 func TestRoundsAreInterleaved(t *testing.T) {
 	s := until(t, ab+"until: {precision: 2%}\ntrials: [{name: a, baseline: {members: 1}}]\n", Until{})
 	a, b := s.Trials[0].Name, s.Trials[1].Name
@@ -53,8 +52,8 @@ func TestRoundsAreInterleaved(t *testing.T) {
 	}
 }
 
-// Over two rounds every trial has the same mean place, so that a drift that is
-// linear in time falls on all alike; those of one cluster stay side by side.
+// Over two rounds every trial has the same mean place, so that a linear drift affects all
+// equally; trials of one cluster stay together.
 func TestRoundsCancelDrift(t *testing.T) {
 	s := until(t, ab+"until: {precision: 2%}\ntrials: [{name: a, matrix: {members: [1, 3], clients: [1, 2, 3]}}]\n", Until{})
 	places := map[string]int{}
@@ -77,7 +76,7 @@ func TestRoundsCancelDrift(t *testing.T) {
 	}
 }
 
-// A trial that takes its rate from another comes after it in every round.
+// A trial that takes its rate from another one follows it in every round.
 func TestRoundsKeepSourcesFirst(t *testing.T) {
 	s := until(t, ab+"until: {precision: 2%}\ntrials: [{name: half, rate: 50% of full}, {name: full}, {name: other}]\n", Until{})
 	for n := 1; n <= 3; n++ {
@@ -96,7 +95,7 @@ func TestReseedingKeepsTheRule(t *testing.T) {
 	}
 }
 
-// A flag replaces what the file says of the same, and repeats with a warning.
+// A flag replaces the file's value, and it replaces repeats with a warning.
 func TestUntilIsReadAndReplaced(t *testing.T) {
 	file := ab + "until: {precision: 2%, at-most: 1h, metrics: [ops, p99]}\ntrials: [{name: a}]\n"
 	for _, test := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// flags is a load as a command line would make it.
+// flags returns a load as a command line would define it.
 func flags(change func(*Load)) *Load {
 	l := DefaultLoad()
 	l.Mix = []Operation{{Kind: kv.Put, Weight: 1}}
@@ -23,7 +23,7 @@ func TestDefaultLoadIsValid(t *testing.T) {
 	for k := range kv.NumKinds {
 		l := flags(func(l *Load) { l.Mix[0].Kind = k })
 		if k == kv.Watch {
-			continue // stands beside a load
+			continue // not an operation of a load
 		}
 		if err := l.wrong(); err != nil {
 			t.Errorf("%s: %v", k, err)
@@ -144,7 +144,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// wrong is the first thing that is wrong with a load.
+// wrong returns the first error of a load.
 func (l *Load) wrong() error {
 	if found := l.problems(words{}, Apps()); len(found) > 0 {
 		return found[0]

@@ -219,7 +219,7 @@ trials:
 	if s.Scale != 0.01 || len(was.Notes) != 1 || was.Notes[0] != note {
 		t.Errorf("scale %v, notes %q", s.Scale, was.Notes)
 	}
-	// Not scaled, the same file says nothing of it.
+	// Without scaling, the same file mentions no scaling.
 	plain := parse(t, "f.yaml", file)
 	if plain.Scale != 0 || plain.Trials[0].Scaled != nil || len(plain.Trials[0].Notes) != 0 || len(plain.Trials) != 16 {
 		t.Errorf("as written: %v, %+v, %d trials", plain.Scale, plain.Trials[0], len(plain.Trials))

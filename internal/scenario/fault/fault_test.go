@@ -18,8 +18,8 @@ var faultTexts = []string{
 	"random any of kill/pause/compact at 1s for 2s every 10s repeat 9", "none",
 }
 
-// What is read as faults is written so that the same is read, in flags and in
-// records, and what happens of them is bounded and in order.
+// Faults read back as written, in flags and in records, and their schedule is bounded and
+// in order.
 func FuzzFaults(f *testing.F) {
 	for _, text := range faultTexts {
 		f.Add(text)
@@ -55,8 +55,8 @@ func FuzzFaults(f *testing.F) {
 	})
 }
 
-// Random faults are the same for one seed, others for another, and within the time
-// that each has.
+// Random faults are the same for the same seed, different for another seed, and within
+// their time.
 func TestRandomFaultsComeFromTheSeed(t *testing.T) {
 	all, err := Parse("random any of kill/compact/slow-disk by 100ms at 10s for 3s every 20s")
 	if err != nil {
@@ -82,7 +82,7 @@ func TestRandomFaultsComeFromTheSeed(t *testing.T) {
 	}
 }
 
-// Faults of the network read back what they write, as text and as records have them.
+// Network faults read back as written, as text and as in records.
 func TestFaultsOfTheNetworkReadBack(t *testing.T) {
 	const text = "isolate leader at 1s for 3s, isolate m2 direction out at 1s for 3s, split follower at 1s for 3s, " +
 		"bridge m1 at 1s for 3s every 20s repeat 3, blackhole leader from clients direction in at 1s for 3s, " +
