@@ -34,7 +34,7 @@ func assignments(t *testing.T, texts ...string) Options {
 	return o
 }
 
-func TestAssignmentsReplaceWhatTrialsSay(t *testing.T) {
+func TestAssignmentsReplaceTrialsValues(t *testing.T) {
 	s, err := Parse("f.yaml", []byte(assigned), shelf{}, assignments(t, "clients=3", "duration=2s", "watch.streams=2",
 		"range-limit=5", "prefix=/a: #b", "endpoints="+"127.0.0.1:1"))
 	if err != nil {
@@ -83,7 +83,7 @@ func TestAssignedEntriesMakeNoWatchers(t *testing.T) {
 }
 
 // A list of values that an assignment excludes creates no identical trials.
-func TestAssignmentsDropListsThatTheyExclude(t *testing.T) {
+func TestAssignmentsDropExcludedLists(t *testing.T) {
 	for _, test := range []struct{ list, set string }{
 		{"matrix: {total: [100, 1000]}", "duration=2s"},
 		{"matrix: {operation: [put, get]}", "mix=put=1,get=1"},
@@ -128,7 +128,7 @@ func TestAssignedRateOverListsOfArrivals(t *testing.T) {
 }
 
 // Entries of stm apply only to trials with transactions.
-func TestAssignedSTMIsOfTransactions(t *testing.T) {
+func TestAssignedSTMAppliesToTransactions(t *testing.T) {
 	s, err := Parse("f.yaml", []byte("defaults: {store: etcd}\ntrials: [{operation: put}, {operation: stm}]"), shelf{}, assignments(t, "stm.keys=3"))
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestAssignedSettingsKeepTheOthers(t *testing.T) {
 }
 
 // Assigned values are not scaled, and are not in the record's copy of the file.
-func TestAssignmentsAreMeantAsTheyAre(t *testing.T) {
+func TestAssignmentsAreTakenLiterally(t *testing.T) {
 	o := assignments(t, "clients=400", "user=me:secret", "endpoints=127.0.0.1:1")
 	o.Scale = 0.01
 	s, err := Parse("f.yaml", []byte(`trials: [{store: etcd, operation: put, total: 1000, clients: 9}]`), shelf{}, o)
@@ -169,7 +169,7 @@ func TestAssignmentsAreMeantAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestAssignmentsAreRefusedInTheirWords(t *testing.T) {
+func TestRefusedAssignmentsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"clients=0":               "--set clients=0: clients is 0 and must be at least 1",
 		"clients=x":               "--set clients=x: clients must be a whole number, not x",
@@ -202,7 +202,7 @@ func TestAssignmentsAreRefusedInTheirWords(t *testing.T) {
 }
 
 // A baseline can be assigned, even for trials without one, one key at a time.
-func TestABaselineIsSet(t *testing.T) {
+func TestAssignedBaseline(t *testing.T) {
 	parsed := func(text string, set ...string) (*Scenario, error) {
 		o := Options{Exec: "/head"}
 		for _, s := range set {
@@ -236,7 +236,7 @@ func TestABaselineIsSet(t *testing.T) {
 	for set, want := range map[string]string{
 		"baseline=none":       "baseline is no parameter of a load or of a cluster",
 		"baseline.clients=3":  `a baseline changes store, endpoints`,
-		"baseline.exec=/head": "the baseline of put is no other cluster than its own",
+		"baseline.exec=/head": "the baseline of put uses the same cluster as the trial",
 		"baseline.env=50":     "env must be a mapping",
 	} {
 		if _, err := parsed("trials: ["+trial+"]", set); err == nil || !strings.Contains(err.Error(), want) {

@@ -33,7 +33,7 @@ func (p *fileParser) build(at place, o *outline, c choice) []*builder {
 		p.failf(where, "%s", notNameable(base.trial.Name))
 	}
 	if key := base.trial.Cluster.Key; key != "" && key == b.trial.Cluster.Key {
-		p.failf(where, "the baseline of %s is no other cluster than its own", b.trial.Name)
+		p.failf(where, "the baseline of %s uses the same cluster as the trial", b.trial.Name)
 	}
 	return []*builder{b, base}
 }
@@ -52,7 +52,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 	if p.running != nil {
 		b.attach, b.asked = *p.running, own
 	}
-	if given.has("total") {
+	if given.hasKey("total") {
 		b.load.Duration = 0
 	}
 	b.scale()
@@ -82,7 +82,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 		b.checkCluster()
 		b.warnOfUpgrades(name)
 	}
-	if !b.load.has(isSTM) {
+	if !b.load.hasKind(isSTM) {
 		b.load.STM = nil // given by defaults, for other trials
 	}
 	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load, WorkersOn: b.workersOn, Scaled: b.scaledFrom, Notes: b.notes()}
@@ -97,7 +97,7 @@ func (b *builder) settle() {
 	l := &b.load
 	b.settleApplication()
 	b.settlePrefix()
-	if b.layer.has("rate") && !b.layer.has("arrival") && l.Application.Name == "" {
+	if b.layer.hasKey("rate") && !b.layer.hasKey("arrival") && l.Application.Name == "" {
 		l.Arrival = Constant
 	}
 	for i := range l.Mix {
@@ -113,21 +113,21 @@ func (b *builder) settle() {
 	}
 	if b.attached() {
 		b.cluster.Attach, b.cluster.Members = &b.attach, 0
-	} else if !b.layer.has("target") {
+	} else if !b.layer.hasKey("target") {
 		l.Target = kv.Target{Mode: kv.All}
 	}
-	if !b.layer.has("preload") {
+	if !b.layer.hasKey("preload") {
 		l.Preload = l.usesKeySpace() || l.Application.Name != ""
 	}
 	l.Complete()
-	if n := len(b.workersOn); n > 0 && !b.layer.has("workers") {
+	if n := len(b.workersOn); n > 0 && !b.layer.hasKey("workers") {
 		l.Workers = uint32(n)
 	}
 	if l.Compact.Every == 0 && l.Compact.Behind >= 0 {
 		l.Compact = Compaction{}
 	}
 	b.leastKeySpace()
-	if t := l.STM; l.has(isSTM) && t.KeysPerTxn > 0 && t.WritePercent >= 0 && t.KeysPerTxn*t.WritePercent/100 == 0 {
+	if t := l.STM; l.hasKind(isSTM) && t.KeysPerTxn > 0 && t.WritePercent >= 0 && t.KeysPerTxn*t.WritePercent/100 == 0 {
 		b.said = append(b.said, b.words.sprintf("No transaction writes: %d percent (<stm.write-percent>) of %s (<stm.keys>) is no whole key.",
 			t.WritePercent, text.Plural(uint64(t.KeysPerTxn), "key")))
 	}
@@ -157,14 +157,14 @@ func (b *builder) notes() []string {
 // intended for other trials.
 func (b *builder) checkUnused() {
 	for _, key := range sortedKeys(b.own) {
-		if p := b.keys[key]; !p.Throughout && !p.For.in(&b.load) {
+		if p := b.keys[key]; !p.Throughout && !p.For.occurIn(&b.load) {
 			b.failf(b.own[key].at, "<"+key+"> is for "+p.For.name+", and this trial has none")
 		}
 	}
 	if s, ok := b.own["connections"]; ok && b.load.NewConnection {
-		b.failf(s.at, "with <new-connection> each operation has a connection of its own, so <connections> means nothing; drop it")
+		b.failf(s.at, "with <new-connection> each operation has its own connection, so <connections> means nothing; drop it")
 	}
-	if b.layer.has("endpoints") || b.options.Attach != nil {
+	if b.layer.hasKey("endpoints") || b.options.Attach != nil {
 		return
 	}
 	for _, k := range ofRunning {
@@ -179,7 +179,7 @@ func (b *builder) fit(name string) {
 	if w := b.load.Watch; w != nil && b.can.InFlight == 1 && b.load.Application.Name == "" {
 		w.Streams, w.Connections = w.Watchers, w.Watchers // each needs its own connection
 	}
-	asked := b.asked.has("connections")
+	asked := b.asked.hasKey("connections")
 	surplus := b.load.Connections > b.load.Clients && slices.Contains(b.axes, "clients") // other steps have more clients
 	if w := b.load.fit(b.can.InFlight); w != "" && asked && !surplus {
 		b.warnOf(name, w)
@@ -229,7 +229,7 @@ func (b *builder) check() {
 // checked further.
 func (b *builder) checkStore() bool {
 	known := b.catalog.Stores()
-	if !b.layer.has("store") {
+	if !b.layer.hasKey("store") {
 		b.failf(b.at, "this trial says no store; give store, one of: %s", strings.Join(known, ", "))
 		return false
 	}
@@ -259,7 +259,7 @@ func (b *builder) checkAbilities() {
 	if l.Cleanup.Keys {
 		err := b.can.Operation(store, kv.Delete, kv.None)
 		if _, lists := b.can.Operations[kv.Range]; err == nil && !lists {
-			b.failf(b.place("cleanup"), "%s could not be cleaned up: it does not list keys, so that nobody could tell whether there are any", store)
+			b.failf(b.place("cleanup"), "%s could not be cleaned up: it does not list keys, so quorumbench could not check whether any are left", store)
 		} else if err != nil {
 			b.failf(b.place("cleanup"), "%s could not be cleaned up: %v", store, err)
 		}
@@ -281,7 +281,7 @@ func (b *builder) checkAbilities() {
 		}
 	}
 	b.checkFaultAbilities()
-	if l.has(isSTM) && l.STM.Locker != kv.LockNone {
+	if l.hasKind(isSTM) && l.STM.Locker != kv.LockNone {
 		needs("stm.locker", kv.Leases)
 	}
 	if a := b.cluster.Attach; a != nil && a.TLS {

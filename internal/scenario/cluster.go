@@ -187,7 +187,7 @@ func checkEndpoint(e string, w words) *Problem {
 	case schemed:
 		return wrong("the endpoint %q has a scheme; write %s", e, address)
 	case below != "":
-		return wrong("the endpoint %q has a path; write %s, and if the keys are to be below that path, <prefix>: /%s/", e, address, below)
+		return wrong("the endpoint %q has a path; write %s, and if the keys should be below that path, <prefix>: /%s/", e, address, below)
 	case path != "":
 		return wrong("the endpoint %q does not end with its port; write %s", e, address)
 	}
@@ -257,7 +257,7 @@ func decodeStrict(n *node, store string, into any) (err error) {
 	if !errors.As(err, &known) || known.GetToken() == nil {
 		return n.at.errorf("these settings of %s cannot be read: %s", store, strings.TrimPrefix(err.Error(), "time: "))
 	}
-	where, value := at(known.GetToken()), known.GetToken().Value
+	where, value := tokenPlace(known.GetToken()), known.GetToken().Value
 	if n.at.set != "" {
 		where = n.at
 	}

@@ -87,9 +87,9 @@ func (c *Command) Parameters(mixed bool) []*Parameter {
 		case p.Meaning == "" || p.Key == "operation" || p.Reads == &applicationReading: // only in files
 			return true
 		case p.Throughout && !mixed:
-			return load.has(func(k kv.Kind) bool { return !p.For.are(k) })
+			return load.hasKind(func(k kv.Kind) bool { return !p.For.are(k) })
 		}
-		return !mixed && (p.Key == "mix" || !p.For.in(load))
+		return !mixed && (p.Key == "mix" || !p.For.occurIn(load))
 	})
 }
 
@@ -99,7 +99,7 @@ func (c *Command) draft() *draft {
 	for _, key := range sortedKeys(c.preset) {
 		_ = c.parser.keys[key].readFrom(d, c.preset[key].value) // it was already read without an error
 	}
-	if c.preset.has("total") {
+	if c.preset.hasKey("total") {
 		d.load.Duration = 0
 	}
 	return d
@@ -148,7 +148,7 @@ func (c *Command) Let(key, text string) {
 }
 
 // Given reports whether Set was called for a parameter.
-func (c *Command) Given(key string) bool { return c.flags.has(key) }
+func (c *Command) Given(key string) bool { return c.flags.hasKey(key) }
 
 // Drop removes a parameter from the preset and from the flags.
 func (c *Command) Drop(key string) {
@@ -171,7 +171,7 @@ func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
 	p.running = ask.Attach
 	own := maps.Clone(c.flags)
 	for _, key := range sortedKeys(own) {
-		if of, _ := p.keys[key].group(); of != "" && !c.preset.has(of) {
+		if of, _ := p.keys[key].group(); of != "" && !c.preset.hasKey(of) {
 			c.preset[of] = pair{value: &node{kind: mapping, flag: true}}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestCheckLoadsAreTheOriginals(t *testing.T) {
+func TestCheckLoadsAreEtcdctls(t *testing.T) {
 	for _, of := range []map[string]CheckLoad{PerfLoads, ScaleLoads} {
 		for name, want := range map[string]string{"s": "s", "small": "s", "m": "m", "medium": "m", "l": "l", "large": "l", "xl": "xl", "xLarge": "xl"} {
 			if got, l, err := FindCheckLoad(name, of); err != nil || got != want || l != of[want] {
@@ -21,7 +21,7 @@ func TestCheckLoadsAreTheOriginals(t *testing.T) {
 }
 
 // A flag can be false even if the load omits the value.
-func TestFlagsTakeNo(t *testing.T) {
+func TestFlagsCanBeFalse(t *testing.T) {
 	for _, key := range []string{"cleanup", "cleanup-compact", "cleanup-defragment", "compact-first", "require-memory"} {
 		for _, no := range []string{"false", "0"} {
 			c := NewCommand("put")

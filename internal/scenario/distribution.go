@@ -37,8 +37,8 @@ type distributionShape struct {
 // distributionShapes returns the parameters of all distributions, in the order of flags.
 func distributionShapes() []distributionShape {
 	return []distributionShape{
-		{Zipfian, "theta", func(d *Distribution) *float64 { return &d.Theta }, 0.99, "lie between 0 and 1, as 0.99 does", false},
-		{Hotspot, "hot-keys", func(d *Distribution) *float64 { return &d.HotKeys }, 0.2, "lie between 0 and 1: the share of the keys that are hot", false},
+		{Zipfian, "theta", func(d *Distribution) *float64 { return &d.Theta }, 0.99, "be between 0 and 1, such as 0.99", false},
+		{Hotspot, "hot-keys", func(d *Distribution) *float64 { return &d.HotKeys }, 0.2, "be between 0 and 1: the share of the keys that are hot", false},
 		{Hotspot, "hot-operations", func(d *Distribution) *float64 { return &d.HotOps }, 0.8, "be above 0 and at most 1: the share of the operations that go to the hot keys", true},
 	}
 }

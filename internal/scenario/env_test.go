@@ -7,7 +7,7 @@ import (
 
 // An environment belongs to a cluster, whether it is given in a trial, in defaults, in a
 // matrix, in a store or in a baseline; another environment means another cluster.
-func TestEnvironmentIsTheClusters(t *testing.T) {
+func TestEnvironmentBelongsToTheCluster(t *testing.T) {
 	const file = `
 order: written
 defaults: {store: etcd, operation: put, duration: 1s, env: {B: two, A: "1"}}
@@ -55,7 +55,7 @@ func TestEnvironmentIsRefused(t *testing.T) {
 		"[A]":                    "env must be a mapping of variables, as in {JVMFLAGS: -Xmx1g}, not a list",
 		"{}":                     "env must be a mapping of variables, as in {JVMFLAGS: -Xmx1g}, not an empty one",
 		"{A: [1]}":               "env.A must be text, not a list",
-		"{'A=B': x}":             `"A=B" is no name of a variable; it has letters, digits and _`,
+		"{'A=B': x}":             `"A=B" is not the name of a variable; use letters, digits and _`,
 		"{QUORUMBENCH_X: x}":     "QUORUMBENCH_X is a variable of quorumbench's own, and not for env",
 		`{A: "x\ny"}`:            "env.A has a character that cannot be printed",
 		`{A: "\e[31m"}`:          "env.A has a character that cannot be printed",

@@ -150,7 +150,7 @@ type words struct {
 	behind bool
 }
 
-func (w words) of(key string) string {
+func (w words) nameOf(key string) string {
 	if w.name == nil {
 		return key
 	}
@@ -168,7 +168,7 @@ func (w words) fill(format string) string {
 			return b.String()
 		}
 		key, after, _ := strings.Cut(rest, ">")
-		b.WriteString(w.of(key))
+		b.WriteString(w.nameOf(key))
 		format = after
 	}
 }
@@ -181,9 +181,9 @@ func (w words) sprintf(format string, args ...any) string {
 // least 1".
 func (w words) outOf(key, value, bounds string) string {
 	if w.behind {
-		return fmt.Sprintf("%s must be %s, not %s", w.of(key), bounds, value)
+		return fmt.Sprintf("%s must be %s, not %s", w.nameOf(key), bounds, value)
 	}
-	return fmt.Sprintf("%s is %s and must be %s", w.of(key), value, bounds)
+	return fmt.Sprintf("%s is %s and must be %s", w.nameOf(key), value, bounds)
 }
 
 // checks collects the errors of a load.

@@ -38,7 +38,7 @@ func (p *fileParser) expand(o *outline) []*builder {
 				case twice && first == t.at && p.options.Scale != 0:
 					continue // steps that scaling made equal
 				case twice:
-					p.failf(b.place("name"), "a second trial is named %s, as that of line %d; give each a name of its own", b.trial.Name, first.line)
+					p.failf(b.place("name"), "a second trial is named %s, as that of line %d; give each a unique name", b.trial.Name, first.line)
 				}
 				names[b.trial.Name] = t.at
 				b.trial.Number = len(trials) + 1

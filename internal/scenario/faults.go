@@ -116,7 +116,7 @@ func (l *Load) checkFaults(c *checks) {
 				h.String(), text.FormatDuration(h.At), text.FormatDuration(h.At+h.For), text.FormatDuration(l.Duration))
 			return
 		case i > 0 && (h.At == all[i-1].At || h.At < all[i-1].At+all[i-1].For):
-			c.add("faults", "the fault %q at %s begins before %q at %s is over; one fault at a time tells what it breaks",
+			c.add("faults", "the fault %q at %s begins before %q at %s is over; faults must not overlap, so that each shows its own effect",
 				h.String(), text.FormatDuration(h.At), all[i-1].String(), text.FormatDuration(all[i-1].At))
 			return
 		case h.Ahead() > h.At, i > 0 && h.Ahead() > h.At-all[i-1].At-all[i-1].For:

@@ -7,7 +7,7 @@ import (
 )
 
 // Impossible network faults are refused with a sentence.
-func TestWrongFaultsOfTheNetworkAreRefused(t *testing.T) {
+func TestWrongNetworkFaultsAreRefused(t *testing.T) {
 	const file = "trials: [{store: etcd, operation: put, duration: 10s, faults: ["
 	for fault, want := range map[string]string{
 		"isolate leader from clients at 1s for 1s":       `the fault "isolate leader from clients at 1s for 1s" cuts members off from one another, and not from clients: drop from, or choose blackhole`,
@@ -47,7 +47,7 @@ func TestWrongFaultsOfTheNetworkAreRefused(t *testing.T) {
 }
 
 // The store's requirements for upgrades are reported in advance, once per trial.
-func TestUpgradesAreWarnedOf(t *testing.T) {
+func TestUpgradeWarnings(t *testing.T) {
 	for store, want := range map[string][]string{
 		"etcd": {`trial put: the fault "rolling-upgrade to 1.0 at 1s": one version after the other`},
 		"slow": nil,

@@ -130,7 +130,7 @@ func (p *fileParser) noValue(pair pair) {
 // steps. Values of a higher layer replace those of a lower one.
 type layer map[string]pair
 
-func (l layer) has(key string) bool {
+func (l layer) hasKey(key string) bool {
 	_, ok := l[key]
 	return ok
 }
@@ -197,7 +197,7 @@ func (p *fileParser) spread(l layer) layer {
 			k = "store"
 		}
 		if _, twice := l[k]; twice {
-			p.failf(pair.at, "%s is given in store and again beside it; give it once", k)
+			p.failf(pair.at, "%s is given in store and again outside it; give it once", k)
 		}
 		l[k] = pair
 	}

@@ -121,7 +121,7 @@ func records(t *scenario.Trial, total uint64) bool {
 
 // Features that a store lacks are refused before anything starts, and existing ones are
 // accepted: watchers, transactions and keep-alives of every store.
-func TestFilesAskForWhatStoresHave(t *testing.T) {
+func TestFilesCanUseStoresAbilities(t *testing.T) {
 	for _, s := range registry.All() {
 		has := s.Capabilities().Operations
 		for k, of := range map[kv.Kind]string{
@@ -140,7 +140,7 @@ func TestFilesAskForWhatStoresHave(t *testing.T) {
 
 // Features that only some stores have are refused at their place, with the store's wording
 // if there is one.
-func TestFilesAskForFeaturesThatStoresHave(t *testing.T) {
+func TestFilesCanUseOnlySupportedFeatures(t *testing.T) {
 	for _, s := range registry.All() {
 		can := s.Capabilities()
 		for _, of := range []struct {

@@ -29,7 +29,7 @@ func (b *builder) settleApplication() {
 	d := which.Definition()
 	a.Compacts = d.Compacts
 	b.completeSettings(&d)
-	if d.Prefix != "" && !b.layer.has("prefix") {
+	if d.Prefix != "" && !b.layer.hasKey("prefix") {
 		b.load.Prefix = d.Prefix
 	}
 	way := 0
@@ -44,7 +44,7 @@ func (b *builder) settleApplication() {
 		a.Text = which.Phrase(values)
 		p := which.Profile(values, way)
 		if said, ok := b.asked["connections"]; ok && p.Connections > 0 {
-			b.failf(said.at, "each call of the application belongs to a connection of its own, so <connections> means nothing; drop it")
+			b.failf(said.at, "each call of the application belongs to its own connection, so <connections> means nothing; drop it")
 		}
 		b.load.describe(p)
 	}

@@ -276,14 +276,14 @@ func (l *Load) Complete() {
 			o.Consistency = kv.Linearizable
 		}
 	}
-	if l.STM == nil && l.has(isSTM) {
+	if l.STM == nil && l.hasKind(isSTM) {
 		stm := DefaultSTM()
 		l.STM = &stm
 	}
 }
 
-// has reports whether the mix has an operation that satisfies is.
-func (l *Load) has(is func(kv.Kind) bool) bool {
+// hasKind reports whether the mix has an operation that satisfies is.
+func (l *Load) hasKind(is func(kv.Kind) bool) bool {
 	return slices.ContainsFunc(l.Mix, func(o Operation) bool { return is(o.Kind) })
 }
 
@@ -298,7 +298,7 @@ func isSTM(k kv.Kind) bool { return k == kv.STM }
 // usesKeySpace reports whether any operation chooses its key from the key space: all do
 // except keep-alives and ranges over a given interval.
 func (l *Load) usesKeySpace() bool {
-	return l.has(func(k kv.Kind) bool { return k != kv.KeepAlive && (l.RangeKey == nil || !isRange(k)) })
+	return l.hasKind(func(k kv.Kind) bool { return k != kv.KeepAlive && (l.RangeKey == nil || !isRange(k)) })
 }
 
 // Meant returns the load for records: without values that have no meaning for it, and with
@@ -308,7 +308,7 @@ func (l *Load) Meant() Load {
 	if out.Arrival == Closed {
 		out.MaxInFlight = 0
 	}
-	if !out.has(isTxn) {
+	if !out.hasKind(isTxn) {
 		out.TxnKeys = 0
 	}
 	if w := out.Watch; w != nil {

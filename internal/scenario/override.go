@@ -26,7 +26,7 @@ func (p *fileParser) overlay(all, own layer) layer {
 				p.failf(t.at, "--%s %s cannot replace what a trial itself says: here %s is %s", key, v, also, t.value.what())
 			}
 		}
-		if e, ok := all["endpoints"]; ok && !p.set.has("endpoints") && (key != "store" || !p.sameStore(all)) {
+		if e, ok := all["endpoints"]; ok && !p.set.hasKey("endpoints") && (key != "store" || !p.sameStore(all)) {
 			p.failf(e.at, "--%s is for clusters that are started, and this trial's runs already", key)
 		}
 	}
@@ -240,7 +240,7 @@ func (p *fileParser) overlaySet(all layer) layer {
 		base, given := all[key]
 		ofSomeTrials := key == "watch" || key == "compact" // only some trials have these
 		switch {
-		case all.has("endpoints") && slices.Contains(ofStarted, key):
+		case all.hasKey("endpoints") && slices.Contains(ofStarted, key):
 			continue // it is for started clusters, and this trial's cluster already runs
 		case s.value.entries && given && base.value.kind == mapping:
 			s.value = s.value.over(base.value)
@@ -319,7 +319,7 @@ func (p *fileParser) checkSet(trials []*builder) {
 		switch {
 		case slices.Contains(ofStarted, of) && none(func(b *builder) bool { return b.cluster.Attach == nil }):
 			p.failf(p.placeOf(a), "%s is for clusters that are started, and every trial's runs already", of)
-		case known && none(func(b *builder) bool { return k.For.in(&b.load) }):
+		case known && none(func(b *builder) bool { return k.For.occurIn(&b.load) }):
 			p.failf(p.placeOf(a), "<"+k.Key+"> is for "+k.For.name+", and no trial has any")
 		case nested && none(func(b *builder) bool { s, ok := b.layer[of]; return ok && s.value.field(entry) != s.value }):
 			p.failf(p.placeOf(a), "no trial has %s, of which %s is an entry", of, entry)

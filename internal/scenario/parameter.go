@@ -61,8 +61,8 @@ var (
 	ofSTM          = operations{"stm operations", isSTM}
 )
 
-// in reports whether the load has any of the operations.
-func (o operations) in(l *Load) bool { return o.are == nil || l.has(o.are) }
+// occurIn reports whether the load has any of the operations.
+func (o operations) occurIn(l *Load) bool { return o.are == nil || l.hasKind(o.are) }
 
 // column is a parameter's column in a dry run. The zero column has the parameter's key as
 // title, and its text.
@@ -132,7 +132,7 @@ func (p *Parameter) Text(l *Load) string {
 
 // applies reports whether the parameter has a meaning for the load.
 func (p *Parameter) applies(l *Load) bool {
-	return p.For.in(l) && (!p.OpenLoop || l.Arrival != Closed)
+	return p.For.occurIn(l) && (!p.OpenLoop || l.Arrival != Closed)
 }
 
 // check checks the value by itself.
@@ -140,7 +140,7 @@ func (p *Parameter) check(c *checks, l *Load) {
 	if p.value == nil {
 		return
 	}
-	if p.For.in(l) || p.value.text(l) != "0" {
+	if p.For.occurIn(l) || p.value.text(l) != "0" {
 		p.value.check(c, p.Key, l)
 	}
 	if !p.Throughout || !isSet(p.value.text(l)) {

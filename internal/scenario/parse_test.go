@@ -19,8 +19,8 @@ func parse(t *testing.T, name, data string) *Scenario {
 	return s
 }
 
-// one parses a scenario of a single trial with these lines, indented by 4.
-func one(t *testing.T, lines ...string) (Trial, []string) {
+// parseTrial parses a scenario of a single trial with these lines, indented by 4.
+func parseTrial(t *testing.T, lines ...string) (Trial, []string) {
 	t.Helper()
 	s := parse(t, "f.yaml", "trials:\n  - store: etcd\n    "+strings.Join(lines, "\n    ")+"\n")
 	if len(s.Trials) != 1 {
@@ -52,7 +52,7 @@ func TestDefaultsOfAFile(t *testing.T) {
 }
 
 func TestEveryKeyOfATrial(t *testing.T) {
-	got, warnings := one(t,
+	got, warnings := parseTrial(t,
 		"name: all-keys", "repeats: 1", "members: 5", "exec: /opt/etcd",
 		"settings: {snapshot-count: 7, heartbeat: 50ms, unsafe-no-sync: true}",
 		"mix: [{operation: put, weight: 1.5}, {operation: get, consistency: s}, {operation: range, weight: 2}]",
@@ -85,7 +85,7 @@ func TestEveryKeyOfATrial(t *testing.T) {
 }
 
 func TestAttach(t *testing.T) {
-	got, _ := one(t, "operation: put", "endpoints: a:1, b:2", "user: root:geheim", "dial-timeout: 2s",
+	got, _ := parseTrial(t, "operation: put", "endpoints: a:1, b:2", "user: root:geheim", "dial-timeout: 2s",
 		"tls: {cacert: ca.pem, cert: c.pem, key: k.pem}")
 	want := &Attach{Endpoints: []string{"a:1", "b:2"}, TLS: true, CACert: "ca.pem", Cert: "c.pem", CertKey: "k.pem",
 		User: "root:geheim", DialTimeout: 2 * time.Second}
@@ -113,7 +113,7 @@ func TestPasswordsAreKeptOutOfTheSource(t *testing.T) {
 	}
 }
 
-func TestATrialOverridesDefaults(t *testing.T) {
+func TestTrialOverridesDefaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		defaults, trial string
 		ok              func(Trial) bool
@@ -214,14 +214,14 @@ func TestColonsInListsInBraces(t *testing.T) {
 }
 
 // Files can express all flags of bench.
-func TestScansAndWhatIsDoneToTheStore(t *testing.T) {
-	got, warnings := one(t, "operation: range", "range-limit: 7", "count-only: true", "compact: {every: 30s}", "compare-hashes: true")
+func TestScansAndConduct(t *testing.T) {
+	got, warnings := parseTrial(t, "operation: range", "range-limit: 7", "count-only: true", "compact: {every: 30s}", "compare-hashes: true")
 	want := got.Load
 	want.Scan, want.Compact, want.CompareHashes = Scan{CountOnly: true}, Compaction{Every: 30 * time.Second, Behind: defaultBehind}, true
 	if diff := cmp.Diff(want, got.Load); diff != "" || len(warnings) > 0 {
 		t.Errorf("it warns %q; (-want +got):\n%s", warnings, diff)
 	}
-	got, _ = one(t, "operation: range", "keys-only: true", "page-size: 10_000", "compact: {every: 1m, behind: 5}")
+	got, _ = parseTrial(t, "operation: range", "keys-only: true", "page-size: 10_000", "compact: {every: 1m, behind: 5}")
 	if l := &got.Load; l.Scan != (Scan{KeysOnly: true, PageSize: 10_000}) || l.Compact != (Compaction{Every: time.Minute, Behind: 5}) {
 		t.Errorf("%+v, %+v", l.Scan, l.Compact)
 	}

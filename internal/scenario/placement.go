@@ -15,7 +15,7 @@ func (b *builder) checkHosts() {
 	}{{"members-on", "members", b.cluster.On, b.cluster.Members}, {"workers-on", "workers", b.workersOn, int(b.load.Workers)}} {
 		for _, name := range placed.on {
 			if !slices.ContainsFunc(b.hosts, func(h Host) bool { return h.Name == name }) {
-				b.failf(b.place(placed.key), "<"+placed.key+"> names %q, which is none of the hosts: %s", name, hostNames(b.hosts))
+				b.failf(b.place(placed.key), "<"+placed.key+"> names %q, which is not one of the hosts: %s", name, hostNames(b.hosts))
 			}
 		}
 		if len(placed.on) > placed.most && placed.most > 0 {

@@ -74,7 +74,7 @@ func setEnv(d *draft, _ string, n *node) error {
 		case err != nil:
 			return err
 		case !envName.MatchString(p.key):
-			return p.at.errorf("%q is no name of a variable; it has letters, digits and _", p.key)
+			return p.at.errorf("%q is not the name of a variable; use letters, digits and _", p.key)
 		case strings.HasPrefix(p.key, ourEnv):
 			return p.at.errorf("%s is a variable of quorumbench's own, and not for env", p.key)
 		case len(value) > maxEnvValue:

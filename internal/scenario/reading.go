@@ -63,7 +63,7 @@ func timeoutText(l *Load) string { return text.Seconds(l.Timeout.Seconds()) }
 // ofKeys omits texts about keys for a load whose operations have none.
 func ofKeys(above func(*Load) string) func(*Load) string {
 	return func(l *Load) string {
-		if len(l.Mix) > 0 && !l.has(func(k kv.Kind) bool { return k != kv.KeepAlive }) {
+		if len(l.Mix) > 0 && !l.hasKind(func(k kv.Kind) bool { return k != kv.KeepAlive }) {
 			return ""
 		}
 		return above(l)

@@ -8,7 +8,7 @@ import (
 )
 
 // Loads are described above the table and in columns.
-func TestLoadInWords(t *testing.T) {
+func TestReadings(t *testing.T) {
 	for _, test := range []struct {
 		title       string
 		load        Load
@@ -53,7 +53,7 @@ func TestLoadInWords(t *testing.T) {
 
 // A parameter that distinguishes two loads is shown in reports, in the description of a
 // load or in another place.
-func TestParametersThatDifferAreRead(t *testing.T) {
+func TestDifferingParametersAreReported(t *testing.T) {
 	elsewhere := []string{
 		"mix", "target", // columns of the table
 		"arrival", "rate", // the open loop's column due

@@ -45,7 +45,7 @@ func (l *Load) fitOrdered(ordered bool) string {
 	}
 	asked := l.Connections
 	l.Connections = l.Clients
-	return fmt.Sprintf("%s for %s: a session of this store answers in order, so that in a mix slow operations would keep back quick ones; each client has a session of its own, %d in all",
+	return fmt.Sprintf("%s for %s: a session of this store responds in order, so slow operations of a mix would delay quick ones; each client gets its own session, %d in all",
 		text.Plural(uint64(asked), "connection"), text.Plural(uint64(l.Clients), "client"), l.Connections)
 }
 
@@ -65,16 +65,16 @@ const largePreload = 2 << 30
 // warnings returns sentences about a valid load that is probably not intended.
 func (l *Load) warnings(w words) []string {
 	var out []string
-	if request := len(l.Prefix) + l.KeySize + l.ValueSize; request > commonLimit && l.has(kv.Kind.Writes) {
+	if request := len(l.Prefix) + l.KeySize + l.ValueSize; request > commonLimit && l.hasKind(kv.Kind.Writes) {
 		out = append(out, fmt.Sprintf("a key and value of %s together are more than the 1.5 MiB that stores commonly take by default", text.FormatSize(request)))
 	}
 	if l.Preload && l.usesKeySpace() && l.ValueSize > 0 && l.KeySpace > largePreload/uint64(l.ValueSize) {
 		out = append(out, fmt.Sprintf("the preload writes %s of %s each, more than 2 GiB", text.Plural(l.KeySpace, "key"), text.FormatSize(l.ValueSize)))
 	}
-	if l.has(isRange) && l.Application.Name == "" && l.RangeKey == nil && l.RangeLimit == 0 {
+	if l.hasKind(isRange) && l.Application.Name == "" && l.RangeKey == nil && l.RangeLimit == 0 {
 		out = append(out, w.fill("each range reads on to the end of the key space; <range-limit> bounds it"))
 	}
-	if l.Preload && l.Application.Name == "" && l.has(func(k kv.Kind) bool { return k == kv.Ephemeral }) {
+	if l.Preload && l.Application.Name == "" && l.hasKind(func(k kv.Kind) bool { return k == kv.Ephemeral }) {
 		out = append(out, w.fill("the <preload> makes every key exist, so that an ephemeral one finds it there until a delete has removed it"))
 	}
 	return append(out, l.watchWarnings()...)
@@ -123,17 +123,17 @@ func (l *Load) checkNeeds(c *checks) {
 	}
 	var needs []need
 	add := func(key, what string, n, each float64) { needs = append(needs, need{key, what, n * each}) }
-	if l.has(func(k kv.Kind) bool { return k == kv.CAS }) {
+	if l.hasKind(func(k kv.Kind) bool { return k == kv.CAS }) {
 		add("key-space", c.words.fill("a version of each key of the <key-space>, to compare with"), float64(l.KeySpace), versionBytes)
 	}
 	if l.Watch != nil {
 		add("key-space", c.words.fill("a count of each key's writes in the <key-space>, for the watchers"), float64(l.KeySpace), ackedBytes)
 	}
 	request := float64(len(l.Prefix) + l.KeySize)
-	if l.has(kv.Kind.Writes) {
+	if l.hasKind(kv.Kind.Writes) {
 		request += float64(l.ValueSize)
 	}
-	if l.has(isTxn) {
+	if l.hasKind(isTxn) {
 		request *= float64(l.TxnKeys)
 	}
 	if l.Arrival == Closed {

@@ -38,7 +38,7 @@ func OwnPrefixes(apps []application.Application) []string {
 }
 
 // attached reports whether the trial uses a running cluster.
-func (b *builder) attached() bool { return b.layer.has("endpoints") || b.options.Attach != nil }
+func (b *builder) attached() bool { return b.layer.hasKey("endpoints") || b.options.Attach != nil }
 
 // settlePrefix gives a load on a running cluster the default prefix, and lets its keys be
 // removed at the end of the run unless that was refused.
@@ -47,8 +47,8 @@ func (b *builder) settlePrefix() {
 	if !b.attached() {
 		return
 	}
-	l.Cleanup.Keep = b.layer.has("cleanup") && !l.Cleanup.Keys
-	if b.layer.has("prefix") {
+	l.Cleanup.Keep = b.layer.hasKey("cleanup") && !l.Cleanup.Keys
+	if b.layer.hasKey("prefix") {
 		return
 	}
 	l.Prefix = OwnPrefix
@@ -71,15 +71,15 @@ func (l *Load) WritesKeys() bool {
 	case l.Watch != nil && l.Watch.Expect > 0:
 		return true
 	}
-	return l.has(func(k kv.Kind) bool { return k.Writes() && k != kv.KeepAlive })
+	return l.hasKind(func(k kv.Kind) bool { return k.Writes() && k != kv.KeepAlive })
 }
 
 // KeysOfOperation returns how many keys one operation writes at most.
 func (l *Load) KeysOfOperation() uint64 {
 	switch {
-	case l.has(isTxn):
+	case l.hasKind(isTxn):
 		return uint64(max(l.TxnKeys, 1)) // #nosec G115 -- not negative
-	case l.has(isSTM) && l.STM != nil:
+	case l.hasKind(isSTM) && l.STM != nil:
 		return uint64(max(l.STM.KeysPerTxn, 1)) // #nosec G115 -- not negative
 	}
 	return 1

@@ -41,12 +41,12 @@ func (b *builder) scale() {
 	b.scaledFrom = was
 	scaleOne(b, "total", &l.Total, &was.Total)
 	switch { // a key space as large as the total is scaled with it
-	case !b.layer.has("key-space"):
+	case !b.layer.hasKey("key-space"):
 		was.KeySpace = was.Total
 	case l.KeySpace == was.Total && b.layer["total"].at.set == "":
 		scaleOne(b, "key-space", &l.KeySpace, &was.KeySpace)
 	}
-	if !b.layer.has("rate") { // an open loop keeps its rate, and the connections that it needs for it
+	if !b.layer.hasKey("rate") { // an open loop keeps its rate, and the connections that it needs for it
 		scaleOne(b, "clients", &l.Clients, &was.Clients)
 		scaleOne(b, "connections", &l.Connections, &was.Connections)
 	}
@@ -87,10 +87,10 @@ func (b *builder) leastKeySpace() {
 		return
 	}
 	least := 0
-	if l.has(isTxn) {
+	if l.hasKind(isTxn) {
 		least = l.TxnKeys
 	}
-	if l.has(isSTM) {
+	if l.hasKind(isSTM) {
 		least = max(least, l.STM.KeysPerTxn)
 	}
 	l.KeySpace = max(l.KeySpace, min(uint64(max(least, 0)), b.scaledFrom.KeySpace))

@@ -115,7 +115,7 @@ const letters = "trials:\n" +
 	"  - {store: etcd, operation: put, name: a}\n  - {store: etcd, operation: put, name: b}\n" +
 	"  - {store: etcd, operation: put, name: c}\n  - {store: etcd, operation: put, name: d}\n"
 
-func TestRandomOrderDependsOnTheSeedAlone(t *testing.T) {
+func TestRandomOrderDependsOnlyOnTheSeed(t *testing.T) {
 	settle.Unraced(t)
 	orders := make(map[string]int)
 	for seed := range 600 {
@@ -154,7 +154,7 @@ func TestOrderWritten(t *testing.T) {
 	}
 }
 
-func TestRatesOfRatesComeInTurn(t *testing.T) {
+func TestRatesOfRatesAreOrdered(t *testing.T) {
 	for seed := range 50 {
 		s := parse(t, "f.yaml", fmt.Sprintf("seed: %d\ndefaults: {store: etcd, operation: put}\ntrials:\n", seed)+
 			"  - {name: c, rate: 50% of b}\n  - {name: b, rate: 50% of a}\n  - {name: a}\n  - {name: d, rate: 50% of b}\n")

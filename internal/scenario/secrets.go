@@ -26,7 +26,7 @@ func (p *fileParser) redact(data []byte) []byte {
 	}
 	bare := uncommented(lines)
 	if at := comment(bare); at.line > 0 {
-		p.failf(at, "this comment cannot be kept out of the record; write it in a line of its own, or leave it out")
+		p.failf(at, "this comment cannot be kept out of the record; write it on a separate line, or remove it")
 	}
 	return []byte(bare)
 }
@@ -55,7 +55,7 @@ func uncommented(lines []string) string {
 func comment(text string) place {
 	for _, t := range lexer.Tokenize(text) {
 		if t.Type == token.CommentType {
-			return at(t)
+			return tokenPlace(t)
 		}
 	}
 	return place{}

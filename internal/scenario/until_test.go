@@ -96,7 +96,7 @@ func TestReseedingKeepsTheRule(t *testing.T) {
 }
 
 // A flag replaces the file's value, and it replaces repeats with a warning.
-func TestUntilIsReadAndReplaced(t *testing.T) {
+func TestFlagsReplaceUntil(t *testing.T) {
 	file := ab + "until: {precision: 2%, at-most: 1h, metrics: [ops, p99]}\ntrials: [{name: a}]\n"
 	for _, test := range []struct {
 		text string

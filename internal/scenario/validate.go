@@ -48,7 +48,7 @@ func (l *Load) checkMix(c *checks) {
 		case o.Kind >= kv.NumKinds || o.Consistency >= kv.NumConsistencies:
 			c.add("mix", "the mix has an operation that does not exist")
 		case o.Kind == kv.Watch && l.Application.Name == "": // an application starts watchers among its calls
-			c.add("operation", "watch is no operation of a load: watchers stand beside one; write watch: {watchers: 100}, for example")
+			c.add("operation", "watch is no operation of a load: watchers run next to one; write watch: {watchers: 100}, for example")
 		case o.Kind.Reads() && o.Consistency == kv.None:
 			c.add("consistency", "%s needs a consistency: linearizable or local, for example", o.Kind)
 		case !o.Kind.Reads() && o.Consistency != kv.None:
@@ -152,7 +152,7 @@ func neededKeySize(keySpace uint64) int {
 }
 
 func (l *Load) checkTxn(c *checks) {
-	if l.has(isTxn) && l.TxnKeys > 0 && uint64(l.TxnKeys) > l.KeySpace {
+	if l.hasKind(isTxn) && l.TxnKeys > 0 && uint64(l.TxnKeys) > l.KeySpace {
 		c.add("txn-keys", "<txn-keys> is %d, and the key space has only %d keys", l.TxnKeys, l.KeySpace)
 	}
 }
@@ -189,7 +189,7 @@ func (l *Load) checkScan(c *checks) {
 }
 
 func (l *Load) checkSTM(c *checks) {
-	if !l.has(isSTM) {
+	if !l.hasKind(isSTM) {
 		return
 	}
 	t := l.STM
@@ -211,7 +211,7 @@ func (l *Load) checkVerified(c *checks) {
 	switch {
 	case !l.Verify:
 	case l.ValueSize < leastWatchedValue:
-		c.add("value-size", "<value-size> is %d B, and which write an answer is of is known by its value, for which <verify> needs %d bytes", l.ValueSize, leastWatchedValue)
+		c.add("value-size", "<value-size> is %d B, and the value identifies the write of a response, for which <verify> needs %d bytes", l.ValueSize, leastWatchedValue)
 	}
 }
 

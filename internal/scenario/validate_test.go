@@ -80,7 +80,7 @@ func TestValidate(t *testing.T) {
 			l.KeySize, l.Prefix, l.KeySpace = 0, "a", 2
 		},
 		"distribution: there is no distribution \"normal\"; choose sequential, uniform, zipfian or hotspot": func(l *Load) { l.Distribution.Name = "normal" },
-		"distribution: zipfian's theta is 1.5 and must lie between 0 and 1, as 0.99 does": func(l *Load) {
+		"distribution: zipfian's theta is 1.5 and must be between 0 and 1, such as 0.99": func(l *Load) {
 			l.Distribution = Distribution{Name: Zipfian, Theta: 1.5}
 		},
 		"distribution: hotspot's hot-operations is 2 and must be above 0 and at most 1: the share of the operations that go to the hot keys": func(l *Load) {

@@ -69,7 +69,7 @@ trials:
 	}
 }
 
-func TestABaselineSendsTheSame(t *testing.T) {
+func TestBaselineSendsTheSameLoad(t *testing.T) {
 	s := parse(t, "f.yaml", `
 repeats: 3
 defaults: {store: etcd, label: mine, exec: /new/etcd, baseline: {version: 1.0}}
@@ -140,7 +140,7 @@ func TestMixedLoadsHaveASessionForEachClient(t *testing.T) {
 				t.Errorf("%d connections, want %d", got.Load.Connections, c.want)
 			}
 			changed := c.ordered && c.want == 50 && !strings.Contains(c.rest, "connections: 50")
-			if said := strings.Contains(strings.Join(got.Notes, " "), "answers in order"); said != changed || said != (len(s.Warnings) == 1) {
+			if said := strings.Contains(strings.Join(got.Notes, " "), "responds in order"); said != changed || said != (len(s.Warnings) == 1) {
 				t.Errorf("the notes are %q, the warnings %q", got.Notes, s.Warnings)
 			}
 		})

@@ -49,7 +49,7 @@ func setWatch(d *draft, key string, n *node) error {
 // checkWatchKey refuses a given watched key that looks like one of the load's keys.
 func (b *builder) checkWatchKey() {
 	w := b.load.Watch
-	if w != nil && b.asked.has("watch") && len(w.Key) == len(b.load.Prefix)+b.load.KeySize && strings.HasPrefix(string(w.Key), b.load.Prefix) {
+	if w != nil && b.asked.hasKey("watch") && len(w.Key) == len(b.load.Prefix)+b.load.KeySize && strings.HasPrefix(string(w.Key), b.load.Prefix) {
 		b.failf(b.place("watch.key"), "<watch.key> %q looks like a key of the load, which are %s; give it another length", w.Key, b.load.keyShape())
 	}
 }
@@ -85,7 +85,7 @@ func (l *Load) checkWatch(c *checks) {
 	if l.NewConnection {
 		c.add("new-connection", "watchers need connections that stay, and <new-connection> has one for each operation; drop one of them")
 	}
-	if l.has(isSTM) {
+	if l.hasKind(isSTM) {
 		c.add("watch", "watchers cannot go with stm: which keys a transaction wrote is not known")
 	}
 }
@@ -144,7 +144,7 @@ func (l *Load) checkWatched(c *checks) {
 	case w.Expect > 0 && w.Start == 0:
 		c.add("watch.earlier-events", "<watch.earlier-events> needs <watch.key>, the key that they are written to before the load")
 	case w.AtWindow && w.Start == 0:
-		c.add("watch.created-in-window", "<watch.created-in-window> is for a <watch.key> of its own: of the load's keys, events of writes before the watchers were there would count as lost")
+		c.add("watch.created-in-window", "<watch.created-in-window> is for a <watch.key> that is not one of the load's keys, whose earlier events would count as lost")
 	}
 	if w.Span == wholeSpace {
 		c.add("watch.keys-per-watcher", "with <watch.keys-per-watcher>: all each watcher watches the whole key space, so <watch.watched-keys> means nothing; drop one of them")
@@ -153,8 +153,8 @@ func (l *Load) checkWatched(c *checks) {
 	} else if span := min(max(w.Span, 1), l.KeySpace); w.Watchers > 0 && w.Watchers <= MaxWatchers && span > maxWatched/uint64(w.Watchers) {
 		c.add("watch.keys-per-watcher", "%d watchers of %s each are more than can be followed: watchers times keys can be at most %d", w.Watchers, text.Plural(span, "key"), maxWatched)
 	}
-	if l.has(kv.Kind.Writes) && l.ValueSize < leastWatchedValue {
-		c.add("value-size", "<value-size> is %d B, and an event tells which write it is of by its value, for which %d bytes are needed", l.ValueSize, leastWatchedValue)
+	if l.hasKind(kv.Kind.Writes) && l.ValueSize < leastWatchedValue {
+		c.add("value-size", "<value-size> is %d B, and an event identifies its write by its value, for which %d bytes are needed", l.ValueSize, leastWatchedValue)
 	}
 }
 
@@ -166,9 +166,9 @@ func (l *Load) watchWarnings() (out []string) {
 	case w.Expect > 0:
 	case len(w.Key) > 0:
 		out = append(out, fmt.Sprintf("nothing writes the watched key %q, so that no event will come", w.Key))
-	case !l.has(kv.Kind.Writes):
+	case !l.hasKind(kv.Kind.Writes):
 		out = append(out, "nothing in it writes, so that no watch event will come")
-	case w.Mode != kv.PersistentWatch && l.has(func(k kv.Kind) bool { return k == kv.Delete }):
+	case w.Mode != kv.PersistentWatch && l.hasKind(func(k kv.Kind) bool { return k == kv.Delete }):
 		out = append(out, "the watch event of a delete has no value and is counted, but not timed")
 	}
 	return out

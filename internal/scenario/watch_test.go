@@ -33,7 +33,7 @@ func TestWatchKeys(t *testing.T) {
 			&Watch{Watchers: 400_000, Streams: 1, Span: 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, warnings := one(t, c.lines...)
+			got, warnings := parseTrial(t, c.lines...)
 			if diff := cmp.Diff(c.want, got.Load.Watch); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -46,7 +46,7 @@ func TestWatchKeys(t *testing.T) {
 		"operation: get":           "nothing in it writes",
 		"mix: {put: 1, delete: 1}": "the watch event of a delete has no value",
 	} {
-		if _, warnings := one(t, line, "watch: {watchers: 2}"); len(warnings) != 1 || !strings.Contains(warnings[0], want) {
+		if _, warnings := parseTrial(t, line, "watch: {watchers: 2}"); len(warnings) != 1 || !strings.Contains(warnings[0], want) {
 			t.Errorf("%s warns %q", line, warnings)
 		}
 	}
@@ -126,17 +126,17 @@ trials:
 }
 
 func TestSTMKeys(t *testing.T) {
-	got, warnings := one(t, "operation: stm", "key-space: 9", "stm: {keys: 4, write-percent: 100, isolation: ss, locker: lock-rpc}")
+	got, warnings := parseTrial(t, "operation: stm", "key-space: 9", "stm: {keys: 4, write-percent: 100, isolation: ss, locker: lock-rpc}")
 	want := &STM{Isolation: kv.SerializableSnapshot, KeysPerTxn: 4, WritePercent: 100, Locker: kv.LockRPC}
 	if diff := cmp.Diff(want, got.Load.STM); diff != "" || len(warnings)+len(got.Notes) != 0 {
 		t.Errorf("(-want +got):\n%s%q %q", diff, warnings, got.Notes)
 	}
 	// As in etcd's benchmark, no transaction writes: half of one key is no key.
-	plain, _ := one(t, "operation: stm")
+	plain, _ := parseTrial(t, "operation: stm")
 	if plain.Load.STM == nil || *plain.Load.STM != DefaultSTM() || len(plain.Notes) != 1 || plain.Notes[0] != "No transaction writes: 50 percent (stm.write-percent) of 1 key (stm.keys) is no whole key." {
 		t.Errorf("by default %+v, %q", plain.Load.STM, plain.Notes)
 	}
-	if part, _ := one(t, "operation: stm", "stm: {keys: 2}"); part.Load.STM.WritePercent != 50 || part.Load.STM.Isolation != kv.RepeatableReads || len(part.Notes) != 0 {
+	if part, _ := parseTrial(t, "operation: stm", "stm: {keys: 2}"); part.Load.STM.WritePercent != 50 || part.Load.STM.Isolation != kv.RepeatableReads || len(part.Notes) != 0 {
 		t.Errorf("two keys: %+v, %q", part.Load.STM, part.Notes)
 	}
 	s := parse(t, "f.yaml", "defaults: {store: etcd, stm: {keys: 2}}\ntrials: [{operation: put}, {name: '{operation}-{stm}', operation: stm, matrix: {stm: [{locker: stm}, {locker: lock-client}]}}]")
@@ -153,7 +153,7 @@ func TestSTMKeys(t *testing.T) {
 // Leases have no keys: nothing is written for them unless requested.
 func TestKeepAliveIsNotPreloaded(t *testing.T) {
 	for line, want := range map[string]bool{"operation: keepalive": false, "operation: keepalive\n    preload: true": true, "mix: {keepalive: 1, put: 1}": true, "mix: {txn-get: 1, txn: 1}\n    range-key: a": true} {
-		if got, _ := one(t, line); got.Load.Preload != want {
+		if got, _ := parseTrial(t, line); got.Load.Preload != want {
 			t.Errorf("%q: preload %t", line, got.Load.Preload)
 		}
 	}
@@ -211,7 +211,7 @@ func (narrow) Capabilities(store string) kv.Capabilities {
 }
 
 // If a watcher occupies its connection, no other watcher can be created on it.
-func TestWatchersHaveConnectionsForThemselves(t *testing.T) {
+func TestWatchersHaveTheirOwnConnections(t *testing.T) {
 	text := []byte("trials: [{store: etcd, operation: put, duration: 10s, watch: {watchers: 10, streams: 2}}]")
 	for _, tc := range []struct {
 		catalog Catalog

@@ -24,10 +24,10 @@ func (l *Load) Divisible(n int) error {
 	case !closed && l.MaxInFlight < n:
 		return fmt.Errorf("a limit of %d operations in flight cannot be divided among %d workers: each needs at least one", l.MaxInFlight, n)
 	case l.Watch != nil:
-		return fmt.Errorf("watchers cannot be divided among %d workers: each knows only its own writes, and not which events are to come of the others'", n)
-	case l.has(isSTM) && l.STM != nil && l.STM.Locker != kv.LockNone:
+		return fmt.Errorf("watchers cannot be divided among %d workers: each knows only its own writes, and not which events the others' writes will cause", n)
+	case l.hasKind(isSTM) && l.STM != nil && l.STM.Locker != kv.LockNone:
 		return fmt.Errorf("transactions under a lock cannot be divided among %d workers: a worker's part of the total would be held up by the others' locks", n)
-	case l.has(func(k kv.Kind) bool { return k == kv.CAS }):
+	case l.hasKind(func(k kv.Kind) bool { return k == kv.CAS }):
 		return fmt.Errorf("compare-and-set cannot be divided among %d workers: each knows only the versions that its own answers had", n)
 	}
 	return nil

@@ -29,7 +29,7 @@ func document(data []byte) (n *node, err error) {
 	// A panic of the YAML library must not reach users.
 	defer func() {
 		if r := recover(); r != nil {
-			n, err = nil, &Error{Text: "this is not valid YAML, and so broken that no line can be told"}
+			n, err = nil, &Error{Text: "this is not valid YAML, and too broken to name a line"}
 		}
 	}()
 	if e := textual(data); e != nil {
@@ -77,7 +77,7 @@ func shallow(tokens token.Tokens) *Error {
 			inLine++
 		}
 		if open > maxDepth || inLine > maxDepth {
-			return at(t).errorf("lists and mappings are nested more than %d deep here", maxDepth)
+			return tokenPlace(t).errorf("lists and mappings are nested more than %d deep here", maxDepth)
 		}
 	}
 	return nil
@@ -88,7 +88,7 @@ func syntax(err error) *Error {
 	if errors.As(err, &known) {
 		text := "this is not valid YAML: " + strings.TrimSpace(known.GetMessage())
 		if t := known.GetToken(); t != nil && t.Position != nil {
-			return at(t).errorf("%s", text)
+			return tokenPlace(t).errorf("%s", text)
 		}
 		return &Error{Text: text}
 	}
@@ -120,8 +120,8 @@ func body(file *ast.File) (*node, error) {
 	return n, nil
 }
 
-// at returns the place of a token. The library counts the columns of some tokens from 0.
-func at(t *token.Token) place {
+// tokenPlace returns the place of a token. The library counts the columns of some tokens from 0.
+func tokenPlace(t *token.Token) place {
 	if t == nil || t.Position == nil {
 		return place{line: 1, column: 1}
 	}
@@ -207,7 +207,7 @@ func convert(from ast.Node) (*node, error) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
 		return nil, n.at.errorf("a scenario uses no YAML anchors, aliases or merge keys; what trials share goes under defaults")
 	case *ast.TagNode:
-		return nil, n.at.errorf("a scenario uses no YAML tags such as %q; quote what is to be text", v.Start.Value)
+		return nil, n.at.errorf("a scenario uses no YAML tags such as %q; quote text", v.Start.Value)
 	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		t := from.GetToken()
 		n.kind, n.text = scalar, t.Value
@@ -223,12 +223,12 @@ func begin(n ast.Node) place {
 	switch v := n.(type) {
 	case *ast.MappingNode:
 		if len(v.Values) > 0 && !v.IsFlowStyle {
-			return at(v.Values[0].Key.GetToken())
+			return tokenPlace(v.Values[0].Key.GetToken())
 		}
 	case *ast.MappingValueNode:
-		return at(v.Key.GetToken())
+		return tokenPlace(v.Key.GetToken())
 	}
-	return at(n.GetToken())
+	return tokenPlace(n.GetToken())
 }
 
 func (n *node) addPairs(values []*ast.MappingValueNode) error {

@@ -177,7 +177,7 @@ func (f *Fault) setBy(value string) (err error) {
 
 // String returns the fault as written in flags.
 func (f Fault) String() string {
-	out := f.Do.on(f.Member) + f.how()
+	out := f.Do.withMember(f.Member) + f.how()
 	if len(f.Of) > 0 {
 		out += " of " + kindsText(f.Of)
 	}

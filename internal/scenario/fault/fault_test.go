@@ -83,7 +83,7 @@ func TestRandomFaultsComeFromTheSeed(t *testing.T) {
 }
 
 // Network faults read back as written, as text and as in records.
-func TestFaultsOfTheNetworkReadBack(t *testing.T) {
+func TestNetworkFaultsReadBack(t *testing.T) {
 	const text = "isolate leader at 1s for 3s, isolate m2 direction out at 1s for 3s, split follower at 1s for 3s, " +
 		"bridge m1 at 1s for 3s every 20s repeat 3, blackhole leader from clients direction in at 1s for 3s, " +
 		"delay all by 50ms from peers at 1s for 3s, loss m3 by 7.5% from all at 1s for 3s, reorder m3 by 7% at 1s for 3s, " +

@@ -51,7 +51,7 @@ func schedule(of []Fault, window time.Duration, seed uint64, longest bool) []Hap
 
 // String returns kind, member and duration of the fault.
 func (h *Happening) String() string {
-	out := h.Do.on(h.Member) + h.how()
+	out := h.Do.withMember(h.Member) + h.how()
 	if h.For > 0 {
 		out += " for " + text.FormatDuration(h.For)
 	}

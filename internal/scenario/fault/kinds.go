@@ -165,8 +165,8 @@ func (k Kind) OfCluster() bool { return k.row().of == theCluster }
 // use.
 func (k Kind) Changes() bool { return k.row().changes }
 
-// on returns the kind with the member that it affects.
-func (k Kind) on(t kv.Target) string {
+// withMember returns the kind with the member that it affects.
+func (k Kind) withMember(t kv.Target) string {
 	if k.OfCluster() && t.Mode == kv.All {
 		return k.String()
 	}

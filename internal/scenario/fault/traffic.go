@@ -47,12 +47,12 @@ var (
 )
 
 // String returns the ends' name in files; empty for Unsaid.
-func (e Ends) String() string { return endNames.of(int(e)) }
+func (e Ends) String() string { return endNames.nameOf(int(e)) }
 
 // String returns the direction's name in files; empty for BothWays.
-func (d Direction) String() string { return directionNames.of(int(d)) }
+func (d Direction) String() string { return directionNames.nameOf(int(d)) }
 
-func (n named) of(i int) string {
+func (n named) nameOf(i int) string {
 	if i >= len(n) {
 		return "unknown"
 	}
