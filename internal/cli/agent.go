@@ -41,7 +41,8 @@ controller at a time, which must present a certificate of the same authority. Th
 first line on standard output is the address at which the agent listens. It serves
 until SIGINT, SIGTERM or SIGHUP.`,
 		Example: `  quorumbench agent certs --hosts 10.0.0.1,10.0.0.2 --dir certs
-  quorumbench agent --listen 10.0.0.1:7420 --ca ca.crt --cert 10.0.0.1.crt --key 10.0.0.1.key --dir /var/lib/quorumbench
+  quorumbench agent --listen 10.0.0.1:7420 --ca ca.crt --cert 10.0.0.1.crt --key 10.0.0.1.key \
+      --dir /var/lib/quorumbench
   quorumbench agent --listen unix:/run/user/1000/agent.sock --dir /tmp/agent`,
 		Args: command.Takes(0, 0, ""),
 	}

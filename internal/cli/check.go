@@ -34,6 +34,8 @@ const (
 func (a *commandLine) checkCommand() *cobra.Command {
 	g := command.Group("check", "Check whether a cluster, a disk or this machine is fast enough", "perf, datascale, disk or machine",
 		a.checkPerfCommand(), a.checkDatascaleCommand(), a.checkDiskCommand(), a.checkMachineCommand())
+	g.Example = `  quorumbench check disk /var/lib/etcd
+  quorumbench check perf --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379`
 	g.Long = `Check whether a running cluster or a disk is fast enough: the checks of etcdctl for
 every store, with the reason when one fails. "check machine" measures what this machine
 and its load generator can resolve. The checks remove everything they write.`
@@ -287,6 +289,7 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 func (a *commandLine) checkDatascaleCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "datascale", Short: "Check the cost of keys for each member: memory, disk and time", Args: command.Takes(0, 0, ""),
+		Example: `  quorumbench check datascale --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379`,
 		Long: `Check the cost of keys of 512 + 512 bytes for each member: its memory and its database
 before and after, the bytes per key, and the duration of the writes.
 

@@ -37,6 +37,8 @@ func (a *commandLine) checkDiskCommand() *cobra.Command {
 	f := &diskFlags{store: "etcd", record: 2300, size: 22 << 20, duration: time.Minute, format: "text"}
 	c := &cobra.Command{
 		Use: "disk DIR", Short: "Check whether a disk is fast enough for a store's log", Args: command.Takes(1, 1, "DIR, the folder to write in"),
+		Example: `  quorumbench check disk /var/lib/etcd
+  quorumbench check disk /var/lib/zookeeper --store zookeeper --size 200MiB`,
 		Long: `Check whether a disk is fast enough for a store's write-ahead log: records of 2,300
 bytes are written one after the other, each followed by fdatasync, as in the
 measurement that etcd's documentation makes with fio. The file is in a new folder

@@ -33,15 +33,17 @@ type clusterFlags struct {
 
 func (a *commandLine) clusterCommand() *cobra.Command {
 	g := command.Group("cluster", "Start, inspect and stop a local cluster", "up, status or down",
-		a.clusterOne("up", "Start a cluster that keeps running after this command", a.clusterUp),
-		a.clusterOne("status", "Show the members and the leader", a.clusterStatus),
-		a.clusterOne("down", "Stop the cluster and remove its data", a.clusterDown))
+		a.clusterOne("up", "Start a cluster that keeps running after this command", "up --store zookeeper --members 3", a.clusterUp),
+		a.clusterOne("status", "Show the members and the leader", "status --store zookeeper", a.clusterStatus),
+		a.clusterOne("down", "Stop the cluster and remove its data", "down --store zookeeper", a.clusterDown))
+	g.Example = `  quorumbench cluster up
+  quorumbench cluster down`
 	return g
 }
 
-func (a *commandLine) clusterOne(name, short string, do func(context.Context, *clusterFlags) error) *cobra.Command {
+func (a *commandLine) clusterOne(name, short, example string, do func(context.Context, *clusterFlags) error) *cobra.Command {
 	f := &clusterFlags{store: "etcd", members: scenario.DefaultMembers}
-	c := &cobra.Command{Use: name, Short: short, Args: command.Takes(0, 0, "")}
+	c := &cobra.Command{Use: name, Short: short, Example: "  quorumbench cluster " + example, Args: command.Takes(0, 0, "")}
 	r := command.NewFlags(c.Flags())
 	kind := "NAME"
 	if name == "up" {

@@ -28,6 +28,8 @@ func (a *commandLine) compareCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare [BASELINE] RUN...",
 		Short: "Report whether recorded runs are better or worse than a baseline",
+		Example: `  quorumbench compare runs/before runs/after
+  quorumbench compare runs/regression --metric ops --metric p99.9 --fail-on worse`,
 		Long: `Report for recorded runs, trial by trial and figure by figure, whether they are
 better than a baseline, worse or the same, or how many more repeats would decide it.
 

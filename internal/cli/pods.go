@@ -55,6 +55,7 @@ func (p *pods) register(r command.Flags) {
 	r.Text("pod-storage-class", &p.o.StorageClass, "NAME", "with --on kubernetes: storage class of a volume for each member's data, instead of a folder on its node")
 	r.Text("pod-storage", &p.o.Storage, "SIZE", "with --pod-storage-class: size of the volume")
 	r.Span("ready-timeout", &p.o.Ready, "with --on kubernetes: how long pods may take to become ready")
+	command.SetGroup(r.Set, command.PodFlags, append([]string{"on"}, podFlags...)...)
 }
 
 // check refuses flags that do not go together.

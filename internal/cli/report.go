@@ -35,6 +35,9 @@ func (a *commandLine) reportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Print recorded runs again, or write them as pages, charts and files",
+		Example: `  quorumbench report runs/20261122T222014Z-quick
+  quorumbench report runs/one runs/two --format html --out page
+  quorumbench report runs/one --threshold 'p99<20ms' --format junit`,
 		Long: `Print a recorded run again from its run directory. For several runs, print all trials
 in one table, on one page and in common charts. If several runs have a trial of the
 same name, it is called "NAME of RUN"; --format json has each run as recorded.

@@ -26,6 +26,16 @@ func (a *commandLine) execute(ctx context.Context, args []string) error {
 	return root.ExecuteContext(ctx)
 }
 
+// questions are the groups of commands, by what the user wants to do.
+var questions = []command.CommandGroup{
+	{Title: "Ask about a cluster or machine", Names: "check capacity break"},
+	{Title: "Measure", Names: "bench run init"},
+	{Title: "Look at results", Names: "report compare verify upload"},
+	{Title: "Real traffic", Names: "traffic"},
+	{Title: "Laboratory", Names: "stores cluster null-server agent cleanup"},
+	{Title: "Program", Names: "version"}, // and help, which the library adds,
+}
+
 func (a *commandLine) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "quorumbench",
@@ -34,6 +44,9 @@ func (a *commandLine) root() *cobra.Command {
 
 "quorumbench run" starts a real cluster, measures it and prints a table;
 "quorumbench bench" measures a running cluster.`,
+		Example: `  quorumbench run
+  quorumbench check disk /var/lib/etcd
+  quorumbench bench put --endpoints 10.0.0.1:2379,10.0.0.2:2379`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -53,12 +66,16 @@ func (a *commandLine) root() *cobra.Command {
 	root.AddCommand(a.runCommand(), a.initCommand(), a.reportCommand(), a.compareCommand(), a.verifyCommand(), a.uploadCommand(), bench.Command(a.App), a.checkCommand(), a.capacityCommand(), a.cleanupCommand(), a.clusterCommand(),
 		a.nullServerCommand(), a.trafficCommand(), a.agentCommand(), a.storesCommand(), a.versionCommand(), a.memberCommand(), diskCommand(), networkCommand())
 	root.SetHelpCommand(helpCommand())
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = command.WriteHelp(a.Stdout, c) }) // output keeps its first error
+	command.GroupCommands(root, questions...)
+	root.SetHelpCommandGroupID(questions[len(questions)-1].Title)
 	return root
 }
 
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]", Short: "Explain a command", Args: cobra.ArbitraryArgs,
+		Example: `  quorumbench help bench put`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := unknownCommand(c.Root(), args); err != nil {
 				return err

@@ -20,7 +20,9 @@ func (a *commandLine) storesCommand() *cobra.Command {
 	format := "text"
 	c := &cobra.Command{
 		Use:   "stores",
-		Short: "Show the stores, their servers on this machine and the meaning of their operations; install servers",
+		Short: "Show the stores, their servers and the meaning of their operations; install servers",
+		Example: `  quorumbench stores
+  quorumbench stores --format json`,
 		Long: `Show the stores that quorumbench can measure, the servers that this machine has, the
 operations, and the real meaning of each consistency level.
 

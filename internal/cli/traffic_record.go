@@ -42,7 +42,8 @@ packets. It does not understand connections that are already open, or TLS.
 
 The recording continues until SIGINT, SIGTERM or SIGHUP, or for --duration.
 "quorumbench traffic profile" derives a scenario from it.`,
-		Example: `  quorumbench traffic record --listen 127.0.0.1:12379 --to 127.0.0.1:2379 --duration 10m --out monday.qbrec
+		Example: `  quorumbench traffic record --listen 127.0.0.1:12379 --to 127.0.0.1:2379 --duration 10m \
+      --out monday.qbrec
   quorumbench traffic record --capture 10.0.0.5:2379 --duration 10m --out monday.qbrec`,
 		Args: command.Takes(0, 0, ""),
 	}

@@ -23,7 +23,8 @@ size and hash; upload-manifest.json is written last and marks the run as complet
 
 Credentials come only from the environment.`,
 		Example: `  quorumbench upload runs/20261122T222014Z-quick s3://benchmarks/etcd?region=eu-central-1
-  quorumbench upload runs/20261122T222014Z-quick 's3://benchmarks?endpoint=http://10.0.0.1:9000&region=us-east-1'
+  quorumbench upload runs/20261122T222014Z-quick \
+      's3://benchmarks?endpoint=http://10.0.0.1:9000&region=us-east-1'
   quorumbench upload runs/20261122T222014Z-quick file:///mnt/share/runs`,
 		Args: command.Takes(2, 2, "a run directory and a URL"),
 	}

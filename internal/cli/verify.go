@@ -20,8 +20,9 @@ import (
 
 func (a *commandLine) verifyCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "verify RUN",
-		Short: "Verify the responses of a run that recorded its operations",
+		Use:     "verify RUN",
+		Short:   "Verify the responses of a run that recorded its operations",
+		Example: `  quorumbench verify runs/20261122T222014Z-quick`,
 		Long: `Verify the responses in the history of a run directory (run --verify, bench --verify).
 For an interrupted or killed run, the recorded part is verified. The record does not
 change.`,

@@ -11,6 +11,7 @@ import (
 func (a *commandLine) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the program's version", Args: command.Takes(0, 0, ""),
+		Example: `  quorumbench version`,
 		RunE: func(*cobra.Command, []string) error {
 			a.printVersion()
 			return nil

@@ -25,10 +25,18 @@ operations become due on a schedule, whatever the store does (an open loop).
 The command lines of etcd's benchmark work here, and so do scripts that read
 its summary. One default differs: --key-space-size is the number of operations,
 and not 1, which would overwrite the same key all the time.`
+	g.Example = `  quorumbench bench put --endpoints 10.0.0.1:2379,10.0.0.2:2379 --clients 100 --conns 10
+  quorumbench bench get --store zookeeper --endpoints 10.0.0.1:2181 --rate 1000 --duration 1m`
 	common := newCommon(command.NewFlags(g.PersistentFlags()))
 	for _, kind := range kinds() {
 		g.AddCommand(one(a, common, kind))
 	}
+	command.GroupCommands(g,
+		command.CommandGroup{Title: "Write", Names: "put delete cas txn-put"},
+		command.CommandGroup{Title: "Read", Names: "get exists range list"},
+		command.CommandGroup{Title: "Write and read", Names: "mixed txn-mixed stm"},
+		command.CommandGroup{Title: "Watches and leases", Names: "watch watch-latency watch-get lease-keepalive"},
+	)
 	return g
 }
 
@@ -42,9 +50,14 @@ func listed(all []kind) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
+// indented returns the lines of an example in help.
+func indented(lines []string) string {
+	return "  quorumbench bench " + strings.Join(lines, "\n  quorumbench bench ")
+}
+
 // one returns the command of a kind.
 func one(a *command.App, common *common, kind kind) *cobra.Command {
-	c := &cobra.Command{Use: strings.TrimSpace(kind.name + " " + kind.args), Short: kind.short, Args: command.Takes(0, kind.most, kind.takes)}
+	c := &cobra.Command{Use: strings.TrimSpace(kind.name + " " + kind.args), Short: kind.short, Example: indented(examples[kind.name]), Args: command.Takes(0, kind.most, kind.takes)}
 	if kind.alias != "" {
 		c.Aliases = []string{kind.alias}
 	}

@@ -67,7 +67,7 @@ func kinds() []kind {
 			sections: report.Classic{Operations: &report.Section{Heading: "Get during watch summary:"}},
 		},
 		{
-			name: "watch-latency", short: "Write one key, and time each event from the write's due and sending times to its arrival at each watcher",
+			name: "watch-latency", short: "Write one key, and time each event until it arrives at each watcher",
 			only: append([]string{"key-size", "value-size", "prefix", "watch.mode", "watch.prev-kv"}, aboutTime...), names: putNames,
 			flags: (*options).registerWatchLatency, fill: (*options).fillWatchLatency,
 			sections: report.Classic{
@@ -76,4 +76,23 @@ func kinds() []kind {
 			},
 		},
 	}
+}
+
+// examples are command lines of each command, without "quorumbench bench".
+var examples = map[string][]string{
+	"put":             {"put --endpoints 10.0.0.1:2379 --clients 100 --conns 10 --val-size 256", "put --endpoints 10.0.0.1:2379 --rate 500 --duration 1m --out runs/put"},
+	"get":             {"get --endpoints 10.0.0.1:2379 --clients 100 --conns 10 --consistency local"},
+	"exists":          {"exists --endpoints 10.0.0.1:2379 --clients 100 --conns 10"},
+	"range":           {"range /app/ --endpoints 10.0.0.1:2379 --prefix --limit 500"},
+	"list":            {"list --endpoints 10.0.0.1:2379 --limit 100"},
+	"delete":          {"delete --endpoints 10.0.0.1:2379 --total 5000"},
+	"cas":             {"cas --endpoints 10.0.0.1:2379 --clients 20 --conns 5 --key-space-size 100"},
+	"txn-put":         {"txn-put --endpoints 10.0.0.1:2379 --txn-ops 10"},
+	"mixed":           {"mixed --endpoints 10.0.0.1:2379 --mix put=20,get=80 --duration 30s", "mixed --endpoints 10.0.0.1:2379 --mix put=1,get=1 --val-size 32 --verify"},
+	"txn-mixed":       {"txn-mixed --endpoints 10.0.0.1:2379 --rw-ratio 4"},
+	"stm":             {"stm --endpoints 10.0.0.1:2379 --clients 20 --conns 5 --keys 100 --isolation ss"},
+	"lease-keepalive": {"lease-keepalive --endpoints 10.0.0.1:2379 --clients 100 --conns 10"},
+	"watch":           {"watch --endpoints 10.0.0.1:2379 --watch-per-stream 100 --put-rate 500"},
+	"watch-get":       {"watch-get --endpoints 10.0.0.1:2379 --watchers 1000 --streams 100"},
+	"watch-latency":   {"watch-latency --endpoints 10.0.0.1:2379 --watchers-per-stream 10 --put-rate 50"},
 }

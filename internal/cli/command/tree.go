@@ -16,7 +16,7 @@ import (
 // Group is a command that only has commands below it.
 func Group(use, short, choose string, commands ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
-		Use: use, Short: short, Args: cobra.ArbitraryArgs,
+		Use: use, Short: short, Args: cobra.ArbitraryArgs, Annotations: map[string]string{groupOnly: "true"},
 		RunE: func(c *cobra.Command, _ []string) error {
 			return Usage("%s needs one of its commands: %s", Path(c), choose)
 		},
@@ -24,6 +24,9 @@ func Group(use, short, choose string, commands ...*cobra.Command) *cobra.Command
 	g.AddCommand(commands...)
 	return g
 }
+
+// groupOnly is the key of the annotation of a command that only has commands below it.
+const groupOnly = "group-only"
 
 // Path is what a command is called, without the program's name before it.
 func Path(c *cobra.Command) string {

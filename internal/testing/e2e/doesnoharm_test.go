@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -82,11 +83,15 @@ var commandSample = []string{"put", "get", "mixed", "delete"}
 func TestEveryKindOfBenchIsTriedForHarm(t *testing.T) {
 	w := newWorld(t)
 	help := w.run(t, "bench", "--help").exits(t, exitDone).stdout.String()
-	_, rest, _ := strings.Cut(help, "Available Commands:\n")
-	list, _, _ := strings.Cut(rest, "\n\n")
-	for line := range strings.Lines(list) {
-		if kind, _, _ := strings.Cut(strings.TrimSpace(line), " "); benchKinds[kind] == "" {
-			t.Errorf("bench %s is not tried against a user's cluster", kind)
+	_, rest, _ := strings.Cut(help, "\nWrite:\n")
+	lists, _, _ := strings.Cut(rest, "\nCluster flags:\n")
+	kinds := regexp.MustCompile(`(?m)^  ([a-z-]+)  `).FindAllStringSubmatch(lists, -1)
+	if len(kinds) != len(benchKinds) {
+		t.Errorf("the help of bench lists %d commands, and %d are tried against a user's cluster", len(kinds), len(benchKinds))
+	}
+	for _, kind := range kinds {
+		if benchKinds[kind[1]] == "" {
+			t.Errorf("bench %s is not tried against a user's cluster", kind[1])
 		}
 	}
 }

@@ -3,9 +3,10 @@ package golden
 import (
 	"bytes"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/cli"
 )
@@ -25,17 +26,40 @@ func TestHelp(t *testing.T) {
 	compare(t, "help.txt", all.String())
 }
 
-// listed finds the commands below another in its help.
-var listed = regexp.MustCompile(`(?m)^  ([a-z][a-z-]*) +\S`)
-
+// walk writes the help of a command and of those below it.
 func walk(t *testing.T, to *strings.Builder, command []string) {
 	t.Helper()
 	text := help(t, command)
+	checkHelp(t, command, text)
 	fmt.Fprintf(to, "==== %s\n\n%s\n", strings.Join(append([]string{"quorumbench"}, command...), " "), text)
-	_, below, _ := strings.Cut(text, "Available Commands:\n")
-	below, _, _ = strings.Cut(below, "\n\n")
-	for _, found := range listed.FindAllStringSubmatch(below, -1) {
-		walk(t, to, append(command[:len(command):len(command)], found[1]))
+	for _, s := range sectionsOf(text) {
+		if !s.isOfCommands() {
+			continue
+		}
+		for _, e := range s.entries {
+			walk(t, to, append(command[:len(command):len(command)], e.name))
+		}
+	}
+}
+
+// checkHelp checks what holds for every help text: it fits 100 columns, has examples, and every
+// flag and command is in a group if others are.
+func checkHelp(t *testing.T, command []string, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
+			t.Errorf("the help of %q has a line of %d columns: %s", command, n, line)
+		}
+	}
+	if strings.Contains(text, "\nOther flags:\n") {
+		t.Errorf("the help of %q has flags without a group: add their names to flagGroups in internal/cli/command/help.go", command)
+	}
+	isHidden := len(command) > 0 && slices.Contains(hidden, command[0])
+	if !isHidden && !strings.Contains(text, "\nExamples:\n  quorumbench") {
+		t.Errorf("the help of %q has no example", command)
+	}
+	if len(command) == 0 && strings.Contains(text, "\nCommands:\n") {
+		t.Error("a command is in no group: add its name to questions in internal/cli/root.go")
 	}
 }
 

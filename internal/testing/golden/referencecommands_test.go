@@ -19,23 +19,25 @@ type helpText struct {
 }
 
 // flagHelp is a flag in the help of a command.
-type flagHelp struct{ name, given, meaning string }
+type flagHelp struct{ group, name, given, meaning string }
 
 // commandBlocks are the sections of docs/reference/commands.md, from testdata/help.txt.
 func commandBlocks() map[string]func(*block) string {
 	all := map[string]func(*block) string{
 		"commands": func(b *block) string {
-			var rows [][]string
 			root, _, _ := strings.Cut(readHelp(b), "\n==== ")
-			_, listing, _ := strings.Cut(root, "Available Commands:\n")
-			for line := range strings.Lines(listing) {
-				name, short, _ := strings.Cut(strings.TrimSpace(line), " ")
-				if name == "" {
-					break
+			var to strings.Builder
+			for _, g := range sectionsOf(root) {
+				if !g.isOfCommands() {
+					continue
 				}
-				rows = append(rows, []string{fmt.Sprintf("[`%s`](#%s)", name, name), strings.TrimSpace(short)})
+				var rows [][]string
+				for _, e := range g.entries {
+					rows = append(rows, []string{fmt.Sprintf("[`%s`](#%s)", e.name, e.name), e.meaning})
+				}
+				fmt.Fprintf(&to, "**%s**\n\n%s\n", g.title, (&block{name: b.name, t: b.t}).table([]string{"command", "purpose"}, rows))
 			}
-			return b.table([]string{"command", "purpose"}, rows)
+			return strings.TrimRight(to.String(), "\n") + "\n"
 		},
 		"bench flags": benchTable,
 	}
@@ -62,8 +64,49 @@ func readHelp(b *block) string {
 	return string(all)
 }
 
-// flagLine matches a flag in help: its name with the name of its value, and its meaning.
-var flagLine = regexp.MustCompile(`^ +(?:-\w, )?(--\S+(?: \S+)?) {3,}(.*)$`)
+// section is a part of a help text below a heading: commands or flags, and their meanings.
+type section struct {
+	title   string
+	entries []helpEntry
+}
+
+type helpEntry struct{ name, meaning string }
+
+// isOfCommands reports whether the entries are commands.
+func (s *section) isOfCommands() bool {
+	return len(s.entries) > 0 && !strings.HasPrefix(s.entries[0].name, "--")
+}
+
+var (
+	// sectionHeading matches the heading of a section.
+	sectionHeading = regexp.MustCompile(`^([A-Z].*):$`)
+	// firstOfEntry matches the first line of an entry: a name and the beginning of its meaning.
+	firstOfEntry = regexp.MustCompile(`^  ([a-z-]+(?: \S+)?)(?: {2,}(.*))?$`)
+	// nextOfEntry matches a further line of an entry.
+	nextOfEntry = regexp.MustCompile(`^ {4,}(\S.*)$`)
+)
+
+// sectionsOf returns the sections of a help text with commands and flags.
+func sectionsOf(text string) (all []section) {
+	for part := range strings.SplitSeq(text, "\n\n") {
+		lines := strings.Split(strings.Trim(part, "\n"), "\n")
+		heading := sectionHeading.FindStringSubmatch(lines[0])
+		if heading == nil || heading[1] == "Usage" || heading[1] == "Examples" {
+			continue
+		}
+		s := section{title: heading[1]}
+		for _, line := range lines[1:] {
+			if e := firstOfEntry.FindStringSubmatch(line); e != nil {
+				s.entries = append(s.entries, helpEntry{e[1], e[2]})
+			} else if e := nextOfEntry.FindStringSubmatch(line); e != nil && len(s.entries) > 0 {
+				last := &s.entries[len(s.entries)-1]
+				last.meaning = strings.TrimSpace(last.meaning + " " + e[1])
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
 
 // givenDefault matches the default at the end of a flag's meaning.
 var givenDefault = regexp.MustCompile(`^(.*) \(default (.*)\)$`)
@@ -78,22 +121,27 @@ func helpTexts(b *block) (all []helpText) {
 		h := helpText{name: strings.TrimSpace(name), under: strings.Count(strings.TrimSpace(name), " ")}
 		h.isOfBench = strings.HasPrefix(h.name, "bench ")
 		h.meaning, text, _ = strings.Cut(text, "\nUsage:\n")
+		h.meaning, h.examples, _ = strings.Cut(h.meaning, "\nExamples:\n")
 		h.meaning = strings.TrimSpace(h.meaning)
-		usage, _, _ := strings.Cut(text, "\n\n")
-		h.usage = usage
-		if _, examples, found := strings.Cut(text, "\nExamples:\n"); found {
-			h.examples, _, _ = strings.Cut(examples, "\n\n")
+		h.usage, text, _ = strings.Cut(text, "\n\n")
+		for part := range strings.SplitSeq(text, "\n\n") {
+			if first, _, _ := strings.Cut(part, "\n"); sectionHeading.MatchString(first) || strings.HasSuffix(part, "explains a command.\n") {
+				break
+			}
+			h.meaning += "\n\n" + strings.TrimRight(part, "\n")
 		}
-		for line := range strings.Lines(text) {
-			found := flagLine.FindStringSubmatch(strings.TrimRight(line, "\n"))
-			if found == nil || strings.HasPrefix(found[1], "--help") {
+		h.meaning = strings.TrimSpace(h.meaning)
+		for _, s := range sectionsOf("\n\n" + text) {
+			if s.isOfCommands() {
 				continue
 			}
-			f := flagHelp{name: found[1], meaning: found[2]}
-			if with := givenDefault.FindStringSubmatch(f.meaning); with != nil {
-				f.meaning, f.given = with[1], with[2]
+			for _, e := range s.entries {
+				f := flagHelp{group: s.title, name: e.name, meaning: e.meaning}
+				if with := givenDefault.FindStringSubmatch(f.meaning); with != nil {
+					f.meaning, f.given = with[1], with[2]
+				}
+				h.flags = append(h.flags, f)
 			}
-			h.flags = append(h.flags, f)
 		}
 		all = append(all, h)
 	}
@@ -111,7 +159,7 @@ func (h *helpText) write(b *block, to *strings.Builder) {
 		to.WriteString(paragraph + "\n\n")
 	}
 	usage := slices.DeleteFunc(strings.Split(h.usage, "\n"), func(line string) bool {
-		return strings.HasSuffix(line, "[command]") || h.under == 0 && h.name == "bench"
+		return strings.HasSuffix(line, " COMMAND")
 	})
 	if shown := strings.TrimSpace(unindent(strings.Join(usage, "\n") + "\n" + h.examples)); shown != "" {
 		to.WriteString("```\n" + shown + "\n```\n\n")
@@ -119,11 +167,18 @@ func (h *helpText) write(b *block, to *strings.Builder) {
 	if len(h.flags) == 0 || h.isOfBench || h.name == "bench" {
 		return
 	}
-	var rows [][]string
-	for _, f := range h.flags {
-		rows = append(rows, []string{code(f.name), code(f.given), f.meaning})
+	for i := 0; i < len(h.flags); {
+		var rows [][]string
+		group := h.flags[i].group
+		for ; i < len(h.flags) && h.flags[i].group == group; i++ {
+			rows = append(rows, []string{code(h.flags[i].name), code(h.flags[i].given), h.flags[i].meaning})
+		}
+		title := "flag"
+		if group != "Flags" {
+			title = strings.ToLower(group[:1]) + group[1:]
+		}
+		to.WriteString((&block{name: b.name, t: b.t}).table([]string{title, "default", "meaning"}, rows) + "\n")
 	}
-	to.WriteString((&block{name: b.name, t: b.t}).table([]string{"flag", "default", "meaning"}, rows) + "\n")
 }
 
 func unindent(text string) string { return strings.ReplaceAll("\n"+text, "\n  ", "\n") }
@@ -131,7 +186,7 @@ func unindent(text string) string { return strings.ReplaceAll("\n"+text, "\n  ",
 // benchTable has a row for each flag of the commands of bench: which have it, with which
 // defaults.
 func benchTable(b *block) string {
-	type key struct{ name, meaning string }
+	type key struct{ group, name, meaning string }
 	var order []key
 	commands, with := map[key][]string{}, map[key]map[string][]string{}
 	var all []string
@@ -142,7 +197,7 @@ func benchTable(b *block) string {
 		name := strings.TrimPrefix(h.name, "bench ")
 		all = append(all, name)
 		for _, f := range h.flags {
-			k := key{f.name, f.meaning}
+			k := key{f.group, f.name, f.meaning}
 			if commands[k] == nil {
 				order, with[k] = append(order, k), map[string][]string{}
 			}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+// TestExamplesAreCommandLines reads every example in help as its command does: flags, their
+// values and arguments. Nothing runs.
+func TestExamplesAreCommandLines(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	var find func(*cobra.Command)
+	find = func(c *cobra.Command) {
+		for line := range strings.Lines(strings.ReplaceAll(c.Example, "\\\n", " ")) {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+		for _, below := range c.Commands() {
+			find(below)
+		}
+	}
+	find(exampleProgram().root())
+	if len(lines) < 40 {
+		t.Fatalf("help has only %d examples", len(lines))
+	}
+	for _, line := range lines {
+		args, toFile, _ := strings.Cut(line, " > ")
+		words := shellWords(args)
+		if words[0] != "quorumbench" || strings.Contains(toFile, ">") {
+			t.Errorf("the example %q is no command line of quorumbench", line)
+			continue
+		}
+		ran := ""
+		root := exampleProgram().root()
+		stub(root, &ran)
+		root.SetArgs(words[1:])
+		if err := root.ExecuteContext(t.Context()); err != nil {
+			t.Errorf("the example %q is refused: %v", line, err)
+		} else if ran == "" {
+			t.Errorf("the example %q runs no command", line)
+		}
+	}
+}
+
+// stub replaces what a command and those below it do by noting the command.
+func stub(c *cobra.Command, ran *string) {
+	if c.RunE != nil {
+		c.RunE = func(c *cobra.Command, _ []string) error {
+			*ran = c.CommandPath()
+			return nil
+		}
+	}
+	for _, below := range c.Commands() {
+		stub(below, ran)
+	}
+}
+
+func exampleProgram() *commandLine {
+	return &commandLine{&command.App{
+		Stdin: strings.NewReader(""), Stdout: command.NewOutput(io.Discard), Stderr: io.Discard, Screen: io.Discard,
+		Lookup: registry.Lookup, Catalog: registry.Catalog{Apps: load.Applications},
+	}}
+}
+
+// shellWords splits a command line with single quotes into words.
+func shellWords(line string) (words []string) {
+	word, quoted, began := "", false, false
+	for _, r := range line {
+		switch {
+		case r == '\'':
+			quoted, began = !quoted, true
+		case r == ' ' && !quoted:
+			if began {
+				words = append(words, word)
+			}
+			word, began = "", false
+		default:
+			word, began = word+string(r), true
+		}
+	}
+	if began {
+		words = append(words, word)
+	}
+	return words
+}
