@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemClock waits on a timerfd, whose expiry the kernel delivers within some
-// 50 µs. Go's own timers are rounded up to a millisecond when the process is
-// otherwise idle.
+// systemClock waits on a timerfd, which the kernel delivers within some 50 µs.
+// Go's own timers are rounded up to a millisecond while the process is otherwise
+// idle.
 type systemClock struct {
 	start time.Time
 	fd    int
 }
 
-// NewClock returns a clock that counts from now. It fails when the process has
-// no file descriptor left.
+// NewClock returns a clock that starts at 0 now. It fails if the process has no
+// file descriptor left.
 func NewClock() (Clock, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC)
 	if err != nil {
@@ -29,11 +29,11 @@ func (c *systemClock) Now() int64 { return int64(time.Since(c.start)) }
 
 func (c *systemClock) Arm(at int64) {
 	var spec unix.ItimerSpec
-	spec.Value = unix.NsecToTimespec(max(at-c.Now(), 1)) // 0 would disarm it
+	spec.Value = unix.NsecToTimespec(max(at-c.Now(), 1)) // 0 would disarm the timer
 	_ = unix.TimerfdSettime(c.fd, 0, &spec, nil)         // cannot fail: fd is a timer, spec in range
 }
 
-// Wait blocks a thread of its own in the kernel.
+// Wait blocks its OS thread in the kernel.
 func (c *systemClock) Wait() {
 	var expirations [8]byte
 	for {

@@ -4,14 +4,14 @@ package null
 
 import "time"
 
-// systemClock waits on a timer of the runtime's, which may be a millisecond
+// systemClock waits on a timer of the Go runtime, which may be a millisecond
 // late.
 type systemClock struct {
 	start time.Time
 	timer *time.Timer
 }
 
-// NewClock returns a clock that counts from now.
+// NewClock returns a clock that starts at 0 now.
 func NewClock() (Clock, error) {
 	c := &systemClock{start: time.Now(), timer: time.NewTimer(time.Hour)}
 	c.timer.Stop()

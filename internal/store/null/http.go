@@ -8,25 +8,29 @@ import (
 	"time"
 )
 
-// HTTPService is one member's protocol. Its methods are called by several
-// goroutines at once, and append a whole answer, head and body, to b.
+// HTTPService implements a member's protocol. Its methods are called
+// concurrently. Answer and Error append a whole response, head and body, to b.
 type HTTPService interface {
-	// Operation reports whether a request is an operation on keys. Only those
-	// follow the script, administration and what is denied does not.
+	// Operation reports whether a request is an operation on keys. Only
+	// operations follow the script; administration and denied requests do not.
 	Operation(r *HTTPRequest) bool
-	// Answer carries a request out; wrong is null.Answer, or null.WrongKey or
-	// null.WrongValue, by which the answer to a read is to be wrong.
+	// Answer executes a request and appends the response. wrong is null.Answer or
+	// the way in which the response must be wrong, such as null.WrongKey or
+	// null.WrongValue.
 	Answer(b []byte, r *HTTPRequest, wrong Kind) []byte
-	// Error is the answer that a script's error=NAME asks for.
+	// Error appends the response for error=NAME in a script.
 	Error(b []byte, name string) []byte
-	// Waits reports whether the request, which is no Operation, may wait for a change.
+	// Waits reports whether the request, which is not an Operation, may wait for
+	// a change.
 	Waits(r *HTTPRequest) bool
-	// Wait reports whether it is to wait now. Then wake is called once at most,
-	// when what it waits for has changed, and it is answered then, or after most.
+	// Wait reports whether the request must wait now. The service then calls wake
+	// at most once, when the awaited change happens; the request is answered
+	// then, or after most.
 	Wait(r *HTTPRequest, wake func()) (waits bool, most time.Duration)
 }
 
-// NoWaiting has the methods of an HTTPService whose requests never wait.
+// NoWaiting implements Waits and Wait for an HTTPService whose requests never
+// wait.
 type NoWaiting struct{}
 
 // Waits implements HTTPService.
@@ -35,22 +39,23 @@ func (NoWaiting) Waits(*HTTPRequest) bool { return false }
 // Wait implements HTTPService.
 func (NoWaiting) Wait(*HTTPRequest, func()) (waits bool, most time.Duration) { return false, 0 }
 
-// HTTPServer is a store.NullServer.
+// HTTPServer implements store.NullServer.
 type HTTPServer struct {
 	Script *Script
-	TLS    *tls.Config // nil is plain
-	// AuthField is the request field, in lower case, that Request.Auth holds.
+	TLS    *tls.Config // nil: plain
+	// AuthField is the header field, in lower case, that is stored in
+	// HTTPRequest.Auth.
 	AuthField string
-	// Member returns the service of a member, counted from 0; each listens on
-	// one of all.
+	// Member returns the service of the i-th member, counted from 0. The members
+	// listen on all, in this order.
 	Member func(i int, all []net.Listener) HTTPService
 }
 
-// maxDue is how many connections are served at once: more would make the
-// first late.
+// maxDue limits how many delayed responses are sent in one batch; a larger batch
+// would delay its first response.
 const maxDue = 64
 
-// server is the members of one null cluster.
+// server holds the members of one null cluster.
 type server struct {
 	*Server[*conn, *pending]
 	authField string
@@ -69,34 +74,34 @@ func (o *HTTPServer) Serve(ctx context.Context, listeners []net.Listener) error 
 	return s.Serve(ctx, listeners)
 }
 
-// keepBuffer is the largest answer in bytes whose memory is kept for the next.
+// keepBuffer is the size in bytes up to which a response's buffer is kept for
+// reuse.
 const keepBuffer = 1 << 20
 
-// conn is one connection. Its own goroutine reads and answers; answers that are
-// due later come from the server's schedule, and until then the next request
-// waits.
+// conn is one connection. Its goroutine reads and answers requests. The server's
+// schedule sends delayed responses; until then the following requests wait.
 type conn struct {
-	Writer  // of out; its lock guards what follows
+	Writer  // writes out; its lock guards the following fields
 	server  *server
 	service HTTPService
-	member  int    // whose it is, counted from 0
+	member  int    // index of the member that accepted it
 	out     []byte // to be written
-	closing bool   // close the connection when out is written
-	in      []byte // read while an answer was due
+	closing bool   // close the connection once out is written
+	in      []byte // bytes read while a response was due
 	request HTTPRequest
 	served  uint64
-	busy    bool // an answer is due later, or never
-	last    bool // the answer under way is the last one
+	busy    bool // a response is due later, or never
+	last    bool // the present response is the connection's last one
 	pending pending
 	waiting *pending // the request that waits for a change
 }
 
-// pending is an answer that is due later.
+// pending is a response that is due later.
 type pending struct {
 	conn *conn
 	kind Kind
 	body []byte
-	asks *HTTPRequest // that waits for a change; nil: the answer is there
+	asks *HTTPRequest // the request that waits for a change; nil: body is the response
 }
 
 func (s *server) open(nc net.Conn, member int) *conn {
@@ -105,11 +110,11 @@ func (s *server) open(nc net.Conn, member int) *conn {
 	return c
 }
 
-// Serve implements nullnet.Conn.
+// Serve implements Conn.
 func (c *conn) Serve() { c.Feed(c.take) }
 
-// take answers the complete requests of in; while an answer is due it keeps
-// them for later.
+// take answers the complete requests of in. It keeps them for later while a
+// response is due.
 func (c *conn) take(in []byte) (used int, goesOn bool) {
 	now := c.server.Clock.Now()
 	c.Lock()
@@ -124,13 +129,14 @@ func (c *conn) take(in []byte) (used int, goesOn bool) {
 	return used, !c.Over()
 }
 
-// answerKept takes up what came while an answer was due.
+// answerKept answers the requests that arrived while a response was due.
 func (c *conn) answerKept(now int64) {
 	used := c.answer(c.in, now)
 	c.in = append(c.in[:0], c.in[used:]...)
 }
 
-// answer takes as many requests as it may and returns how many bytes those had.
+// answer answers requests until a response is delayed and returns the number of
+// bytes used.
 func (c *conn) answer(in []byte, now int64) (used int) {
 	for used < len(in) && !c.busy && !c.last {
 		n, err := c.request.parse(in[used:], c.server.authField)
@@ -152,7 +158,7 @@ func (c *conn) answer(in []byte, now int64) (used int) {
 	return used
 }
 
-// handle answers the request, or prepares the answer for later.
+// handle answers the request, or schedules its response.
 func (c *conn) handle(now int64) {
 	c.served++
 	s := c.server
@@ -172,7 +178,7 @@ func (c *conn) handle(now int64) {
 	switch a.Kind {
 	case Error:
 		p.body = c.service.Error(p.body[:0], a.Name)
-	case Reset: // is not carried out
+	case Reset: // is not executed
 	default:
 		p.body = c.service.Answer(p.body[:0], &c.request, a.Kind)
 	}
@@ -187,7 +193,8 @@ func (c *conn) handle(now int64) {
 	}
 }
 
-// wait lets the request wait for a change, if it is one that does.
+// wait makes the request wait for a change, if it is one that waits, and reports
+// whether it does.
 func (c *conn) wait(now int64) bool {
 	if !c.service.Waits(&c.request) {
 		return false
@@ -201,7 +208,7 @@ func (c *conn) wait(now int64) bool {
 	return waits
 }
 
-// answerWaiting answers the request that waited, unless it was before.
+// answerWaiting answers the waiting request, unless it has been answered already.
 func (c *conn) answerWaiting(p *pending) {
 	if c.waiting != p {
 		return
@@ -212,7 +219,7 @@ func (c *conn) answerWaiting(p *pending) {
 	c.sayLast(at)
 }
 
-// perform does with the pending answer what the script says.
+// perform executes the script's action with the pending response.
 func (c *conn) perform() {
 	p := &c.pending
 	c.busy = false
@@ -241,7 +248,8 @@ func (c *conn) perform() {
 	}
 }
 
-// sayLast adds to the answer from at on that it is the connection's last.
+// sayLast adds a Connection: close field to the response that starts at out[at]
+// if it is the connection's last one.
 func (c *conn) sayLast(at int) {
 	if !c.last {
 		return
@@ -251,7 +259,7 @@ func (c *conn) sayLast(at int) {
 	c.out = append(c.out[:at+head], rest...)
 }
 
-// due performs the pending answers whose time has come, and takes up what came
+// due sends the pending responses that are due, and answers the requests received
 // meanwhile.
 func (s *server) due(batch []*pending) {
 	for _, p := range batch {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// settle brings the index up to date with what was added and removed since the
-// last time, each of which is searched for: what lies between is moved as it is
-// and not looked at, so that a list after every write stays cheap.
+// settle updates the index with the entries added and removed since the last
+// call. It finds their places by binary search and moves the entries in between
+// as blocks, so that a list after every write stays cheap.
 func (s *Space[T]) settle() {
 	var added, removed []*Entry[T]
 	for i := range s.shards {
@@ -25,7 +25,7 @@ func (s *Space[T]) settle() {
 
 func byKey[T any](a, b *Entry[T]) int { return strings.Compare(a.Key, b.Key) }
 
-// drop closes the gaps that removed entries leave, the first first.
+// drop removes entries from the index, in ascending order.
 func (s *Space[T]) drop(removed []*Entry[T]) {
 	if len(removed) == 0 {
 		return
@@ -45,7 +45,7 @@ func (s *Space[T]) drop(removed []*Entry[T]) {
 	s.index = s.index[:kept]
 }
 
-// merge puts added entries in their places, the last first.
+// merge inserts entries into the index, in descending order.
 func (s *Space[T]) merge(added []*Entry[T]) {
 	slices.SortFunc(added, byKey)
 	end := len(s.index)
@@ -58,7 +58,8 @@ func (s *Space[T]) merge(added []*Entry[T]) {
 	}
 }
 
-// search is the place in index[from:to] of the first key that is not before key.
+// search returns the position in index[from:to] of the first key that is not less
+// than key.
 func (s *Space[T]) search(from, to int, key []byte) int {
 	return from + sort.Search(to-from, func(i int) bool { return s.index[from+i].Key >= string(key) })
 }

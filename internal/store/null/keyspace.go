@@ -9,46 +9,46 @@ import (
 	"sync/atomic"
 )
 
-// Space holds keys and their newest versions. Older versions are forgotten at
-// once. Overwriting a key with a value no larger than before allocates nothing.
-// T is what a protocol keeps with a key besides its value.
+// Space holds keys with their newest versions only. Overwriting a key with a
+// value that is not larger than before does not allocate. T is the protocol's
+// additional data of a key.
 //
-// The keys are spread over shards, each with a lock. A request locks the shards
-// of all its keys, in order, before it looks at any, so that it is atomic; a
-// request over an interval locks them all.
+// Keys are distributed over shards with one lock each. A request first locks the
+// shards of all its keys in ascending order, which makes it atomic; a request for
+// an interval locks all shards.
 type Space[T any] struct {
 	seed     maphash.Seed
 	revision atomic.Int64
 	shards   []shard[T]
-	index    []*Entry[T] // by key, as of the last interval; guarded by all locks
+	index    []*Entry[T] // sorted by key, as of the latest interval; guarded by all locks
 }
 
-// MaxShards is the most shards that a space may have.
+// MaxShards is the maximum number of shards of a space.
 const MaxShards = 16
 
-// keepAdded is how many entries that came and went are kept for nothing.
+// keepAdded is how many removed entries may stay in the list of added ones.
 const keepAdded = 64
 
 type shard[T any] struct {
 	mu      sync.Mutex
 	entries map[string]*Entry[T]
 	added   []*Entry[T] // not in index yet
-	removed []*Entry[T] // in index still
+	removed []*Entry[T] // still in index
 	_       [64]byte    // keeps the next shard's lock off this cache line
 }
 
-// Entry is a key.
+// Entry is a key with its value and revisions.
 type Entry[T any] struct {
 	Key              string
 	Value            []byte
-	Created, Changed int64 // the revisions of the first write and of the last
-	Version          int64 // writes since there was none; 0 before the first
+	Created, Changed int64 // the revisions of the first and the latest write
+	Version          int64 // number of writes since it was created; 0 before the first
 	With             T
 
 	indexed, removed bool
 }
 
-// NewSpace returns a space without keys whose last write had the given revision.
+// NewSpace returns a space without keys and with the given revision.
 func NewSpace[T any](shards int, revision int64) *Space[T] {
 	s := &Space[T]{seed: maphash.MakeSeed(), shards: make([]shard[T], shards)}
 	s.revision.Store(revision)
@@ -58,10 +58,10 @@ func NewSpace[T any](shards int, revision int64) *Space[T] {
 	return s
 }
 
-// Revision is that of the last write.
+// Revision returns the revision of the latest write.
 func (s *Space[T]) Revision() int64 { return s.revision.Load() }
 
-// Next begins a write and returns its revision.
+// Next starts a write and returns its revision.
 func (s *Space[T]) Next() int64 { return s.revision.Add(1) }
 
 func (s *Space[T]) shardOf(key []byte) int {
@@ -71,19 +71,19 @@ func (s *Space[T]) shardOf(key []byte) int {
 	return int(maphash.Bytes(s.seed, key) % uint64(len(s.shards)))
 }
 
-// Shards has a bit for each shard.
+// Shards is a set of shards, one bit each.
 type Shards uint16
 
-// NewOne is all of a space that has one shard.
+// NewOne is the set of all shards of a space with one shard.
 const NewOne Shards = 1
 
-// Of is the shard of a key.
+// Of returns the shard of a key.
 func (s *Space[T]) Of(key []byte) Shards { return 1 << s.shardOf(key) }
 
-// All is every shard.
+// All returns the set of all shards.
 func (s *Space[T]) All() Shards { return 1<<len(s.shards) - 1 }
 
-// Lock locks shards.
+// Lock locks the shards in ascending order.
 func (s *Space[T]) Lock(set Shards) {
 	for ; set != 0; set &= set - 1 {
 		s.shards[bits.TrailingZeros16(uint16(set))].mu.Lock()
@@ -97,13 +97,14 @@ func (s *Space[T]) Unlock(set Shards) {
 	}
 }
 
-// Get returns a key's entry, or nil. The caller holds the key's lock, here and
-// in what follows.
+// Get returns a key's entry, or nil. The caller of this and the following methods
+// must hold the lock of the key's shard.
 func (s *Space[T]) Get(key []byte) *Entry[T] {
 	return s.shards[s.shardOf(key)].entries[string(key)]
 }
 
-// Entry returns a key's entry for Set to write; it is new if there is none.
+// Entry returns a key's entry, which is new if the key does not exist, for a call
+// of Set.
 func (s *Space[T]) Entry(key []byte) *Entry[T] {
 	h := &s.shards[s.shardOf(key)]
 	e := h.entries[string(key)]
@@ -115,7 +116,7 @@ func (s *Space[T]) Entry(key []byte) *Entry[T] {
 	return e
 }
 
-// Set writes a value at a revision.
+// Set stores a value with a revision.
 func (e *Entry[T]) Set(value []byte, revision int64) {
 	if e.Version == 0 {
 		e.Created = revision
@@ -132,7 +133,7 @@ func (s *Space[T]) Put(key, value []byte) *Entry[T] {
 	return e
 }
 
-// Delete removes a key at the next revision, and reports whether it was there.
+// Delete removes a key at the next revision and reports whether the key existed.
 func (s *Space[T]) Delete(key []byte) bool {
 	e := s.Get(key)
 	if e != nil {
@@ -142,7 +143,7 @@ func (s *Space[T]) Delete(key []byte) bool {
 	return e != nil
 }
 
-// Remove forgets an entry, which is left as it was.
+// Remove removes an entry from the space and leaves the entry unchanged.
 func (s *Space[T]) Remove(e *Entry[T]) {
 	h := &s.shards[s.shardOf([]byte(e.Key))]
 	delete(h.entries, e.Key)
@@ -155,9 +156,9 @@ func (s *Space[T]) Remove(e *Entry[T]) {
 	}
 }
 
-// Interval returns the entries from a key up to but not including end, in
-// order; an empty end is none. They may be removed one by one, and are valid
-// until the next call. The caller holds all locks.
+// Interval returns the entries of the keys in [from, end) in order; an empty end
+// means no end. The result is valid until the next call, even if its entries are
+// removed meanwhile. The caller must hold all locks.
 func (s *Space[T]) Interval(from, end []byte) []*Entry[T] {
 	s.settle()
 	first, last := s.search(0, len(s.index), from), len(s.index)
@@ -167,12 +168,13 @@ func (s *Space[T]) Interval(from, end []byte) []*Entry[T] {
 	return s.index[first:last]
 }
 
-// Prefixed is the interval of the keys that begin with prefix.
+// Prefixed returns the entries of the keys with a prefix, like Interval.
 func (s *Space[T]) Prefixed(prefix []byte) []*Entry[T] {
 	return s.Interval(prefix, prefixEnd(prefix))
 }
 
-// prefixEnd is the end of the interval of the keys that begin with prefix.
+// prefixEnd returns the end of the interval of the keys with a prefix; nil for no
+// end.
 func prefixEnd(prefix []byte) []byte {
 	for n := len(prefix) - 1; n >= 0; n-- {
 		if prefix[n] < 0xff {

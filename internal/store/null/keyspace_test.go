@@ -17,8 +17,8 @@ func names[T any](list []*Entry[T]) (keys []string) {
 	return keys
 }
 
-// A space is a sorted map: random writes and removals, with intervals read now
-// and then, are those of a map whose keys are sorted.
+// TestSpaceIsASortedMap compares a space with a sorted map under random writes,
+// removals and intervals.
 func TestSpaceIsASortedMap(t *testing.T) {
 	for _, shards := range []int{1, MaxShards} {
 		r := rand.New(rand.NewPCG(1, uint64(shards)))
@@ -57,7 +57,7 @@ func TestSpaceIsASortedMap(t *testing.T) {
 					t.Fatalf("with %q begin %q, want %q", key, got, keys)
 				}
 			case 7:
-				for _, e := range s.Prefixed([]byte(key)) { // removed while it is read
+				for _, e := range s.Prefixed([]byte(key)) { // entries are removed while the result is read
 					s.Remove(e)
 					delete(want, e.Key)
 				}
@@ -75,7 +75,7 @@ func TestPrefixEnd(t *testing.T) {
 	}
 }
 
-// Put and Delete are writes of their own.
+// TestPutAndDelete checks that Put and Delete each use a new revision.
 func TestPutAndDelete(t *testing.T) {
 	s := NewSpace[struct{}](1, 1)
 	for _, k := range []string{"b", "a/2", "a/1", "c"} {
@@ -93,7 +93,8 @@ func TestPutAndDelete(t *testing.T) {
 	}
 }
 
-// Keys that come and go without ever being listed are not kept.
+// TestWhatIsGoneIsNotKept checks that keys that were removed without ever being
+// listed are not kept.
 func TestWhatIsGoneIsNotKept(t *testing.T) {
 	s := NewSpace[struct{}](1, 1)
 	for i := range 10_000 {
@@ -106,7 +107,8 @@ func TestWhatIsGoneIsNotKept(t *testing.T) {
 	}
 }
 
-// Writers of different keys do not disturb each other, nor readers of all.
+// TestShardsAreIndependent runs writers of different keys and readers of all keys
+// concurrently.
 func TestShardsAreIndependent(t *testing.T) {
 	s := NewSpace[struct{}](MaxShards, 1)
 	var all sync.WaitGroup
@@ -146,7 +148,8 @@ func BenchmarkOverwrite(b *testing.B) {
 	}
 }
 
-// BenchmarkListAfterWrite adds a key among 100,000 and lists it, as a lock does.
+// BenchmarkListAfterWrite adds a key to 100,000 keys and lists its prefix, as a
+// lock does.
 func BenchmarkListAfterWrite(b *testing.B) {
 	s := NewSpace[struct{}](1, 1)
 	for i := range 100_000 {

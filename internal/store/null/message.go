@@ -9,26 +9,26 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a request, in bytes.
+// Limits of a request in bytes.
 const (
 	maxHead = 64 << 10
 	maxBody = 64 << 20
 )
 
-// HTTPRequest is a request as a Service sees it. Its bytes are valid until the
-// Service returns.
+// HTTPRequest is a request as an HTTPService receives it. Its bytes are valid
+// only during the call.
 type HTTPRequest struct {
 	Method   []byte
-	Path     []byte // decoded, with its slash
-	Query    []byte // as it came, without the question mark
+	Path     []byte // decoded, with the leading slash
+	Query    []byte // raw, without the question mark
 	Body     []byte
-	Auth     []byte // the value of Server.AuthField
-	Close    bool   // the client wants the connection closed
-	Continue bool   // it waits for 100 Continue before it sends the body
+	Auth     []byte // the value of HTTPServer.AuthField
+	Close    bool   // the client wants the connection to be closed
+	Continue bool   // the client waits for 100 Continue before it sends the body
 }
 
-// parse reads a request (RFC 9112) from the beginning of in and returns how
-// long it is; 0 if it is not whole yet.
+// parse parses a request (RFC 9112) at the start of in and returns its length; 0
+// if it is incomplete.
 func (r *HTTPRequest) parse(in []byte, authField string) (n int, err error) {
 	*r = HTTPRequest{}
 	end := bytes.Index(in, []byte("\r\n\r\n"))
@@ -96,7 +96,7 @@ func (r *HTTPRequest) startLine(line []byte) error {
 	return nil
 }
 
-// copied is a request with memory of its own.
+// copied returns a copy of the request with its own memory.
 func (r *HTTPRequest) copied() *HTTPRequest {
 	c := *r
 	for _, b := range []*[]byte{&c.Method, &c.Path, &c.Query, &c.Body, &c.Auth} {
@@ -105,8 +105,7 @@ func (r *HTTPRequest) copied() *HTTPRequest {
 	return &c
 }
 
-// Param returns the value of the first parameter with the given name, as it
-// came.
+// Param returns the raw value of the first query parameter with this name.
 func (r *HTTPRequest) Param(name string) (value []byte, ok bool) { return param(r.Query, name) }
 
 func param(list []byte, name string) (value []byte, ok bool) {
@@ -125,7 +124,7 @@ func param(list []byte, name string) (value []byte, ok bool) {
 	return nil, false
 }
 
-// Form returns the decoded value of a form's field in the body.
+// Form returns the decoded value of a form field in the body.
 func (r *HTTPRequest) Form(name string) (value string, ok bool) {
 	raw, ok := param(r.Body, name)
 	if !ok {
@@ -135,14 +134,14 @@ func (r *HTTPRequest) Form(name string) (value string, ok bool) {
 	return value, err == nil
 }
 
-// AppendAnswer appends an answer: a status such as "200 OK", further fields,
-// each with its line end, and the body.
+// AppendAnswer appends a response: a status such as "200 OK", further header
+// fields, each with its line end, and the body.
 func AppendAnswer(b []byte, status, fields, body string) []byte {
 	b = AppendHead(b, status, fields, len(body))
 	return append(b, body...)
 }
 
-// Damaged appends a value that was damaged to b: its last byte is another.
+// Damaged appends a copy of value with a changed last byte to b.
 func Damaged(b, value []byte) []byte {
 	b = append(b, value...)
 	if len(value) > 0 {
@@ -151,7 +150,7 @@ func Damaged(b, value []byte) []byte {
 	return b
 }
 
-// AppendHead appends the head of an answer whose body has size bytes.
+// AppendHead appends the head of a response whose body has size bytes.
 func AppendHead(b []byte, status, fields string, size int) []byte {
 	b = append(b, "HTTP/1.1 "...)
 	b = append(b, status...)
@@ -162,12 +161,12 @@ func AppendHead(b []byte, status, fields string, size int) []byte {
 	return append(b, "\r\n\r\n"...)
 }
 
-// AppendJSON appends s as a JSON string; what is no UTF-8 becomes replacement
-// characters. Plain text, as a load's keys are, costs no more than being copied.
+// AppendJSON appends s as a JSON string and replaces invalid UTF-8. Plain ASCII
+// text, such as a load's keys, is only copied.
 func AppendJSON(b, s []byte) []byte {
 	for _, c := range s {
 		if c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
-			text, _ := json.Marshal(string(s)) // strings can be marshalled
+			text, _ := json.Marshal(string(s)) // strings can always be encoded
 			return append(b, text...)
 		}
 	}

@@ -18,9 +18,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// ReadScript reads the script of a null server and checks its user. names are those
-// that error=NAME may have; local says whether the server knows lag and
-// refuse=local. A user without a password may be a password, and is not shown.
+// ReadScript parses the script of a null server and checks its user. names are
+// the valid names of error=NAME; local reports whether the server supports lag
+// and refuse=local. A user without a colon may be a password, so the error does
+// not contain it.
 func ReadScript(o store.NullOptions, names []string, local bool) (*Script, error) {
 	if o.User != "" && !strings.Contains(o.User, ":") {
 		return nil, errors.New("null server: the user has no password; write NAME:PASSWORD")
@@ -32,45 +33,46 @@ func ReadScript(o store.NullOptions, names []string, local bool) (*Script, error
 	return s, err
 }
 
-// Conn is one connection.
+// Conn is one connection of a server.
 type Conn interface {
 	comparable
 	// Serve reads and answers until the connection ends.
 	Serve()
-	// Socket is what is closed when the server stops, or when Serve returns.
+	// Socket returns the connection to close when the server stops or Serve
+	// returns.
 	Socket() net.Conn
-	// Hangup closes the connection as a script's close@ says.
+	// Hangup closes the connection because of a script's close@.
 	Hangup()
 }
 
-// NetConfig says what the connections of a server are.
+// NetConfig configures the connections of a server.
 type NetConfig[C Conn, T comparable] struct {
-	// Open begins a connection with a member, counted from 0.
+	// Open returns a new connection to a member, counted from 0.
 	Open func(nc net.Conn, member int) C
-	// Due does what is due, in its order, and returns soon: what comes behind
-	// waits.
+	// Due handles items that are due, in order. It must return soon, because
+	// later items wait for it.
 	Due func(batch []T)
-	// MaxDue is how many are given to Due at once, at least 1.
+	// MaxDue is the largest batch for Due, at least 1.
 	MaxDue int
-	// TLS serves over TLS, nil is plain; Protocol, if not empty, is what TLS
-	// negotiates.
+	// TLS enables TLS; nil for plain connections. Protocol, if not empty, is
+	// negotiated with ALPN.
 	TLS      *tls.Config
 	Protocol string
 }
 
-// Base is what connections need of their server. Its fields do not change while
-// the server runs.
+// Base holds the part of a server that its connections use. Its fields are
+// constant while the server runs.
 type Base struct {
 	Script *Script
-	Run    *Run // nil: everything is answered at once
+	Run    *Run // nil: every request is answered at once
 	Clock  Clock
 
 	running sync.WaitGroup
 	done    chan struct{} // closed when the server stops
 }
 
-// Server is the members of one null cluster, with connections of type C, for
-// which things of a pointer type T are due later. It serves once.
+// Server runs the members of one null cluster. C is the type of its connections,
+// and T the pointer type of the items in its schedule. It can serve only once.
 type Server[C Conn, T comparable] struct {
 	Base
 	config   NetConfig[C, T]
@@ -93,15 +95,15 @@ func NewServer[C Conn, T comparable](script *Script, c NetConfig[C, T]) *Server[
 	return s
 }
 
-// UseClock makes the server follow a clock, before it serves; without it that is
-// the system's.
+// UseClock sets the server's clock before it serves; the default is the system's
+// clock.
 func (s *Server[C, T]) UseClock(c Clock) {
 	s.Clock, s.schedule = c, NewSchedule[T](c, s.config.MaxDue)
 }
 
-// Serve serves one member on each listener until ctx is done: then it closes
-// everything, waits for all of its goroutines and returns nil. It returns an
-// error when a listener fails; the listeners are closed in any case.
+// Serve runs one member on each listener until ctx ends. It then closes
+// everything, waits for all of its goroutines, and returns nil. It returns an
+// error if a listener fails. The listeners are closed in any case.
 func (s *Server[C, T]) Serve(ctx context.Context, listeners []net.Listener) error {
 	defer closeAll(listeners)
 	if len(listeners) == 0 {
@@ -147,7 +149,7 @@ func (s *Server[C, T]) accept(l net.Listener, member int) error {
 		nc, err := l.Accept()
 		switch {
 		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
-			s.pause(10 * time.Millisecond) // others may close some meanwhile
+			s.pause(10 * time.Millisecond) // other connections may be closed meanwhile
 			continue
 		case errors.Is(err, net.ErrClosed):
 			return nil
@@ -173,7 +175,7 @@ func (s *Server[C, T]) accept(l net.Listener, member int) error {
 	}
 }
 
-// enter adds a connection, unless the server stops.
+// enter adds a connection, unless the server is stopping.
 func (s *Server[C, T]) enter(c C) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,22 +206,23 @@ func (s *Server[C, T]) stop() {
 	}
 }
 
-// Later lets Config.Due be given things when they are due.
+// Later schedules items for NetConfig.Due.
 func (s *Server[C, T]) Later(items ...Item[T]) { s.schedule.Add(items...) }
 
 // Arrive numbers an operation that arrived now at a member, counted from 0, and
-// decides about it; due is when that happens, by the Clock. The server has a Run.
+// returns its action and the time of the action by the Clock. The server must
+// have a Run.
 func (s *Server[C, T]) Arrive(now int64, member int) (a Action, due int64) {
 	a, due, first := s.Run.Arrive(now, member+1)
 	if first {
 		for _, at := range s.Script.Closes {
-			s.schedule.Add(Item[T]{Due: now + int64(at)}) // nothing: a hangup
+			s.schedule.Add(Item[T]{Due: now + int64(at)}) // an item without content: a hangup
 		}
 	}
 	return a, due
 }
 
-// hangup closes every open connection, as the script says.
+// hangup closes every open connection because of the script's close@.
 func (s *Server[C, T]) hangup() {
 	s.mu.Lock()
 	conns := make([]C, 0, len(s.conns))
@@ -232,9 +235,9 @@ func (s *Server[C, T]) hangup() {
 	}
 }
 
-// fire gives out what is due, until the server stops. It keeps its thread,
-// which the kernel wakes at the time: otherwise another goroutine may be
-// running there, and the rarest answers come later still.
+// fire delivers due items until the server stops. It locks its OS thread, which
+// the kernel wakes at the right time; otherwise another goroutine may be running
+// there and delay the item.
 func (s *Server[C, T]) fire() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -259,7 +262,7 @@ func (s *Server[C, T]) fire() {
 	}
 }
 
-// write writes everything, in chunks if the script says so.
+// write writes everything, in chunks if the script requests it.
 func (b *Base) write(to net.Conn, out []byte) error {
 	chunk := b.Script.Chunk
 	if chunk == 0 {
@@ -278,7 +281,7 @@ func (b *Base) write(to net.Conn, out []byte) error {
 	return nil
 }
 
-// pause waits, unless the server stops.
+// pause sleeps, unless the server stops.
 func (b *Base) pause(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -288,17 +291,17 @@ func (b *Base) pause(d time.Duration) {
 	}
 }
 
-// badRequest is what a web server says to what is no HTTP, or no request that
-// it knows.
+// badRequest is a web server's response to bytes that are not HTTP, or to an
+// unknown request.
 const badRequest = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nContent-Length: 37\r\nConnection: close\r\n\r\n" +
 	"<html><h1>400 Bad Request</h1></html>"
 
-// garbageSize is how many random bytes a connection gets, more than the header
-// of any protocol's first message takes.
+// garbageSize is how many random bytes a connection gets: more than the first
+// message's header of any protocol.
 const garbageSize = 4096
 
-// refuse treats a member's n-th connection as the script's mode says, without
-// ever speaking the protocol.
+// refuse handles a member's n-th connection according to the script's mode,
+// without speaking the protocol.
 func (b *Base) refuse(nc net.Conn, n uint64) {
 	switch b.Script.Mode {
 	case Garbage:
@@ -309,7 +312,8 @@ func (b *Base) refuse(nc net.Conn, n uint64) {
 		}
 		_ = b.write(nc, garbage)
 	case HTTP1:
-		// Such a server answers once it has read a request, or what it takes for one.
+		// Such a server responds once it has read a request, or bytes that it
+		// takes for one.
 		if _, err := nc.Read(make([]byte, 1)); err != nil {
 			return
 		}

@@ -9,38 +9,38 @@ import (
 	"time"
 )
 
-// Parse reads a script: statements separated by semicolons or line ends, where
-// # begins a comment that runs to the end of its line. errors are the names
-// that error=NAME may have, which depend on the protocol. The statements:
+// Parse parses a script: statements separated by semicolons or line ends; #
+// starts a comment that extends to the end of its line. errors are the valid
+// names of error=NAME, which depend on the protocol. The statements:
 //
-//	delay=1ms                  answer after a delay
+//	delay=1ms                  respond after a delay
 //	delay=uniform(1ms,5ms)     ... of random length; also exponential(MEAN)
-//	delay=50ms every 100       ... every 100th operation only
-//	delay=20ms on m2           ... the second member's operations only
-//	seed=7                     of what is random
-//	stall=1s@4s                for 1 s, from 4 s after the first operation, answer nothing
+//	delay=50ms every 100       ... only for every 100th operation
+//	delay=20ms on m2           ... only for the second member's operations
+//	seed=7                     seed of all random numbers
+//	stall=1s@4s                from 4 s after the first operation, send no responses for 1 s
 //	error=unavailable every 50 every 50th operation gets this error
 //	reset=refused every 50     ... is cancelled: refused, cancel or internal
 //	never every 50             ... is never answered
-//	lie=lost every 50          ... if a write, is acknowledged and not carried out
+//	lie=lost every 50          ... if a write, is acknowledged but not executed
 //	wrong=value every 50       ... if a read, gets a wrong value; or wrong=key
-//	half every 50              ... gets half an answer, and the connection is closed
+//	half every 50              ... gets half a response, and the connection is closed
 //	huge=frame every 50        ... gets a frame of impossible length; or huge=message
 //	close every 50             ... closes its connection instead of being answered
 //	close@3s                   3 s after the first operation all connections are closed
 //	watch=lose every 50        every 50th watch event is not sent
 //	watch=duplicate every 50   ... is sent twice
-//	watch=reorder every 50     ... is sent behind its watcher's next one
-//	watch=invent every 50      ... is followed by one of what nobody wrote
+//	watch=reorder every 50     ... is sent after its watcher's next one
+//	watch=invent every 50      ... is followed by an event that no write caused
 //	watch=5ms every 50         ... is sent 5 ms late
-//	goaway every 1000          a connection takes 1,000 requests, then says so and ends
+//	goaway every 1000          a connection accepts 1,000 requests, then announces its end
 //	chunk=7                    write 7 bytes at a time
-//	chunk=7/1ms                ... with a pause of 1 ms between
-//	lag=300ms                  local reads of all members but the first are so far behind
-//	refuse=local               local reads are refused, as a feature that is not there
-//	mode=garbage               speak no protocol: garbage, http1 or silent
+//	chunk=7/1ms                ... with a pause of 1 ms in between
+//	lag=300ms                  local reads of all members except the first lag by this time
+//	refuse=local               local reads fail as an unsupported feature
+//	mode=garbage               don't speak the protocol: garbage, http1 or silent
 //
-// An error is one sentence that says where, and what is known there.
+// An error is one sentence with the position and the valid words there.
 func Parse(text string, errors []string) (*Script, error) {
 	p := parser{script: &Script{}, errors: errors, text: text}
 	for p.at <= len(text) && p.err == nil {
@@ -67,8 +67,8 @@ func Parse(text string, errors []string) (*Script, error) {
 	return p.script, nil
 }
 
-// parser reads one statement after the other, each from text[at:end]. It keeps
-// the first error; what is read behind that means nothing.
+// parser parses one statement after the other, each from text[at:end]. It keeps
+// the first error; results after an error are meaningless.
 type parser struct {
 	script  *Script
 	errors  []string
@@ -77,7 +77,7 @@ type parser struct {
 	err     error
 }
 
-// statements is what is known, in the order in which errors list it.
+// statements lists the statements for error messages.
 const statements = "delay, seed, stall, error, reset, never, wrong, lie, half, huge, close, watch, goaway, chunk, lag, refuse, mode"
 
 func (p *parser) statement() {
@@ -186,7 +186,8 @@ func (p *parser) stall() {
 	p.script.Stalls = append(p.script.Stalls, s)
 }
 
-// event reads =lose, duplicate, reorder, invent or a duration, and how often.
+// event parses =lose, =duplicate, =reorder, =invent or =DURATION, followed by
+// every N.
 func (p *parser) event() {
 	p.symbol('=', "watch=lose, watch=duplicate, watch=reorder, watch=invent or watch=5ms")
 	begin, r := p.at, EventRule{}
@@ -211,13 +212,13 @@ func (p *parser) event() {
 	p.script.Events = append(p.script.Events, r)
 }
 
-// rule reads every N, and adds the rule that applies so often.
+// rule parses every N and adds the rule.
 func (p *parser) rule(r Rule) {
 	r.Every = p.every()
 	p.script.Rules = append(p.script.Rules, r)
 }
 
-// every reads every N.
+// every parses every N.
 func (p *parser) every() uint64 {
 	p.space()
 	if begin := p.at; p.word("") != "every" {
@@ -233,7 +234,7 @@ func (p *parser) every() uint64 {
 	return n
 }
 
-// member reads on mN.
+// member parses on mN.
 func (p *parser) member() int {
 	p.word("")
 	p.space()
@@ -247,8 +248,8 @@ func (p *parser) member() int {
 	return int(n)
 }
 
-// number reads = and a whole number of so many bits up to a space or one of
-// stop, at least least; wrong says what any other word is.
+// number parses = and a whole number of at most this many bits, at least least,
+// up to a space or a character of stop. wrong describes an invalid word.
 func (p *parser) number(stop, form string, least uint64, bits int, wrong string) uint64 {
 	p.symbol('=', form)
 	begin := p.at
@@ -260,7 +261,7 @@ func (p *parser) number(stop, form string, least uint64, bits int, wrong string)
 	return n
 }
 
-// oneOf reads =NAME.
+// oneOf parses =NAME.
 func (p *parser) oneOf(what string, names ...string) string {
 	p.symbol('=', what+"="+strings.Join(names, ", "+what+"="))
 	begin := p.at
@@ -271,7 +272,7 @@ func (p *parser) oneOf(what string, names ...string) string {
 	return word
 }
 
-// duration reads a duration up to a space or one of stop.
+// duration parses a duration up to a space or a character of stop.
 func (p *parser) duration(stop string) time.Duration {
 	begin := p.at
 	d, err := duration(p.word(stop))
@@ -281,7 +282,7 @@ func (p *parser) duration(stop string) time.Duration {
 	return d
 }
 
-// longest keeps sums of durations far from overflow.
+// longest is the maximum duration; it prevents overflow of sums.
 const longest = 1000 * time.Hour
 
 func duration(word string) (time.Duration, error) {
@@ -295,7 +296,7 @@ func duration(word string) (time.Duration, error) {
 	return d, nil
 }
 
-// word reads up to a space or one of stop.
+// word returns the text up to a space or a character of stop.
 func (p *parser) word(stop string) string {
 	begin := p.at
 	for p.at < p.end && strings.IndexByte(spaces+stop, p.text[p.at]) < 0 {
@@ -304,14 +305,14 @@ func (p *parser) word(stop string) string {
 	return p.text[begin:p.at]
 }
 
-// symbol reads a character of the given form.
+// symbol parses the character c, which is part of the given form.
 func (p *parser) symbol(c byte, form string) {
 	if !p.found(c) {
 		p.fail(p.at, "here %q is missing; write %s", string(c), form)
 	}
 }
 
-// found reads a character if it stands here.
+// found skips c if it is the next character, and reports whether it was.
 func (p *parser) found(c byte) bool {
 	if p.at == p.end || p.text[p.at] != c {
 		return false

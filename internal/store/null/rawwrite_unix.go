@@ -4,10 +4,10 @@ package null
 
 import "syscall"
 
-// rawWriter writes to a socket without ever waiting for it.
+// rawWriter writes to a socket without blocking.
 type rawWriter struct {
 	conn syscall.RawConn
-	once func(fd uintptr) bool // kept, for a new one would be allocated each time
+	once func(fd uintptr) bool // kept, because a new closure would be allocated each time
 	data []byte
 	n    int
 	err  error
@@ -22,7 +22,7 @@ func newRawWriter(rc syscall.RawConn) *rawWriter {
 	return w
 }
 
-// write writes what the socket takes now, perhaps nothing.
+// write writes as much as the socket accepts now, possibly nothing.
 func (w *rawWriter) write(b []byte) (int, error) {
 	w.data = b
 	err := w.conn.Write(w.once)

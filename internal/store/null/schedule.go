@@ -2,37 +2,37 @@ package null
 
 import "sync"
 
-// Clock is a schedule's time. Wait is called by one goroutine, the others by
-// any.
+// Clock is the time source of a schedule. Only one goroutine calls Wait; the
+// other methods may be called concurrently.
 type Clock interface {
 	Now() int64   // nanoseconds, never negative
-	Arm(at int64) // lets Wait return at that time; only the last call counts
-	Wait()        // until the time that Arm was given
-	Close()       // after which none of the others is called
+	Arm(at int64) // makes Wait return at this time; only the latest call counts
+	Wait()        // blocks until the time set by Arm
+	Close()       // no method may be called afterwards
 }
 
-// Schedule holds what is due later, in a heap, for one goroutine that sleeps
-// until the first is. It allocates nothing once it has been as full as it gets.
+// Schedule holds items that are due later, in a heap, for one goroutine that
+// sleeps until the first one is due. It does not allocate once it has reached its
+// maximum size.
 type Schedule[T any] struct {
 	clock Clock
 	most  int
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	heap    []entry[T]
 	turn    uint64
-	armed   int64 // what the clock was last armed for, 0 for nothing
+	armed   int64 // the latest argument of Arm, 0 for none
 	stopped bool
 }
 
-// Item is something and the time in nanoseconds, by the schedule's clock, at
-// which it is due.
+// Item is something that is due at a time in nanoseconds of the schedule's clock.
 type Item[T any] struct {
 	Due  int64
 	What T
 }
 
-// entry is an item in the heap; what is due at the same time keeps its order by
-// turn.
+// entry is an item in the heap. turn keeps the order of items that are due at the
+// same time.
 type entry[T any] struct {
 	Item[T]
 	turn uint64
@@ -42,13 +42,13 @@ func (a *entry[T]) before(b *entry[T]) bool {
 	return a.Due < b.Due || a.Due == b.Due && a.turn < b.turn
 }
 
-// NewSchedule returns a schedule that hands over up to most items at once, at
-// least 1: those behind wait until the first are dealt with.
+// NewSchedule returns a schedule whose Next returns at most most items, at least
+// 1.
 func NewSchedule[T any](clock Clock, most int) *Schedule[T] {
 	return &Schedule[T]{clock: clock, most: most}
 }
 
-// Add takes over what is due later.
+// Add adds items.
 func (s *Schedule[T]) Add(items ...Item[T]) {
 	if len(items) == 0 {
 		return
@@ -69,8 +69,9 @@ func (s *Schedule[T]) arm(at int64) {
 	s.clock.Arm(at)
 }
 
-// Next waits until something is due and appends that to to, earliest first, or
-// returns false when the schedule is stopped. One goroutine may call it.
+// Next waits until an item is due and appends the due items to to, earliest
+// first. It returns false when the schedule is stopped. Only one goroutine may
+// call it.
 func (s *Schedule[T]) Next(to []T) ([]T, bool) {
 	for {
 		s.mu.Lock()

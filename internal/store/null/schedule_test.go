@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// What was added comes out once, when it is due and not before, in the order of
-// its times and, where those are equal, in the order in which it was added.
+// TestOrder checks that every item is returned once and not before it is due, in
+// order of time and, for equal times, in order of addition.
 func TestOrder(t *testing.T) {
 	const n, most = 2000, 7
 	clock := settle.NewClock()
@@ -52,8 +52,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Who waits wakes for what is added meanwhile and due sooner, and when the
-// schedule stops.
+// TestWaits checks that a waiting Next wakes for a new item that is due sooner,
+// and when the schedule stops.
 func TestWaits(t *testing.T) {
 	for name, newClock := range map[string]func() (Clock, func(int64)){
 		"simulated": func() (Clock, func(int64)) {
@@ -73,7 +73,7 @@ func TestWaits(t *testing.T) {
 		s := NewSchedule[string](clock, 10)
 		s.Add()
 		s.Add(Item[string]{clock.Now() + 3_600_000_000_000, "in an hour"})
-		got := make(chan []string, 2) // nobody waits for who reads them
+		got := make(chan []string, 2) // the reader is never waited for
 		woken := func() ([]string, bool) {
 			t.Helper()
 			select {
@@ -106,7 +106,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// A schedule that has been as full as it gets allocates nothing.
+// TestAddAndNextDoNotAllocate checks a schedule that has reached its maximum
+// size.
 func TestAddAndNextDoNotAllocate(t *testing.T) {
 	s := NewSchedule[*int](settle.NewClock(), 8)
 	what := new(int)

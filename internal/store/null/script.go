@@ -1,11 +1,13 @@
-// Package null is shared by the null servers of all protocols. A null server has no store: it
-// is what the generator is calibrated against, and the ground truth of its accuracy tests. A
-// script decides when each operation is answered, and which are answered wrongly, with an
-// error, or not at all; a schedule wakes what is due to within some 50 µs; a Space holds the
-// keys of a null cluster.
+// Package null is shared by the null servers of all protocols. A null server has
+// no store. It measures the load generator itself and provides known results for
+// its accuracy tests. A script decides when each operation is answered, and which
+// ones get a wrong response, an error, or no response; a schedule delivers
+// delayed responses with a precision of some 50 µs; a Space holds the keys of a
+// null cluster.
 //
-// A Script has no clock. What it does with an operation is a pure function of the operation's
-// number and arrival time, so that a test can compute what a generator must have measured.
+// A Script has no clock. Its decision about an operation is a pure function of
+// the operation's number and arrival time, so that a test can compute the results
+// that a load generator must measure.
 package null
 
 import (
@@ -14,38 +16,38 @@ import (
 	"time"
 )
 
-// Kind is what happens to an operation when its answer is due.
+// Kind is what happens to an operation when its response is due.
 type Kind uint8
 
-// The kinds. Everything but Error and Reset is carried out by the server
-// before, so that a write whose answer is lost has happened.
+// Kinds. The server executes the operation first, except for Error and Reset, so
+// a write whose response is lost has been executed.
 const (
-	Answer      Kind = iota // the right answer
+	Answer      Kind = iota // the right response
 	Error                   // an error; its name is in Action.Name
-	Never                   // no answer, and the connection stays
+	Never                   // no response, and the connection stays open
 	Close                   // the connection is closed instead
-	WrongKey                // a read answers with another key
-	WrongValue              // a read answers with a damaged value
-	Half                    // the first half of the answer, then the connection is closed
-	HugeFrame               // a frame that claims to be larger than any may be
-	HugeMessage             // a message that claims to be 4 GiB long
-	Reset                   // the request alone is cancelled; why is in Action.Name
+	WrongKey                // a read returns another key
+	WrongValue              // a read returns a damaged value
+	Half                    // the first half of the response, then the connection is closed
+	HugeFrame               // a frame whose length exceeds every limit
+	HugeMessage             // a message with a length of 4 GiB
+	Reset                   // only this request is cancelled; the reason is in Action.Name
 
-	// Answers that look right and are not, for who checks a store's promises. Not
-	// every protocol's server knows them: it then gives the right answer.
-	LieLost    // a write is acknowledged, and not carried out
-	LieTwice   // a write is carried out twice
-	LieAbsent  // a read does not find what is there
-	LieBehind  // the answer says that it is of the revision Behind before its own
-	LieCAS     // a transaction is carried out whose comparisons do not hold
-	LieLease   // a lease that is kept alive has ended
-	LieOutlive // what is made with a session, which it is to end with, stays
+	// Plausible but wrong responses, for testing the verification of a store's
+	// guarantees. A server without support for a kind sends the right response.
+	LieLost    // a write is acknowledged but not executed
+	LieTwice   // a write is executed twice
+	LieAbsent  // a read does not find an existing key
+	LieBehind  // the response's revision is Behind too low
+	LieCAS     // a transaction is executed although its comparisons do not hold
+	LieLease   // a renewed lease has expired
+	LieOutlive // a key outlives the session that it is bound to
 )
 
 // Behind is by how many revisions LieBehind is wrong.
 const Behind = 1000
 
-// Told is the revision that an answer says it is of.
+// Told returns the revision that a response contains.
 func Told(revision int64, k Kind) int64 {
 	if k == LieBehind {
 		return max(revision-Behind, 1)
@@ -53,7 +55,8 @@ func Told(revision int64, k Kind) int64 {
 	return revision
 }
 
-// Answered reports whether the operation is answered when it is due, be it wrongly.
+// Answered reports whether the operation gets a right or wrong response when it
+// is due.
 func (k Kind) Answered() bool {
 	return k == Answer || k == WrongKey || k == WrongValue || k >= LieLost
 }
@@ -61,30 +64,30 @@ func (k Kind) Answered() bool {
 // Mode is how the server treats whole connections.
 type Mode uint8
 
-// The modes.
+// Modes.
 const (
-	Speaks  Mode = iota // the protocol, as it should
+	Speaks  Mode = iota // the protocol, correctly
 	Garbage             // random bytes instead of the protocol
 	HTTP1               // a page in HTTP/1.1 instead of the protocol
-	Silent              // nothing: the connection is accepted and that is all
+	Silent              // nothing: connections are only accepted
 )
 
-// Distribution is how a delay varies from operation to operation.
+// Distribution is the distribution of a delay over operations.
 type Distribution uint8
 
-// The distributions.
+// Distributions.
 const (
 	Fixed       Distribution = iota // always Low
 	Uniform                         // from Low to High, all equally likely
-	Exponential                     // with mean Low: most are short and a few are long
+	Exponential                     // with the mean Low: most are short and a few are long
 )
 
-// Delay is how long after its arrival an operation is answered.
+// Delay is the time between an operation's arrival and its response.
 type Delay struct {
 	Distribution Distribution
-	Low, High    time.Duration // High is for Uniform alone
-	Every        uint64        // it applies to every Every-th operation; 1 for all
-	Member       int           // it applies to this member's operations, from 1; 0 for all members
+	Low, High    time.Duration // High is used only by Uniform
+	Every        uint64        // applies to every Every-th operation; 1 for all
+	Member       int           // applies to this member's operations, counted from 1; 0 for all members
 }
 
 // Rule gives every Every-th operation the same fate.
@@ -97,59 +100,64 @@ type Rule struct {
 // EventFault is what happens to a watch event.
 type EventFault uint8
 
-// The faults.
+// Faults of watch events.
 const (
 	Sound     EventFault = iota // none
-	Lose                        // it is not sent
-	Duplicate                   // it is sent twice
-	Reorder                     // it is sent behind the next event of its watcher, if one comes
-	Postpone                    // it is sent later
-	Invent                      // behind it another one is sent, of what nobody wrote
+	Lose                        // the event is not sent
+	Duplicate                   // the event is sent twice
+	Reorder                     // the event is sent after its watcher's next event, if there is one
+	Postpone                    // the event is sent later
+	Invent                      // the event is followed by one that no write caused
 )
 
 // EventRule gives every Every-th watch event the same fate. Events are counted
-// over all watchers: a write with ten watchers is ten.
+// over all watchers: a write with ten watchers counts ten times.
 type EventRule struct {
 	Fault EventFault
 	By    time.Duration // of Postpone
 	Every uint64        // from 1
 }
 
-// Stall is a span of time in which nothing is answered.
+// Stall is a period without responses.
 type Stall struct {
 	Start  time.Duration // since the first operation
 	Length time.Duration
 }
 
-// Script is what a null server does. The zero Script answers everything at
-// once. All times count from the arrival of the first operation.
+// Script is the behavior of a null server. With the zero Script it responds to
+// everything at once. All times count from the arrival of the first operation.
 type Script struct {
 	Mode   Mode
 	Seed   uint64          // of the random delays and of Garbage
-	Delays []Delay         // the last that applies to an operation counts
-	Stalls []Stall         // by Start
-	Rules  []Rule          // the first that applies to an operation counts
-	Events []EventRule     // likewise, of watch events
-	Closes []time.Duration // when every open connection is closed; ascending
-	GoAway uint64          // requests that a connection takes; 0 for no limit
-	Chunk  int             // most bytes written at once; 0 for no limit
+	Delays []Delay         // the last one that applies to an operation is used
+	Stalls []Stall         // in order of Start
+	Rules  []Rule          // the first one that applies to an operation is used
+	Events []EventRule     // for watch events, used like Rules
+	Closes []time.Duration // when all open connections are closed; ascending
+	GoAway uint64          // requests that a connection accepts; 0 for no limit
+	Chunk  int             // maximum bytes per write; 0 for no limit
 	Pause  time.Duration   // between chunks
-	// Lag is how far all members but the first are behind, as their local reads
-	// show it; NoLocal refuses local reads. Not every protocol's server knows
-	// them.
+	// Lag is by how much the local reads of all members except the first lag;
+	// NoLocal makes local reads fail. Not every protocol's server supports them.
 	Lag     time.Duration
 	NoLocal bool
 }
 
-// Action is what happens to one operation, and when.
+// Action is what happens to an operation, and when.
 type Action struct {
 	Kind Kind
 	Name string        // of Error and Reset
-	At   time.Duration // when it happens, since the first operation; never before the arrival
+	At   time.Duration // time of the action since the first operation; not before the operation's arrival
 }
 
-// Decide says what happens to operation n, counted from 1, that arrived at a
-// member, from 1, at the given time after the first.
+// Decide returns the action for operation n, counted from 1, that arrived at a
+// member, counted from 1, at the given time after the first operation.
+//
+// A response that would be due during a stall is delayed until the stall's end.
+// With 1,000 operations per second for 10 s and stall=1s@4s, the 1,000 operations
+// of the fifth second wait 5 s − arrival, from 1 s down to nothing. The other
+// 9,000 of 10,000 take no time, and of the slowest tenth half wait more than 0.5
+// s and a tenth more than 0.9 s: p95 is 0.5 s and p99 is 0.9 s.
 //
 // An answer that would be due inside a stall is held until the stall's end.
 // With 1,000 operations a second for 10 s and stall=1s@4s, those that arrive in
@@ -172,8 +180,8 @@ func (s *Script) Decide(n uint64, member int, arrival time.Duration) Action {
 	return a
 }
 
-// DecideEvent says what happens to the n-th watch event, counted from 1, and by
-// how much it is late.
+// DecideEvent returns the fault of the n-th watch event, counted from 1, and its
+// delay.
 func (s *Script) DecideEvent(n uint64) (EventFault, time.Duration) {
 	for i := range s.Events {
 		if r := &s.Events[i]; n%r.Every == 0 {
@@ -183,13 +191,13 @@ func (s *Script) DecideEvent(n uint64) (EventFault, time.Duration) {
 	return Sound, 0
 }
 
-// AtOnce reports whether every operation gets the right answer without delay,
-// so that a server need not ask.
+// AtOnce reports whether every operation gets the right response without delay,
+// so that the server need not call Decide.
 func (s *Script) AtOnce() bool {
 	return len(s.Delays) == 0 && len(s.Stalls) == 0 && len(s.Rules) == 0 && len(s.Closes) == 0
 }
 
-// delay is the delay of operation n at a member.
+// delay returns the delay of operation n at a member.
 func (s *Script) delay(n uint64, member int) time.Duration {
 	for i := len(s.Delays) - 1; i >= 0; i-- {
 		if d := &s.Delays[i]; n%d.Every == 0 && (d.Member == 0 || d.Member == member) {
@@ -199,8 +207,8 @@ func (s *Script) delay(n uint64, member int) time.Duration {
 	return 0
 }
 
-// of draws the delay of operation n by the inverse of the distribution
-// function, from a number that depends on seed and n alone.
+// of draws the delay of operation n by inverting the distribution function at a
+// number that depends only on seed and n.
 func (d *Delay) of(seed, n uint64) time.Duration {
 	switch d.Distribution {
 	case Uniform:
@@ -211,9 +219,9 @@ func (d *Delay) of(seed, n uint64) time.Duration {
 	return d.Low
 }
 
-// unit is a number from 0 up to but not including 1, uniform over n: the n-th
-// output of SplitMix64 (Steele, Lea and Flood 2014) begun at a scrambled seed,
-// which unlike a generator with state can be asked for any n.
+// unit returns a number in [0, 1) that is uniform over n: the n-th output of
+// SplitMix64 (Steele, Lea and Flood 2014) with a scrambled seed. Unlike a
+// generator with state it can be evaluated for any n.
 func unit(seed, n uint64) float64 {
 	return float64(scramble(scramble(seed)+n*0x9e3779b97f4a7c15)>>11) / (1 << 53)
 }
@@ -224,22 +232,22 @@ func scramble(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// Run is one script being followed: it numbers the operations and knows when
-// the first arrived. The members of one null cluster share a Run. It may be
-// used by several goroutines at once.
+// Run is the execution of a script: it numbers the operations and records the
+// arrival of the first one. The members of a null cluster share a Run. It is safe
+// for concurrent use.
 type Run struct {
 	script *Script
 	count  atomic.Uint64
 	start  atomic.Int64 // 1 + the first operation's arrival; 0 before it
 }
 
-// NewRun begins to follow a script.
+// NewRun starts the execution of a script.
 func NewRun(s *Script) *Run { return &Run{script: s} }
 
-// Arrive numbers an operation that arrived at a member, from 1, at now, in
-// nanoseconds of any clock that starts at or above zero, and decides about it.
-// due is Action.At in that clock. first is true for the first operation, from
-// which all times count.
+// Arrive numbers an operation that arrived at a member, counted from 1, and
+// decides about it. now is in nanoseconds of any clock that starts at 0 or above.
+// due is Action.At on that clock. first is true for the first operation, at which
+// all times start.
 func (r *Run) Arrive(now int64, member int) (a Action, due int64, first bool) {
 	n := r.count.Add(1)
 	start := r.start.Load()
@@ -248,7 +256,8 @@ func (r *Run) Arrive(now int64, member int) (a Action, due int64, first bool) {
 		start = r.start.Load()
 	}
 	start--
-	// Another goroutine's operation, read a moment later, may have been first.
+	// Another goroutine's operation may have set start although it read the clock
+	// later.
 	a = r.script.Decide(n, member, time.Duration(max(now-start, 0)))
 	return a, start + int64(a.At), n == 1
 }

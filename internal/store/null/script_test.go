@@ -18,7 +18,7 @@ func parse(t *testing.T, text string) *Script {
 	return s
 }
 
-// TestStallArithmetic is the flaw "coordinated omission" as arithmetic: what a
+// TestStallArithmetic computes "coordinated omission": the results that a load
 // generator that keeps to its schedule must find.
 func TestStallArithmetic(t *testing.T) {
 	s := parse(t, "stall=1s@4s")
@@ -107,16 +107,16 @@ func TestRules(t *testing.T) {
 			t.Fatalf("operation %d: %+v", n, a)
 		}
 	}
-	// Of multiples of 4 those of 20 are errors; of multiples of 5 that are
-	// none of 10, all are odd and so none of 4.
+	// Of the multiples of 4, those of 20 are errors. Of the multiples of 5, those
+	// that are not multiples of 10 are odd, so none is a multiple of 4.
 	want := map[Kind]int{Error: 100, Never: 200, WrongKey: 100, Answer: 600}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestPure: the same question has the same answer in any order, so that two
-// runs with equal arrivals meet the same script.
+// TestPure checks that decisions do not depend on the order of calls, so that two
+// runs with equal arrivals get the same script.
 func TestPure(t *testing.T) {
 	const text = "seed=5; delay=exponential(3ms); stall=1s@2s; error=unavailable every 7; never every 11"
 	a, b := parse(t, text), parse(t, text)
@@ -168,7 +168,8 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A delay on a member is that member's alone, also of every so many operations.
+// TestDelayOnAMember checks that a member's delay applies only to that member,
+// also with every.
 func TestDelayOnAMember(t *testing.T) {
 	s := parse(t, "delay=1ms; delay=20ms on m2; delay=50ms every 10 on m3")
 	for n := uint64(1); n <= 20; n++ {

@@ -14,11 +14,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// patience bounds every wait: no test hangs for ever.
+// patience limits every wait, so that no test hangs forever.
 const patience = 2 * time.Minute
 
-// later is a connection that says a byte back for each that it reads, a
-// microsecond later.
+// later is a connection that sends a byte back for each byte read, a microsecond
+// later.
 type later struct {
 	Writer
 	server  *Server[*later, *later]
@@ -43,7 +43,8 @@ func (c *later) Serve() {
 	}
 }
 
-// serve serves one member and returns a connection to it and what ends it.
+// serve runs one member and returns a connection to it and a function that stops
+// it.
 func serve(t *testing.T, text string, clock Clock, taken chan<- struct{}) (net.Conn, func()) {
 	t.Helper()
 	script, err := Parse(text, nil)
@@ -87,11 +88,11 @@ func serve(t *testing.T, text string, clock Clock, taken chan<- struct{}) (net.C
 	}
 }
 
-// What is due comes when the clock says so and not before, and a close of the
-// script's behind what was due before it.
+// TestDue checks that items are delivered exactly when they are due, and that a
+// scripted close follows the items that were due before it.
 func TestDue(t *testing.T) {
 	clock := settle.NewClock()
-	taken := make(chan struct{}, 9) // nobody waits for who reads them
+	taken := make(chan struct{}, 9) // the reader is never waited for
 	c, stop := serve(t, "close@5us", clock, taken)
 	defer stop()
 	if _, err := c.Write([]byte("123")); err != nil {
@@ -116,7 +117,8 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// A server that stops closes what is open, also to clients that say nothing.
+// TestStops checks that a stopping server closes open connections, even to silent
+// clients.
 func TestStops(t *testing.T) {
 	for _, text := range []string{"", "mode=silent", "mode=http1"} {
 		c, stop := serve(t, text, settle.NewClock(), nil)
@@ -150,7 +152,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// A listener that fails ends the server with a sentence.
+// TestListenerFails checks the error of a server whose listener fails.
 func TestListenerFails(t *testing.T) {
 	s := NewServer(&Script{}, NetConfig[*later, *later]{MaxDue: 1})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

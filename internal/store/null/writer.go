@@ -9,35 +9,34 @@ import (
 	"time"
 )
 
-// keepAt is how large a buffer in bytes is kept, and how much output may wait
-// for a slow client before nothing more is read of it.
+// keepAt is the maximum size in bytes of a kept buffer, and of the output that
+// may wait for a slow client before the server stops reading from it.
 const keepAt = 4 << 20
 
-// linger is how long a closed connection still reads, and throws away, what
-// the client had sent: closing with unread bytes would take back the last
-// answers.
+// linger is how long a closed connection still reads and discards the client's
+// data: closing a socket with unread bytes could discard the last responses.
 const linger = time.Second
 
-// Writer is a connection's lock and the writing side of it, for a connection to
-// embed. Code that adds to the output, under the lock, calls Flush: it writes,
-// unless somebody is at it already.
+// Writer is a connection's lock and output, for embedding in a connection. Code
+// that appends to the output under the lock must then call Flush, which writes
+// unless another goroutine is writing.
 type Writer struct {
-	sync.Mutex // guards what follows, and what else is the connection's
+	sync.Mutex // guards the following fields and the connection's other fields
 	base       *Base
 	net        net.Conn
 	raw        *rawWriter // nil: only blocking writes are possible
 
 	out     *[]byte    // to be written
-	closing *bool      // close the connection when out is written
-	spare   []byte     // the buffer that is not out
-	writing bool       // somebody writes without holding the lock
-	written *sync.Cond // writing became false
+	closing *bool      // close the connection once out is written
+	spare   []byte     // the other buffer; out and spare are swapped
+	writing bool       // a goroutine is writing without holding the lock
+	written *sync.Cond // signals that writing became false
 	over    bool       // nothing is read or written any more
-	reset   bool       // it is closed without a farewell
+	reset   bool       // closed with a TCP reset
 }
 
-// Init begins a connection whose output is kept in out, and which is closed
-// behind that when closing is set. Both are guarded by the Writer's lock.
+// Init initializes a connection whose output is in out, and which is closed after
+// the output once closing is set. The Writer's lock guards both.
 func (w *Writer) Init(b *Base, nc net.Conn, out *[]byte, closing *bool) {
 	w.base, w.net, w.out, w.closing = b, nc, out, closing
 	w.written = sync.NewCond(w)
@@ -48,16 +47,15 @@ func (w *Writer) Init(b *Base, nc net.Conn, out *[]byte, closing *bool) {
 	}
 }
 
-// Socket implements part of Conn.
+// Socket implements Conn.
 func (w *Writer) Socket() net.Conn { return w.net }
 
-// Over reports whether nothing is read or written any more. The caller holds
-// the lock.
+// Over reports whether the connection has ended. The caller must hold the lock.
 func (w *Writer) Over() bool { return w.over }
 
-// Flush writes the output, or as much as the network takes if the caller may
-// not block; the rest is then written by a goroutine. The caller holds the
-// lock, which is released while a write blocks.
+// Flush writes the output, or as much as the network accepts if the caller must
+// not block; a goroutine then writes the rest. The caller must hold the lock,
+// which is released while a write blocks.
 func (w *Writer) Flush(block bool) {
 	if w.writing || w.over {
 		return
@@ -82,9 +80,9 @@ func (w *Writer) Flush(block bool) {
 	}
 }
 
-// Settle flushes and waits for others that write, if the connection is to be
-// closed or the client is so slow that nothing more should be read of it. The
-// caller holds the lock, which is released meanwhile.
+// Settle flushes. If the connection is being closed, or the client is so slow
+// that reading should stop, it also waits for other writers. The caller must hold
+// the lock, which is released meanwhile.
 func (w *Writer) Settle() {
 	w.Flush(true)
 	for w.writing && (*w.closing || len(*w.out) > keepAt) {
@@ -92,7 +90,7 @@ func (w *Writer) Settle() {
 	}
 }
 
-// tryWrite writes what the network takes at once.
+// tryWrite writes as much as the network accepts at once.
 func (w *Writer) tryWrite() {
 	out := *w.out
 	n, err := w.raw.write(out)
@@ -103,7 +101,7 @@ func (w *Writer) tryWrite() {
 	*w.out = out[:copy(out, out[n:])]
 }
 
-// drain writes until there is no more output.
+// drain writes until there is no output.
 func (w *Writer) drain() {
 	for len(*w.out) > 0 && !w.over {
 		out := *w.out
@@ -123,11 +121,11 @@ func (w *Writer) drain() {
 	w.written.Broadcast()
 }
 
-// Reset lets the connection be closed without a farewell, behind the output.
-// The caller holds the lock.
+// Reset makes the connection close with a TCP reset after the output. The caller
+// must hold the lock.
 func (w *Writer) Reset() { *w.closing, w.reset = true, true }
 
-// finish closes the connection when it is to be closed and all is written.
+// finish closes the connection if it must be closed and everything is written.
 func (w *Writer) finish() {
 	if !*w.closing || w.over {
 		return
@@ -157,15 +155,15 @@ func (w *Writer) end() {
 	_ = w.net.Close()
 }
 
-// End closes the connection at once, for its Serve to defer.
+// End closes the connection at once; Serve methods defer it.
 func (w *Writer) End() {
 	w.Lock()
 	defer w.Unlock()
 	w.end()
 }
 
-// Hangup implements part of Conn: it closes the connection with all that is in
-// flight, behind what was already answered.
+// Hangup implements Conn. It drops requests in flight and closes the connection
+// after the responses sent so far.
 func (w *Writer) Hangup() {
 	w.Lock()
 	defer w.Unlock()
@@ -173,12 +171,12 @@ func (w *Writer) Hangup() {
 	w.Flush(false)
 }
 
-// readBuffer is how much is read at once, in bytes.
+// readBuffer is the number of bytes read at once.
 const readBuffer = 64 << 10
 
-// Feed gives what is read to take, until the connection ends or take says that
-// it does not go on. What take does not use comes again with what is read next,
-// in a larger buffer if need be: how long it may get is for take to bound.
+// Feed passes the bytes read to take, until the connection ends or take returns
+// goesOn false. Bytes that take does not use are passed again with the following
+// ones, in a larger buffer if necessary; take must limit their number.
 func (w *Writer) Feed(take func(in []byte) (used int, goesOn bool)) {
 	defer w.End()
 	buf, held := make([]byte, readBuffer), 0
@@ -194,5 +192,5 @@ func (w *Writer) Feed(take func(in []byte) (used int, goesOn bool)) {
 			buf = append(buf, make([]byte, len(buf))...)
 		}
 	}
-	_, _ = io.Copy(io.Discard, w.net) // until the client has closed too, or for linger
+	_, _ = io.Copy(io.Discard, w.net) // until the client has closed, too, or linger has passed
 }
