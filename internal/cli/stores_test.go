@@ -198,7 +198,7 @@ func TestStoresInstallRefused(t *testing.T) {
 		"stores install built":     "built's server is built into quorumbench",
 		"stores install proxy":     "proxy's server cannot be installed, because no registry has it",
 		"stores install nope":      `there is no store "nope"`,
-		"stores install made@7":    `there is no version "7" of made to install; there is 1.0.0, 0.9.0`,
+		"stores install made@7":    `cannot install version "7" of made; known versions: 1.0.0, 0.9.0`,
 		"stores instal":            "did you mean install?",
 		"stores --format xml":      `there is no "xml"`,
 	} {

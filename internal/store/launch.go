@@ -46,7 +46,7 @@ func (s *LaunchSpec) Check(product string) error {
 	}
 	for _, m := range s.Members {
 		if len(m.Ports) < PortsPerMember {
-			return fmt.Errorf("the member %s of %s has %d ports, and needs %d ports", m.Name, product, len(m.Ports), PortsPerMember)
+			return fmt.Errorf("member %s of %s has %d ports, but needs %d", m.Name, product, len(m.Ports), PortsPerMember)
 		}
 		if !filepath.IsAbs(m.Dir) {
 			return fmt.Errorf("the folder of the member %s of %s, %s, is not an absolute path", m.Name, product, m.Dir)
@@ -157,7 +157,7 @@ func SettingsOf[T any, P Settings[T]](v any) (P, error) {
 	case P:
 		return s, s.Check()
 	}
-	return nil, fmt.Errorf("the settings are %T, and not %T", v, P(nil))
+	return nil, fmt.Errorf("the settings have type %T, want %T", v, P(nil))
 }
 
 // Setting is a setting that is not zero.

@@ -183,7 +183,7 @@ type Leaser interface {
 
 // ErrBehind is the error of a member that has not yet applied the writes of
 // another member. A retry may succeed.
-var ErrBehind = errors.New("the member is behind the others")
+var ErrBehind = errors.New("the member lags behind the others")
 
 // MemberHash is the hash of a member's data up to a revision. Members agree if
 // their hashes are equal. Hashes of members that have Compacted to different

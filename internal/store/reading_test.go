@@ -93,7 +93,7 @@ func TestSinceAndPlusLoseNothing(t *testing.T) {
 	}
 }
 
-func TestRestartBeginsAgain(t *testing.T) {
+func TestSinceAfterRestart(t *testing.T) {
 	now := Reading{Value: 3}
 	if d := now.Since(Reading{Value: 100}); d.Value != 3 {
 		t.Errorf("after a restart %v were counted, want 3", d.Value)
@@ -104,7 +104,7 @@ func TestRestartBeginsAgain(t *testing.T) {
 	}
 }
 
-func TestNothingTimedIsNotKnown(t *testing.T) {
+func TestQuantileWithoutTimesIsUnknown(t *testing.T) {
 	for _, r := range []Reading{{}, timed(nil), {Sum: 1, Count: 2}} {
 		if p, ok := r.Quantile(0.99); ok {
 			t.Errorf("the quantile of %v is %v", r, p)

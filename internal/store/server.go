@@ -123,7 +123,7 @@ func PickVersion(name, asked string, known []string) (string, error) {
 	if v := strings.TrimPrefix(asked, "v"); slices.Contains(known, v) {
 		return v, nil
 	}
-	return "", fmt.Errorf("there is no version %q of %s to install; there is %s, and any other binary can be given with --exec",
+	return "", fmt.Errorf("cannot install version %q of %s; known versions: %s; for another binary use --exec",
 		asked, name, strings.Join(known, ", "))
 }
 
@@ -141,7 +141,7 @@ func BuiltInServer(name, own, asked string) (ServerSource, error) {
 func HandBuiltServer(name, recipe, asked string) (ServerSource, error) {
 	s := ServerSource{Store: name, Kind: HandBuilt, Recipe: recipe}
 	if asked != "" {
-		return s, fmt.Errorf("no version of %s can be installed, because no registry has it; %sgive the path of its binary with exec", name, s.ByHand())
+		return s, fmt.Errorf("%s cannot be installed, because no registry has it; %sgive the path of its binary with exec", name, s.ByHand())
 	}
 	return s, nil
 }

@@ -76,11 +76,11 @@ func AskMembers(ctx context.Context, a Admin) ([]Member, error) {
 		return nil, err
 	}
 	if len(list) > kv.MaxMembers {
-		return nil, fmt.Errorf("the cluster names %d members, and no cluster has more than %d: name the endpoints, or ask another member", len(list), kv.MaxMembers)
+		return nil, fmt.Errorf("the cluster reports %d members, but at most %d are supported: give the endpoints, or ask another member", len(list), kv.MaxMembers)
 	}
 	for _, m := range list {
 		if n := len(m.Endpoint); n > MaxName {
-			return nil, fmt.Errorf("the cluster names a member whose endpoint has %d bytes, and more than %d are not taken", n, MaxName)
+			return nil, fmt.Errorf("the cluster reports a member whose endpoint has %d bytes, but at most %d are supported", n, MaxName)
 		}
 	}
 	return list, nil

@@ -70,33 +70,33 @@ func TestSettings(t *testing.T) {
 	if s, err := SettingsOf[wish](&wish{N: 2}); err != nil || s.N != 2 {
 		t.Errorf("%v %v", s, err)
 	}
-	if _, err := SettingsOf[wish](3); err == nil || err.Error() != "the settings are int, and not *store.wish" {
+	if _, err := SettingsOf[wish](3); err == nil || err.Error() != "the settings have type int, want *store.wish" {
 		t.Error(err)
 	}
 }
 
-// said is an Admin whose cluster returns the given endpoints.
-type said []string
+// fakeAdmin is an Admin whose cluster returns the given endpoints.
+type fakeAdmin []string
 
-func (said) Status(context.Context) (Status, error) { return Status{}, nil }
-func (s said) Members(context.Context) (all []Member, err error) {
+func (fakeAdmin) Status(context.Context) (Status, error) { return Status{}, nil }
+func (s fakeAdmin) Members(context.Context) (all []Member, err error) {
 	for _, e := range s {
 		all = append(all, Member{Endpoint: e})
 	}
 	return all, nil
 }
-func (said) Role(context.Context, int) Member { return Member{} }
+func (fakeAdmin) Role(context.Context, int) Member { return Member{} }
 
-func (said) UserUnchecked(context.Context) (string, error) { return "", nil }
+func (fakeAdmin) UserUnchecked(context.Context) (string, error) { return "", nil }
 
-func (said) Close() error { return nil }
+func (fakeAdmin) Close() error { return nil }
 
-func TestWhatServersSayIsBounded(t *testing.T) {
-	few := said{"h:1", "h:2"}
+func TestServerTextsAreBounded(t *testing.T) {
+	few := fakeAdmin{"h:1", "h:2"}
 	if list, err := AskMembers(t.Context(), few); err != nil || len(list) != 2 {
 		t.Error(list, err)
 	}
-	for _, list := range []said{make(said, kv.MaxMembers+1), {"h:1", strings.Repeat("h", MaxName+1)}} {
+	for _, list := range []fakeAdmin{make(fakeAdmin, kv.MaxMembers+1), {"h:1", strings.Repeat("h", MaxName+1)}} {
 		if _, err := AskMembers(t.Context(), list); err == nil {
 			t.Errorf("%d members are taken", len(list))
 		}

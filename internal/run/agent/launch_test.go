@@ -98,7 +98,7 @@ func TestWhatIsNotLaunched(t *testing.T) {
 		"and no other command":        func(c *host.Command) { c.Launch = nil },
 		"no other command":            func(c *host.Command) { c.Detach = true },
 		"there is no store":           func(c *host.Command) { c.Launch.Store = "sh" },
-		"there is no version":         func(c *host.Command) { c.Launch.Store, c.Launch.Version = "zookeeper", "../../bin" },
+		"cannot install version":      func(c *host.Command) { c.Launch.Store, c.Launch.Version = "zookeeper", "../../bin" },
 		"is built into quorumbench":   func(c *host.Command) { c.Launch.Version = "1.0" },
 		"named by its path":           func(c *host.Command) { c.Launch.Exec = "/bin/sh" },
 		`a cluster "a/b"`:             func(c *host.Command) { c.Launch.Cluster = "a/b" },

@@ -20,7 +20,7 @@ type systemClock struct {
 func NewClock() (Clock, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("null server: no timer for the script's delays: %w", err)
+		return nil, fmt.Errorf("null server: cannot create a timer for the script's delays: %w", err)
 	}
 	return &systemClock{start: time.Now(), fd: fd}, nil
 }

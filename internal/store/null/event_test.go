@@ -17,8 +17,8 @@ func TestEventRules(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"watch=drop every 3": `column 7: "drop" is no fault of a watch event`,
-		"watch=lose":         "how often",
+		"watch=drop every 3": `column 7: "drop" is not a fault of a watch event`,
+		"watch=lose":         "the frequency is missing",
 		"watch every 3":      `"=" is missing`,
 	} {
 		if _, err := Parse(text, nil); err == nil || !strings.Contains(err.Error(), want) {

@@ -169,7 +169,7 @@ func (c *conn) handle(now int64) {
 	if s.Run == nil || !c.service.Operation(&c.request) {
 		at := len(c.out)
 		c.out = c.service.Answer(c.out, &c.request, Answer)
-		c.sayLast(at)
+		c.announceClose(at)
 		return
 	}
 	a, due := s.Arrive(now, c.member)
@@ -216,7 +216,7 @@ func (c *conn) answerWaiting(p *pending) {
 	c.waiting, c.busy = nil, false
 	at := len(c.out)
 	c.out = c.service.Answer(c.out, p.asks, Answer)
-	c.sayLast(at)
+	c.announceClose(at)
 }
 
 // perform executes the script's action with the pending response.
@@ -241,16 +241,16 @@ func (c *conn) perform() {
 		c.busy = true
 	default:
 		c.out = append(c.out, p.body...)
-		c.sayLast(at)
+		c.announceClose(at)
 	}
 	if cap(p.body) > keepBuffer {
 		p.body = nil
 	}
 }
 
-// sayLast adds a Connection: close field to the response that starts at out[at]
+// announceClose adds a Connection: close field to the response that starts at out[at]
 // if it is the connection's last one.
-func (c *conn) sayLast(at int) {
+func (c *conn) announceClose(at int) {
 	if !c.last {
 		return
 	}

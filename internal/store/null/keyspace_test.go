@@ -93,9 +93,9 @@ func TestPutAndDelete(t *testing.T) {
 	}
 }
 
-// TestWhatIsGoneIsNotKept checks that keys that were removed without ever being
+// TestRemovedKeysAreNotKept checks that keys that were removed without ever being
 // listed are not kept.
-func TestWhatIsGoneIsNotKept(t *testing.T) {
+func TestRemovedKeysAreNotKept(t *testing.T) {
 	s := NewSpace[struct{}](1, 1)
 	for i := range 10_000 {
 		e := s.Entry(fmt.Append(nil, i))

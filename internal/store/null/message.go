@@ -48,21 +48,21 @@ func (r *HTTPRequest) parse(in []byte, authField string) (n int, err error) {
 		line, head, _ = bytes.Cut(head, []byte("\r\n"))
 		name, value, ok := bytes.Cut(line, []byte(":"))
 		if !ok {
-			return 0, errors.New("a line of the header is no field")
+			return 0, errors.New("a line of the header is not a field")
 		}
 		value = bytes.TrimSpace(value)
 		switch {
-		case is(name, "content-length"):
+		case equalFold(name, "content-length"):
 			if length, err = strconv.Atoi(string(value)); err != nil || length < 0 || length > maxBody {
-				return 0, errors.New("the Content-Length is none, or too long")
+				return 0, errors.New("the Content-Length is invalid or too large")
 			}
-		case is(name, "transfer-encoding"):
-			return 0, errors.New("a null server takes no Transfer-Encoding, but a Content-Length")
-		case is(name, "connection"):
-			r.Close = r.Close || is(value, "close")
-		case is(name, "expect"):
-			expects = is(value, "100-continue")
-		case authField != "" && is(name, authField):
+		case equalFold(name, "transfer-encoding"):
+			return 0, errors.New("a null server does not support Transfer-Encoding; send a Content-Length")
+		case equalFold(name, "connection"):
+			r.Close = r.Close || equalFold(value, "close")
+		case equalFold(name, "expect"):
+			expects = equalFold(value, "100-continue")
+		case authField != "" && equalFold(name, authField):
 			r.Auth = value
 		}
 	}
@@ -74,7 +74,7 @@ func (r *HTTPRequest) parse(in []byte, authField string) (n int, err error) {
 	return end + 4 + length, nil
 }
 
-func is(b []byte, lower string) bool {
+func equalFold(b []byte, lower string) bool {
 	return len(b) == len(lower) && bytes.EqualFold(b, []byte(lower))
 }
 
@@ -82,14 +82,14 @@ func (r *HTTPRequest) startLine(line []byte) error {
 	r.Method, line, _ = bytes.Cut(line, []byte(" "))
 	target, version, _ := bytes.Cut(line, []byte(" "))
 	if len(target) == 0 || target[0] != '/' || !bytes.HasPrefix(version, []byte("HTTP/1.")) {
-		return errors.New("the first line is no request of HTTP/1")
+		return errors.New("the first line is not an HTTP/1 request")
 	}
 	r.Close = string(version) == "HTTP/1.0"
 	r.Path, r.Query, _ = bytes.Cut(target, []byte("?"))
 	if bytes.IndexByte(r.Path, '%') >= 0 {
 		path, err := url.PathUnescape(string(r.Path))
 		if err != nil {
-			return errors.New("the path is not percent-encoded as it must be")
+			return errors.New("the path's percent-encoding is invalid")
 		}
 		r.Path = []byte(path)
 	}

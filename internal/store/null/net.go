@@ -28,7 +28,7 @@ func ReadScript(o store.NullOptions, names []string, local bool) (*Script, error
 	}
 	s, err := Parse(o.Script, names)
 	if err == nil && !local && (s.Lag > 0 || s.NoLocal) {
-		err = errors.New("the null server of this protocol has no lag, and refuses no level of a read")
+		err = errors.New("the null server of this protocol supports neither lag nor refuse=local")
 	}
 	return s, err
 }
@@ -107,7 +107,7 @@ func (s *Server[C, T]) UseClock(c Clock) {
 func (s *Server[C, T]) Serve(ctx context.Context, listeners []net.Listener) error {
 	defer closeAll(listeners)
 	if len(listeners) == 0 {
-		return errors.New("null server: there is no listener, and so no member")
+		return errors.New("null server: no listener was given")
 	}
 	if s.Clock == nil {
 		clock, err := NewClock()
@@ -154,7 +154,7 @@ func (s *Server[C, T]) accept(l net.Listener, member int) error {
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		case err != nil:
-			return fmt.Errorf("null server: no connections can be accepted on %s: %w", l.Addr(), err)
+			return fmt.Errorf("null server: cannot accept connections on %s: %w", l.Addr(), err)
 		}
 		if s.config.TLS != nil {
 			nc = tls.Server(nc, s.config.TLS)

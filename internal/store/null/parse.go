@@ -88,7 +88,7 @@ func (p *parser) statement() {
 	begin := p.at
 	p.named(p.word("=@"), begin)
 	if p.space(); p.at < p.end {
-		p.fail(p.at, "%q is too much after %q", strings.TrimSpace(p.text[p.at:p.end]), strings.TrimSpace(p.text[begin:p.at]))
+		p.fail(p.at, "unexpected %q after %q", strings.TrimSpace(p.text[p.at:p.end]), strings.TrimSpace(p.text[begin:p.at]))
 	}
 }
 
@@ -98,7 +98,7 @@ func (p *parser) named(name string, begin int) {
 	case "delay":
 		p.delay()
 	case "seed":
-		s.Seed = p.number("", "seed=7", 0, 64, "no seed; write a whole number from 0")
+		s.Seed = p.number("", "seed=7", 0, 64, "not a seed; write a whole number from 0")
 	case "stall":
 		p.stall()
 	case "error":
@@ -126,7 +126,7 @@ func (p *parser) named(name string, begin int) {
 	case "goaway":
 		s.GoAway = p.every()
 	case "chunk":
-		s.Chunk = int(p.number("/", "chunk=7 or chunk=7/1ms", 1, 31, "no number of bytes; write a whole number from 1"))
+		s.Chunk = int(p.number("/", "chunk=7 or chunk=7/1ms", 1, 31, "not a number of bytes; write a whole number from 1"))
 		if p.found('/') {
 			s.Pause = p.duration("")
 		}
@@ -139,7 +139,7 @@ func (p *parser) named(name string, begin int) {
 	case "mode":
 		s.Mode = map[string]Mode{"garbage": Garbage, "http1": HTTP1, "silent": Silent}[p.oneOf("mode", "garbage", "http1", "silent")]
 	default:
-		p.fail(begin, "there is no %q; known are %s", name, statements)
+		p.fail(begin, "unknown statement %q; known are %s", name, statements)
 	}
 }
 
@@ -154,7 +154,7 @@ func (p *parser) delay() {
 		p.symbol(',', uniform)
 		p.space()
 		if d.High = p.duration(")"); d.High < d.Low {
-			p.fail(begin, "uniform(%s,%s) has its bounds the wrong way round; the shorter comes first", d.Low, d.High)
+			p.fail(begin, "uniform(%s,%s) has swapped bounds; write the shorter one first", d.Low, d.High)
 		}
 		p.symbol(')', uniform)
 	case strings.HasPrefix(rest, "exponential("):
@@ -179,7 +179,7 @@ func (p *parser) stall() {
 	begin := p.at
 	s := Stall{Length: p.duration("@")}
 	if s.Length == 0 {
-		p.fail(begin, "a stall must take longer than nothing")
+		p.fail(begin, "a stall must be longer than 0")
 	}
 	p.symbol('@', form)
 	s.Start = p.duration("")
@@ -205,7 +205,7 @@ func (p *parser) event() {
 		var err error
 		r.Fault = Postpone
 		if r.By, err = duration(word); err != nil {
-			p.fail(begin, "%q is no fault of a watch event; known are lose, duplicate, reorder, invent and a duration such as 5ms", word)
+			p.fail(begin, "%q is not a fault of a watch event; use lose, duplicate, reorder, invent or a duration such as 5ms", word)
 		}
 	}
 	r.Every = p.every()
@@ -222,14 +222,14 @@ func (p *parser) rule(r Rule) {
 func (p *parser) every() uint64 {
 	p.space()
 	if begin := p.at; p.word("") != "every" {
-		p.fail(begin, "here must stand how often, as in every 1000")
+		p.fail(begin, "the frequency is missing; write for example every 1000")
 	}
 	p.space()
 	begin := p.at
 	word := p.word("")
 	n, err := strconv.ParseUint(word, 10, 64)
 	if err != nil || n == 0 {
-		p.fail(begin, "every %q makes no sense; write a whole number from 1, as in every 1000", word)
+		p.fail(begin, "every %q is invalid; write a whole number of at least 1, as in every 1000", word)
 	}
 	return n
 }
@@ -243,7 +243,7 @@ func (p *parser) member() int {
 	number, named := strings.CutPrefix(word, "m")
 	n, err := strconv.ParseUint(number, 10, 31)
 	if err != nil || n == 0 || !named {
-		p.fail(begin, "on %q makes no sense; write a member, as in on m2", word)
+		p.fail(begin, "on %q is invalid; write a member, as in on m2", word)
 	}
 	return int(n)
 }
@@ -289,9 +289,9 @@ func duration(word string) (time.Duration, error) {
 	d, err := time.ParseDuration(word)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%q is no duration; write it as 250us, 1ms or 1.5s", word)
+		return 0, fmt.Errorf("%q is not a duration; write it as 250us, 1ms or 1.5s", word)
 	case d < 0 || d > longest:
-		return 0, fmt.Errorf("%s is out of range; durations go from 0 to %s", word, longest)
+		return 0, fmt.Errorf("%s is out of range; durations must be 0 to %s", word, longest)
 	}
 	return d, nil
 }
@@ -308,7 +308,7 @@ func (p *parser) word(stop string) string {
 // symbol parses the character c, which is part of the given form.
 func (p *parser) symbol(c byte, form string) {
 	if !p.found(c) {
-		p.fail(p.at, "here %q is missing; write %s", string(c), form)
+		p.fail(p.at, "%q is missing here; write %s", string(c), form)
 	}
 }
 

@@ -73,7 +73,7 @@ func TestWaits(t *testing.T) {
 		s := NewSchedule[string](clock, 10)
 		s.Add()
 		s.Add(Item[string]{clock.Now() + 3_600_000_000_000, "in an hour"})
-		got := make(chan []string, 2) // the reader is never waited for
+		got := make(chan []string, 2) // buffered, so that sends never block
 		woken := func() ([]string, bool) {
 			t.Helper()
 			select {

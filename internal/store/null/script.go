@@ -201,15 +201,15 @@ func (s *Script) AtOnce() bool {
 func (s *Script) delay(n uint64, member int) time.Duration {
 	for i := len(s.Delays) - 1; i >= 0; i-- {
 		if d := &s.Delays[i]; n%d.Every == 0 && (d.Member == 0 || d.Member == member) {
-			return d.of(s.Seed, n)
+			return d.draw(s.Seed, n)
 		}
 	}
 	return 0
 }
 
-// of draws the delay of operation n by inverting the distribution function at a
+// draw draws the delay of operation n by inverting the distribution function at a
 // number that depends only on seed and n.
-func (d *Delay) of(seed, n uint64) time.Duration {
+func (d *Delay) draw(seed, n uint64) time.Duration {
 	switch d.Distribution {
 	case Uniform:
 		return d.Low + time.Duration(unit(seed, n)*float64(d.High-d.Low))

@@ -44,7 +44,7 @@ func TestStallArithmetic(t *testing.T) {
 	}
 }
 
-func TestStallHoldsWhatIsDue(t *testing.T) {
+func TestStallDelaysDueResponses(t *testing.T) {
 	ms := time.Millisecond
 	for _, c := range []struct {
 		name, text  string

@@ -28,10 +28,10 @@ func served(t *testing.T, st store.NullServed) (endpoint string) {
 	return storetest.ServeNull(t, st, 1, store.NullOptions{Memory: true})[0]
 }
 
-// TestAMuteMemberDelaysNobody checks that a paused member uses up its time limit
+// TestMuteMemberDelaysNoOther checks that a paused member uses up its time limit
 // without delaying others: Status returns all members together, and Role returns
 // at once for another member. A paused member's process does not count as ended.
-func TestAMuteMemberDelaysNobody(t *testing.T) {
+func TestMuteMemberDelaysNoOther(t *testing.T) {
 	const given = time.Second
 	for _, st := range registry.All() {
 		null, ok := st.(store.NullServed)
@@ -61,11 +61,11 @@ func TestAMuteMemberDelaysNobody(t *testing.T) {
 			silent := make(chan store.Member, 1)
 			go func() { silent <- admin.Role(waiting, 0) }()
 			if m := admin.Role(t.Context(), 1); m.Err != nil {
-				t.Errorf("beside the mute member the other is %+v", m)
+				t.Errorf("next to the mute member the other member is %+v", m)
 			}
 			select {
 			case m := <-silent:
-				t.Errorf("the mute member answers: %+v", m)
+				t.Errorf("the mute member responded: %+v", m)
 			default:
 			}
 			giveUp()

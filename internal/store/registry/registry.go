@@ -50,5 +50,5 @@ func Lookup(name string) (store.Store, error) {
 	if meant := scenario.Nearest(name, Names()); meant != "" {
 		return nil, fmt.Errorf("there is no store %q; did you mean %s?", name, meant)
 	}
-	return nil, fmt.Errorf("there is no store %q; there is %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("there is no store %q; choose one of %s", name, strings.Join(Names(), ", "))
 }

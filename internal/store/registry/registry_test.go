@@ -18,8 +18,8 @@ func TestLookup(t *testing.T) {
 	for name, want := range map[string]string{
 		"ectd": "did you mean etcd?",
 		"Etcd": "did you mean etcd?",
-		"zzzz": "there is etcd",
-		"":     "there is etcd",
+		"zzzz": "choose one of etcd",
+		"":     "choose one of etcd",
 	} {
 		if _, err := Lookup(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", name, err)
