@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// A recording of a few bytes can have millions of calls, keys, connections, methods and
-// gaps, so that what a profile keeps of them is bounded.
+// A small recording can have millions of calls, keys, connections, methods and gaps, so the
+// data that a profile keeps about them is limited.
 const (
 	mostMethods  = 64
 	otherMethods = "other methods"
 	mostGaps     = 32
 	mostKept     = 1 << 20 // keys or connections
-	// exactBits is how many leading bits of a number a Spread keeps.
+	// exactBits is the number of leading bits of a number that a Spread keeps.
 	exactBits = 12
 )
 
-// Spread is a median, a 99th percentile and the largest of some numbers. Numbers from
-// 4096 on are kept to 12 bits, so that there are few different ones.
+// Spread computes median, 99th percentile and maximum of numbers. Numbers of at least 4096
+// are kept to 12 bits, which limits the number of different ones.
 type Spread struct {
 	counts  map[int64]uint64
 	n       uint64
@@ -38,7 +38,7 @@ func (s *Spread) add(n int64) {
 	s.counts[n]++
 }
 
-// At is a percentile, from 0 to 100; 0 where there are no numbers.
+// At returns a percentile, from 0 to 100; 0 without numbers.
 func (s *Spread) At(p float64) int64 {
 	rank := uint64(float64(s.n) * p / 100)
 	if rank >= s.n {
@@ -56,15 +56,14 @@ func (s *Spread) At(p float64) int64 {
 	return s.largest
 }
 
-// sample keeps a value for each of some things that are known by a hash: for all until
-// there are mostKept, then for those alone whose hashes begin with a number of zeros, which
-// is an unbiased choice.
+// sample keeps values by hash: all of them up to mostKept, and beyond that only those whose
+// hash begins with a number of zeros, which is an unbiased sample.
 type sample[V any] struct {
 	kept  map[uint64]*V
 	zeros int
 }
 
-// at returns the thing's value, and whether it was kept before; nil if it is not kept.
+// at returns the value of a hash, and whether it existed before; nil if it is not kept.
 func (s *sample[V]) at(hash uint64) (value *V, known bool) {
 	if bits.LeadingZeros64(hash) < s.zeros {
 		return nil, false
@@ -87,5 +86,5 @@ func (s *sample[V]) at(hash uint64) (value *V, known bool) {
 	return value, false
 }
 
-// each is how many things one that is kept stands for.
+// each returns how many values a kept one represents.
 func (s *sample[V]) each() float64 { return float64(uint64(1) << s.zeros) }

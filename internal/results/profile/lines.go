@@ -15,11 +15,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// mostOfNote is how many characters of a comment are written.
+// mostOfNote is the maximum length of a comment in characters.
 const mostOfNote = 400
 
-// Lines are the profile as a scenario file: what no scenario says stands before it in
-// comments.
+// Lines returns the profile as a scenario file. Comments at the beginning hold the facts
+// that scenarios cannot express.
 func (p *Profile) Lines() []string {
 	var out []string
 	note := func(format string, args ...any) {
@@ -95,7 +95,7 @@ func (p *Profile) mix(say func(string, ...any)) {
 	say("    mix: # shares of 100")
 	all := float64(p.Calls())
 	for _, o := range p.Operations {
-		// A share that no decimal shows is still above 0.
+		// A share that rounds to 0 must still be above 0.
 		share := strconv.FormatFloat(max(100*float64(o.Calls)/all, 0.001), 'f', 3, 64)
 		if o.Kind.Reads() {
 			say("      - {operation: %s, consistency: %s, weight: %s}", o.Kind, o.Level, share)
@@ -169,7 +169,7 @@ func seconds(ns int64) string {
 	return d.Round(time.Millisecond).String()
 }
 
-// number is a number with three digits at least, and no exponent.
+// number formats a number with at least three digits and without an exponent.
 func number(x float64) string {
 	digits := 0
 	if x > 0 && x < 100 {

@@ -5,33 +5,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// load is the load of a profile, as far as its numbers have bounds that those of a
-// recording need not keep.
+// load holds those numbers of a profile's load that have bounds, which a recording need not
+// respect.
 type load struct {
 	connections, keySize, valueSize, txnKeys int64
 	keySpace                                 uint64
-	inFlight                                 int64 // 0: the usual number has room
+	inFlight                                 int64 // 0: the usual number fits
 	rate                                     float64
 }
 
 const (
-	// leastRate is the lowest rate that number writes as one above 0.
+	// leastRate is the lowest rate that number formats as one above 0.
 	leastRate = 1e-6
 	// mostConnections leaves memory for the requests.
 	mostConnections = 100_000
 	longestKey      = 1024
 	mostRead        = 1_000_000_000
-	// requestRoom is how many bytes all requests under way may have, half of what a load
-	// may need; more of each is left to everything else.
+	// requestRoom is the limit for all requests in flight, in bytes: half of a load's
+	// memory limit. The rest is for everything else.
 	requestRoom    = scenario.MaxMemory / 2
-	requestBytes   = 1024 // that a request needs beside its keys and values
+	requestBytes   = 1024 // of a request in addition to its keys and values
 	usualInFlight  = 100_000
 	leastKeySize   = 4
 	valuesPerBytes = 64
 )
 
-// load returns numbers that a scenario can have and that are as close to the recording's as
-// can be.
+// load returns the valid numbers for a scenario that are closest to the recording's.
 func (p *Profile) load() load {
 	l := load{
 		connections: int64(min(max(p.Connections, 1), mostConnections)),
@@ -41,7 +40,7 @@ func (p *Profile) load() load {
 		valueSize:   min(max(p.ValueSize.At(50), 1), scenario.MaxValueSize),
 		txnKeys:     1,
 	}
-	// So many bytes make enough different keys.
+	// This many bytes allow enough different keys.
 	for size, keys := int64(0), uint64(1); keys < l.keySpace; keys *= valuesPerBytes {
 		size++
 		l.keySize = max(l.keySize, size)

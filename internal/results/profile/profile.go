@@ -1,5 +1,5 @@
-// Package profile makes a scenario of a recording: what a load consisted of, as a
-// person can read and scale it.
+// Package profile derives a scenario from a recording: a description of its load that a
+// person can read and scale.
 package profile
 
 import (
@@ -16,57 +16,57 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Profile is what a recording comes to.
+// Profile is the description of a recording's load.
 type Profile struct {
 	Header  call.Header
 	Path    string
-	Problem string // a sentence, where the recording was not read to its end
-	// Length is from the first call to the last, in nanoseconds; at least 1.
+	Problem string // a sentence if the recording was not read to its end
+	// Length is the time from the first call to the last, in nanoseconds; at least 1.
 	Length int64
-	// Connections is how many were in use at a time in the mean, each from its first
-	// call to its last; at least 1.
+	// Connections is the mean number of connections in use, each from its first call to its
+	// last; at least 1.
 	Connections int
-	// Operations are the calls that a load has, those that there are most of first.
+	// Operations are the calls that a load can have, the most frequent first.
 	Operations []Operation
-	Methods    []Method // all calls, by what the protocol calls them
-	// Keys is how many different keys single calls were of, and Hot the share of those
-	// calls that went to a fifth of them, the busiest.
-	// Above the number of keys that a profile keeps apart, both are estimates (Estimated).
+	Methods    []Method // all calls, by their name in the protocol
+	// Keys is the number of different keys of single-key calls, and Hot the share of those
+	// calls that went to the busiest fifth of the keys. Both are estimates (Estimated)
+	// above the number of keys that a profile keeps.
 	Keys      int
 	Estimated bool
 	Hot       float64
-	// Sizes, in bytes, and what else is counted, each of those calls that have it.
+	// Sizes in bytes and other numbers, over the calls that have them.
 	KeySize, ValueSize, Read, Written Spread
-	// Guarded transactions, those whose guards held, and those that failed otherwise.
+	// Guarded transactions, those whose guards held, and those that failed in another way.
 	Guarded, Held uint64
-	Told, Events  uint64 // messages of watchers, and events in them
-	Watchers      uint64 // that were begun
-	// Busiest is the most operations that were asked for in one second, and InFlight
-	// how many awaited their answer in the mean.
+	Told, Events  uint64 // messages to watchers, and events in them
+	Watchers      uint64 // that were created
+	// Busiest is the highest number of operations requested in one second, and InFlight the
+	// mean number of operations in flight.
 	Busiest  uint64
 	InFlight float64
-	// Gaps are the first mostGaps gaps that differ in more than their times, and Others
-	// counts the rest.
+	// Gaps are the first mostGaps gaps that differ in more than their times; Others counts
+	// the rest.
 	Gaps    []Missing
 	Others  uint64
-	Partial uint64 // ranges whose prefix ends within a segment, of a recording with hashes
+	Partial uint64 // ranges whose prefix ends within a segment, in a recording with hashed keys
 }
 
-// Missing is a gap of a recording, and how many more there are that differ from it in
-// time and connection alone.
+// Missing is a gap of a recording, and the number of further gaps that differ from it only
+// in time and connection.
 type Missing struct {
 	call.Gap
 	More uint64
 }
 
-// Operation is one kind of call that a load has.
+// Operation is a kind of call that a load can have.
 type Operation struct {
 	Kind  kv.Kind
 	Level kv.Consistency
 	Calls uint64
 }
 
-// Method is one kind of call as the protocol knows it.
+// Method is a kind of call in the protocol.
 type Method struct {
 	Name          string
 	Calls, Failed uint64
@@ -74,13 +74,13 @@ type Method struct {
 	times         *measure.Histogram
 }
 
-// Times are service times as the recorder saw them, of the calls that were answered.
+// Times returns the service times as observed by the recorder, for calls with a response.
 func (m *Method) Times() measure.Summary { return measure.Summarize(m.times, 0) }
 
-// span is from a first time to a last.
+// span is the time from first to last.
 type span struct{ first, last int64 }
 
-// maker puts a profile together.
+// maker builds a profile.
 type maker struct {
 	Profile
 	first, last int64
@@ -93,7 +93,7 @@ type maker struct {
 	seed        maphash.Seed
 }
 
-// Of reads a recording.
+// Of derives the profile of a recording.
 func Of(path string) (*Profile, error) {
 	m := &maker{
 		first: -1, methods: map[string]*Method{}, operations: map[Operation]uint64{}, seed: maphash.MakeSeed(),
@@ -181,7 +181,7 @@ func (m *maker) add(c *call.Call) {
 	}
 }
 
-// method returns what is counted of a method; those beyond mostMethods are counted together.
+// method returns the counts of a method; methods beyond mostMethods are counted together.
 func (m *maker) method(name string) *Method {
 	one := m.methods[name]
 	if one == nil && len(m.methods) >= mostMethods {
@@ -195,7 +195,7 @@ func (m *maker) method(name string) *Method {
 	return one
 }
 
-// gap counts a gap; of those that have the same reason it keeps the first.
+// gap counts a gap, and keeps the first of those with the same reason.
 func (m *maker) gap(g *call.Gap) {
 	for i := range m.Gaps {
 		if known := &m.Gaps[i]; known.Why == g.Why && (known.Conn == 0) == (g.Conn == 0) && (known.Calls == 0) == (g.Calls == 0) {
@@ -211,7 +211,7 @@ func (m *maker) gap(g *call.Gap) {
 	m.Gaps = append(m.Gaps, Missing{Gap: *g})
 }
 
-// second counts a call of a second, which is at most the longest duration of a load.
+// second counts a call in a second, which is limited to the longest duration of a load.
 func (m *maker) second(at int64) {
 	for int64(len(m.seconds)) <= at {
 		m.seconds = append(m.seconds, 0)
@@ -252,7 +252,7 @@ func (m *maker) part(c *call.Call, p *call.Part) {
 	}
 }
 
-// busiestKeys is the share of the keys that Hot is of.
+// busiestKeys is the share of the keys to which Hot refers.
 const busiestKeys = 0.2
 
 func (m *maker) finish() {
@@ -293,7 +293,7 @@ func (m *maker) finish() {
 	m.Hot = hot(m.keys.kept)
 }
 
-// hot is the share of all that went to the busiest fifth of the keys.
+// hot returns the share of calls that went to the busiest fifth of the keys.
 func hot(keys map[uint64]*uint64) float64 {
 	counts, all, busy := make([]uint64, 0, len(keys)), uint64(0), uint64(0)
 	for _, n := range keys {
@@ -310,7 +310,7 @@ func hot(keys map[uint64]*uint64) float64 {
 	return float64(busy) / float64(all)
 }
 
-// Calls is how many calls a load has.
+// Calls returns the number of calls that a load has.
 func (p *Profile) Calls() (n uint64) {
 	for _, o := range p.Operations {
 		n += o.Calls
@@ -318,5 +318,5 @@ func (p *Profile) Calls() (n uint64) {
 	return n
 }
 
-// PerSecond is how many of them there were a second.
+// PerSecond returns the mean number of these calls per second.
 func (p *Profile) PerSecond() float64 { return float64(p.Calls()) / (float64(p.Length) / 1e9) }

@@ -40,8 +40,7 @@ func put(at int64, key string, size int) *call.Call {
 		{Action: call.Write, Key: []byte(key), Value: call.Value{Size: size}}}}
 }
 
-// TestFiguresAreThoseOfTheCalls draws loads whose figures are known from how they were
-// drawn, in any order.
+// TestFiguresAreThoseOfTheCalls generates loads with known figures, in any order of calls.
 func TestFiguresAreThoseOfTheCalls(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -52,7 +51,7 @@ func TestFiguresAreThoseOfTheCalls(t *testing.T) {
 		reads := 0
 		for i := range n {
 			key := i
-			if i >= keys { // all are used; then some more than others
+			if i >= keys { // first every key is used, then some more often than others
 				key = min(r.IntN(keys), r.IntN(keys))
 			}
 			key %= keys
@@ -117,8 +116,8 @@ func TestWhatNoScenarioHasIsSaid(t *testing.T) {
 	}
 }
 
-// TestFewCallsHaveNoPercentiles: a time that too few calls are beyond is not shown, and
-// that of calls which were not answered is none.
+// TestFewCallsHaveNoPercentiles checks that a percentile without enough calls beyond it is
+// not shown, and that calls without a response have no times.
 func TestFewCallsHaveNoPercentiles(t *testing.T) {
 	var calls []*call.Call
 	for i := range int64(30) {

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// drawn are numbers of any magnitude, the extremes among them.
+// drawn returns a random number of any magnitude, including the extremes.
 func drawn(r *rand.Rand, most int64) int64 {
 	switch r.IntN(4) {
 	case 0:
@@ -27,8 +27,8 @@ func drawn(r *rand.Rand, most int64) int64 {
 	return min(int64(math.Exp(r.Float64()*math.Log(float64(most)))), most)
 }
 
-// TestEveryProfileIsTaken draws recordings with numbers of any magnitude and holds the
-// scenario reader to taking what a profile makes of them.
+// TestEveryProfileIsTaken generates recordings with numbers of any magnitude and checks
+// that the scenario parser accepts their profiles.
 func TestEveryProfileIsTaken(t *testing.T) {
 	settle.Unraced(t)
 	for seed := range uint64(150) {
@@ -76,8 +76,8 @@ func TestEveryProfileIsTaken(t *testing.T) {
 	}
 }
 
-// TestGapsAreCountedByReason: thousands of gaps, as a flood of connections leaves them, are
-// a few lines, and each is counted.
+// TestGapsAreCountedByReason checks that thousands of gaps, such as from a flood of
+// connections, become a few lines, and that each is counted.
 func TestGapsAreCountedByReason(t *testing.T) {
 	var gaps []call.Gap
 	for i := range 3000 {
@@ -96,8 +96,8 @@ func TestGapsAreCountedByReason(t *testing.T) {
 	}
 }
 
-// TestManyKeysAreEstimated: beyond the number of keys that are kept apart, their number and
-// the share of the busiest are close to what they are.
+// TestManyKeysAreEstimated checks the estimates of the number of keys and of the share of
+// the busiest, for more keys than are kept.
 func TestManyKeysAreEstimated(t *testing.T) {
 	settle.Unraced(t)
 	const n = 3 << 19
@@ -111,7 +111,7 @@ func TestManyKeysAreEstimated(t *testing.T) {
 	}
 }
 
-// many writes a recording call by call, as fast as the disk takes them.
+// many writes a recording call by call, without keeping it in memory.
 func many(t *testing.T, n int) (request func(*call.Call), done func() string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "many.qbrec")

@@ -11,16 +11,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// maxObjects is how many objects a server may say that a run has there.
+// maxObjects is the highest number of a run's objects that a server may report.
 const maxObjects = 2 * maxFiles
 
-// bucket is a destination that is open.
+// bucket is an open destination.
 type bucket struct {
 	store
-	touch func() // something came or went
+	touch func() // called when data is transferred
 }
 
-// open opens a destination, and asks it for something.
+// open opens a destination and sends it a request.
 func (d *Destination) open(ctx context.Context, touch func()) (*bucket, error) {
 	of, err := d.openStore(ctx)
 	if err != nil {
@@ -28,14 +28,14 @@ func (d *Destination) open(ctx context.Context, touch func()) (*bucket, error) {
 	}
 	b := &bucket{store: of, touch: touch}
 	if err := b.list(ctx, d.folder, 1, func(string, object) error { return nil }); err != nil {
-		_ = b.Close() // nothing was written
+		_ = b.Close() // nothing was written, so errors do not matter
 		return nil, d.explain(ctx, err)
 	}
 	touch()
 	return b, nil
 }
 
-// objects returns those below a folder, by their names below it.
+// objects returns the objects below a folder, by their names relative to it.
 func (b *bucket) objects(ctx context.Context, folder string) (map[string]object, error) {
 	found := map[string]object{}
 	err := b.list(ctx, folder, maxObjects+1, func(key string, o object) error {
@@ -49,7 +49,7 @@ func (b *bucket) objects(ctx context.Context, folder string) (map[string]object,
 	return found, err
 }
 
-// read reads a small object; nil where there is none.
+// read reads a small object; nil if it does not exist.
 func (b *bucket) read(ctx context.Context, key string, most int64) ([]byte, error) {
 	r, err := b.reader(ctx, key)
 	if errors.Is(err, errNotThere) {
@@ -62,10 +62,10 @@ func (b *bucket) read(ctx context.Context, key string, most int64) ([]byte, erro
 	return files.All(r, most)
 }
 
-// holds reports whether an object is what it should be. The store's own MD5 of it
-// is believed, unless everything is to be read back; where the store has none, or
-// has another (that of encrypted objects and of objects in parts is not the
-// contents'), the object is read.
+// holds reports whether an object has the expected contents. It trusts the store's MD5 of
+// the object unless readBack is set. If the store has no MD5, or a different one (that of
+// encrypted and multi-part objects is not the MD5 of their contents), holds reads the
+// object.
 func (b *bucket) holds(ctx context.Context, key string, o object, want sums, readBack bool) (bool, error) {
 	switch {
 	case o.size != want.size:
@@ -86,8 +86,7 @@ func (b *bucket) holds(ctx context.Context, key string, o object, want sums, rea
 	return err == nil && n == want.size && hex.EncodeToString(h.Sum(nil)) == want.sha, err
 }
 
-// touching is a writer that says that something came, and takes no more when it is
-// interrupted.
+// touching is a writer that calls touch for each write, and fails when it is interrupted.
 type touching struct {
 	ctx   context.Context
 	touch func()
@@ -98,7 +97,7 @@ func (t touching) Write(p []byte) (int, error) {
 	return len(p), t.ctx.Err()
 }
 
-// openStore opens the store that a destination names.
+// openStore opens the destination's store.
 func (d *Destination) openStore(ctx context.Context) (store, error) {
 	if d.scheme == schemeFile {
 		return openFolder(d.bucket)

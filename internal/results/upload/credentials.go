@@ -15,15 +15,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// credentialsWithin bounds a request for credentials: where there is no cloud, its
+// credentialsWithin is the time limit for requesting credentials: outside a cloud, its
 // metadata service does not reply.
 const credentialsWithin = 5 * time.Second
 
-// errNoCredentials is the error where the environment has none.
+// errNoCredentials means that the environment has no credentials.
 var errNoCredentials = errors.New("the environment has no credentials")
 
-// credentials finds those of the environment: keys in variables, the profile of the
-// shared files, the role of the machine or pod.
+// credentials returns the credentials of the environment: keys in variables, the profile of
+// the shared files, or the role of the machine or pod.
 func (d *Destination) credentials(ctx context.Context, client *http.Client) (*credentials.Credentials, error) {
 	if d.scheme == schemeGS {
 		key, secret := os.Getenv("GS_ACCESS_KEY_ID"), os.Getenv("GS_SECRET_ACCESS_KEY")
@@ -34,7 +34,7 @@ func (d *Destination) credentials(ctx context.Context, client *http.Client) (*cr
 	}
 	profile := &credentials.FileAWSCredentials{Profile: d.query.Get("profile")}
 	providers := []credentials.Provider{profile}
-	if profile.Profile == "" { // a profile that the URL names goes before all others
+	if profile.Profile == "" { // a profile named in the URL takes precedence
 		providers = []credentials.Provider{&credentials.EnvAWS{}, profile}
 		if os.Getenv("AWS_EC2_METADATA_DISABLED") != "true" || hasRole() {
 			providers = append(providers, &credentials.IAM{Client: client})
@@ -47,13 +47,13 @@ func (d *Destination) credentials(ctx context.Context, client *http.Client) (*cr
 		case err == nil && keys.AccessKeyID != "" && keys.SecretAccessKey != "":
 			return credentials.New(p), nil
 		case err != nil && p == credentials.Provider(profile) && !errors.Is(err, fs.ErrNotExist):
-			why = fmt.Errorf("%w (%w)", errNoCredentials, err) // as of a token that expired
+			why = fmt.Errorf("%w (%w)", errNoCredentials, err) // such as an expired token
 		}
 	}
 	return nil, why
 }
 
-// hasRole reports whether the environment gives a pod or container a role.
+// hasRole reports whether the environment assigns a role to the pod or container.
 func hasRole() bool {
 	for _, name := range []string{"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
 		if os.Getenv(name) != "" {
@@ -63,10 +63,10 @@ func hasRole() bool {
 	return false
 }
 
-// maxBundle is the most bytes of a file with certificates.
+// maxBundle is the size limit of a file with certificates, in bytes.
 const maxBundle = 8 << 20
 
-// trustBundle has a transport trust the certificates of AWS_CA_BUNDLE alone.
+// trustBundle makes a transport trust only the certificates of AWS_CA_BUNDLE.
 func trustBundle(t *http.Transport) error {
 	path := os.Getenv("AWS_CA_BUNDLE")
 	if path == "" || t.TLSClientConfig == nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Destination is a folder that run directories are sent to, each below its own
-// name: in a bucket of an object store, or on a file system of this machine.
+// Destination is a folder for uploaded run directories, each below its own name: in a
+// bucket of an object store, or on a file system of this machine.
 type Destination struct {
-	Given string // the URL as it was given; it has no secrets
+	Given string // the given URL, which contains no secrets
 
 	scheme string
-	bucket string // with file, the folder's path
+	bucket string // for the scheme file, the folder's path
 	folder string // below the bucket; empty, or with a slash at its end
 	query  url.Values
 }
@@ -31,8 +31,8 @@ const (
 	schemeGS   = "gs"
 )
 
-// parameters are what may stand behind the question mark of a URL. None of them
-// is a secret, so that a URL can be shown.
+// parameters returns the names of a scheme's URL parameters. None of them is secret, so
+// that a URL can be shown.
 func parameters(scheme string) (names []string, known bool) {
 	switch scheme {
 	case schemeFile:
@@ -46,7 +46,7 @@ func parameters(scheme string) (names []string, known bool) {
 	return nil, false
 }
 
-// values returns what a parameter may be; nil for anything.
+// values returns the possible values of a parameter; nil for any value.
 func values(parameter string) []string {
 	switch parameter {
 	case "use_path_style", "disable_https", "dualstack", "fips", "accelerate":
@@ -61,8 +61,8 @@ func values(parameter string) []string {
 
 const forms = "s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or file:///FOLDER"
 
-// Parse reads the URL of a destination. Its error is one sentence, which shows
-// nothing of the URL that could be a secret.
+// Parse parses the URL of a destination. Its error is one sentence, which shows no part of
+// the URL that could be secret.
 func Parse(text string) (*Destination, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Opaque != "" {
@@ -111,13 +111,13 @@ func query(u *url.URL, allowed []string) (url.Values, error) {
 	return q, nil
 }
 
-// isEndpoint refuses passwords, above all.
+// isEndpoint reports whether a text is an endpoint; in particular, it refuses passwords.
 func isEndpoint(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.Trim(u.Path, "/") == "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
-// setFolder is for a folder of this machine.
+// setFolder parses the URL of a folder on this machine.
 func (d *Destination) setFolder(u *url.URL) error {
 	if u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(filepath.FromSlash(u.Path)) {
 		return errors.New("a file URL has three slashes and a path from the root, as in file:///srv/runs")
@@ -154,7 +154,7 @@ func (d *Destination) setBucket(u *url.URL) error {
 	return nil
 }
 
-// String is the destination without what stands behind a question mark.
+// String returns the destination without its URL parameters.
 func (d *Destination) String() string {
 	if d.scheme == schemeFile {
 		return "file://" + filepath.ToSlash(d.bucket)
@@ -162,7 +162,7 @@ func (d *Destination) String() string {
 	return strings.TrimSuffix(d.scheme+"://"+d.bucket+"/"+d.folder, "/")
 }
 
-// credentialsHint says where credentials come from.
+// credentialsHint explains where credentials are read from.
 func credentialsHint(scheme string) string {
 	switch scheme {
 	case schemeS3:
@@ -173,8 +173,8 @@ func credentialsHint(scheme string) string {
 	return "a folder needs none"
 }
 
-// server returns the address of the store's server: that of the URL, of the
-// environment, or the provider's own.
+// server returns the address of the store's server: from the URL, from the environment, or
+// the provider's default.
 func (d *Destination) server() (*url.URL, error) {
 	at := d.query.Get("endpoint")
 	if d.scheme == schemeS3 {
@@ -201,7 +201,8 @@ func (d *Destination) server() (*url.URL, error) {
 // isSet reports whether a parameter of the URL is true.
 func (d *Destination) isSet(parameter string) bool { return d.query.Get(parameter) == "true" }
 
-// region is empty where the library asks the server for the bucket's.
+// region returns the region, or "" if the library must ask the server for the bucket's
+// region.
 func (d *Destination) region() string {
 	if d.scheme == schemeGS {
 		return "auto"

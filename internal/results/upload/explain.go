@@ -16,8 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// explain makes one sentence of what a library says of a destination, with what to
-// do about it.
+// explain turns a library's error about a destination into one sentence with a remedy.
 func (d *Destination) explain(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -58,11 +57,11 @@ func hasOneOf(text string, parts ...string) bool {
 	return false
 }
 
-// secrets are the variables whose values no sentence shows: a library may quote
-// the request that failed.
+// secrets lists the variables whose values must not appear in sentences: a library may
+// quote the request that failed.
 var secrets = [...]string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "GS_SECRET_ACCESS_KEY"}
 
-// said returns what a library or server says of an error in a line without secrets.
+// said returns the text of a library's or server's error on one line, without secrets.
 func said(err error) string {
 	words := err.Error()
 	var answer minio.ErrorResponse

@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// folderStore is a folder of this machine. What it opens, writes and removes lies
-// below that folder, also where somebody puts a link there meanwhile.
+// folderStore is a folder on this machine. It opens, writes and removes only files below
+// that folder, even if another process creates links in it.
 type folderStore struct{ root *os.Root }
 
 func openFolder(dir string) (store, error) {
@@ -25,13 +25,13 @@ func openFolder(dir string) (store, error) {
 	return &folderStore{root}, nil
 }
 
-// list reads the folder of a prefix that ends with a slash, or the whole folder.
+// list reads a folder whose name ends with a slash, or the whole store.
 func (s *folderStore) list(ctx context.Context, folder string, most int, each func(string, object) error) error {
 	from := path.Clean(folder)
 	return fs.WalkDir(s.root.FS(), from, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission) && name != from:
-			return nil // nothing was sent there, it went meanwhile, or is another's
+			return nil // nothing was sent there, it was removed meanwhile, or belongs to another program
 		case err != nil:
 			return err
 		case ctx.Err() != nil:
@@ -58,13 +58,13 @@ func (s *folderStore) reader(_ context.Context, key string) (io.ReadCloser, erro
 		return nil, fmt.Errorf("%w: %w", errNotThere, err)
 	}
 	if err != nil {
-		return nil, err // and not f, which is a pointer
+		return nil, err // returning f would make a non-nil interface of a nil pointer
 	}
 	return f, nil
 }
 
-// write writes to a temporary file next to the object's place, since a rename
-// cannot leave a file system. A run directory is readable by its user alone.
+// write writes to a temporary file in the object's folder, because a rename cannot cross
+// file systems. Only the user can read it, like a run directory.
 func (s *folderStore) write(_ context.Context, key string, from io.Reader, _ int64) error {
 	if err := s.root.MkdirAll(path.Dir(key), 0o700); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *folderStore) write(_ context.Context, key string, from io.Reader, _ int
 		err = s.root.Rename(temporary, key)
 	}
 	if err != nil {
-		_ = s.root.Remove(temporary) // what kept it from its place is the error
+		_ = s.root.Remove(temporary) // the earlier error is the one to report
 	}
 	return err
 }

@@ -32,7 +32,7 @@ func TestFolder(t *testing.T) {
 		t.Error("the manifest is that of another file")
 	}
 
-	// Of the same size, so that only its contents tell.
+	// The size is the same, so that only the contents differ.
 	put(t, copied, "trial-01-put/timeline.csv", strings.Repeat("second,9\n", 400))
 	send(t, d, dir, 1)
 	same(t, dir, copied)
@@ -44,7 +44,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// What is hostile in a run directory is not sent, and keeps nothing else back.
+// Malicious entries of a run directory are not sent, and do not prevent sending the others.
 func TestHostileRunDirectory(t *testing.T) {
 	dir, there, secret := aRun(t, "run", 1, 0), t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	put(t, filepath.Dir(secret), "secret", "not yours")
@@ -87,7 +87,7 @@ func TestHostileRunDirectory(t *testing.T) {
 	send(t, parse(t, "file://"+there), dir, 0)
 }
 
-// A file that is exchanged for a link between the look and the reading is not read.
+// A file that is replaced by a link between listing and reading is not read.
 func TestExchangedFile(t *testing.T) {
 	dir := aRun(t, "run", 1, 0)
 	tree, err := newTree(dir)
@@ -134,7 +134,7 @@ func TestRefusals(t *testing.T) {
 	refused(t, parse(t, "file://"+there), t.TempDir(), "is not a run directory")
 	refused(t, parse(t, "file://"+there), filepath.Join(dir, "none"), "cannot be read")
 
-	// Another run whose directory has the same name stays as it is.
+	// Another run whose directory has the same name is not changed.
 	d := parse(t, "file://"+there)
 	send(t, d, dir, 4)
 	other := aRun(t, "run", 2, 0)
@@ -145,8 +145,8 @@ func TestRefusals(t *testing.T) {
 	refused(t, d, dir, "no run's")
 }
 
-// What is interrupted has no manifest, and what was there of an earlier one goes
-// before anything changes.
+// An interrupted upload has no manifest, and an earlier manifest is removed before anything
+// changes.
 func TestInterrupted(t *testing.T) {
 	dir, there := aRun(t, "run", 20, 0), t.TempDir()
 	d := parse(t, "file://"+there)
@@ -166,7 +166,7 @@ func TestInterrupted(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(there, "run", manifestName)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there is a manifest: %v", err)
 	}
-	// As a sender that was killed leaves it.
+	// This is what a killed sender leaves.
 	put(t, there, "run/report.html.18a5b6c7d8e9f0a1.tmp", "half")
 	sent, err := d.Send(t.Context(), dir, Options{})
 	if err != nil || sent.Anew < 10 || sent.Anew > 15 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A disk that is full keeps what is whole, and leaves no half of a file.
+// A full disk keeps the complete files and no partial one.
 func TestFullDisk(t *testing.T) {
 	there := t.TempDir()
 	if err := syscall.Mount("tmpfs", there, "tmpfs", 0, "size=1m"); err != nil {

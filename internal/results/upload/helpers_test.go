@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// aRun makes a run directory of that name, with so many trials and a file of so
-// many bytes.
+// aRun creates a run directory of that name, with a number of trials and a file of the
+// given size in bytes.
 func aRun(t *testing.T, name string, trials, large int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -54,7 +54,7 @@ func parse(t *testing.T, text string) *Destination {
 	return d
 }
 
-// send sends, and holds what was sent anew to a number.
+// send uploads a run and checks the number of files that were sent by this call.
 func send(t *testing.T, d *Destination, dir string, anew int) Sent {
 	t.Helper()
 	return sendAs(t, d, dir, anew, Options{})
@@ -72,7 +72,7 @@ func sendAs(t *testing.T, d *Destination, dir string, anew int, o Options) Sent 
 	return sent
 }
 
-// refused holds an attempt to one sentence with parts.
+// refused checks that an attempt fails with one sentence that has the parts.
 func refused(t *testing.T, d *Destination, dir string, parts ...string) {
 	t.Helper()
 	_, err := d.Send(t.Context(), dir, Options{})
@@ -94,8 +94,8 @@ func sentence(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// same holds a copy of a run to the run: every file that the manifest names, and
-// no other besides the manifest.
+// same compares a copy of a run with the run: every file that the manifest names, and no
+// other except the manifest.
 func same(t *testing.T, dir, copied string) {
 	t.Helper()
 	var m manifest
@@ -129,7 +129,7 @@ func read(t *testing.T, path string) []byte {
 	return b
 }
 
-// listFiles are the paths of all that is no folder.
+// listFiles returns the paths of everything that is not a folder.
 func listFiles(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// before is what ran before any test did: what packages start by themselves.
+// before lists the goroutines that ran before any test, which packages start.
 var before = make([]byte, 1<<16)
 
 func TestMain(m *testing.M) {
@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A process of quorumbench that uploads nothing, a member or a generator, has
-// nothing of the stores' libraries running in it.
+// The stores' libraries run nothing in processes that upload nothing, such as members and
+// generators.
 func TestNothingStartsByItself(t *testing.T) {
 	if before != nil {
 		t.Errorf("these run before anything is opened:\n%s", before)

@@ -10,7 +10,7 @@ import (
 // ManifestSchema is the version of the manifest.
 const ManifestSchema = "quorumbench/upload/1"
 
-// manifest lists what was sent. It is the same whenever the same run is sent.
+// manifest lists the uploaded files. It is the same for every upload of the same run.
 type manifest struct {
 	Schema  string    `json:"schema"`
 	Run     string    `json:"run"`     // the run directory's name, escaped as objects' are
@@ -19,7 +19,7 @@ type manifest struct {
 	LeftOut []LeftOut `json:"left_out"`
 }
 
-// entry is an object below the run's.
+// entry is an object of the run.
 type entry struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// What a name may have in bytes: a part of it, as most file systems have it, and
-// the whole of it, as S3 has it, with room for what stands before it.
+// Limits of a name's length in bytes: of a part, for most file systems, and of the whole,
+// for S3, with room for a prefix.
 const (
 	maxPart = 240
 	maxName = 700
 )
 
-// escape makes the name of an object of a path below a run directory, with
-// slashes. Letters, digits, points, dashes and underscores stay; any other byte is
-// an exclamation mark and two hexadecimal digits. So is a point at the end of a part,
-// which some file systems drop.
+// escape returns the object name for a path in a run directory, with slashes. Letters,
+// digits, points, dashes and underscores stay; any other byte becomes an exclamation mark
+// and two hexadecimal digits. So does a point at the end of a part, because some file
+// systems drop it.
 func escape(path string) string {
 	var b strings.Builder
 	for i := range len(path) {
@@ -33,7 +33,7 @@ func keeps(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_' || c == '/'
 }
 
-// fits reports whether a name can be had everywhere.
+// fits reports whether every store accepts a name.
 func fits(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if len(part) > maxPart {
@@ -43,7 +43,7 @@ func fits(name string) bool {
 	return len(name) <= maxName
 }
 
-// contentType is what a browser is to think of an object.
+// contentType returns the media type of an object, for browsers.
 func contentType(name string) string {
 	for ending, is := range map[string]string{
 		".json": "application/json", ".jsonl": "application/x-ndjson", ".xml": "application/xml",
@@ -57,6 +57,6 @@ func contentType(name string) string {
 	return "application/octet-stream"
 }
 
-// manifestName is the object that is written last: without it, or with one that
-// does not fit what is there, a run was not sent whole.
+// manifestName is the name of the object that is written last: if it is missing or differs
+// from the objects, the upload was not completed.
 const manifestName = "upload-manifest.json"

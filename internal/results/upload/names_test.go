@@ -18,7 +18,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzEscape holds names to what every store can keep, and to standing for one path.
+// FuzzEscape checks that every store accepts the names, and that each stands for one path.
 func FuzzEscape(f *testing.F) {
 	for _, path := range []string{"run.json", "a/b", "..", "a../b", "\x00\xff", "日本", "!21"} {
 		f.Add(path)
@@ -113,7 +113,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// FuzzParse holds URLs to what can be shown, and their sentences to one line.
+// FuzzParse checks that URLs can be shown, and that errors have one line.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"s3://bucket/a?endpoint=http://h:1", "file:///srv/runs", "gs://b?endpoint=https://x", "s3://a-b/a%20b", "s3://a:b@c", "s3://b?%", "file:///%00", "://",

@@ -2,31 +2,31 @@ package upload
 
 import "time"
 
-// Options say how a run is sent.
+// Options control an upload.
 type Options struct {
-	// ReadBack has every object read, and its SHA-256 compared, instead of believing
-	// the store's own MD5.
+	// ReadBack reads every object back and compares its SHA-256, instead of trusting the
+	// store's MD5.
 	ReadBack bool
-	// Patience is how long nothing may come or go until the destination counts as
-	// hung; 0 is ten minutes, in which a slow line takes the parts that are in memory.
+	// Patience is how long no data may be transferred until the destination counts as hung;
+	// 0 is ten minutes, in which a slow connection transfers the parts that are in memory.
 	Patience time.Duration
-	// Progress is called by one goroutine at a time; nil for nothing.
+	// Progress is called from one goroutine at a time; may be nil.
 	Progress func(Progress)
 }
 
-// Progress is how far it is.
+// Progress is the state of an upload.
 type Progress struct {
 	Step         string
-	Files, Of    int // done, and in all
+	Files, Of    int // completed, and in total
 	Bytes, Total uint64
 }
 
-// Sent is what came of it.
+// Sent is the result of an upload.
 type Sent struct {
-	Where      string // the run's URL, without what stands behind a question mark
+	Where      string // the run's URL without parameters
 	Files      int
 	Bytes      uint64
-	Anew       int // files that were sent by this call; the others were there
+	Anew       int // files sent by this call; the others already existed
 	LeftOut    []LeftOut
-	Unfinished bool // the run did not end: it goes on, or was killed
+	Unfinished bool // the run did not end: it is running or was killed
 }

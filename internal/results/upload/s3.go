@@ -13,18 +13,18 @@ import (
 	"github.com/minio/minio-go/v7/pkg/encrypt"
 )
 
-// A file up to partSize bytes is sent in one request; a larger one is sent in parts
-// of it, of which each file on its way has one in memory. It is the least that S3
-// takes. A store takes 10,000 parts at most.
+// A file of up to partSize bytes is sent in one request; a larger one in parts of that
+// size, one of which is in memory for each file in transfer. It is the minimum of S3, which
+// accepts at most 10,000 parts.
 const (
 	partSize  = 5 << 20
 	mostParts = 9000
 )
 
-// attempts is how often a request is tried.
+// attempts is the number of attempts for a request.
 const attempts = 3
 
-// s3Store is a bucket of a store with the S3 interface, which Google's has as well.
+// s3Store is a bucket of a store with the S3 interface, including Google's.
 type s3Store struct {
 	client     *minio.Client
 	bucket     string
@@ -65,9 +65,9 @@ func openS3(ctx context.Context, d *Destination) (store, error) {
 	return s, err
 }
 
-// oneReader ends a request's use of its body before the reply is returned. Without it the
-// transport goes on to read the body of a request that the server refused early, while the
-// library already rewinds the same reader for its next attempt.
+// oneReader ends a request's use of its body before the reply is returned. Otherwise the
+// transport continues to read the body of a request that the server refused early, while
+// the library already rewinds the same reader for its next attempt.
 type oneReader struct{ http.RoundTripper }
 
 func (t oneReader) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -112,8 +112,8 @@ func (b *attemptBody) Close() error {
 
 func (b *attemptBody) end() { _ = b.Close() }
 
-// lookup says whether the bucket stands in the path or in the host's name; the
-// library knows whose servers have a name for each bucket.
+// lookup returns whether the bucket is in the path or in the host's name; the library knows
+// the servers that have a host name for each bucket.
 func (d *Destination) lookup() minio.BucketLookupType {
 	switch {
 	case !d.query.Has("use_path_style"):
@@ -143,7 +143,7 @@ func (s *s3Store) list(ctx context.Context, folder string, most int, each func(s
 		if of.Err != nil {
 			return of.Err
 		}
-		// The ETag is the MD5 where it looks like one: not with parts.
+		// An ETag that looks like an MD5 is the MD5; that of a multi-part object is not.
 		sum, err := hex.DecodeString(of.ETag)
 		if err != nil || len(sum) != 16 {
 			sum = nil
@@ -178,5 +178,5 @@ func (s *s3Store) remove(ctx context.Context, key string) error {
 	return s.client.RemoveObject(ctx, s.bucket, key, minio.RemoveObjectOptions{})
 }
 
-// Close has nothing to close: idle connections end by themselves.
+// Close does nothing: idle connections time out.
 func (s *s3Store) Close() error { return nil }

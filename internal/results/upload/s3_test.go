@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// environment is a user's with credentials for the test's server and none besides.
+// environment sets credentials for the test's server and removes all others.
 func environment(t *testing.T) {
 	t.Helper()
 	for name, value := range map[string]string{
@@ -41,7 +41,7 @@ func TestS3(t *testing.T) {
 	same(t, dir, copied)
 	send(t, d, dir, 0)
 
-	// An object that somebody replaced: the store's MD5 is another.
+	// An object that another program replaced has another MD5.
 	corrupt := parse(t, "s3://benchmarks/a/b?endpoint="+server.Endpoint)
 	b, err := corrupt.open(t.Context(), func() {})
 	if err != nil {
@@ -54,13 +54,13 @@ func TestS3(t *testing.T) {
 	send(t, d, dir, 1)
 	same(t, dir, copied)
 
-	// One that rotted behind the store's back, which still says the old MD5.
+	// A damaged object for which the store still reports the old MD5.
 	put(t, copied, "trial-02-put/timeline.csv", string(other))
 	send(t, d, dir, 0)
 	sendAs(t, d, dir, 1, Options{ReadBack: true})
 	same(t, dir, copied)
 
-	// One in parts, whose ETag is no MD5, is read anyway.
+	// A multi-part object, whose ETag is not an MD5, is read in any case.
 	large := read(t, filepath.Join(copied, "history.jsonl.zst"))
 	large[7<<20] ^= 1
 	put(t, copied, "history.jsonl.zst", string(large))
@@ -74,8 +74,8 @@ func TestS3(t *testing.T) {
 	}
 }
 
-// A server that is killed while a run is sent, and comes back, has the run in the
-// end; in between nothing says that it is whole.
+// If a server is killed during an upload and restarted, it has the run in the end, and no
+// manifest marks the upload as complete before.
 func TestS3KilledServer(t *testing.T) {
 	server := servers.StartS3(t, "us-east-1")
 	server.Bucket(t, "benchmarks")
@@ -120,13 +120,13 @@ func TestS3Refusals(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	refused(t, d, dir, "there are no credentials for s3://benchmarks: set AWS_ACCESS_KEY_ID")
 	environment(t)
-	t.Setenv("AWS_REGION", "eu-north-1") // which the server's is not
+	t.Setenv("AWS_REGION", "eu-north-1") // not the server's region
 	refused(t, parse(t, "s3://benchmarks"+at), dir, "the region of s3://benchmarks is not known, or is another: set AWS_REGION")
 	t.Setenv("AWS_REGION", "") // the server is asked for it
 	send(t, d, dir, 4)
 	environment(t)
 
-	// Nobody listens, nobody answers, nobody is known.
+	// No server listens, no server responds, no server has that name.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -141,14 +141,14 @@ func TestS3Refusals(t *testing.T) {
 	sentence(t, parse(t, "s3://benchmarks?endpoint=http://none.invalid").Check(t.Context()), "there is no host none.invalid")
 }
 
-// A bucket of Google's is a bucket with the S3 interface in the region auto, of which
-// every object is sent in one request, so that it has an MD5.
+// A Google bucket is a bucket with the S3 interface in the region auto. Each of its objects
+// is sent in one request, so that it has an MD5.
 func TestGS(t *testing.T) {
 	server := servers.StartS3(t, "auto")
 	server.Bucket(t, "benchmarks")
 	environment(t)
 	t.Setenv("GS_ACCESS_KEY_ID", "")
-	t.Setenv("AWS_REGION", "us-east-1") // which is not Google's
+	t.Setenv("AWS_REGION", "us-east-1") // not Google's region
 	dir := aRun(t, "run", 1, 20<<20)
 	d := parse(t, "gs://benchmarks/a?endpoint="+server.Endpoint)
 	refused(t, d, dir, "there are no credentials for gs://benchmarks/a: set GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY")
@@ -172,8 +172,8 @@ func TestGS(t *testing.T) {
 	}
 }
 
-// Credentials and the address of the server come from the environment as they do
-// for other programs.
+// Credentials and the address of the server are read from the environment as by other
+// programs.
 func TestS3Environment(t *testing.T) {
 	server := servers.StartS3(t, "us-east-1")
 	server.Bucket(t, "benchmarks")
@@ -206,7 +206,7 @@ func TestS3Environment(t *testing.T) {
 	sentence(t, d.Check(t.Context()), "AWS_ENDPOINT_URL is to be http:// or https://")
 }
 
-// A request that fails half way is tried again, with the file from its beginning.
+// A request that fails half-way is repeated with the file from its beginning.
 func TestS3TriesAgain(t *testing.T) {
 	server := servers.StartS3(t, "us-east-1")
 	server.Bucket(t, "benchmarks")
@@ -215,11 +215,11 @@ func TestS3TriesAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forward := httputil.NewSingleHostReverseProxy(to) // which keeps the Host that is signed
+	forward := httputil.NewSingleHostReverseProxy(to) // keeps the signed Host header
 	var failed sync.Map
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, before := failed.LoadOrStore(r.URL.String(), true); r.Method == http.MethodPut && !before {
-			_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength/2) // the rest is not wanted
+			_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength/2) // the rest is not read
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}

@@ -15,31 +15,31 @@ import (
 
 const (
 	runName = "run.json"
-	// maxManifest is the most bytes that are read of one: some 180 for each file.
+	// maxManifest is the size limit of a manifest in bytes, at about 180 for each file.
 	maxManifest = 128 << 20
-	// atOnce is how many files are on their way together.
+	// atOnce is the number of files that are transferred concurrently.
 	atOnce = 4
 )
 
-// localError is not the destination's.
+// localError is an error that the destination did not cause.
 type localError struct{ error }
 
 func (e *localError) Unwrap() error { return e.error }
 
-// sending is one call of Send.
+// sending is the state of one call of Send.
 type sending struct {
 	to      *Destination
 	tree    *tree
 	run     *record.Run
 	bucket  *bucket
-	name    string // the run's, below the destination
+	name    string // name of the run below the destination
 	folder  string // the prefix of its objects
 	options Options
 
 	mu       sync.Mutex
 	progress Progress
-	have     map[string]sums // of what is to be there
-	read     map[string]bool // what is there and was found to be right
+	have     map[string]sums // of the expected objects
+	read     map[string]bool // existing objects that were verified
 	anew     int
 }
 
@@ -61,7 +61,7 @@ func (s *sending) all(ctx context.Context) (sent Sent, err error) {
 	}
 	if _, ok := there[manifestName]; ok && len(missing) > 0 {
 		if err := s.bucket.remove(ctx, s.folder+manifestName); err != nil {
-			return sent, err // with it, what is half there would look whole
+			return sent, err // with a manifest, a partial upload would look complete
 		}
 	}
 	if err := s.sendAll(ctx, missing); err != nil {
@@ -85,10 +85,10 @@ func (s *sending) all(ctx context.Context) (sent Sent, err error) {
 
 func (s *sending) where() string { return s.to.String() + "/" + s.name }
 
-// sameRun refuses to mix two runs whose directories have one name.
+// sameRun refuses to mix two runs whose directories have the same name.
 func (s *sending) sameRun(ctx context.Context, there map[string]object) error {
 	if _, ok := there[runName]; !ok {
-		return nil // it is the first that is sent
+		return nil // it is the first upload
 	}
 	b, err := s.bucket.read(ctx, s.folder+runName, record.MaxRunFile)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *sending) removeHalf(ctx context.Context, there map[string]object) error
 	return nil
 }
 
-// compare finds what is not there or differs.
+// compare returns the files whose objects are missing or differ.
 func (s *sending) compare(ctx context.Context, there map[string]object) (missing []file, err error) {
 	s.begin("comparing", len(s.tree.files), s.tree.files)
 	var mu sync.Mutex
@@ -164,8 +164,8 @@ func (s *sending) isThere(ctx context.Context, f file, there map[string]object) 
 	return true, nil
 }
 
-// sendAll sends files, run.json before all others, so that another run of the
-// same name is known from the beginning.
+// sendAll sends files, run.json first, so that another run of the same name is detected
+// from the beginning.
 func (s *sending) sendAll(ctx context.Context, files []file) error {
 	s.begin("sending", len(files), files)
 	s.anew = len(files)
@@ -201,7 +201,7 @@ func (s *sending) send(ctx context.Context, f file) error {
 	return nil
 }
 
-// verify asks what is there now.
+// verify checks the objects after sending.
 func (s *sending) verify(ctx context.Context) error {
 	s.begin("verifying", len(s.tree.files), nil)
 	there, err := s.bucket.objects(ctx, s.folder)
@@ -222,7 +222,7 @@ func (s *sending) verify(ctx context.Context) error {
 	})
 }
 
-// list writes the manifest, unless it is there.
+// list writes the manifest, unless it exists.
 func (s *sending) list(ctx context.Context) error {
 	contents, err := newManifest(s.name, s.run.Started, s.have, s.tree.leftOut)
 	if err != nil {
@@ -242,12 +242,12 @@ func (s *sending) list(ctx context.Context) error {
 	return err
 }
 
-// differs is of an object that is there and should be another.
+// differs returns the error for an object that differs from its file.
 func (s *sending) differs(name string) error {
 	return &localError{fmt.Errorf("%s/%s is not what was sent there; send the run again, and if that does not help, look at the store", s.where(), name)}
 }
 
-// each does something with files, some at once.
+// each calls do for files, for some of them concurrently.
 func (s *sending) each(ctx context.Context, files []file, do func(context.Context, file) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
@@ -284,7 +284,7 @@ func (s *sending) begin(step string, of int, files []file) {
 	}
 }
 
-// count counts bytes, and done a file.
+// count adds transferred bytes; done counts a file.
 func (s *sending) count(n int) {
 	s.bucket.touch()
 	s.mu.Lock()

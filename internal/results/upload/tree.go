@@ -17,15 +17,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// maxFiles is how many entries a run directory has at most: one of 20,000 trials,
-// which is the largest that can be read, has some 300,000.
+// maxFiles is the highest number of entries in a run directory: the largest readable one,
+// with 20,000 trials, has about 300,000.
 const maxFiles = 500_000
 
-// dataFolder holds the members' data while a run goes on; a run that was killed
-// leaves it.
+// dataFolder holds the members' data during a run; a killed run leaves it.
 const dataFolder = "data"
 
-// tree is what a run directory has to be sent.
+// tree lists the files of a run directory that are sent.
 type tree struct {
 	dir     string // an absolute path without links
 	files   []file
@@ -34,18 +33,18 @@ type tree struct {
 
 // file is a regular file of a run directory.
 type file struct {
-	path string // below the run directory
-	name string // that of its object, below the run's
+	path string // relative to the run directory
+	name string // name of its object, below the run's name
 	info fs.FileInfo
 }
 
-// LeftOut is what is in a run directory and is not sent.
+// LeftOut is an entry of a run directory that is not sent.
 type LeftOut struct {
-	Name string `json:"name"` // as objects' names are escaped
+	Name string `json:"name"` // escaped like names of objects
 	Why  string `json:"why"`
 }
 
-// newTree looks through a run directory. It follows no link.
+// newTree lists the files of a run directory. It follows no link.
 func newTree(dir string) (*tree, error) {
 	whole, err := filepath.Abs(dir)
 	if err == nil {
@@ -75,13 +74,13 @@ func newTree(dir string) (*tree, error) {
 	return t, nil
 }
 
-// add takes a file, or says why not.
+// add adds a file, or the reason for leaving it out.
 func (t *tree) add(path string, d fs.DirEntry) error {
 	name := escape(filepath.ToSlash(path))
 	why := ""
 	switch {
 	case name == manifestName:
-		return nil // of an upload that was fetched; it belongs to no run
+		return nil // from a downloaded copy; it is not part of a run
 	case !fits(name):
 		why = "its name is too long"
 	case !utf8.ValidString(path):
@@ -113,28 +112,28 @@ func unreadable(dir string, err error) error {
 	return fmt.Errorf("the run directory %s cannot be read: %w", dir, err)
 }
 
-// sums are what a file's contents are known by.
+// sums identifies a file's contents.
 type sums struct {
 	size int64
-	md5  string // its bytes, which object stores have
+	md5  string // binary; object stores report it
 	sha  string // SHA-256 in hexadecimal
 }
 
-// errChanged is of a file that is written to.
+// errChanged means that a file is being written to.
 var errChanged = errors.New("it changed while it was read; is the run still going on?")
 
-// source reads a file and sums up what was read of it.
+// source reads a file and computes the sums of its contents.
 type source struct {
-	ctx      context.Context // a folder's library asks for it at the end alone
+	ctx      context.Context // a folder's library checks it only at the end
 	f        *os.File
-	left     int64 // of the size that it had
+	left     int64 // of the size at listing time
 	md5, sha hash.Hash
 	size     int64
 	read     func(n int)
-	err      error // why it could not be read, which is not the destination's fault
+	err      error // read error, which the destination did not cause
 }
 
-// open opens a file of the tree, and nothing that was put in its place.
+// open opens a file of the tree, and no other file that replaced it.
 func (t *tree) open(ctx context.Context, f file, read func(n int)) (*source, error) {
 	opened, err := files.OpenIn(t.dir, f.path)
 	if err != nil {
@@ -162,7 +161,7 @@ func (s *source) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := s.f.Read(p)
-	_, _ = s.md5.Write(p[:n]) // a hash takes everything
+	_, _ = s.md5.Write(p[:n]) // a hash never fails
 	_, _ = s.sha.Write(p[:n])
 	s.size += int64(n)
 	s.left -= int64(n)
@@ -176,8 +175,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Seek begins again, for a request that is tried once more. There is no other place
-// to go to.
+// Seek rewinds to the beginning for a repeated request. It supports no other position.
 func (s *source) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekStart {
 		return 0, errors.ErrUnsupported
@@ -197,7 +195,7 @@ func (s *source) sums() sums {
 	return sums{size: s.size, md5: string(s.md5.Sum(nil)), sha: hex.EncodeToString(s.sha.Sum(nil))}
 }
 
-// sum reads a file for its sums alone.
+// sum reads a file only to compute its sums.
 func (t *tree) sum(ctx context.Context, f file, read func(n int)) (sums, error) {
 	s, err := t.open(ctx, f, read)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package upload sends a run directory to a bucket of an object store, or to
-// another folder, and goes on with what was interrupted. What is there in the end
-// was held to what is here, by size and hash, before a manifest says so.
+// Package upload sends a run directory to a bucket of an object store, or to another
+// folder, and resumes interrupted uploads. It compares all objects with the files, by size
+// and hash, before it writes a manifest that lists them.
 package upload
 
 import (
@@ -17,11 +17,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// patience is how long nothing may come or go.
+// patience is the default time without a transfer after which a destination counts as hung.
 const patience = 10 * time.Minute
 
-// Check opens a destination, and asks it for something, so that what is wrong with
-// it is known before a run. Errors are one sentence.
+// Check opens a destination and sends it a request, so that errors are found before a run.
+// Errors are one sentence.
 func (d *Destination) Check(ctx context.Context) error {
 	w := newWatch(ctx, patience, d)
 	defer w.stop()
@@ -32,9 +32,8 @@ func (d *Destination) Check(ctx context.Context) error {
 	return b.Close()
 }
 
-// Send sends a run directory below a destination, under its own name. What is
-// there already and is the same stays. Errors are one sentence; what was sent
-// before one is found by the next call.
+// Send sends a run directory below a destination, under its own name. Identical objects are
+// not sent again. Errors are one sentence; the next call continues after an error.
 func (d *Destination) Send(ctx context.Context, dir string, o Options) (Sent, error) {
 	t, err := newTree(dir)
 	if err != nil {
@@ -56,7 +55,7 @@ func (d *Destination) Send(ctx context.Context, dir string, o Options) (Sent, er
 	if err != nil {
 		return Sent{}, err
 	}
-	defer func() { _ = b.Close() }() // every write was closed by itself
+	defer func() { _ = b.Close() }() // every write was closed separately
 	name := escape(filepath.Base(t.dir))
 	s := &sending{
 		to: d, tree: t, run: run, bucket: b, name: name, folder: d.folder + name + "/",
@@ -89,7 +88,7 @@ func (d *Destination) outside(dir string) error {
 	}
 	to, err := filepath.EvalSymlinks(d.bucket)
 	if err != nil {
-		return nil // opening it says so
+		return nil // opening it returns the error
 	}
 	if below, err := filepath.Rel(dir, to); err == nil && filepath.IsLocal(below) {
 		return fmt.Errorf("%s is in the run directory that is to be sent there; choose another folder", d)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// watch ends what hangs.
+// watch cancels an upload that hangs.
 type watch struct {
 	ctx   context.Context
 	after time.Duration
