@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// h2Conn is the server's end of one HTTP/2 connection. It answers one call
-// after the other.
+// h2Conn is the server's end of one HTTP/2 connection. It responds to one call after the
+// other.
 type h2Conn struct {
 	net.Conn
 	fr     *http2.Framer
@@ -29,19 +29,19 @@ type h2Conn struct {
 	served int // calls
 }
 
-// h2Call is a unary call as it came.
+// h2Call is a received unary call.
 type h2Call struct {
 	id     uint32
 	method string // such as /etcdserverpb.KV/Put
 	body   []byte // prefix and message
 }
 
-// message is the call's message.
+// message returns the call's message.
 func (c *h2Call) message() []byte { return c.body[min(5, len(c.body)):] }
 
-// h2Kind makes a kind of what a server does instead of its SETTINGS frame, and
-// instead of answering a call; nil does what is right. An answer that returns
-// false ends the connection.
+// h2Kind returns a kind with a server's actions in place of its SETTINGS frame and of its
+// response to a call; nil selects the correct action. A response that returns false ends
+// the connection.
 func h2Kind(name string, greet func(*h2Conn), answer func(*h2Conn, *h2Call) bool) Kind {
 	return Kind{Name: name, serve: func(nc net.Conn, upstream string) {
 		up, err := grpc.NewClient("passthrough:///"+upstream, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -76,7 +76,7 @@ func (c *h2Conn) run(answer func(*h2Conn, *h2Call) bool) {
 		switch f := f.(type) {
 		case *http2.SettingsFrame:
 			if !f.IsAck() {
-				_ = c.fr.WriteSettingsAck() // a lost connection is noticed when it is read
+				_ = c.fr.WriteSettingsAck() // reading detects a lost connection
 			}
 		case *http2.PingFrame:
 			if !f.IsAck() {
@@ -119,25 +119,25 @@ func (c *h2Conn) raw(t http2.FrameType, flags http2.Flags, id uint32, payload []
 	return c.fr.WriteRawFrame(t, flags, id, payload) == nil
 }
 
-// frameOf is a frame's bytes.
+// frameOf returns a frame's bytes.
 func frameOf(t http2.FrameType, flags http2.Flags, id uint32, payload []byte) []byte {
 	var b bytes.Buffer
 	fr := http2.NewFramer(&b, nil)
 	fr.AllowIllegalWrites = true
-	_ = fr.WriteRawFrame(t, flags, id, payload) // a buffer takes everything
+	_ = fr.WriteRawFrame(t, flags, id, payload) // writes to a buffer never fail
 	return b.Bytes()
 }
 
-// fields is a header block.
+// fields returns a header block.
 func (c *h2Conn) fields(pairs ...string) []byte {
 	c.block.Reset()
 	for i := 0; i+1 < len(pairs); i += 2 {
-		_ = c.enc.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1], Sensitive: true}) // a buffer takes everything
+		_ = c.enc.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1], Sensitive: true}) // writes to a buffer never fail
 	}
 	return bytes.Clone(c.block.Bytes())
 }
 
-// begin sends the HEADERS of an answer that is right so far.
+// begin sends the correct HEADERS of a response.
 func (c *h2Conn) begin(id uint32) bool {
 	return c.raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders, id, c.fields(":status", "200", "content-type", "application/grpc"))
 }
@@ -145,12 +145,12 @@ func (c *h2Conn) begin(id uint32) bool {
 // data sends a DATA frame.
 func (c *h2Conn) data(id uint32, payload []byte) bool { return c.raw(http2.FrameData, 0, id, payload) }
 
-// trailers ends an answer.
+// trailers ends a response.
 func (c *h2Conn) trailers(id uint32, code, text string) bool {
 	return c.raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, id, c.fields("grpc-status", code, "grpc-message", text))
 }
 
-// reply is a whole answer.
+// reply sends a complete response.
 func (c *h2Conn) reply(id uint32, message []byte) bool {
 	if !c.begin(id) {
 		return false
@@ -165,13 +165,13 @@ func (c *h2Conn) reply(id uint32, message []byte) bool {
 	return c.trailers(id, "0", "")
 }
 
-// refuse is an answer that is an error.
+// refuse responds with an error.
 func (c *h2Conn) refuse(id uint32, code int, text string) bool {
 	return c.raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, id,
 		c.fields(":status", "200", "content-type", "application/grpc", "grpc-status", strconv.Itoa(code), "grpc-message", text))
 }
 
-// right answers as the server behind does.
+// right responds like the upstream server.
 func (c *h2Conn) right(call *h2Call) bool {
 	m, err := c.ask(call.method, call.message())
 	if err != nil {
@@ -180,19 +180,19 @@ func (c *h2Conn) right(call *h2Call) bool {
 	return c.reply(call.id, m)
 }
 
-// ask asks the server behind.
+// ask sends a request to the upstream server.
 func (c *h2Conn) ask(method string, message []byte) ([]byte, error) {
 	var answer []byte
 	err := c.up.Invoke(context.Background(), method, &message, &answer, grpc.ForceCodecV2(asIs{}))
 	return answer, err
 }
 
-// prefixed is a gRPC message behind its prefix.
+// prefixed returns a gRPC message with its prefix.
 func prefixed(compressed byte, message []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{compressed}, uint32(len(message))), message...)
 }
 
-// asIs is the codec of messages that are bytes already.
+// asIs is the codec of messages that are already bytes.
 type asIs struct{}
 
 var _ encoding.CodecV2 = asIs{}

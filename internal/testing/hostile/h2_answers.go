@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The methods whose answers are tampered with.
+// The methods whose responses are tampered with.
 const (
 	rangeCall  = "/etcdserverpb.KV/Range"
 	putCall    = "/etcdserverpb.KV/Put"
@@ -22,8 +22,8 @@ const (
 	listCall   = "/etcdserverpb.Cluster/MemberList"
 )
 
-// tampered answers one method by what change makes of the right answer, and the
-// others rightly.
+// tampered returns a kind that changes the responses of one method, and responds correctly
+// to others.
 func tampered[M any, P interface {
 	*M
 	proto.Message
@@ -45,8 +45,8 @@ func tampered[M any, P interface {
 	return k
 }
 
-// replaced answers one method by bytes, whatever was asked; an empty method is
-// all of them.
+// replaced returns a kind that responds to one method with bytes, whatever the request; an
+// empty method selects all.
 func replaced(name, ops, method string, message func(c *h2Conn, call *h2Call) []byte) Kind {
 	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		if method != "" && call.method != method {
@@ -58,11 +58,11 @@ func replaced(name, ops, method string, message func(c *h2Conn, call *h2Call) []
 	return k
 }
 
-// withHeader tampers with the header of every answer.
+// withHeader returns a kind that tampers with the header of every response.
 func withHeader(name, ops string, change func(c *h2Conn, h *etcdserverpb.ResponseHeader)) Kind {
 	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		b, err := c.ask(call.method, call.message())
-		m := &etcdserverpb.CompactionResponse{} // all answers have the header there; the rest stays as it is
+		m := &etcdserverpb.CompactionResponse{} // all responses have the header in this place; the rest stays unchanged
 		if err != nil || proto.Unmarshal(b, m) != nil || m.Header == nil {
 			return c.right(call)
 		}
@@ -74,7 +74,7 @@ func withHeader(name, ops string, change func(c *h2Conn, h *etcdserverpb.Respons
 	return k
 }
 
-// h2Keys are reads of what was not asked for.
+// h2Keys returns kinds whose reads return other keys than requested.
 func h2Keys() []Kind {
 	kvs := func(name, ops string, change func(kvs []*mvccpb.KeyValue) []*mvccpb.KeyValue) Kind {
 		return tampered(name, ops, rangeCall, func(m *etcdserverpb.RangeResponse) { m.Kvs = change(m.Kvs) })
@@ -114,7 +114,7 @@ func h2Keys() []Kind {
 	}
 }
 
-// h2Counts are numbers that cannot be.
+// h2Counts returns kinds with impossible numbers.
 func h2Counts() []Kind {
 	return []Kind{
 		tampered("-1 keys removed", "delete", deleteCall, func(m *etcdserverpb.DeleteRangeResponse) { m.Deleted = -1 }),
@@ -128,8 +128,8 @@ func h2Counts() []Kind {
 	}
 }
 
-// h2Invented are members, terms and texts that a server makes up. An answer by
-// itself may be right; all together they cannot be.
+// h2Invented returns kinds with invented members, terms and texts. A single response may be
+// possible, but all together are not.
 func h2Invented() []Kind {
 	kinds := []Kind{
 		withHeader("a member of its own for each answer", "", func(c *h2Conn, h *etcdserverpb.ResponseHeader) { h.MemberId = uint64(c.served) * 7919 }),
@@ -144,7 +144,7 @@ func h2Invented() []Kind {
 	}
 	text := strings.Repeat("v", 3<<20)
 	status := func(name string, change func(m *etcdserverpb.StatusResponse)) Kind {
-		return possible(tampered(name, "put", statusCall, change)) // the load asks for no status
+		return possible(tampered(name, "put", statusCall, change)) // the load requests no status
 	}
 	list := possible(tampered("a list of 20,000 members", "put", listCall, func(m *etcdserverpb.MemberListResponse) {
 		for i := range uint64(20_000) {
@@ -161,7 +161,7 @@ func h2Invented() []Kind {
 	)
 }
 
-// h2Garbage are messages that are none.
+// h2Garbage returns kinds that send invalid messages.
 func h2Garbage() []Kind {
 	nested := []byte{}
 	for range 1000 {

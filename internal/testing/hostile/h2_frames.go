@@ -14,13 +14,13 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// H2 is the kinds of HTTP/2 with gRPC.
+// H2 returns the kinds for HTTP/2 with gRPC.
 func H2() []Kind {
 	return slices.Concat([]Kind{h2Kind(Undisturbed, nil, nil)}, h2Greetings(), h2Floods(), h2Broken(), h2Streams(),
 		h2Keys(), h2Counts(), h2Invented(), h2Garbage())
 }
 
-// h2Greetings go wrong before the first call.
+// h2Greetings returns kinds that go wrong before the first call.
 func h2Greetings() []Kind {
 	garbage := make([]byte, 4096)
 	for i := range garbage {
@@ -48,7 +48,7 @@ func h2Greetings() []Kind {
 	}
 }
 
-// once is an answer that begins rightly and then floods with a frame.
+// once returns a kind whose response begins correctly and then floods with a frame.
 func once(name string, frame func(c *h2Conn, call *h2Call) []byte) Kind {
 	return h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		if c.served < 3 {
@@ -59,7 +59,7 @@ func once(name string, frame func(c *h2Conn, call *h2Call) []byte) Kind {
 	})
 }
 
-// h2Floods do not end, or begin anew with each call.
+// h2Floods returns kinds that never end, or that start again with each call.
 func h2Floods() []Kind {
 	same := func(t http2.FrameType, flags http2.Flags, payload []byte) func(*h2Conn, *h2Call) []byte {
 		return func(*h2Conn, *h2Call) []byte { return frameOf(t, flags, 0, payload) }
@@ -117,12 +117,12 @@ func h2Floods() []Kind {
 	)
 }
 
-// bomb ends a header block, of which HEADERS are sent, with references to one
-// long entry of the table: 256 KiB that decode to a gigabyte.
+// bomb ends a header block, whose HEADERS were sent, with references to one long entry of
+// the table: 256 KiB that decode to a gigabyte.
 func (c *h2Conn) bomb(call *h2Call) bool {
 	var block bytes.Buffer
 	enc := hpack.NewEncoder(&block)
-	_ = enc.WriteField(hpack.HeaderField{Name: "x", Value: strings.Repeat("y", 4000)}) // a buffer takes everything
+	_ = enc.WriteField(hpack.HeaderField{Name: "x", Value: strings.Repeat("y", 4000)}) // writes to a buffer never fail
 	b := append(block.Bytes(), bytes.Repeat([]byte{0x80 | 62}, 255<<10-block.Len())...)
 	for len(b) > 0 {
 		n, flags := min(len(b), 16<<10), http2.Flags(0)
@@ -137,7 +137,7 @@ func (c *h2Conn) bomb(call *h2Call) bool {
 	return true
 }
 
-// long is an error whose text does not fit into one frame.
+// long sends an error whose text does not fit into one frame.
 func (c *h2Conn) long(id uint32, text string) bool {
 	b := c.fields(":status", "200", "content-type", "application/grpc", "grpc-status", "14", "grpc-message", text)
 	if !c.raw(http2.FrameHeaders, http2.FlagHeadersEndStream, id, b[:16<<10]) {
@@ -153,7 +153,7 @@ func (c *h2Conn) long(id uint32, text string) bool {
 	}
 }
 
-// h2Broken break the protocol in the answer to a call.
+// h2Broken returns kinds that break the protocol in the response to a call.
 func h2Broken() []Kind {
 	later := func(name string, answer func(c *h2Conn, call *h2Call) bool) Kind {
 		return h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
@@ -181,7 +181,7 @@ func h2Broken() []Kind {
 	}
 }
 
-// h2Streams break the one call that they answer, or take their time with it.
+// h2Streams returns kinds that break only the call that they respond to, or respond slowly.
 func h2Streams() []Kind {
 	answer := func(name string, do func(*h2Conn, *h2Call) bool) Kind { return h2Kind(name, nil, do) }
 	large := func(size, sent int) func(c *h2Conn, call *h2Call) bool {

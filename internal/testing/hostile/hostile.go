@@ -1,10 +1,9 @@
-// Package hostile has servers that try to harm their client: floods, lengths
-// that are not true, endless headers, compression bombs, swapped and impossible
-// answers, silence. A kind is one such behaviour in one protocol. Where a
-// server has to behave for a while before it does harm, a null server behind it
-// gives the right answers.
+// Package hostile has servers that try to harm their client: floods, wrong lengths, endless
+// headers, compression bombs, swapped and impossible responses, silence. A kind is one such
+// behaviour in one protocol. If a server has to behave for a while before it does harm, an
+// upstream null server provides the correct responses.
 //
-// It is for tests alone, and nothing but tests imports it.
+// Only tests may import it.
 package hostile
 
 import (
@@ -22,35 +21,34 @@ import (
 // Kind is one way in which a server is hostile.
 type Kind struct {
 	Name string
-	// Ops are the load's operations, as loads names them.
+	// Ops are the load's operations, by their names in loads.
 	Ops string
-	// Impossible says that what the server answers cannot be true: no load on
-	// it may be valid.
+	// Impossible reports that the server's responses are impossible: no load on it may be
+	// valid.
 	Impossible bool
-	// Flood says that what the server sends does not end by itself: the load
-	// is longer, so that each byte's cost is seen.
+	// Flood reports that the server sends without end: the load is longer, so that the cost
+	// of each byte shows.
 	Flood bool
-	// serve is a connection's whole life; upstream is the null server.
+	// serve serves a connection until its end; upstream is the null server.
 	serve func(c net.Conn, upstream string)
 }
 
-// greeting is a kind that says the same to everybody, whatever is asked, and
-// then nothing.
+// greeting returns a kind that sends the same text to every client, and then nothing.
 func greeting(name, text string) Kind {
 	return Kind{Name: name, serve: func(c net.Conn, _ string) {
-		_, _ = io.WriteString(c, text) // who has gone does not read either
+		_, _ = io.WriteString(c, text) // a client that has gone does not matter
 		_, _ = io.Copy(io.Discard, c)
 	}}
 }
 
-// Undisturbed is the name of each protocol's first kind, which does no harm:
-// what a client needs there is what the others are compared with.
+// Undisturbed is the name of each protocol's first kind, which is harmless: the needs of
+// clients of other kinds are compared with it.
 const Undisturbed = "undisturbed"
 
-// Server serves one kind on a port of its own.
+// Server serves one kind on its own port.
 type Server struct {
 	Address string
-	// Close ends all connections and waits until nobody serves any more.
+	// Close ends all connections and waits for their goroutines.
 	Close func()
 }
 
@@ -67,7 +65,7 @@ func Serve(k Kind, upstream string) (*Server, error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(ctx, []net.Listener{l}) // if nothing is accepted, its client says so
+		_ = server.Serve(ctx, []net.Listener{l}) // if nothing is accepted, the client reports it
 	}()
 	return &Server{Address: l.Addr().String(), Close: func() { cancel(); <-ended }}, nil
 }
@@ -82,8 +80,8 @@ func (c *conn) Serve()           { c.serve() }
 func (c *conn) Socket() net.Conn { return c.Conn }
 func (c *conn) Hangup()          {}
 
-// swapped returns what was given before, by any connection; at first what is
-// given.
+// swapped returns a function that returns the value of its previous call on any connection,
+// and at first its argument.
 func swapped[T any]() func(T) T {
 	var lock sync.Mutex
 	var held *T
@@ -99,7 +97,7 @@ func swapped[T any]() func(T) T {
 	}
 }
 
-// fill writes so many bytes of one value by write, a part of 16 KiB after the other.
+// fill writes size bytes of one value, in parts of 16 KiB.
 func fill(size int, with byte, write func(part []byte) bool) bool {
 	part := bytes.Repeat([]byte{with}, 16<<10)
 	for ; size > 0; size -= len(part) {
@@ -110,11 +108,11 @@ func fill(size int, with byte, write func(part []byte) bool) bool {
 	return true
 }
 
-// impossible marks a kind whose answers cannot be true, possible unmarks one.
+// impossible marks a kind as having impossible responses; possible unmarks it.
 func impossible(k Kind) Kind { k.Impossible = true; return k }
 func possible(k Kind) Kind   { k.Impossible = false; return k }
 
-// flooding marks kinds whose servers do not stop by themselves.
+// flooding marks kinds whose servers send without end.
 func flooding(kinds ...Kind) []Kind {
 	for i := range kinds {
 		kinds[i].Flood = true
@@ -122,17 +120,17 @@ func flooding(kinds ...Kind) []Kind {
 	return kinds
 }
 
-// zipped is so many mebibytes of zeros in the format of gzip, which may have
-// several members one behind the other.
+// zipped returns mebibytes of zeros in gzip format, which may have several members in
+// sequence.
 func zipped(mebibytes int) []byte {
 	var one bytes.Buffer
 	zip := gzip.NewWriter(&one)
-	_, _ = zip.Write(make([]byte, 1<<20)) // a buffer takes everything
+	_, _ = zip.Write(make([]byte, 1<<20)) // writes to a buffer never fail
 	_ = zip.Close()
 	return bytes.Repeat(one.Bytes(), mebibytes)
 }
 
-// flood writes b again and again until the client has gone. It does not read.
+// flood writes b repeatedly until the client has gone. It does not read.
 func flood(c net.Conn, b []byte) {
 	many := bytes.Repeat(b, max(1, 64<<10/len(b)))
 	for {
@@ -142,10 +140,10 @@ func flood(c net.Conn, b []byte) {
 	}
 }
 
-// slowly reads a byte now and then and says nothing until the client has gone.
+// slowly reads a byte occasionally and sends nothing until the client has gone.
 func slowly(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
-		_ = tcp.SetReadBuffer(1) // as little as the system lets
+		_ = tcp.SetReadBuffer(1) // the minimum of the system
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -156,7 +154,7 @@ func slowly(c net.Conn) {
 	}
 }
 
-// drip writes b a few bytes at a time, a pause between two.
+// drip writes b a few bytes at a time, with pauses.
 func drip(c net.Conn, b []byte, bytes int, pause time.Duration) bool {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()

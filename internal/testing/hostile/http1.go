@@ -16,19 +16,19 @@ type h1Conn struct {
 	net.Conn
 	in     *bufio.Reader
 	up     *http.Transport
-	host   string // of the server behind
+	host   string // of the upstream server
 	served int    // requests
 }
 
-// h1Answer is an answer.
+// h1Answer is a response.
 type h1Answer struct {
 	status int
 	fields http.Header
 	body   []byte
 }
 
-// h1Kind makes a kind of what a server answers to a request; nil is what is
-// right. An answer that returns false ends the connection.
+// h1Kind returns a kind with a server's response to a request; nil selects the correct
+// response. A response that returns false ends the connection.
 func h1Kind(name string, answer func(c *h1Conn, r *http.Request) bool) Kind {
 	return Kind{Name: name, serve: func(nc net.Conn, upstream string) {
 		c := &h1Conn{Conn: nc, in: bufio.NewReader(nc), up: &http.Transport{DisableCompression: true}, host: upstream}
@@ -55,7 +55,7 @@ func h1Kind(name string, answer func(c *h1Conn, r *http.Request) bool) Kind {
 	}}
 }
 
-// right is the answer of the server behind.
+// right returns the response of the upstream server.
 func (c *h1Conn) right(r *http.Request) h1Answer {
 	failed := h1Answer{status: http.StatusBadGateway, fields: http.Header{}}
 	r.URL.Scheme, r.URL.Host, r.RequestURI = "http", c.host, ""
@@ -71,12 +71,12 @@ func (c *h1Conn) right(r *http.Request) h1Answer {
 	return h1Answer{got.StatusCode, got.Header, body}
 }
 
-// head is an answer's head, with a Content-Length.
+// head returns a response's head, with a Content-Length.
 func (a *h1Answer) head() []byte {
 	return a.headOf("Content-Length: " + strconv.Itoa(len(a.body)))
 }
 
-// headOf is one with a given last field, or several.
+// headOf returns a head with the given last field or fields.
 func (a *h1Answer) headOf(last string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
@@ -93,7 +93,7 @@ func (a *h1Answer) headOf(last string) []byte {
 	return b.Bytes()
 }
 
-// send sends an answer as it is to be sent.
+// send sends a response unchanged.
 func (c *h1Conn) send(a h1Answer) bool {
 	return c.write(append(a.head(), a.body...))
 }
@@ -103,8 +103,8 @@ func (c *h1Conn) write(b []byte) bool {
 	return err == nil
 }
 
-// operation is the name, as in loads, of what a request asks for; empty if it is
-// no operation.
+// operation returns the name, as in loads, of the operation that a request asks for; empty
+// if it is not an operation.
 func operation(r *http.Request) string {
 	query := r.URL.Query()
 	has := func(name string) bool { _, ok := query[name]; return ok }
@@ -127,7 +127,8 @@ func operation(r *http.Request) string {
 	return "get"
 }
 
-// gatewayOperation is one of etcd's JSON gateway, which the body says.
+// gatewayOperation returns the operation of a request to etcd's JSON gateway, which the
+// body determines.
 func gatewayOperation(r *http.Request) string {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -152,8 +153,8 @@ func gatewayOperation(r *http.Request) string {
 	return ""
 }
 
-// EmptyLists is no hostile server: it says of a key that is not there that the
-// list of its values is empty, where the server behind answers 404.
+// EmptyLists is not hostile: for a missing key it responds that the list of its values is
+// empty, while the upstream server responds 404.
 func EmptyLists() Kind {
 	return h1Kind("404 as an empty list", func(c *h1Conn, r *http.Request) bool {
 		a := c.right(r)

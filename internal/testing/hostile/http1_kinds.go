@@ -12,12 +12,13 @@ import (
 	"time"
 )
 
-// HTTP1 is the kinds of HTTP/1.1.
+// HTTP1 returns the kinds for HTTP/1.1.
 func HTTP1() []Kind {
 	return slices.Concat([]Kind{h1Kind(Undisturbed, nil)}, h1Raw(), h1Heads(), h1Bodies(), h1Endless(), h1Answers(), h1Keys(), h1Numbers())
 }
 
-// h1Raw answer a request with bytes, and then nothing or the end.
+// h1Raw returns kinds that respond to a request with bytes, and then with nothing or the
+// end.
 func h1Raw() (kinds []Kind) {
 	for _, of := range []struct {
 		name, bytes string
@@ -41,7 +42,7 @@ func h1Raw() (kinds []Kind) {
 	return append(kinds, Kind{Name: "reads a byte now and then", serve: func(c net.Conn, _ string) { slowly(c) }, Impossible: true})
 }
 
-// h1Heads are right answers with something about their heads.
+// h1Heads returns kinds that modify the heads of correct responses.
 func h1Heads() []Kind {
 	with := func(name string, change func(c *h1Conn, r *http.Request, a *h1Answer)) Kind {
 		return h1Kind(name, func(c *h1Conn, r *http.Request) bool {
@@ -75,7 +76,7 @@ func h1Heads() []Kind {
 	}
 }
 
-// h1Bodies are large, slow or packed.
+// h1Bodies returns kinds with large, slow or compressed bodies.
 func h1Bodies() []Kind {
 	large := func(name string, size, sent int) Kind {
 		return impossible(h1Kind(name, func(c *h1Conn, _ *http.Request) bool {
@@ -117,7 +118,7 @@ func h1Bodies() []Kind {
 	}
 }
 
-// h1Endless do not end.
+// h1Endless returns kinds that never end.
 func h1Endless() []Kind {
 	endless := func(name, begin, again string) Kind {
 		return impossible(h1Kind(name, func(c *h1Conn, r *http.Request) bool {
@@ -146,9 +147,8 @@ func h1Endless() []Kind {
 	)
 }
 
-// h1For answers one operation by what change makes of the right answer, and the
-// others rightly. An empty operation is every request, those of the
-// administration too.
+// h1For returns a kind that changes the responses to one operation, and responds correctly
+// to others. An empty operation selects every request, including administrative ones.
 func h1For(name, ops string, change func(c *h1Conn, r *http.Request, a *h1Answer)) Kind {
 	k := h1Kind(name, func(c *h1Conn, r *http.Request) bool {
 		of := operation(r)
@@ -162,7 +162,7 @@ func h1For(name, ops string, change func(c *h1Conn, r *http.Request, a *h1Answer
 	return k
 }
 
-// h1Answers are answers that cannot be true, or say nothing.
+// h1Answers returns kinds with responses that are impossible or empty.
 func h1Answers() (kinds []Kind) {
 	for _, ops := range []string{"put", "get", "list", "delete", "cas", "txn"} {
 		kinds = append(kinds, h1For("an empty body to each "+ops, ops, func(_ *h1Conn, _ *http.Request, a *h1Answer) { a.body = nil }))
@@ -185,7 +185,7 @@ func h1Answers() (kinds []Kind) {
 	return kinds
 }
 
-// h1Keys are reads of what was not asked for.
+// h1Keys returns kinds whose reads return other keys than requested.
 func h1Keys() []Kind {
 	swap := swapped[h1Answer]()
 	json := func(name, ops string, change func(name string, value any) any) Kind {
@@ -224,7 +224,7 @@ func h1Keys() []Kind {
 	}
 }
 
-// valued damages a value, which is itself or in base64.
+// valued damages a value, plain or in base64.
 func valued(name string, value any) any {
 	text, ok := value.(string)
 	if !ok || !strings.EqualFold(name, "value") {
@@ -236,7 +236,7 @@ func valued(name string, value any) any {
 	return strings.Repeat("x", len(text))
 }
 
-// walked is JSON with each member's value replaced by what change says.
+// walked returns JSON with each member's value replaced by the result of change.
 func walked(body []byte, change func(name string, value any) any) []byte {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
@@ -263,7 +263,7 @@ func walked(body []byte, change func(name string, value any) any) []byte {
 	return b
 }
 
-// h1Numbers are indexes and terms that cannot be.
+// h1Numbers returns kinds with impossible indexes and terms.
 func h1Numbers() []Kind {
 	field := func(name, ops string, value func(c *h1Conn) string) Kind {
 		return h1For(name, ops, func(c *h1Conn, _ *http.Request, a *h1Answer) {
@@ -279,11 +279,11 @@ func h1Numbers() []Kind {
 		if a.fields.Get("X-Raft-Term") != "" {
 			a.fields.Set("X-Raft-Term", number(c))
 		}
-	})) // a protocol without terms has none to invent
+	})) // only protocols with terms
 	terms.Flood = true
 	return []Kind{
 		terms,
-		possible(field("indexes of 2^64", "", func(*h1Conn) string { return "18446744073709551616" })), // not every store needs them
+		possible(field("indexes of 2^64", "", func(*h1Conn) string { return "18446744073709551616" })), // not every store uses them
 		possible(field("indexes below 0", "", func(*h1Conn) string { return "-1" })),
 		possible(field("an index of its own for each answer", "", number)),
 		field("puts at index 0", "put", func(*h1Conn) string { return "0" }),

@@ -8,22 +8,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// juteConn is the server's end of one of ZooKeeper's connections, before a
-// server that gives the right answers.
+// juteConn is the server's end of a ZooKeeper connection, with an upstream server for
+// correct responses.
 type juteConn struct {
 	net.Conn
 	up     net.Conn
 	served int // requests
 }
 
-// juteCall is a request as it came.
+// juteCall is a received request.
 type juteCall struct {
 	xid  int32
 	op   jute.Op
-	body []byte // behind xid and op
+	body []byte // after xid and op
 }
 
-// juteAnswer is an answer to one.
+// juteAnswer is a response.
 type juteAnswer struct {
 	xid  int32
 	zxid int64
@@ -31,14 +31,15 @@ type juteAnswer struct {
 	body []byte
 }
 
-// juteHooks are what a server does instead of what is right; nil is that.
+// juteHooks are a server's actions in place of the correct ones; nil selects the correct
+// one.
 type juteHooks struct {
 	word   func(c *juteConn, word string)                    // a four-letter word
-	greet  func(c *juteConn, granted []byte) bool            // the session's begin, with the frame of the server behind
-	answer func(c *juteConn, r *juteCall, a juteAnswer) bool // a request, with its answer
+	greet  func(c *juteConn, granted []byte) bool            // start of a session, with the upstream server's frame
+	answer func(c *juteConn, r *juteCall, a juteAnswer) bool // a request, with its correct response
 }
 
-// juteKind makes a kind. A hook that returns false ends the connection.
+// juteKind returns a kind. A hook that returns false ends the connection.
 func juteKind(name string, h juteHooks) Kind {
 	return Kind{Name: name, serve: func(nc net.Conn, upstream string) {
 		up, err := net.Dial("tcp", upstream)
@@ -59,14 +60,14 @@ func juteKind(name string, h juteHooks) Kind {
 	}}
 }
 
-// answerWord answers a four-letter word.
+// answerWord responds to a four-letter word.
 func (c *juteConn) answerWord(word string, instead func(*juteConn, string)) {
 	if instead != nil {
 		instead(c, word)
 		return
 	}
 	if _, err := c.up.Write([]byte(word)); err == nil {
-		_, _ = io.Copy(c, c.up) // its end is the answer's
+		_, _ = io.Copy(c, c.up) // the end of the connection ends the response
 	}
 }
 
@@ -114,7 +115,7 @@ func (c *juteConn) session(length []byte, h juteHooks) {
 	}
 }
 
-// pass gives a frame to the server behind.
+// pass sends a frame to the upstream server.
 func (c *juteConn) pass(b []byte) bool {
 	_, err := c.up.Write(framed(b))
 	return err == nil
@@ -128,17 +129,17 @@ func (c *juteConn) raw(b []byte) bool {
 	return err == nil
 }
 
-// reply sends an answer.
+// reply sends a response.
 func (c *juteConn) reply(a juteAnswer) bool { return c.send(a.bytes()) }
 
-// bytes is an answer's frame without its length.
+// bytes returns a response's frame without its length.
 func (a *juteAnswer) bytes() []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(a.xid))
 	b = binary.BigEndian.AppendUint64(b, uint64(a.zxid))
 	return append(binary.BigEndian.AppendUint32(b, uint32(a.code)), a.body...)
 }
 
-// framed is a frame with its length.
+// framed returns a frame with its length.
 func framed(b []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
 }

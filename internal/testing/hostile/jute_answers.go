@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// juteFor answers the requests of some ops that went well by what change makes
-// of the right answer, and the others rightly.
+// juteFor returns a kind that changes the successful responses to the given ops, and
+// responds correctly to others.
 func juteFor(name, ops string, change func(c *juteConn, a *juteAnswer), of ...jute.Op) Kind {
 	k := juteKind(name, juteHooks{answer: func(c *juteConn, r *juteCall, a juteAnswer) bool {
 		if a.code == 0 && (len(of) == 0 || slices.Contains(of, r.op)) {
@@ -22,7 +22,8 @@ func juteFor(name, ops string, change func(c *juteConn, a *juteAnswer), of ...ju
 	return k
 }
 
-// juteValues are reads of what was not asked for: {data buffer, stat}.
+// juteValues returns kinds whose reads return other values than requested: {data buffer,
+// stat}.
 func juteValues() []Kind {
 	swap := swapped[[]byte]()
 	get := func(name string, change func(c *juteConn, a *juteAnswer)) Kind {
@@ -44,7 +45,7 @@ func juteValues() []Kind {
 	}
 }
 
-// juteNames are lists that cannot be: {children vector of strings, stat}.
+// juteNames returns kinds with impossible lists: {children vector of strings, stat}.
 func juteNames() []Kind {
 	list := func(name string, change func(c *juteConn, a *juteAnswer)) Kind {
 		return juteFor(name, "list", change, jute.OpGetChildren2)
@@ -65,7 +66,7 @@ func juteNames() []Kind {
 	}
 }
 
-// juteMultis are results of transactions that cannot be.
+// juteMultis returns kinds with impossible results of transactions.
 func juteMultis() []Kind {
 	multi := func(name string, change func(b []byte) []byte) Kind {
 		return juteFor(name, "txn", func(_ *juteConn, a *juteAnswer) { a.body = change(a.body) }, jute.OpMulti)
@@ -82,8 +83,8 @@ func juteMultis() []Kind {
 	}
 }
 
-// juteZxids are transaction ids that cannot be, with the leader's epoch in their
-// upper half.
+// juteZxids returns kinds with impossible transaction IDs, which have the leader's epoch in
+// their upper half.
 func juteZxids() []Kind {
 	zxid := func(name, ops string, change func(c *juteConn, was int64) int64) Kind {
 		return juteFor(name, ops, func(c *juteConn, a *juteAnswer) { a.zxid = change(c, a.zxid) })

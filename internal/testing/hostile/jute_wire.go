@@ -11,13 +11,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// Jute is the kinds of ZooKeeper's protocol.
+// Jute returns the kinds for ZooKeeper's protocol.
 func Jute() []Kind {
 	return slices.Concat([]Kind{juteKind(Undisturbed, juteHooks{})}, juteRaw(), juteSessions(), juteFrames(), juteFloods(), juteWords(),
 		juteValues(), juteNames(), juteMultis(), juteZxids())
 }
 
-// juteRaw say the same to everything, whatever was asked.
+// juteRaw returns kinds that respond with the same bytes to every request.
 func juteRaw() []Kind {
 	endless := func(name, text string) Kind {
 		return Kind{Name: name, Flood: true, serve: func(c net.Conn, _ string) { flood(c, []byte(text)) }}
@@ -37,8 +37,9 @@ func juteRaw() []Kind {
 	return kinds
 }
 
-// juteSessions begin sessions as no server does. The frame is ConnectResponse{
-// protocolVersion int, timeOut int, sessionId long, passwd buffer, readOnly bool}.
+// juteSessions returns kinds that start sessions in a wrong way. The frame is
+// ConnectResponse{ protocolVersion int, timeOut int, sessionId long, passwd buffer,
+// readOnly bool}.
 func juteSessions() []Kind {
 	greeted := func(name string, change func(c *juteConn, b []byte) []byte) Kind {
 		return juteKind(name, juteHooks{greet: func(c *juteConn, b []byte) bool { return c.send(change(c, b)) }})
@@ -72,7 +73,7 @@ func juteSessions() []Kind {
 	}
 }
 
-// later are answers that are right for a while.
+// juteLater returns a kind whose responses are correct at first.
 func juteLater(name string, answer func(c *juteConn, r *juteCall, a juteAnswer) bool) Kind {
 	return impossible(juteKind(name, juteHooks{answer: func(c *juteConn, r *juteCall, a juteAnswer) bool {
 		if c.served < 4 {
@@ -82,7 +83,7 @@ func juteLater(name string, answer func(c *juteConn, r *juteCall, a juteAnswer) 
 	}}))
 }
 
-// juteFrames break the framing or the order.
+// juteFrames returns kinds that break the framing or the order.
 func juteFrames() []Kind {
 	raw := func(name, bytes string) Kind {
 		return juteLater(name, func(c *juteConn, _ *juteCall, _ juteAnswer) bool { return c.raw([]byte(bytes)) })
@@ -118,7 +119,7 @@ func juteFrames() []Kind {
 	}
 }
 
-// juteFloods do not end.
+// juteFloods returns kinds that never end.
 func juteFloods() []Kind {
 	header := func(xid int32, body []byte) []byte {
 		a := juteAnswer{xid: xid, body: body}
@@ -148,7 +149,8 @@ func juteFloods() []Kind {
 	)
 }
 
-// juteWords answer four-letter words as no server does, and sessions rightly.
+// juteWords returns kinds that respond wrongly to four-letter words, and correctly in
+// sessions.
 func juteWords() (kinds []Kind) {
 	say := func(name, text string) Kind {
 		return juteKind(name, juteHooks{word: func(c *juteConn, _ string) { c.raw([]byte(text)) }})

@@ -26,40 +26,40 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// The bounds: what a client may need beyond what it needs undisturbed.
+// Limits for what a client may need beyond the undisturbed one.
 const (
 	moreMemory    = 64 << 20
 	moreProcessor = 2 * time.Second
 	window        = 400 * time.Millisecond
 	floodWindow   = 2 * time.Second
-	// hung is when a client is ended that does not end by itself: far beyond
-	// what it reports as too late.
+	// hung is the time after which a client is killed: far beyond what it reports as too
+	// late.
 	hung = time.Minute
-	// tooMuch is when one is ended before it takes the machine's memory.
+	// tooMuch is the memory at which a client is killed, to protect the machine.
 	tooMuch = 1 << 30
-	// tries is how often a kind may go wrong: on a busy machine the servers
-	// here, and whoever watches the clock, may be late themselves.
+	// tries is the number of attempts for a kind: on a busy machine the servers and the
+	// watching goroutines can be late, too.
 	tries = 3
-	// atOnce is how many clients there are at the same time: most wait.
+	// atOnce is the number of concurrent clients: most of them wait.
 	atOnce = 4
 )
 
-// Without settle.Long a fixed sample of the kinds is run, another for each store and part.
+// Without settle.Long a fixed sample of the kinds runs, a different one for each store and
+// part.
 const (
-	onlyEnv = "QUORUMBENCH_HOSTILE_KIND" // a part of the names of the kinds to be run
+	onlyEnv = "QUORUMBENCH_HOSTILE_KIND" // part of the names of the kinds to run
 	sample  = 8
 )
 
-// realEtcd is the server of a protocol that no null server speaks.
+// realEtcd is the server for a protocol that no null server speaks.
 const realEtcd = "a real etcd"
 
-// protocols are the kinds, with the stores that speak the protocol and whose
-// null server answers rightly there.
+// protocols lists the kinds, with the stores that speak the protocol and whose null server
+// responds correctly.
 var protocols = []struct {
 	name  string
 	kinds func() []hostile.Kind
-	// A store that has no null server is served by that of the one whose
-	// protocol it speaks.
+	// A store without a null server uses that of the store with the same protocol.
 	stores map[string]string
 }{
 	{"h2", hostile.H2, map[string]string{"etcd": "etcd"}},
@@ -67,7 +67,7 @@ var protocols = []struct {
 	{"jute", hostile.Jute, map[string]string{"zookeeper": "zookeeper", "zetcd": "zookeeper"}},
 }
 
-// fewest is how many kinds each protocol has at least, with the one that does no harm.
+// fewest is the minimum number of kinds of each protocol, including the harmless one.
 const fewest = 60
 
 // TestNoStoreIsLeftOut compares the stores above with those of the registry.
@@ -96,8 +96,8 @@ func TestNoStoreIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestHostileServers lets every kind of server loose on the load and on the
-// administration of every store that speaks its protocol.
+// TestHostileServers runs the load and the administration of every store against every kind
+// of server that speaks its protocol.
 func TestHostileServers(t *testing.T) {
 	binary := build(t)
 	for _, p := range protocols {
@@ -113,8 +113,7 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// build builds the client, without the race detector, which takes several times
-// the memory.
+// build builds the client without the race detector, which multiplies the memory use.
 func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "client")
@@ -147,24 +146,24 @@ func nullServer(t *testing.T, name string) string {
 	return s.Address
 }
 
-// suite is the clients of one store's part.
+// suite runs the clients of one store's part.
 type suite struct {
 	binary, store, part, honest string
 
-	base outcome // of the undisturbed
+	base outcome // of the undisturbed client
 }
 
-// outcome is how a client ended.
+// outcome is the result of a client.
 type outcome struct {
 	report    hostile.Report
-	ended     string // how, if it did not end well
+	ended     string // how it ended, if it failed
 	stderr    string
 	stdout    string
 	processor time.Duration
 	took      time.Duration
 }
 
-// slots bounds how many clients there are.
+// slots limits the number of clients.
 var slots = make(chan struct{}, atOnce)
 
 func (s *suite) run(t *testing.T, kinds []hostile.Kind) {
@@ -198,8 +197,7 @@ func (s *suite) run(t *testing.T, kinds []hostile.Kind) {
 	all.Wait()
 }
 
-// wanted reports whether a kind is in the sample, which is another one for each
-// store and part.
+// wanted reports whether a kind is in the sample, which differs between stores and parts.
 func (s *suite) wanted(i int, k hostile.Kind) bool {
 	if only := os.Getenv(onlyEnv); only != "" {
 		return strings.Contains(k.Name, only)
@@ -221,7 +219,7 @@ func (s *suite) client(t *testing.T, i int, k hostile.Kind) (o outcome) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), hung)
 	defer cancel()
-	task, _ := json.Marshal(hostile.Task{ // which can be marshalled
+	task, _ := json.Marshal(hostile.Task{ // it is always valid JSON
 		Store: s.store, Part: s.part, Ops: k.Ops, Honest: s.honest, Hostile: server.Address,
 		Prefix: fmt.Sprintf("%s%03d/", s.part[:1], i), Window: length,
 	})
@@ -253,8 +251,8 @@ func (s *suite) client(t *testing.T, i int, k hostile.Kind) (o outcome) {
 	return o
 }
 
-// watchMemory kills a client that takes too much, and says at its end whether it
-// had to.
+// watchMemory kills a client that uses too much memory, and returns at its end whether it
+// did.
 func watchMemory(ctx context.Context, c *exec.Cmd) <-chan bool {
 	greedy := make(chan bool, 1)
 	go func() {
@@ -268,7 +266,7 @@ func watchMemory(ctx context.Context, c *exec.Cmd) <-chan bool {
 			case <-tick.C:
 			}
 			if n, err := hostile.MaxRSSOf(c.Process.Pid); err == nil && n > tooMuch {
-				_ = c.Process.Kill() // if it has ended by itself, all the better
+				_ = c.Process.Kill() // it may have ended already
 				greedy <- true
 				return
 			}
@@ -277,15 +275,15 @@ func watchMemory(ctx context.Context, c *exec.Cmd) <-chan bool {
 	return greedy
 }
 
-// undisturbed reports whether the comparison is good for something; the last
-// one must be.
+// undisturbed reports whether the result is usable for comparison; the last attempt must
+// be.
 func (s *suite) undisturbed(t *testing.T, last bool) bool {
 	t.Helper()
 	b := &s.base
 	t.Logf("undisturbed: %d MiB, %v of processor time, %v; %+v", b.report.MaxRSS>>20, b.processor, b.took, b.report)
 	failed := uint64(0)
 	for _, n := range b.report.Errors {
-		failed += n // on a busy machine some time out
+		failed += n // on a busy machine some operations time out
 	}
 	good := b.ended == "" && (s.part != "load" || b.report.Wrong == 0 && 10*failed <= b.report.Due && b.report.Due >= 50)
 	if !good && last {
@@ -294,10 +292,10 @@ func (s *suite) undisturbed(t *testing.T, last bool) bool {
 	return good
 }
 
-// trace is what a stack trace looks like.
+// trace matches a stack trace.
 var trace = regexp.MustCompile(`goroutine \d+ \[|\.go:\d+|panic:|fatal error:`)
 
-// check holds a client to the bounds, and returns what is wrong.
+// check returns in what a client exceeds the limits.
 func (s *suite) check(t *testing.T, k hostile.Kind, o outcome) (wrong []string) {
 	bad := func(format string, args ...any) {
 		wrong = append(wrong, fmt.Sprintf("%s: %s (%d MiB, %v of processor time, %v; verdict %s %.300q, due %d, errors %v, said %.400q)", k.Name, fmt.Sprintf(format, args...),
@@ -338,21 +336,21 @@ func (s *suite) check(t *testing.T, k hostile.Kind, o outcome) (wrong []string) 
 	return wrong
 }
 
-// maxText bounds one sentence about a server, in bytes.
+// maxText is the maximum length of one sentence about a server, in bytes.
 const maxText = 4 << 10
 
-// ownRules are the verdict's rules about the generator, its machine and the
-// load's length: a short load on a busy machine breaks them by itself.
+// ownRules are the verdict's rules about the generator, its machine and the load's length:
+// a short load on a busy machine always violates them.
 var ownRules = []int{5, 6, 7, 8, 9, 10, 12, 15, 19, 23}
 
-// condemned reports whether a verdict has a reason that is about the answers.
+// condemned reports whether a verdict has a reason about the responses.
 func condemned(r *hostile.Report) bool {
 	return slices.ContainsFunc(r.Reasons, func(reason string) bool {
 		return !slices.ContainsFunc(ownRules, func(n int) bool { return strings.HasPrefix(reason, fmt.Sprintf("R%d:", n)) })
 	})
 }
 
-// unharmed are impossible kinds that change nothing of what a store answers.
+// unharmed lists impossible kinds that do not affect a store's responses.
 var unharmed = map[string]string{
 	"consul/puts at index 0":       "Consul answers a put with no index",
 	"etcd-gateway/puts at index 0": "etcd's gateway says no index in a field",

@@ -15,45 +15,44 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The client's own bounds.
+// The client's limits.
 const (
-	// Timeout is that of one operation, of one question to an endpoint, and of
+	// Timeout is the limit of one operation, of one request to an endpoint, and of
 	// connecting.
 	Timeout = 300 * time.Millisecond
-	// callTimeout is that of one call of the administration, which may ask
-	// several questions.
+	// callTimeout is the limit of one administrative call, which may send several requests.
 	callTimeout = 2 * Timeout
 
 	clients  = 4
 	keySpace = 100
 )
 
-// Task is what one client does.
+// Task is the work of one client.
 type Task struct {
 	Store           string
 	Part            string // load or admin
 	Ops             string // of a load
 	Honest, Hostile string // HOST:PORT
-	Prefix          string // of keys, the task's own
+	Prefix          string // of keys, unique for the task
 	Window          time.Duration
 }
 
-// Report is what came of it.
+// Report is the result of a task.
 type Report struct {
-	Verdict string            `json:"verdict"` // of a load; empty: it did not run
+	Verdict string            `json:"verdict"` // of a load; empty if it did not run
 	Reasons []string          `json:"reasons"`
 	Due     uint64            `json:"due"`
 	Errors  map[string]uint64 `json:"errors"`
 	Wrong   uint64            `json:"wrong"`
-	Texts   []string          `json:"texts"` // what was said of errors
-	Late    []string          `json:"late"`  // the calls that did not end in time
+	Texts   []string          `json:"texts"` // texts of errors
+	Late    []string          `json:"late"`  // calls that did not end in time
 	MaxRSS  int64             `json:"max_rss"`
 }
 
-// beyond is how much longer than its timeout anything may take.
+// beyond is the factor by which anything may exceed its timeout.
 const beyond = 5 * time.Second
 
-// Run does the task.
+// Run runs the task.
 func (t *Task) Run(ctx context.Context, st store.Store) (Report, error) {
 	r := Report{}
 	var err error
@@ -62,11 +61,11 @@ func (t *Task) Run(ctx context.Context, st store.Store) (Report, error) {
 	} else {
 		err = t.load(ctx, st, &r)
 	}
-	r.MaxRSS, _ = MaxRSSOf(os.Getpid()) // 0: not known
+	r.MaxRSS, _ = MaxRSSOf(os.Getpid()) // 0 if not known
 	return r, err
 }
 
-// loads are the operations of loads by name.
+// loads returns the operations of loads by name.
 func loads(strongest kv.Consistency) map[string][]scenario.Operation {
 	return map[string][]scenario.Operation{
 		"put":    {{Kind: kv.Put, Weight: 1}},
@@ -82,8 +81,8 @@ func loads(strongest kv.Consistency) map[string][]scenario.Operation {
 	}
 }
 
-// assignment is the task's load at an endpoint, of the operations that the store
-// has.
+// assignment returns the task's load at an endpoint, with the operations that the store
+// supports.
 func (t *Task) assignment(st store.Store, endpoint string) *load.Assignment {
 	can := st.Capabilities()
 	l := scenario.Load{
@@ -112,11 +111,11 @@ func (t *Task) load(ctx context.Context, st store.Store, r *Report) error {
 	if err != nil {
 		return err
 	}
-	preloaded.Versions = nil // those of another server
+	preloaded.Versions = nil // they belong to another server
 	a := t.assignment(st, t.Hostile)
 	a.Preloaded = preloaded
 	if len(a.Load.Mix) == 0 {
-		return nil // the store has no such operation
+		return nil // the store does not support the operations
 	}
 	r.bounded("the check", callTimeout*time.Duration(len(a.Load.Mix)), func() error { _, err := worker.Check(ctx, a); return err })
 	var res *load.Result
@@ -140,14 +139,14 @@ func (t *Task) load(ctx context.Context, st store.Store, r *Report) error {
 	return nil
 }
 
-// say keeps a sentence.
+// say records a sentence.
 func (r *Report) say(text string) {
 	if text != "" {
 		r.Texts = append(r.Texts, text)
 	}
 }
 
-// bounded does something that has a timeout, and notes when it was late.
+// bounded calls do, which has a timeout, and records if it was late.
 func (r *Report) bounded(what string, timeout time.Duration, do func() error) {
 	began := time.Now()
 	err := do()
@@ -159,7 +158,7 @@ func (r *Report) bounded(what string, timeout time.Duration, do func() error) {
 	}
 }
 
-// admin asks everything that an administration can be asked.
+// admin calls every function of an administration.
 func (t *Task) admin(ctx context.Context, st store.Store, r *Report) error {
 	a, err := st.Admin(store.Access{Endpoints: []string{t.Hostile}, DialTimeout: Timeout})
 	if err != nil {
@@ -207,8 +206,8 @@ func (t *Task) admin(ctx context.Context, st store.Store, r *Report) error {
 	return nil
 }
 
-// MaxRSSOf is the most memory that a process ever had resident, in bytes. The
-// system's ru_maxrss has the parent's too.
+// MaxRSSOf returns a process's peak resident memory in bytes. The system's ru_maxrss would
+// include the parent's.
 func MaxRSSOf(pid int) (int64, error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 // Spans yields the times in which a thread does not run, one after the other.
 type Spans func() (from, to int64)
 
-// Every yields spans of the given length that begin, on average, every period,
-// at random times of the seed's.
+// Every yields spans of the given length that begin, on average, every period, at random
+// times.
 func Every(period, length float64, seed uint64) Spans {
 	at, n := float64(origin), uint64(0)
 	return func() (int64, int64) {
@@ -22,8 +22,8 @@ func Every(period, length float64, seed uint64) Spans {
 	}
 }
 
-// Regularly yields spans of the given length that begin every period, the first at a
-// random time of the seed's.
+// Regularly yields spans of the given length that begin every period, the first at a random
+// time.
 func Regularly(period, length float64, seed uint64) Spans {
 	at := float64(origin) + keys.RandomUnit(seed, 0)*period - period
 	return func() (int64, int64) {
@@ -32,10 +32,9 @@ func Regularly(period, length float64, seed uint64) Spans {
 	}
 }
 
-// Interrupted is a machine that does not run the thread in some spans: it was
-// stopped (SIGSTOP), or, with Steal, its host took the processor away, and then
-// nothing of the machine runs that could note an arrival, or, with Preempt, a program
-// of a real-time priority had the processor.
+// Interrupted is a machine that does not run the thread in some spans: it was stopped
+// (SIGSTOP); with Steal, the hypervisor withheld the CPU, so that nothing on the machine
+// could record an arrival; with Preempt, a real-time program had the CPU.
 type Interrupted struct {
 	Quiet
 	Spans          Spans
@@ -44,8 +43,8 @@ type Interrupted struct {
 	from, to int64
 }
 
-// out returns at, or when the thread runs again if that is in a span. The next
-// span then begins after it.
+// out returns at, or, if that is within a span, when the thread runs again. The next span
+// then begins after it.
 func (m *Interrupted) out(at int64) int64 {
 	for {
 		for m.to <= at {
@@ -65,7 +64,7 @@ func (m *Interrupted) out(at int64) int64 {
 	}
 }
 
-// Run goes on after each span that falls into it.
+// Run continues after each span within it.
 func (m *Interrupted) Run(at, ns int64) int64 {
 	m.used.CPU += ns
 	for at = m.out(at); ns > 0; {
@@ -78,10 +77,10 @@ func (m *Interrupted) Run(at, ns int64) int64 {
 	return at
 }
 
-// Wake is after the span.
+// Wake returns a time after the span.
 func (m *Interrupted) Wake(at int64) int64 { return m.out(m.Quiet.Wake(at)) }
 
-// Arrive is noted when the processor is back.
+// Arrive returns when the CPU is back.
 func (m *Interrupted) Arrive(at int64) int64 {
 	if !m.Steal {
 		return at

@@ -15,10 +15,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
 )
 
-// shape is a load of which the number of loops must change nothing.
+// shape is a load whose results must not depend on the number of loops.
 type shape struct {
 	load     scenario.Load
-	inFlight int // of a connection; 0: no limit
+	inFlight int // per connection; 0 for no limit
 	server   func() simulate.Server
 	members  int
 }
@@ -53,7 +53,7 @@ func (s shape) run(t *testing.T, loops int) *measure.Totals {
 	return m
 }
 
-// drawn is a random load: connections, clients, totals, arrivals and limits.
+// drawn returns a random load: connections, clients, totals, arrivals and limits.
 func drawn(r *rand.Rand) shape {
 	l := closed(1+r.IntN(12), 0, 0)
 	l.Clients = l.Connections + r.IntN(50)
@@ -63,14 +63,14 @@ func drawn(r *rand.Rand) shape {
 	if r.IntN(3) == 0 {
 		s.inFlight = 1
 	}
-	most := float64(l.Clients) / 2.05e-3 // a second, of the clients or the connections
+	most := float64(l.Clients) / 2.05e-3 // per second, limited by the clients or the connections
 	if s.inFlight == 1 {
 		most = float64(l.Connections) / 2.05e-3
 	}
 	switch r.IntN(4) {
 	case 0:
 		l.Duration = 2 * time.Second
-	case 1, 2: // of full rounds of all clients, and of some more
+	case 1, 2: // full rounds of all clients, and a few more operations
 		l.Total = uint64(most*(1+r.Float64())) + uint64(r.IntN(100))
 	default:
 		l.Arrival, l.Duration = scenario.Constant, 2*time.Second
@@ -78,7 +78,7 @@ func drawn(r *rand.Rand) shape {
 			l.Arrival = scenario.Poisson
 		}
 		l.Rate.PerSecond = most * (0.1 + 0.7*r.Float64())
-		if r.IntN(3) == 0 { // more than the limit lets through
+		if r.IntN(3) == 0 { // above the limit
 			l.MaxInFlight = 1 + int(l.Rate.PerSecond*2.05e-3*(0.5+0.3*r.Float64()))
 		} else if s.inFlight == 1 && r.IntN(2) == 0 {
 			l.Rate.PerSecond = 1.2 * most
@@ -88,8 +88,8 @@ func drawn(r *rand.Rand) shape {
 	return s
 }
 
-// Throughput, operations in flight and books do not depend on how many event
-// loops drive a load.
+// Throughput, operations in flight and counts do not depend on how many event loops drive a
+// load.
 func TestLoopsChangeNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for range settle.Drawn(24, 3) {
@@ -122,8 +122,7 @@ func same(t *testing.T, s shape, loops int, what string, got, want, slack float6
 	}
 }
 
-// Issue 8's first: two loops of two and three connections share a total as one
-// loop does.
+// Two loops with two and three connections share a total like one loop.
 func TestATotalIsSharedByUnequalLoops(t *testing.T) {
 	l := closed(5, 50, 0)
 	l.Warmup, l.Total = 0, 100_000
@@ -139,8 +138,8 @@ func TestATotalIsSharedByUnequalLoops(t *testing.T) {
 	}
 }
 
-// A member that takes no connection sends its share of an open loop to the
-// others, also when one loop has all of its connections.
+// If a member accepts no connection, the others get its share of an open loop, even if one
+// loop has all of its connections.
 func TestAnotherLoopTakesWhatOneCannot(t *testing.T) {
 	for _, loops := range []int{1, 3} {
 		l := closed(3, 0, 4*time.Second)
@@ -165,7 +164,7 @@ func TestAnotherLoopTakesWhatOneCannot(t *testing.T) {
 	}
 }
 
-// leaving lets nobody connect to m1 again after it was cut.
+// leaving refuses connections to m1 after it was cut.
 type leaving struct{ simulate.Server }
 
 func (leaving) Dial(at int64, endpoint string) error {
@@ -175,7 +174,7 @@ func (leaving) Dial(at int64, endpoint string) error {
 	return nil
 }
 
-// closing refuses at once for a second, the sixth since the world's beginning.
+// closing refuses operations at once for one second, the sixth since the world's beginning.
 type closing struct{ simulate.Server }
 
 func (c closing) Serve(at int64, endpoint string, r simulate.Request) (int64, kv.Outcome) {
@@ -185,8 +184,8 @@ func (c closing) Serve(at int64, endpoint string, r simulate.Request) (int64, kv
 	return c.Server.Serve(at, endpoint, r)
 }
 
-// However many loops drive it: a store that refuses at once for a second in ten
-// has a tenth of errors, and a client that is refused has no operation.
+// For any number of loops, a store that refuses operations for one second in ten has a
+// tenth of errors, and a refused client has no operation in flight.
 func TestRefusedClientsRestInAllLoops(t *testing.T) {
 	for _, loops := range []int{1, 2, 4} {
 		l := closed(5, 50, 10*time.Second)

@@ -6,35 +6,33 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// Machine is what a loop's thread gets of a processor. It belongs to one loop,
-// whose times never go back.
+// Machine models the CPU time that a loop's thread gets. It belongs to one loop, whose
+// times never decrease.
 type Machine interface {
-	// Run returns when the thread has had ns of processor time that it wants
-	// from at on.
+	// Run returns when the thread, starting at at, has had ns of CPU time.
 	Run(at, ns int64) int64
-	// Sleep says that the thread waits for something from at on.
+	// Sleep reports that the thread waits from at.
 	Sleep(at int64)
-	// Wake returns when a thread that became runnable at at runs.
+	// Wake returns when a thread runs that became runnable at at.
 	Wake(at int64) int64
-	// Arrive returns the time that the system notes for bytes that arrived at
-	// at: later if nothing ran that could note it.
+	// Arrive returns the time that the system records for bytes that arrived at at: later
+	// if nothing ran that could record it.
 	Arrive(at int64) int64
-	// Used is what the system's counters say since the start.
+	// Used returns the system's counters since the start.
 	Used() Usage
 }
 
-// Usage is what a system's counters say of a thread, in nanoseconds.
+// Usage holds a system's counters for a thread, in nanoseconds.
 type Usage struct {
 	CPU       int64 // it ran
-	RunDelay  int64 // it was runnable and waited for a processor
-	Slices    int64 // in how many turns on one
-	Throttled int64 // its control group was held back
-	Stolen    int64 // the host ran something else
+	RunDelay  int64 // run queue wait
+	Slices    int64 // number of turns on a CPU
+	Throttled int64 // held back by its control group's limits
+	Stolen    int64 // CPU steal
 }
 
-// Quiet is a machine that gives a thread what it wants at once. Jitter is the
-// mean time from the moment a thread can run to the one in which it does, in
-// nanoseconds.
+// Quiet is a machine that runs a thread at once. Jitter is the mean time from when a thread
+// can run until it runs, in nanoseconds.
 type Quiet struct {
 	Jitter float64
 	Seed   uint64
@@ -43,7 +41,7 @@ type Quiet struct {
 	n    uint64
 }
 
-// Run takes no longer than it takes.
+// Run returns at + ns.
 func (q *Quiet) Run(at, ns int64) int64 {
 	q.used.CPU += ns
 	return at + ns
@@ -52,7 +50,7 @@ func (q *Quiet) Run(at, ns int64) int64 {
 // Sleep costs nothing.
 func (q *Quiet) Sleep(int64) {}
 
-// Wake is a moment later.
+// Wake returns a time after a random moment.
 func (q *Quiet) Wake(at int64) int64 {
 	q.n++
 	q.used.Slices++
@@ -61,24 +59,24 @@ func (q *Quiet) Wake(at int64) int64 {
 	return at + wait
 }
 
-// Arrive is at once.
+// Arrive returns at.
 func (q *Quiet) Arrive(at int64) int64 { return at }
 
-// Used is what it ran.
+// Used returns the time that the thread ran.
 func (q *Quiet) Used() Usage { return q.used }
 
-// Shared is a machine on which a busy program wants the thread's processor for
-// a part of the time. While it does, the thread runs for at most Slice and then
-// waits for Other; when it wakes, it waits for a part of Other with the
-// probability Refused, because what ran has not had its turn.
+// Shared is a machine on which a busy program wants the thread's CPU part of the time.
+// During that time, the thread runs for at most Slice and then waits for Other; when it
+// wakes, it waits for a part of Other with probability Refused, because the other program
+// has not finished its turn.
 type Shared struct {
 	Quiet
 	Slice, Other float64 // nanoseconds
 	Refused      float64
-	// Busy says whether the other program wants the processor at a time.
+	// Busy reports whether the other program wants the CPU at a time.
 	Busy func(at int64) bool
 
-	ran float64 // of the slice
+	ran float64 // part of the slice that was used
 }
 
 // Run is interrupted when the slice is used up.
@@ -116,15 +114,15 @@ func (m *Shared) wait(at int64, ns float64) int64 {
 	return at + int64(ns)
 }
 
-// Throttled is a machine whose control group may run for Quota in each Period;
-// then it is held back until the next. Beside says how much of the quota other
-// threads of the group use up, from 0 to 1.
+// Throttled is a machine whose control group may run for Quota in each Period, and is then
+// held back until the next. Beside is the share of the quota, from 0 to 1, that other
+// threads of the group use.
 type Throttled struct {
 	Quiet
 	Quota, Period int64 // nanoseconds
 	Beside        float64
 
-	period int64 // the number of the one that left is of
+	period int64 // number of the period to which left belongs
 	left   int64
 }
 
@@ -134,7 +132,7 @@ func (m *Throttled) refill(at int64) {
 	}
 }
 
-// Run goes on in the next period when the quota is used up.
+// Run continues in the next period when the quota is used up.
 func (m *Throttled) Run(at, ns int64) int64 {
 	m.used.CPU += ns
 	for {
@@ -158,7 +156,7 @@ func (m *Throttled) held(at int64) int64 {
 	return next
 }
 
-// Wake is in the next period when the quota is used up.
+// Wake returns a time in the next period if the quota is used up.
 func (m *Throttled) Wake(at int64) int64 {
 	at = m.Quiet.Wake(at)
 	if m.refill(at); m.left > 0 {

@@ -9,18 +9,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
-// What a loop's calls cost it in processor time, in nanoseconds: as much as
-// they do on a processor of today over loopback.
+// CPU time of a loop's calls, in nanoseconds: about as on a current CPU over loopback.
 const (
 	waitCost  = 500
 	readCost  = 700
 	writeCost = 1000
-	// longTurn is how far a loop's clock may run ahead of the world's within a
-	// turn: beyond, the others have their turn first.
+	// longTurn is how far a loop's clock may run ahead of the world's within a turn;
+	// beyond, the other loops run first.
 	longTurn = 100_000
 )
 
-// markReady notes that something happened to a connection; the lock is held.
+// markReady records that something happened to a connection; the lock is held.
 func (p *poller) markReady(i int, at int64) {
 	if c := &p.conns[i]; !c.listed {
 		c.listed = true
@@ -29,7 +28,7 @@ func (p *poller) markReady(i int, at int64) {
 	p.wake(at)
 }
 
-// pause gives the turn to the world until wakeAt; the lock is held.
+// pause lets the world run until wakeAt; the lock is held.
 func (p *poller) pause() {
 	p.state = waiting
 	p.world.advance()
@@ -38,7 +37,7 @@ func (p *poller) pause() {
 	}
 }
 
-// spend uses processor time; the lock is held.
+// spend uses CPU time; the lock is held.
 func (p *poller) spend(ns int64) {
 	at := p.machine.Run(p.now, ns)
 	if at-p.now < longTurn {
@@ -57,7 +56,7 @@ func (p *poller) Now() int64 {
 
 func (p *poller) Attach() int { return 0 }
 
-// RunDelay is what the machine's counter says.
+// RunDelay returns the machine's counter.
 func (p *poller) RunDelay() (int64, bool) {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
@@ -77,9 +76,9 @@ func (p *poller) Wake() {
 	defer p.world.mu.Unlock()
 	p.woken = true
 	if !p.world.begun {
-		return // it wakes when the world begins, whether it waits already or not
+		return // it wakes when the world begins, whether or not it already waits
 	}
-	// It wakes at the time of the loop that woke it.
+	// It wakes at the current time of the loop that woke it.
 	at := p.now
 	for _, other := range p.world.pollers {
 		if other.state == running {
@@ -150,7 +149,7 @@ func (p *poller) Dial(i int, endpoint string) {
 
 // Dialled is an optional interface of a Server: one that can refuse connections.
 type Dialled interface {
-	// Dial says how a dial ends; nil connects.
+	// Dial returns the result of a dial; nil connects.
 	Dial(at int64, endpoint string) error
 }
 
@@ -164,7 +163,7 @@ func (p *poller) Read(i int, b []byte) (int, error) {
 	return n, err
 }
 
-// ReadStamped also says how long ago the last of the bytes arrived.
+// ReadStamped also returns how long ago the last of the bytes arrived.
 func (p *poller) ReadStamped(i int, b []byte) (int, int64, error) {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
@@ -196,7 +195,7 @@ func (p *poller) Write(i int, b []byte) (int, error) {
 	return len(b), nil
 }
 
-// send takes a request to its server and the answer back; the lock is held.
+// send delivers a request to its server and the response back; the lock is held.
 func (p *poller) send(i int, r Request) {
 	w, gen, endpoint := p.world, p.conns[i].gen, p.conns[i].endpoint
 	w.at(p.now+w.wire, func(at int64) {
@@ -217,7 +216,7 @@ func (p *poller) send(i int, r Request) {
 	})
 }
 
-// Cut ends all connections to an endpoint from the server's side at a time.
+// Cut closes all connections to an endpoint from the server's side at a time.
 func (w *World) Cut(at int64, endpoint string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
 )
 
-// stoppedBeside is a machine that the thread shares, and on which it is stopped in the
-// spans of another one, too.
+// stoppedBeside is a machine that the thread shares with another program, and on which it
+// is also stopped in spans.
 type stoppedBeside struct {
 	simulate.Shared
 	stops simulate.Interrupted
@@ -18,8 +18,8 @@ type stoppedBeside struct {
 func (m *stoppedBeside) Run(at, ns int64) int64 { return m.stops.Run(m.Shared.Run(at, ns), 0) }
 func (m *stoppedBeside) Wake(at int64) int64    { return m.stops.Run(m.Shared.Wake(at), 0) }
 
-// Of what a closed loop's generator added, the time in which it waited for a processor
-// is told apart from that in which it was stopped, or its host's processor was away.
+// Of the time that a closed loop's generator added, run queue wait is distinguished from
+// time in which it was stopped or its virtual CPU was stolen.
 func TestWaitingForAProcessorIsToldApart(t *testing.T) {
 	still := simulate.Quiet{Jitter: 5_000, Seed: 3}
 	stops := func(steal bool) simulate.Interrupted {
@@ -30,15 +30,17 @@ func TestWaitingForAProcessorIsToldApart(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		machine     func() simulate.Machine
-		least, most float64 // share of what was added to the sample
+		least, most float64 // share of the time added to the sample
 	}{
 		"quiet":   {func() simulate.Machine { q := still; return &q }, 0, 1},
 		"stopped": {func() simulate.Machine { m := stops(false); return &m }, 0, 0.01},
 		"stolen":  {func() simulate.Machine { m := stops(true); return &m }, 0, 0.01},
 		"shared":  {func() simulate.Machine { m := shared(0.5); return &m }, 0.95, 1},
-		// It waits for half of 3 ms at half of its wake-ups, and stands for a tenth of the time.
+		// It waits for half of 3 ms at half of its wake-ups, and is stopped for a tenth of
+		// the time.
 		"shared and stopped": {func() simulate.Machine { return &stoppedBeside{shared(0.5), stops(false)} }, 0.5, 0.9},
-		// The system counts that as waiting for a processor; what limits held is known apart.
+		// The system counts that as run queue wait; time held back by limits is known
+		// separately.
 		"held back": {func() simulate.Machine {
 			return &simulate.Throttled{Quiet: still, Quota: 5e6, Period: 100e6, Beside: 0.9}
 		}, 0.85, 1},
@@ -66,7 +68,7 @@ func TestWaitingForAProcessorIsToldApart(t *testing.T) {
 	}
 }
 
-// An open loop's clients wait for nobody, and the counter is not read for it.
+// An open loop does not read the counter, because its clients do not wait for responses.
 func TestAnOpenLoopDoesNotAsk(t *testing.T) {
 	l := closed(4, 0, 2*time.Second)
 	l.Arrival, l.Rate.PerSecond = scenario.Constant, 1000

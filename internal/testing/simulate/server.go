@@ -8,10 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// Times are a server's times for its requests, a function of their number:
-// lognormal with the given median (nanoseconds) and spread (the standard
-// deviation of the logarithm). Each Every-th takes Long times as long; none where
-// Every is 0.
+// Times generates a server's times as a function of the request's number: lognormal with
+// the given median (nanoseconds) and spread (the standard deviation of the logarithm). Each
+// Every-th time is multiplied by Long; none if Every is 0.
 type Times struct {
 	Median, Spread float64
 	Every          uint64
@@ -32,7 +31,7 @@ func (t *Times) next() int64 {
 	return int64(ns)
 }
 
-// Mean is the mean time.
+// Mean returns the mean time.
 func (t *Times) Mean() float64 {
 	mean := t.Median * math.Exp(t.Spread*t.Spread/2)
 	if t.Every > 0 {
@@ -41,20 +40,19 @@ func (t *Times) Mean() float64 {
 	return mean
 }
 
-// Delaying answers each request after a time of its own, however many there
-// are.
+// Delaying responds to each request after its own time, however many there are.
 type Delaying struct{ Times Times }
 
-// Serve answers.
+// Serve responds after the request's time.
 func (d *Delaying) Serve(at int64, _ string, _ Request) (int64, kv.Outcome) {
 	return at + d.Times.next(), kv.OK
 }
 
-// Queueing has workers that each serve one request after the other, so that it
-// has a greatest throughput.
+// Queueing has workers that each serve one request after the other, which limits its
+// throughput.
 type Queueing struct {
 	Times Times
-	free  []int64 // when each worker is
+	free  []int64 // when each worker is free
 }
 
 // NewQueueing returns a server with the given number of workers.
@@ -62,7 +60,7 @@ func NewQueueing(workers int, times Times) *Queueing {
 	return &Queueing{Times: times, free: make([]int64, workers)}
 }
 
-// Serve answers in the order of arrival.
+// Serve responds in the order of arrival.
 func (q *Queueing) Serve(at int64, _ string, _ Request) (int64, kv.Outcome) {
 	first := slices.Index(q.free, slices.Min(q.free))
 	q.free[first] = max(q.free[first], at) + q.Times.next()

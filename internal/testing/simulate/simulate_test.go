@@ -85,12 +85,12 @@ func TestATrialIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-// refusing is a server that lets nobody connect.
+// refusing is a server that accepts no connection.
 type refusing struct{ simulate.Server }
 
 func (refusing) Dial(int64, string) error { return errors.New("nobody is let in") }
 
-// A load that cannot connect ends, though its world never begins.
+// A load that cannot connect ends, although its world never begins.
 func TestARefusedLoadEnds(t *testing.T) {
 	l := closed(3, 3, time.Second)
 	l.Threads = 3
@@ -100,7 +100,7 @@ func TestARefusedLoadEnds(t *testing.T) {
 	}
 }
 
-// What a machine takes away is in its books.
+// The counters of a machine have the time that it withholds.
 func TestMachinesTakeWhatTheySay(t *testing.T) {
 	for name, m := range map[string]simulate.Machine{
 		"interrupted": &simulate.Interrupted{Spans: simulate.Every(1e9, 1e8, 1), Steal: true},

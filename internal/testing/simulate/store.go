@@ -9,23 +9,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// frame is the length of a request (a tag and a kind) and of an answer (a tag
-// and an outcome).
+// frame is the length of a request (a tag and a kind) and of a response (a tag and an
+// outcome).
 const frame = 5
 
-// Store is the simulated world's store: its protocol is a tag each way.
+// Store is the store of the simulated world. Its messages are tags.
 type Store struct {
-	// InFlight is how many operations a connection takes: 1 as in HTTP/1.1, 0
+	// InFlight is the number of operations in flight on a connection: 1 as in HTTP/1.1, 0
 	// for no limit.
 	InFlight int
 }
 
 var errSimulated = errors.New("a simulated store has no servers")
 
-// Name is "simulated".
+// Name returns "simulated".
 func (Store) Name() string { return "simulated" }
 
-// Capabilities has puts and local reads, whose answers carry no value.
+// Capabilities returns puts and local reads, whose responses have no value.
 func (s Store) Capabilities() kv.Capabilities {
 	return kv.Capabilities{
 		Operations: map[kv.Kind]string{kv.Put: "a tag"},
@@ -34,25 +34,25 @@ func (s Store) Capabilities() kv.Capabilities {
 	}
 }
 
-// DecodeSettings has none.
+// DecodeSettings returns no settings.
 func (Store) DecodeSettings(func(any) error) (any, error) { return nil, nil }
 
-// Server is none.
+// Server returns an error.
 func (Store) Server(string) (store.ServerSource, error) { return store.ServerSource{}, errSimulated }
 
-// Launch cannot be.
+// Launch returns an error.
 func (Store) Launch(store.LaunchSpec) (store.Launch, error) { return store.Launch{}, errSimulated }
 
-// Admin cannot be either.
+// Admin returns an error.
 func (Store) Admin(store.Access) (store.Admin, error) { return noAdmin{}, errSimulated }
 
-// Metrics are none.
+// Metrics returns none.
 func (Store) Metrics(store.Access, string) []store.MetricSource { return nil }
 
-// Signal reads nothing.
+// Signal recognizes nothing.
 func (Store) Signal([]byte) (store.Signal, bool) { return store.Signal{}, false }
 
-// Promises are none.
+// Promises returns no guarantees.
 func (Store) Promises() store.Promises { return store.Promises{} }
 
 type noAdmin struct{}
@@ -63,7 +63,7 @@ func (noAdmin) Close() error                                    { return nil }
 func (noAdmin) Role(context.Context, int) store.Member          { return store.Member{Err: errSimulated} }
 func (noAdmin) UserUnchecked(context.Context) (string, error)   { return "", nil }
 
-// Codecs makes the protocol's codecs.
+// Codecs returns the protocol's codecs.
 func (s Store) Codecs(store.Access) store.Codecs {
 	room := s.InFlight
 	if room == 0 {
@@ -76,7 +76,7 @@ type codec struct {
 	out     []byte
 	partial []byte
 	room    int
-	place   map[uint32]bool // the open tags; true: given up, its answer is awaited
+	place   map[uint32]bool // open tags; true if the operation was given up and its response is still expected
 }
 
 func (c *codec) Room() int { return c.room - len(c.place) }

@@ -1,11 +1,11 @@
-// Package simulate is a world with a clock of its own for the generator:
-// waiting takes no time, the servers at the other ends of the connections are
-// functions, and the machine gives or takes processor time by a model. Several
-// event loops share one world and run one after the other in the order of its
-// clock, so that a trial is the same each time it is run.
+// Package simulate implements a simulated world for the generator, with its own clock:
+// waiting takes no time, the servers at the other ends of connections are functions, and
+// the machine gives or withholds CPU time according to a model. Several event loops share
+// one world and run one after the other in the order of its clock, so that a trial is the
+// same each time it runs.
 //
-// It serves what no real machine does on demand: a thousand trials whose
-// disturbance and whose truth are known.
+// It provides what no real machine offers on demand: a thousand trials with known
+// disturbances and known true figures.
 package simulate
 
 import (
@@ -21,40 +21,38 @@ import (
 
 const never = math.MaxInt64
 
-// Server answers the requests of all connections.
+// Server serves the requests of all connections.
 type Server interface {
-	// Serve takes a request that arrived at a server and returns when its
-	// answer leaves, and what it says; a time below 0 is for no answer. Requests
-	// come in the order of at, but for a few microseconds.
+	// Serve returns when the response to a request that arrived at a server leaves, and its
+	// outcome; a time below 0 means no response. Requests are in the order of at, to within
+	// a few microseconds.
 	Serve(at int64, endpoint string, request Request) (answered int64, outcome kv.Outcome)
 }
 
-// Request is what a server is asked.
+// Request is a request to a server.
 type Request struct {
 	Tag  uint32
 	Kind kv.Kind
 }
 
-// World is the clock, the network and the servers. Its methods may be called
-// from any goroutine.
+// World is the clock, the network and the servers. Its methods are safe for concurrent use.
 type World struct {
 	server   Server
-	wire     int64 // how long a message travels one way
+	wire     int64 // latency of a message in one direction
 	machines func(loop int) Machine
 
 	mu      sync.Mutex
 	pollers []*poller
-	loops   int // how many there will be
+	loops   int // total number
 	events  events
 	seq     uint64
-	last    int64 // when the last event happened
+	last    int64 // time of the last event
 	begin   bool  // Begin was called
-	begun   bool  // and all loops were waiting since
+	begun   bool  // and all loops have waited since
 }
 
-// New returns a world for the given number of loops. Each has the machine that
-// machines returns for it; wire is how long a message travels one way, in
-// nanoseconds.
+// New returns a world for the given number of loops. Each has the machine that machines
+// returns for it; wire is the latency of a message in one direction, in nanoseconds.
 func New(loops int, wire int64, server Server, machines func(loop int) Machine) *World {
 	return &World{server: server, wire: wire, machines: machines, loops: loops}
 }
@@ -72,12 +70,12 @@ func (w *World) Poller(conns int) (poll.Poller, error) {
 	return p, nil
 }
 
-// origin is the clock's first reading: not 0, which stands for "not known".
+// origin is the clock's first reading: not 0, which means "not known".
 const origin = 1_000_000_000
 
-// Now is the latest time that any loop has come to. Before the world has begun
-// it is that of the last event: how far a loop has come by the real clock, which
-// may not have waited yet, is not to be seen.
+// Now returns the latest time that any loop has reached. Before the world has begun it
+// returns the time of the last event: how far a loop has advanced by the real clock, before
+// it first waited, must not be visible.
 func (w *World) Now() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,9 +89,8 @@ func (w *World) Now() int64 {
 	return latest
 }
 
-// Begin lets the clock move on by itself. Before, it moves only as far as
-// connecting takes, so that when the load begins does not depend on the real
-// clock.
+// Begin starts the clock. Before, it advances only while connecting, so that the start of
+// the load does not depend on the real clock.
 func (w *World) Begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,7 +98,7 @@ func (w *World) Begin() {
 	w.advance()
 }
 
-// event is something that happens in the world at a time.
+// event is an event in the world at a time.
 type event struct {
 	at  int64
 	seq uint64
@@ -127,14 +124,14 @@ func (h *events) Pop() any {
 	return x
 }
 
-// at makes something happen; the lock is held.
+// at schedules an event; the lock is held.
 func (w *World) at(at int64, do func(at int64)) {
 	w.seq++
 	heap.Push(&w.events, event{at: at, seq: w.seq, do: do})
 }
 
-// advance lets the world go on to the next time at which a loop runs, once all
-// of them wait; the lock is held.
+// advance moves the world to the next time at which a loop runs, once all of them wait; the
+// lock is held.
 func (w *World) advance() {
 	if len(w.pollers) < w.loops {
 		return
@@ -167,10 +164,10 @@ func (w *World) advance() {
 			continue
 		}
 		if next == nil {
-			return // all have ended, or Begin is awaited
+			return // all have ended, or Begin was not called
 		}
 		if next.wakeAt == never {
-			// Its own time has come; the machine may let it wait.
+			// The loop's time has come; the machine may delay it.
 			next.wake(soonest)
 			continue
 		}
@@ -183,7 +180,7 @@ func (w *World) advance() {
 type loopState uint8
 
 const (
-	running loopState = iota // or not begun: the world waits for it
+	running loopState = iota // or not begun; the world waits for it
 	waiting
 	ended
 )
@@ -196,7 +193,7 @@ type poller struct {
 	resumed *sync.Cond
 	now     int64
 	until   int64 // while it waits
-	wakeAt  int64 // when it goes on; never while nothing woke it
+	wakeAt  int64 // when it continues; never, if nothing has woken it
 	woken   bool  // Wake was called
 	conns   []conn
 	pending []int // connections that may be ready for something
@@ -214,7 +211,7 @@ type conn struct {
 	listed   bool // in pending
 }
 
-// dueToWake is when the loop can go on as far as is known; the lock is held.
+// dueToWake returns when the loop can continue, as far as is known; the lock is held.
 func (p *poller) dueToWake(begun bool) int64 {
 	switch {
 	case p.wakeAt != never:

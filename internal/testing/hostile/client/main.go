@@ -1,7 +1,6 @@
-// Command client is what the hostile servers are let loose on: a store's load
-// or its administration, in a process of its own, so that what it needs can be
-// measured and a hang can be ended. Its argument is a hostile.Task as JSON, and
-// it prints a hostile.Report.
+// Command client runs against the hostile servers: a store's load or its administration, in
+// a separate process, so that its memory can be measured and a hang can be ended. Its
+// argument is a hostile.Task as JSON, and it prints a hostile.Report.
 package main
 
 import (
@@ -17,7 +16,7 @@ import (
 func main() {
 	var t hostile.Task
 	if err := json.Unmarshal([]byte(os.Args[1]), &t); err != nil {
-		panic(err) // the test that started it is wrong
+		panic(err) // a bug of the test that started it
 	}
 	st, err := registry.Lookup(t.Store)
 	if err == nil {
