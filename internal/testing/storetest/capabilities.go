@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Agrees fails the test where a store's capabilities and what it implements do
-// not say the same, or do not say it whole.
+// Agrees fails the test if a store's capabilities and what it implements differ or are
+// incomplete.
 func Agrees(t *testing.T, st store.Store) {
 	t.Helper()
 	can := st.Capabilities()
@@ -18,7 +18,7 @@ func Agrees(t *testing.T, st store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = admin.Close() }() // nothing was asked
+	defer func() { _ = admin.Close() }() // there were no requests
 	for f := range kv.NumFeatures {
 		if can.Has(f) && can.NoFeatures[f] != "" {
 			t.Errorf("it has %s, and a sentence why not", f)
@@ -60,8 +60,8 @@ func Agrees(t *testing.T, st store.Store) {
 	}
 }
 
-// implements reports whether a store and its Admin have the optional interfaces
-// that a feature stands for; ok is false for a feature that stands for none.
+// implements reports whether a store and its Admin implement the optional interfaces of a
+// feature; ok is false for a feature without one.
 func implements(s store.Store, a store.Admin, f kv.Feature) (has, ok bool) {
 	operator, operates := a.(store.Operator)
 	_, cleans := a.(store.Cleaner)

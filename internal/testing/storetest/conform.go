@@ -13,9 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Conform tests a store against its real server: that it does what its
-// capabilities say, and that what ours writes the official client reads, and the
-// other way round.
+// Conform tests a store against its real server: that it has its declared capabilities, and
+// that the official client reads what quorumbench writes, and vice versa.
 func Conform(t *testing.T, f Fixture) {
 	t.Run("capabilities", func(t *testing.T) { Agrees(t, f.Store) })
 	t.Run("one member", func(t *testing.T) {
@@ -37,8 +36,8 @@ func Conform(t *testing.T, f Fixture) {
 	t.Run("three members", func(t *testing.T) { threeMembers(t, f) })
 }
 
-// Operations tests every operation of the store's capabilities at the first
-// endpoint, where none of the fixture's keys may be yet.
+// Operations tests every operation of the store's capabilities at the first endpoint, where
+// none of the fixture's keys may exist.
 func Operations(t *testing.T, f Fixture, a store.Access) {
 	c := open(t, f, a)
 	c.run("keys", c.agreeOnKeys)
@@ -108,7 +107,7 @@ func (c *conformer) run(name string, test func()) {
 
 func (c *conformer) has(k kv.Kind) bool { return c.can.Operations[k] != "" }
 
-// want runs an operation that is to end with the outcome.
+// want runs an operation that must end with the outcome.
 func (c *conformer) want(o kv.Outcome, op store.Op) store.Event {
 	c.t.Helper()
 	e := c.w.Want(o, op)
@@ -118,7 +117,7 @@ func (c *conformer) want(o kv.Outcome, op store.Op) store.Event {
 	return e
 }
 
-// theirs is what the official client reads.
+// theirs returns what the official client reads.
 func (c *conformer) theirs(key string) ([]byte, int64) {
 	c.t.Helper()
 	value, version, err := c.client.Get(key)
@@ -145,7 +144,7 @@ func (c *conformer) same(key string, want []byte) int64 {
 	return version
 }
 
-// wrote checks the version that a write's answer has, if it has one.
+// wrote checks the version in a write's response, if there is one.
 func (c *conformer) wrote(e store.Event, key string, value []byte) int64 {
 	c.t.Helper()
 	version := c.same(key, value)
@@ -155,8 +154,8 @@ func (c *conformer) wrote(e store.Event, key string, value []byte) int64 {
 	return version
 }
 
-// conflict checks a compare-and-set that does not match: it has the key's
-// version, or says that it does not know it.
+// conflict checks a compare-and-set that does not match: the response has the key's
+// version, or marks it as unknown.
 func (c *conformer) conflict(key string, value []byte, version int64) {
 	c.t.Helper()
 	e := c.want(kv.Conflict, CAS(key, value, version))
@@ -165,8 +164,8 @@ func (c *conformer) conflict(key string, value []byte, version int64) {
 	}
 }
 
-// agreeOnExistence asks for a key that the official client writes and removes. Its
-// value is not read, and one that begins with its name is another key.
+// agreeOnExistence checks for a key that the official client writes and removes. The key's
+// value is not read, and a key whose name it begins is not mistaken for it.
 func (c *conformer) agreeOnExistence() {
 	const key = "existence"
 	if err := c.client.Put(key+"s", []byte("v")); err != nil {
@@ -187,7 +186,7 @@ func (c *conformer) agreeOnExistence() {
 	}
 }
 
-// agreeOnKey runs every operation of one key that is not there.
+// agreeOnKey runs every operation of one key that does not exist.
 func (c *conformer) agreeOnKey(key string, value []byte) {
 	c.t.Helper()
 	for _, level := range c.levels {
@@ -238,8 +237,8 @@ func (c *conformer) agreeOnKey(key string, value []byte) {
 	}
 }
 
-// unknown is a compare-and-set of a version that is not known: it is read first,
-// or the answer is a conflict that says it.
+// unknown runs a compare-and-set of an unknown version: the version is read first, or the
+// response is a conflict with the version.
 func (c *conformer) unknown(key string, value []byte) {
 	c.t.Helper()
 	_, now := c.theirs(key)
@@ -247,13 +246,14 @@ func (c *conformer) unknown(key string, value []byte) {
 	switch {
 	case e.Outcome == kv.Conflict && e.Revision == now:
 		e = c.want(kv.OK, CAS(key, value, now))
-	case e.Outcome != kv.OK || now > 0 && e.Extra != 1: // for a new key there may be more, or nothing to read
+	case e.Outcome != kv.OK || now > 0 && e.Extra != 1: // for a new key there may be more requests, or nothing to read
 		c.t.Fatalf("key %.40q: a compare-and-set that reads first: %+v", key, e)
 	}
 	c.wrote(e, key, value)
 }
 
-// another is a value that is no longer, and is text where the value is.
+// another returns a different value of at most the same length, which is text if the value
+// is.
 func another(value []byte) []byte {
 	cut := value[:max(0, len(value)-1)]
 	for utf8.Valid(value) && !utf8.Valid(cut) {
@@ -262,7 +262,7 @@ func another(value []byte) []byte {
 	return append([]byte{'x'}, cut...)
 }
 
-// create creates a key that is not there by a compare-and-set.
+// create creates a missing key by a compare-and-set.
 func (c *conformer) create(key string, value []byte) {
 	c.t.Helper()
 	if !c.has(kv.CAS) {
@@ -274,8 +274,7 @@ func (c *conformer) create(key string, value []byte) {
 	c.conflict(key, value, 0)
 }
 
-// deleted deletes a key, which counts, where the protocol says how many there
-// were.
+// deleted deletes a key and checks the count, if the protocol returns one.
 func (c *conformer) deleted(key string, count int64) {
 	c.t.Helper()
 	if e := c.want(kv.OK, Delete(key)); e.Count != count && e.Count != -1 {

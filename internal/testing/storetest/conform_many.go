@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// listed is how many keys are listed.
+// listed is the number of keys in lists.
 const listed = 300
 
 func (c *conformer) rangeKey(i int) string {
@@ -22,12 +22,12 @@ func (c *conformer) rangeKey(i int) string {
 	return fmt.Sprintf("ranges/%03d", i)
 }
 
-// rangeValue is text, because some protocols have no other.
+// rangeValue returns text, because some protocols support nothing else.
 func rangeValue(i int) []byte {
 	return []byte(strings.Repeat("0123456789", 100) + fmt.Sprintf("\n%d", i))
 }
 
-// collector takes the keys of an answer.
+// collector collects the keys of a response.
 type collector struct {
 	keys   []string
 	values [][]byte
@@ -39,14 +39,14 @@ func (c *collector) Add(_ uint32, key, value []byte, _ int64) {
 	c.keys, c.values = append(c.keys, string(key)), append(c.values, bytes.Clone(value))
 }
 
-// interval is some of the keys that are listed: n from first on.
+// interval is a part of the listed keys: n keys starting with first.
 type interval struct {
 	key, end string
 	limit    int64
 	first, n int
 }
 
-// agreeOnRanges lists what both clients wrote, each every other key.
+// agreeOnRanges lists keys that both clients wrote, alternately.
 func (c *conformer) agreeOnRanges() {
 	for i := range listed {
 		if i%2 == 0 {
@@ -93,14 +93,14 @@ func (c *conformer) checkRange(of interval, e store.Event) {
 		c.t.Errorf("%q to %q: %d keys, want %d", of.key, of.end, e.Count, of.n)
 	}
 	if of.n == 0 || len(e.Key) == 0 {
-		return // or a list without keys, which are counted
+		return // or a list that only counts the keys
 	}
 	if string(e.Key) != c.spelt(of, of.first) || !bytes.Equal(e.Value, rangeValue(of.first)) || e.Revision == 0 {
 		c.t.Errorf("%q to %q: the first key is %q with %d bytes, want %q", of.key, of.end, e.Key, len(e.Value), c.spelt(of, of.first))
 	}
 }
 
-// spelt is the i-th key as the interval spells keys.
+// spelt returns the i-th key in the interval's spelling.
 func (c *conformer) spelt(of interval, i int) string {
 	if strings.HasPrefix(of.key, "/") {
 		return "/" + c.rangeKey(i)
@@ -108,8 +108,7 @@ func (c *conformer) spelt(of interval, i int) string {
 	return c.rangeKey(i)
 }
 
-// checkKeys: a list whose keys have an order hands out all of them, with their
-// values.
+// checkKeys checks that a list delivers all keys with their values.
 func (c *conformer) checkKeys(of interval, got *collector) {
 	c.t.Helper()
 	if len(got.keys) == 0 && (of.n == 0 || of.end == "" || !c.can.Ascending) {
@@ -117,7 +116,7 @@ func (c *conformer) checkKeys(of interval, got *collector) {
 	}
 	want := map[string]int{}
 	for i := range listed {
-		// With a limit, some of them where they have no order, or else the first.
+		// With a limit, any of the keys if they have no order, otherwise the first ones.
 		key := c.spelt(of, i)
 		if of.n > 0 && i >= of.first && (i < of.first+of.n || !c.can.Ascending && key < of.end) {
 			want[key] = i
@@ -151,8 +150,7 @@ func (c *conformer) rangeForms(of interval, level kv.Consistency) {
 	}
 }
 
-// agreeOnTransactions writes keys that are there and, where the store takes
-// them, others.
+// agreeOnTransactions writes existing keys and, if the store allows it, new ones.
 func (c *conformer) agreeOnTransactions() {
 	var pairs []store.Pair
 	for i := range 32 {
@@ -191,7 +189,7 @@ func (c *conformer) agreeOnSTM() {
 	}
 }
 
-// keepLeasesAlive grants, prolongs and revokes.
+// keepLeasesAlive grants, renews and revokes leases.
 func (c *conformer) keepLeasesAlive() {
 	if c.can.OwnSessions {
 		for range 3 {
@@ -219,7 +217,7 @@ func (c *conformer) keepLeasesAlive() {
 	}
 }
 
-// keepAlive keeps a lease alive that the leaser granted.
+// keepAlive returns the renewal of a lease that the leaser granted.
 func keepAlive(leaser store.Leaser, id int64) store.Op {
 	op := KeepAlive(id)
 	if names := leaser.LeaseNames([]int64{id}); len(names) > 0 {
@@ -228,8 +226,8 @@ func keepAlive(leaser store.Leaser, id int64) store.Op {
 	return op
 }
 
-// agreeOnWatches: our watchers, on two streams of one connection, see what the
-// official client writes and deletes, each once and in order.
+// agreeOnWatches checks that quorumbench's watchers, on two streams of one connection,
+// receive what the official client writes and deletes, each change once and in order.
 func (c *conformer) agreeOnWatches() {
 	if c.can.Watches.Modes[kv.QueryWatch] != "" {
 		c.run(kv.QueryWatch.String(), c.agreeOnStates)
@@ -249,7 +247,7 @@ func (c *conformer) agreeOnWatches() {
 	c.agreeOnStreams()
 }
 
-// watchKeys begins a watcher of each key, all on one connection and two streams.
+// watchKeys creates a watcher of each key, all on one connection and two streams.
 func (c *conformer) watchKeys(w *Wire) {
 	c.t.Helper()
 	w.Ready()
@@ -266,8 +264,8 @@ func (c *conformer) watchKeys(w *Wire) {
 	}
 }
 
-// agreeOnStreams: watchers that share streams are told of what the official client writes
-// and deletes, and how far they have been told.
+// agreeOnStreams checks that watchers that share streams receive what the official client
+// writes and deletes, and progress notifications.
 func (c *conformer) agreeOnStreams() {
 	w := Dial(c.t, c.Store, c.access)
 	c.watchKeys(w)
@@ -310,9 +308,9 @@ func (c *conformer) agreeOnStreams() {
 	}
 }
 
-// agreeOnPlainWatches: watchers that begin with the present are told of what the
-// official client makes, changes and deletes, one at a time: each once, in order, and
-// before an answer that knows of it.
+// agreeOnPlainWatches checks that watchers that start at the present receive what the
+// official client creates, changes and deletes, one at a time: each once, in order, and
+// before a response that reflects it.
 func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 	w := Dial(c.t, c.Store, c.access)
 	w.Ready()
@@ -364,7 +362,7 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 	}
 }
 
-// agreeOnEphemerals makes keys that end with their session, which the official client
+// agreeOnEphemerals creates keys that end with their session, which the official client
 // reads, and ends the session.
 func (c *conformer) agreeOnEphemerals() {
 	w := Dial(c.t, c.Store, c.access)
@@ -391,7 +389,7 @@ func (c *conformer) agreeOnEphemerals() {
 			}
 		}
 		if err != nil {
-			break // the server ends the connection behind the session
+			break // the server closes the connection after the session
 		}
 	}
 	if ends := c.Store.Promises().Of[history.Ends] != ""; ends && (ended.What != store.Closed || ended.Outcome != kv.OK || ended.At <= made || session.Session() == 0) {
@@ -404,12 +402,12 @@ func (c *conformer) agreeOnEphemerals() {
 	}
 }
 
-// agreeOnWatchesApart is agreeOnWatches of a store whose connections have one watcher at
-// most.
+// agreeOnWatchesApart is agreeOnWatches for a store whose connections have at most one
+// watcher.
 func (c *conformer) agreeOnWatchesApart() {
 	for i, key := range c.Keys {
 		if i%7 > 0 {
-			continue // each has a connection
+			continue // each has its own connection
 		}
 		w := Dial(c.t, c.Store, c.access)
 		w.Ready()

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// agreeOnOrder writes and reads a key: its answers tell the order of the writes as
-// the store's promises say they do.
+// agreeOnOrder writes and reads a key and checks that responses carry the ordering
+// information that the store promises.
 func (c *conformer) agreeOnOrder() {
 	const key = "order"
 	promises, last := c.Store.Promises(), int64(0)
@@ -64,13 +64,13 @@ func (c *conformer) agreeOnOrder() {
 	}
 }
 
-// applied checks that a member which has answered at a revision says so.
+// applied checks that a member which has responded at a revision reports it.
 func (c *conformer) applied(revision int64) {
 	admin, err := c.Store.Admin(c.access)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer func() { _ = admin.Close() }() // it has answered
+	defer func() { _ = admin.Close() }() // it was only used for requests
 	if a, ok := admin.(store.Applier); ok {
 		if got, err := a.Applied(c.t.Context(), 0); err != nil || got < revision {
 			c.t.Errorf("the member has applied all up to %d, it says (%v), and has answered at %d", got, err, revision)

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
-// admin opens the store's administration, which ends with the test.
+// admin opens the store's administration until the end of the test.
 func (c *conformer) admin() store.Admin {
 	c.t.Helper()
 	a, err := c.Store.Admin(c.access)
@@ -24,20 +24,20 @@ func (c *conformer) admin() store.Admin {
 	return a
 }
 
-// refused: what is refused has its outcome and a text, and the next operation
-// is served.
+// refused checks that refused operations have their outcome and a text, and that the next
+// operation is served.
 func (c *conformer) refused() {
 	for _, r := range append(slices.Clone(c.Refused), c.TooLarge) {
 		if r.Outcome == kv.OK {
 			continue
 		}
 		w := Dial(c.t, c.Store, c.access)
-		e, _ := w.Try(r.Op) // the connection may end with it
+		e, _ := w.Try(r.Op) // the server may close the connection
 		if e.Outcome != r.Outcome || !strings.Contains(string(e.Text), r.Text) {
 			c.t.Errorf("%v of %.40q: %v (%s), want %v with %q", r.Op.Kind, r.Op.Key, e.Outcome, e.Text, r.Outcome, r.Text)
 		}
 	}
-	for k := range c.can.NoOperations { // what would break the server is not sent
+	for k := range c.can.NoOperations { // operations that would break the server are not sent
 		op := Put("not-there", nil)
 		op.Kind = k
 		c.want(kv.BadRequest, op)
@@ -45,11 +45,11 @@ func (c *conformer) refused() {
 	c.want(kv.Miss, Get("not-there", c.levels[0]))
 }
 
-// lostConnections: what was never written in full certainly did not happen, and
-// of the rest nobody knows.
+// lostConnections checks that operations which were never written completely are definite
+// errors, and all others indefinite.
 func (c *conformer) lostConnections() {
 	for key, of := range map[string]struct {
-		left int // bytes that are not written; -1: all of them
+		left int // bytes that are not written; -1 for all
 		want kv.Outcome
 	}{
 		"lost-before":  {-1, kv.NotSent},
@@ -58,7 +58,7 @@ func (c *conformer) lostConnections() {
 	} {
 		w := Dial(c.t, c.Store, c.access)
 		w.Ready()
-		for out := w.Codec.Out(); len(out) > 0; out = w.Codec.Out() { // of the beginning
+		for out := w.Codec.Out(); len(out) > 0; out = w.Codec.Out() { // of the handshake
 			n, err := w.Conn.Write(out)
 			if w.Codec.Wrote(n); err != nil {
 				c.t.Fatal(err)
@@ -73,7 +73,7 @@ func (c *conformer) lostConnections() {
 				c.t.Fatal(err)
 			}
 		}
-		_ = w.Conn.Close() // it is lost
+		_ = w.Conn.Close() // simulates a lost connection
 		lost := w.Codec.Lost(nil)
 		if len(lost) != 1 || lost[0].Tag != op.Tag || lost[0].Outcome != of.want {
 			c.t.Errorf("%s: %+v, want %v", key, lost, of.want)
@@ -87,7 +87,7 @@ func (c *conformer) lostConnections() {
 	}
 }
 
-// administration asks and maintains a cluster of one member.
+// administration queries and maintains a cluster of one member.
 func (c *conformer) administration() {
 	a := c.admin()
 	s, err := a.Status(c.t.Context())
@@ -122,8 +122,8 @@ func (c *conformer) administration() {
 	c.ownWork(a, &s)
 }
 
-// ownWork has the store do what it can beside the load, and undo it. A quota is
-// reached where one was set, in a trial's test.
+// ownWork runs the store's own work during a load, and undoes it. A trial's test reaches a
+// quota.
 func (c *conformer) ownWork(a store.Admin, s *store.Status) {
 	c.t.Helper()
 	w, ok := a.(store.Operator)
@@ -151,7 +151,7 @@ func (c *conformer) ownWork(a store.Admin, s *store.Status) {
 	}
 }
 
-// elsewhere asks at names that lead nowhere, so that each connection is made by the
+// elsewhere uses names that cannot be resolved, so that each connection must be made by the
 // access's Dial.
 func (c *conformer) elsewhere() {
 	const nowhere, behind = "nowhere.invalid:1", "behind.invalid:1"
@@ -169,7 +169,7 @@ func (c *conformer) elsewhere() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer func() { _ = a.Close() }() // nothing is left to ask
+	defer func() { _ = a.Close() }() // there are no further requests
 	if s, err := a.Status(c.t.Context()); err != nil || s.Leader() == nil || s.Leader().Endpoint != nowhere {
 		c.t.Errorf("status %+v, %v", s, err)
 	}
@@ -208,8 +208,8 @@ func (c *conformer) deletePrefix(d store.Cleaner) {
 	c.want(kv.Miss, Get("gone/1", c.levels[0]))
 }
 
-// overTLS tests that over TLS the bytes are the same, for the codec and for the
-// administration, and that a plain connection gets nothing.
+// overTLS tests that the bytes are the same over TLS, for the codec and for the
+// administration, and that a plain connection gets no response.
 func overTLS(t *testing.T, f Fixture) {
 	s := f.Start(t, Options{TLS: true})
 	if s == nil {
@@ -224,7 +224,7 @@ func overTLS(t *testing.T, f Fixture) {
 	c := open(t, f, s.Access)
 	c.agreeOnKey("tls", []byte("v"))
 	for i, value := range f.Values {
-		if len(value) < 128<<10 { // several records of TLS
+		if len(value) < 128<<10 { // several TLS records
 			c.agreeOnKey("tls-"+string(rune('a'+i)), value)
 		}
 	}
@@ -244,8 +244,8 @@ func overTLS(t *testing.T, f Fixture) {
 	}
 }
 
-// withUser tests that a user with the right can, and that one without it is refused
-// with that reason.
+// withUser tests that a user with the permission is served, and that one without it is
+// refused with that reason.
 func withUser(t *testing.T, f Fixture) {
 	s := f.Start(t, Options{User: true})
 	if s == nil {
@@ -290,7 +290,7 @@ func unchecked(t *testing.T, a store.Admin) string {
 	return why
 }
 
-// uncheckedWithout returns that of a server without authentication.
+// uncheckedWithout returns the same for a server without authentication.
 func uncheckedWithout(t *testing.T, f Fixture) string {
 	t.Helper()
 	access := f.Start(t, Options{}).Access
@@ -299,12 +299,12 @@ func uncheckedWithout(t *testing.T, f Fixture) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = a.Close() }() // nothing is left to ask
+	defer func() { _ = a.Close() }() // there are no further requests
 	return unchecked(t, a)
 }
 
-// threeMembers tests a cluster: every member answers at every level, roles are
-// read, and when the leader dies the others go on.
+// threeMembers tests a cluster: every member responds at every level, roles are reported,
+// and after the leader dies the others continue.
 func threeMembers(t *testing.T, f Fixture) {
 	server := f.Start(t, Options{Members: 3})
 	if server == nil {
@@ -326,7 +326,7 @@ func threeMembers(t *testing.T, f Fixture) {
 		key := "member/" + string(rune('0'+i))
 		w.Want(kv.OK, Put(key, []byte("v")))
 		for _, level := range c.levels {
-			// A follower may not have applied what it passed on.
+			// A follower may not have applied a write that it forwarded.
 			if o := w.Do(Get(key, level)).Outcome; o != kv.OK && (level != kv.Local || o != kv.Miss) {
 				t.Errorf("%s: %v read: %v", endpoint, level, o)
 			}
@@ -352,22 +352,22 @@ func threeMembers(t *testing.T, f Fixture) {
 	}
 }
 
-// only is the access to one endpoint.
+// only returns the access to one endpoint.
 func (c *conformer) only(i int) store.Access {
 	a := c.access
 	a.Endpoints = a.Endpoints[i : i+1]
 	return a
 }
 
-// leaderKilled: the others answer, at first perhaps with an error that has a
-// text, and at last serve.
+// leaderKilled checks that the other members respond, at first possibly with an error that
+// has a text, and finally serve requests.
 func (c *conformer) leaderKilled(a store.Admin, server *Server) {
 	c.t.Helper()
 	_, leader := Roles(c.t, a)
 	i := slices.Index(c.access.Endpoints, leader)
 	server.Kill(i)
 	var survivor *Wire
-	for served := false; !served; { // Dial bounds it
+	for served := false; !served; { // Dial sets a time limit
 		if survivor == nil {
 			survivor = Dial(c.t, c.Store, c.only((i+1)%len(c.access.Endpoints)))
 		}

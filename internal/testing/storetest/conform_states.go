@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// agreeOnStates: our watchers, each on a connection for itself, are told what the
-// official client makes of their keys.
+// agreeOnStates checks that quorumbench's watchers, each on its own connection, receive the
+// changes that the official client makes.
 func (c *conformer) agreeOnStates() {
 	for i, key := range c.Keys {
 		w := c.beginState(key, "")
@@ -23,10 +23,10 @@ func (c *conformer) agreeOnStates() {
 	for _, key := range []string{"states/a", "states/b", "states/c"} {
 		c.theyPut(key, []byte("before"))
 	}
-	w := c.beginState("states/b", "states/e") // a is outside, and d comes to be
+	w := c.beginState("states/b", "states/e") // a is outside, and d is created later
 	c.theyPut("states/a", []byte("outside"))
 	for i, key := range []string{"states/d", "states/b", "states/c", "states/b"} {
-		value := fmt.Appendf(nil, "%s now, %d", key, i) // the same value again is no change
+		value := fmt.Appendf(nil, "%s now, %d", key, i) // writing the same value again is not a change
 		c.theyPut(key, value)
 		c.toldState(w, key, value, 1)
 	}
@@ -35,7 +35,7 @@ func (c *conformer) agreeOnStates() {
 	c.theyRemove(w, "states/d")
 }
 
-// beginState begins a watcher of an interval on a connection of its own.
+// beginState creates a watcher of an interval on its own connection.
 func (c *conformer) beginState(key, end string) *Wire {
 	c.t.Helper()
 	w := Dial(c.t, c.Store, c.access)
@@ -61,7 +61,7 @@ func (c *conformer) toldState(w *Wire, key string, value []byte, there int64) {
 	}
 }
 
-// theyPut has the official client write a key.
+// theyPut writes a key with the official client.
 func (c *conformer) theyPut(key string, value []byte) {
 	c.t.Helper()
 	if err := c.client.Put(key, value); err != nil {
@@ -69,8 +69,8 @@ func (c *conformer) theyPut(key string, value []byte) {
 	}
 }
 
-// theyRemove has the official client delete a key, if the store can, and checks that a
-// watcher is told.
+// theyRemove deletes a key with the official client, if the store supports it, and checks
+// the watcher's event.
 func (c *conformer) theyRemove(w *Wire, key string) {
 	c.t.Helper()
 	if !c.has(kv.Delete) {

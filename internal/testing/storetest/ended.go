@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Ended waits for what a server that was asked to stop says at its end, and fails
-// the test if that is an error or does not come: no test hangs for ever.
+// Ended waits for the result of a server that was asked to stop, and fails the test if it
+// is an error or does not arrive in time.
 func Ended(t testing.TB, what string, said <-chan error) {
 	t.Helper()
 	select {

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// SecretsStay checks that what the access holds goes, in the given request field,
-// to no server but the one that was named.
+// SecretsStay checks that the access's secrets, which are in the given request field, are
+// sent to no other server.
 func SecretsStay(t *testing.T, st store.Store, field string, access store.Access) {
 	t.Helper()
 	seen := make(chan string, 100)
@@ -42,13 +42,13 @@ func SecretsStay(t *testing.T, st store.Store, field string, access store.Access
 	}
 }
 
-// mostTaken bounds what a client takes of an endless answer, with what the system
-// has between the two.
+// mostTaken is how much of an endless response a client may read, including the system's
+// buffers.
 const mostTaken = 32 << 20
 
-// StatusIsBounded checks that a small answer that is large when it is
-// decompressed is not decompressed, and that an endless one has an end. The
-// answer is JSON: begin, a text that is long, end.
+// StatusIsBounded checks that a small response that decompresses to a large one is not
+// decompressed, and that reading an endless one ends. The response is JSON: begin, a long
+// text, end.
 func StatusIsBounded(t *testing.T, st store.Store, begin, end string) {
 	t.Helper()
 	var bomb bytes.Buffer

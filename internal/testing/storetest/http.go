@@ -22,8 +22,8 @@ func NullOverHTTP(t *testing.T, st HTTPStore, errors []string) {
 	t.Run("administration of nothing", func(t *testing.T) { AdminOfNothing(t, st) })
 }
 
-// HTTPErrors checks that every error=NAME of a script ends an operation with the
-// outcome of that name, and unavailable with store_error.
+// HTTPErrors checks that every error=NAME of a script ends an operation with the outcome of
+// that name, and unavailable with store_error.
 func HTTPErrors(t *testing.T, st HTTPStore, names []string) {
 	t.Helper()
 	if len(names) == 0 {
@@ -48,8 +48,8 @@ func HTTPErrors(t *testing.T, st HTTPStore, names []string) {
 	}
 }
 
-// HTTPFaults checks what a script breaks: the codec says what it sees, and nothing
-// is lost.
+// HTTPFaults checks responses that a script damages: the codec reports them, and no
+// operation is lost.
 func HTTPFaults(t *testing.T, st HTTPStore) {
 	t.Helper()
 	op := store.Op{Kind: kv.Get, Key: []byte("k")}
@@ -83,7 +83,7 @@ func HTTPFaults(t *testing.T, st HTTPStore) {
 	}
 }
 
-// AdminOfNothing checks what an administration says that reaches no server.
+// AdminOfNothing checks the errors of an administration that reaches no server.
 func AdminOfNothing(t *testing.T, st HTTPStore) {
 	t.Helper()
 	a, err := st.Admin(store.Access{Endpoints: []string{"127.0.0.1:1"}})

@@ -36,12 +36,12 @@ func ServeNull(t testing.TB, st store.NullServed, members int, o store.NullOptio
 	return endpoints
 }
 
-// mostInSmallPieces is the longest value that NullAgrees sends in pieces of 7 bytes: 500 KiB and
-// long lists in such pieces took a minute.
+// mostInSmallPieces is the longest value that NullAgrees sends in pieces of 7 bytes: 500
+// KiB and long lists would take a minute.
 const mostInSmallPieces = 8 << 10
 
-// NullAgrees checks that the null server does what the real one does, as the official client
-// sees it, with the first keys and values of the fixture; also, if not nil, checks more.
+// NullAgrees checks with the official client that the null server behaves like the real
+// one, for the first keys and values of the fixture; also, if not nil, checks more.
 func NullAgrees(t *testing.T, f Fixture, keys, values int, also func(t *testing.T, a store.Access)) {
 	t.Helper()
 	f.Keys, f.Values = f.Keys[:keys], f.Values[:values]

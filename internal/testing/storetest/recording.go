@@ -8,13 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Recording is a Recorder whose operations are read again.
+// Recording is a Recorder that reads its operations back.
 type Recording struct {
 	history.Recorder
 	ops []history.Op
 }
 
-// NewRecording returns an empty one.
+// NewRecording returns an empty recording.
 func NewRecording(t *testing.T) *Recording {
 	r := &Recording{}
 	r.Recorder = history.Recorder{Take: history.NewBlock, Hand: func(b *history.Block) {
@@ -26,15 +26,15 @@ func NewRecording(t *testing.T) *Recording {
 	return r
 }
 
-// Since is what was recorded since it was asked last.
+// Since returns the operations recorded since its previous call.
 func (r *Recording) Since() []history.Op {
 	r.ops = nil
 	r.Flush()
 	return r.ops
 }
 
-// SameOps compares recorded operations with wanted ones. A wanted operation without times was
-// sent at 100 and answered at 200.
+// SameOps compares recorded operations with expected ones. An expected operation without
+// times was sent at 100 and done at 200.
 func SameOps(t *testing.T, name string, got []history.Op, want ...history.Op) {
 	t.Helper()
 	for i := range want {

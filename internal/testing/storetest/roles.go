@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Poll asks until the answer is nil, or fails the test when ctx ends.
+// Poll calls ask until it returns nil, and fails the test when ctx ends.
 func Poll(ctx context.Context, t testing.TB, ask func() error) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -28,8 +28,8 @@ func Poll(ctx context.Context, t testing.TB, ask func() error) {
 	}
 }
 
-// Roles waits until all members that answer have a role and one leads, and
-// returns that one's endpoint too.
+// Roles waits until all members that respond have a role and one is the leader, and returns
+// the leader's endpoint, too.
 func Roles(t testing.TB, a store.Admin) (s store.Status, leader string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -53,10 +53,10 @@ func Roles(t testing.TB, a store.Admin) (s store.Status, leader string) {
 	return s, leader
 }
 
-// OneByOne asks each member that answered for its role alone, and returns how
-// that differs from what the status has of it.
+// OneByOne requests the role of each member that responded separately, and returns how it
+// differs from the status.
 func OneByOne(ctx context.Context, a store.Admin, s *store.Status) error {
-	for range 2 { // the second answer may come from what the first brought
+	for range 2 { // the second response may use cached data of the first
 		for i, want := range s.Members {
 			if want.Err != nil {
 				continue

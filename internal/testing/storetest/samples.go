@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Bytes returns n bytes that differ.
+// Bytes returns n different bytes.
 func Bytes(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -35,7 +35,7 @@ func EveryByte() []byte {
 	return all
 }
 
-// KeysOfBytes returns a key for each byte that is not left out: the prefix and the byte.
+// KeysOfBytes returns a key for each byte that is not in without: the prefix and the byte.
 func KeysOfBytes(prefix, without string) (keys []string) {
 	left := map[byte]bool{}
 	for _, b := range []byte(without) {

@@ -25,7 +25,7 @@ func (s Script[C]) Ask(op store.Op) string {
 	return s.Sent()
 }
 
-// Sent takes the codec's request and returns its first line and its body.
+// Sent returns the first line and the body of the codec's request.
 func (s Script[C]) Sent() string {
 	s.Helper()
 	head, body, ok := strings.Cut(string(s.Codec.Out()), "\r\n\r\n")
@@ -37,7 +37,7 @@ func (s Script[C]) Sent() string {
 	return strings.TrimRight(line+" "+body, " ")
 }
 
-// Feed gives an answer to the codec and returns the codec's events.
+// Feed passes a response to the codec and returns the codec's events.
 func (s Script[C]) Feed(answer string) []store.Event {
 	s.Helper()
 	events, err := s.Codec.Feed([]byte(answer), nil)
@@ -47,8 +47,8 @@ func (s Script[C]) Feed(answer string) []store.Event {
 	return events
 }
 
-// Outcomes checks how a put ends after each answer, whose status and body are the keys of
-// the map.
+// Outcomes checks the outcome of a put for each response; the keys of the map are status
+// and body.
 func (s Script[C]) Outcomes(answer func(status, body string) string, wants map[string]kv.Outcome) {
 	s.Helper()
 	for in, want := range wants {
@@ -59,8 +59,8 @@ func (s Script[C]) Outcomes(answer func(status, body string) string, wants map[s
 	}
 }
 
-// EndsOnce submits an operation of tag 9 and fails unless one event ends it, at the answer or
-// at the end of the connection.
+// EndsOnce submits an operation of tag 9 and fails unless exactly one event ends it, at the
+// response or at the end of the connection.
 func EndsOnce(t *testing.T, c store.Codec, op store.Op, answer string) {
 	t.Helper()
 	op.Tag = 9
@@ -75,7 +75,7 @@ func EndsOnce(t *testing.T, c store.Codec, op store.Op, answer string) {
 	}
 }
 
-// BenchmarkExchange measures a request and its answer in a codec.
+// BenchmarkExchange measures a request and its response in a codec.
 func BenchmarkExchange(b *testing.B, c store.Codec, op store.Op, answer string) {
 	b.Helper()
 	events, reply := make([]store.Event, 0, 1), []byte(answer)

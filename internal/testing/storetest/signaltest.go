@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// SignalLines are the lines of a file of captured logs, each with what it says. Such
-// a file has a line "= KIND DURATION TIME", or "= nothing", before each line of
-// a log; the duration is Go's and "-" if there is none.
+// SignalLines returns the lines of a file of captured logs, each with the expected signal.
+// Before each line of a log, such a file has a line "= KIND DURATION TIME", or "= nothing";
+// the duration is Go's, or "-" if there is none.
 func SignalLines(t testing.TB, path string) (lines [][]byte, wants []string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -35,8 +35,8 @@ func SignalLines(t testing.TB, path string) (lines [][]byte, wants []string) {
 	return lines, wants
 }
 
-// CheckSignals holds a store to a file of captured lines, whole and cut anywhere: a
-// line that is cut may say less, and nothing else.
+// CheckSignals checks a store against a file of captured lines, complete and cut anywhere:
+// a cut line may yield no signal, but no other one.
 func CheckSignals(t *testing.T, st store.Store, path string) {
 	t.Helper()
 	lines, want := SignalLines(t, path)
@@ -57,7 +57,7 @@ func CheckSignals(t *testing.T, st store.Store, path string) {
 	}
 }
 
-// CheckToldSignals is a signal as it stands in a file of captured lines.
+// CheckToldSignals returns a signal as written in a file of captured lines.
 func CheckToldSignals(s store.Signal, ok bool) string {
 	if !ok {
 		return "nothing"
@@ -69,9 +69,9 @@ func CheckToldSignals(s store.Signal, ok bool) string {
 	return fmt.Sprintf("%s %s %s", s.Kind, took, s.Time.Format(time.RFC3339Nano))
 }
 
-// Fuzz holds a store to what must be so of every line: it does not panic, is a
-// pure function that changes and keeps nothing of the line, and what it reports
-// is one of the shared kinds, in UTC, and takes no negative time.
+// Fuzz checks the properties of every line's signal: the store does not panic, its function
+// is pure and does not change or keep the line, and a signal has one of the shared kinds, a
+// time in UTC, and no negative duration.
 func Fuzz(f *testing.F, st store.Store, path string) {
 	lines, _ := SignalLines(f, path)
 	for _, line := range lines {

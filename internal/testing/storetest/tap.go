@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Tapped has a store's tap hear a connection whose sides say anything, at once and in
-// pieces: it understands the same both times, what it tells is within the bounds of a
-// recording, and its memory is not more than what it heard by much.
+// Tapped passes arbitrary data of a connection to a store's tap, at once and in pieces: the
+// tap returns the same records both times, within the bounds of a recording, and uses not
+// much more memory than the data.
 func Tapped(t *testing.T, st store.Tapped, client, server []byte, piece uint8) {
 	t.Helper()
 	whole, wrong := tapped(t, st, client, server, max(len(client)+len(server), 1))
@@ -24,7 +24,8 @@ func Tapped(t *testing.T, st store.Tapped, client, server []byte, piece uint8) {
 	}
 }
 
-// tapped is what a tap tells of a connection whose client says all before its server.
+// tapped returns a tap's records of a connection whose client sends everything before its
+// server.
 func tapped(t *testing.T, st store.Tapped, client, server []byte, piece int) (all []call.Record, err error) {
 	t.Helper()
 	tap := st.Tap(store.TapConfig{

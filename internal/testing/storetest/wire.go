@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// patience bounds what a test waits for.
+// patience is the time limit for every wait of a test.
 const patience = 2 * time.Minute
 
 // Wire drives one codec over a socket, synchronously.
@@ -22,7 +22,7 @@ type Wire struct {
 	buf   []byte
 	tag   uint32
 	gone  bool          // the connection ended
-	rest  []store.Event // that came and nobody has asked for; see Until
+	rest  []store.Event // received events that were not requested; see Until
 }
 
 // Dial connects to the first endpoint.
@@ -31,8 +31,8 @@ func Dial(t testing.TB, st store.Store, a store.Access) *Wire {
 	return DialWith(t, a, st.Codecs(a), nil)
 }
 
-// DialWith connects codecs to the first endpoint; previous is the codec that had
-// the connection's place before, or nil.
+// DialWith connects codecs to the first endpoint; previous is the previous codec of the
+// connection's slot, or nil.
 func DialWith(t testing.TB, a store.Access, codecs store.Codecs, previous store.Codec) *Wire {
 	t.Helper()
 	conn, err := net.Dial("tcp", a.Endpoints[0])
@@ -44,16 +44,15 @@ func DialWith(t testing.TB, a store.Access, codecs store.Codecs, previous store.
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	w := &Wire{t: t, Conn: conn, Codec: codecs(store.Dialed{Endpoint: a.Endpoints[0], Previous: previous}), buf: make([]byte, 64<<10)}
-	w.Within(2 * patience) // for a whole test
+	w.Within(2 * patience) // for the whole test
 	w.Codec.Tick(0)
 	return w
 }
 
-// For has another test, such as a subtest, fail for what goes wrong.
+// For makes later failures fail another test, such as a subtest.
 func (w *Wire) For(t testing.TB) { w.t = t }
 
-// Within lets what follows take so long and no longer: the connection is lost
-// after that.
+// Within sets a time limit for what follows, after which the connection is lost.
 func (w *Wire) Within(d time.Duration) {
 	w.t.Helper()
 	if err := w.Conn.SetDeadline(time.Now().Add(d)); err != nil {
@@ -61,20 +60,20 @@ func (w *Wire) Within(d time.Duration) {
 	}
 }
 
-// NextTag is a tag that no operation of this connection has had.
+// NextTag returns a tag that no operation of this connection has had.
 func (w *Wire) NextTag() uint32 {
 	w.tag++
 	return w.tag
 }
 
-// step writes what there is, reads once, and appends the events to to. The error
-// is the codec's or the connection's.
+// step writes pending output, reads once, and appends the events to to. The error is the
+// codec's or the connection's.
 func (w *Wire) step(to []store.Event) ([]store.Event, error) {
 	for out := w.Codec.Out(); len(out) > 0; out = w.Codec.Out() {
 		n, err := w.Conn.Write(out)
 		w.Codec.Wrote(n)
 		if err != nil {
-			break // what the server said before it closed can still be read
+			break // data that the server sent before it closed can still be read
 		}
 	}
 	n, err := w.Conn.Read(w.buf)
@@ -88,8 +87,8 @@ func (w *Wire) step(to []store.Event) ([]store.Event, error) {
 // Step is like Turn, and returns the connection's errors too.
 func (w *Wire) Step() ([]store.Event, error) { return w.step(nil) }
 
-// Turn writes what there is, reads once, and appends the events to to. The
-// error is the codec's; the connection's own ends the test.
+// Turn writes pending output, reads once, and appends the events to to. The error is the
+// codec's; a connection error ends the test.
 func (w *Wire) Turn(to []store.Event) ([]store.Event, error) {
 	w.t.Helper()
 	to, err := w.step(to)
@@ -109,9 +108,9 @@ func (w *Wire) Ready() {
 	}
 }
 
-// Try runs one operation to its end, or to the connection's, whatever that is;
-// its bytes are copied. The error is why the connection ended; without an event
-// it ended before it was ready.
+// Try runs one operation until it or the connection ends. The bytes of the event are
+// copied. The error is why the connection ended; without an event it ended before it was
+// ready.
 func (w *Wire) Try(op store.Op) (store.Event, error) {
 	w.t.Helper()
 	for w.Codec.Room() == 0 {
@@ -137,7 +136,7 @@ func (w *Wire) Try(op store.Op) (store.Event, error) {
 	}
 }
 
-// End is like Try, and its error is the codec's alone.
+// End is like Try, but its error is only the codec's.
 func (w *Wire) End(op store.Op) (store.Event, error) {
 	w.t.Helper()
 	e, err := w.Try(op)
@@ -162,7 +161,7 @@ func (w *Wire) Do(op store.Op) store.Event {
 	return e
 }
 
-// Want runs an operation that is to end with the outcome.
+// Want runs an operation that must end with the outcome.
 func (w *Wire) Want(o kv.Outcome, op store.Op) store.Event {
 	w.t.Helper()
 	e := w.Do(op)
@@ -172,8 +171,8 @@ func (w *Wire) Want(o kv.Outcome, op store.Op) store.Event {
 	return e
 }
 
-// Until reads until n events that match have come, and returns copies of them.
-// The others stay for a later call.
+// Until reads until n matching events have arrived, and returns copies of them. Other
+// events stay for a later call.
 func (w *Wire) Until(n int, match func(*store.Event) bool) (found []store.Event) {
 	w.t.Helper()
 	for {
