@@ -17,7 +17,7 @@ type model struct {
 	revisions bool                // as ZooKeeper: responses contain the store's revision, and versions count a key's writes; otherwise versions are revisions, and responses to writes contain none
 	at        int64               // newest revision
 	keys      map[string]int64    // versions of the existing keys
-	told      map[string][]answer // by key: the versions in responses, the newest last
+	responses map[string][]answer // by key: the versions in responses, the newest last
 	*rand.Rand
 }
 
@@ -35,7 +35,7 @@ func (m *model) do(now int64) *call.Call {
 	key, other := names[0], names[1]
 	guard := func(key string) (part call.Part, held bool) {
 		part = call.Part{Action: call.Compare, Target: call.Modified, Key: []byte(key)}
-		known := slices.DeleteFunc(slices.Clone(m.told[key]), func(a answer) bool { return a.at > c.At })
+		known := slices.DeleteFunc(slices.Clone(m.responses[key]), func(a answer) bool { return a.at > c.At })
 		if len(known) > 0 {
 			part.Number = known[len(known)-1-m.IntN(min(3, len(known)))].version
 		}
@@ -53,7 +53,7 @@ func (m *model) do(now int64) *call.Call {
 			return part
 		}
 		part.Version = m.keys[key]
-		m.told[key] = append(m.told[key], answer{part.Version, c.At + c.Took})
+		m.responses[key] = append(m.responses[key], answer{part.Version, c.At + c.Took})
 		return part
 	}
 	what := m.IntN(10)
@@ -68,7 +68,7 @@ func (m *model) do(now int64) *call.Call {
 		for _, key := range names {
 			version := m.keys[key]
 			if c.Parts = append(c.Parts, call.Part{Action: call.Read, Key: []byte(key), Version: version}); version > 0 {
-				m.told[key] = append(m.told[key], answer{version, c.At + c.Took})
+				m.responses[key] = append(m.responses[key], answer{version, c.At + c.Took})
 			}
 		}
 	case what < 5: // a write under a guard on its version
@@ -126,7 +126,7 @@ func cycle(p *Plan) []int32 {
 func TestNoCallWaitsForItself(t *testing.T) {
 	for _, revisions := range []bool{false, true} {
 		for seed := range uint64(settle.Drawn(3000, 300)) {
-			m := &model{revisions: revisions, keys: map[string]int64{}, told: map[string][]answer{}, Rand: rand.New(rand.NewPCG(seed, 1))}
+			m := &model{revisions: revisions, keys: map[string]int64{}, responses: map[string][]answer{}, Rand: rand.New(rand.NewPCG(seed, 1))}
 			p, order := &Plan{}, map[*call.Call]int{}
 			for n := range 30 {
 				c := m.do(int64(n) * 10)

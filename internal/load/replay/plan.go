@@ -1,5 +1,5 @@
-// Package replay sends a recording again: its calls at their times, with the revisions
-// and leases of the store that they are sent to now.
+// Package replay sends the calls of a recording again, at their recorded times. Recorded revisions,
+// versions and leases are translated to those of the store that receives the calls.
 package replay
 
 import (

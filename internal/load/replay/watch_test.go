@@ -22,17 +22,17 @@ func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 	st := etcd.New()
 	for name, redactor := range map[string]*call.Redactor{"plain": {}, "hashed": call.NewRedactor()} {
 		t.Run(name, func(t *testing.T) {
-			var told int
+			var received int
 			path := relayed(t, st, from, redactor, func(relay string) {
 				c := official.Etcd(t, store.Access{Endpoints: []string{relay}})
-				told = watchAndWrite(t, c, "/registry-"+name+"/")
+				received = watchAndWrite(t, c, "/registry-"+name+"/")
 				if err := c.Close(); err != nil {
 					t.Fatal(err)
 				}
 			})
 			plan, o := resend(t, st, path, to, replay.Options{Speed: 5, Prefix: name + "/", Salt: 7, Compactions: true})
-			if o.Watchers != 3 || o.Events != uint64(told) || o.EventsNow+6 < o.Events || o.EventsNow > o.Events+6 { // writes of other keys may be in another order, and the last events may not have arrived
-				t.Errorf("the watchers received %d events: %+v", told, o)
+			if o.Watchers != 3 || o.Events != uint64(received) || o.EventsNow+6 < o.Events || o.EventsNow > o.Events+6 { // writes of other keys may be in another order, and the last events may not have arrived
+				t.Errorf("the watchers received %d events: %+v", received, o)
 			}
 			if len(plan.Left) > 0 {
 				t.Errorf("not replayed: %v", plan.Left)
@@ -54,7 +54,7 @@ func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 }
 
 // watchAndWrite makes the recorded calls, and returns how many events its watchers received.
-func watchAndWrite(t *testing.T, c *clientv3.Client, prefix string) (told int) {
+func watchAndWrite(t *testing.T, c *clientv3.Client, prefix string) (received int) {
 	t.Helper()
 	ctx := t.Context()
 	must := func(err error) {
@@ -69,7 +69,7 @@ func watchAndWrite(t *testing.T, c *clientv3.Client, prefix string) (told int) {
 			got := <-events
 			must(got.Err())
 			n -= len(got.Events)
-			told += len(got.Events)
+			received += len(got.Events)
 		}
 	}
 	first, end := context.WithCancel(ctx)
@@ -104,5 +104,5 @@ func watchAndWrite(t *testing.T, c *clientv3.Client, prefix string) (told int) {
 	}
 	take(one, 5)
 	take(later, 5)
-	return told
+	return received
 }

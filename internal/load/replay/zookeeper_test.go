@@ -112,7 +112,7 @@ func changeZooKeeper(t *testing.T, address, name string) {
 	if must(err); ok {
 		t.Error("a node that was never created exists")
 	}
-	// Transactions return the versions for the guards of the next ones. The last one does not hold.
+	// Transactions return the versions for the guards of the next ones. The last guard does not hold.
 	make1(t, c, root+"/stays", "secret")
 	for range 3 {
 		_, stat, err := c.Get(root + "/stays")

@@ -49,7 +49,7 @@ func (*clearing) Shares(measure.Phase) []engine.Share {
 	return []engine.Share{{Kind: kv.Delete, Of: 1}}
 }
 
-// present writes the instances that are there when the load begins.
+// present writes the instances that exist at the start of the load.
 type present struct {
 	app.PreloadBase
 	source source
