@@ -55,7 +55,7 @@ func Carry(a *scenario.Attach) (scenario.Attach, error) {
 	if name, password, ok := strings.Cut(a.User, ":"); ok {
 		if variable, ok := strings.CutPrefix(password, fromEnv); ok {
 			if password = os.Getenv(variable); password == "" {
-				return out, fmt.Errorf("the password of the user %q is to be taken from the environment variable %q, which is not set", name, variable)
+				return out, fmt.Errorf("cannot read the password of the user %q: the environment variable %q is not set; set it, or write NAME:PASSWORD", name, variable)
 			}
 			out.User = name + ":" + password
 		}
@@ -102,7 +102,7 @@ func accessOf(a, names *scenario.Attach) (store.Access, error) {
 	if a.CACert != "" {
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM([]byte(a.CACert)) {
-			return access, fmt.Errorf("the CA certificate %s holds no certificate in PEM", names.CACert)
+			return access, fmt.Errorf("the CA certificate %s contains no PEM certificate", names.CACert)
 		}
 	}
 	if a.Cert != "" || a.CertKey != "" {

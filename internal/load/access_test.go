@@ -20,7 +20,7 @@ func TestPasswordFromTheEnvironment(t *testing.T) {
 		t.Errorf("without a user: %+v, %v", access, err)
 	}
 	_, err := AccessOf(&scenario.Attach{Endpoints: []string{"a:1"}, User: "a:env:QUORUMBENCH_NOT_SET"})
-	if err == nil || !strings.Contains(err.Error(), `"QUORUMBENCH_NOT_SET", which is not set`) {
+	if err == nil || !strings.Contains(err.Error(), `"QUORUMBENCH_NOT_SET" is not set`) {
 		t.Errorf("a variable that is not set: %v", err)
 	}
 }

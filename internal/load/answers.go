@@ -31,11 +31,11 @@ var (
 	_ store.Keys = (*listings)(nil)
 
 	// Texts of wrong responses. They are never modified.
-	anotherKey   = []byte("another key than the one that was asked for")
+	anotherKey   = []byte("the response is for another key than the request")
 	neverWritten = []byte("a value that was never written to this key")
-	outdated     = []byte("a linearizable read returned the value that the preload had replaced before")
-	tooShort     = []byte("a linearizable read returned a value of less than 16 bytes, and the preload had given every key a longer one")
-	otherWrites  = []byte("a transaction that was done has another number of writes than it was given")
+	outdated     = []byte("a linearizable read returned a value that the preload had replaced")
+	tooShort     = []byte("a linearizable read returned a value shorter than 16 bytes, although the preload had written longer ones")
+	otherWrites  = []byte("a successful transaction executed another number of writes than requested")
 )
 
 // Check implements engine.Source.

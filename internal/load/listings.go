@@ -12,10 +12,10 @@ import (
 
 // Texts of wrong responses to ranges. They are never modified.
 var (
-	outside   = []byte("a range returned a key that lies outside of it")
-	disorder  = []byte("a range returned its keys in another order than that of their bytes, or one of them twice")
+	outside   = []byte("a range returned a key outside its interval")
+	disorder  = []byte("a range returned its keys out of order, or a key twice")
 	overLimit = []byte("a range returned more keys than its limit")
-	unlikeSum = []byte("a range returned fewer keys or more than it says")
+	unlikeSum = []byte("a range returned a different number of keys than it reported")
 )
 
 // listings receives the keys of replies to ranges, for one loop, and checks them as they

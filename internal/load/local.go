@@ -40,7 +40,7 @@ var _ Worker = (*Local)(nil)
 // plan creates the live objects for an assignment.
 func (w *Local) plan(a *Assignment) (*plan, error) {
 	if len(a.Endpoints) == 0 {
-		return nil, fmt.Errorf("the load on %s has no endpoint to go to", a.Store)
+		return nil, fmt.Errorf("the load on %s has no endpoint", a.Store)
 	}
 	st, err := w.Stores(a.Store)
 	if err != nil {

@@ -65,6 +65,6 @@ func (p *plan) checkOrder(ctx context.Context, first, second string, read *store
 			return nil
 		}
 	}
-	return fmt.Errorf("the endpoints %s and %s belong to two clusters (a read at the second was of revision %d, and reads at the first before and after it were of %d and %d); give the endpoints of one cluster",
+	return fmt.Errorf("the endpoints %s and %s belong to two clusters (a read at the second returned revision %d, and reads at the first before and after it returned %d and %d); give the endpoints of one cluster",
 		first, second, seen[1], seen[0], seen[2])
 }

@@ -73,7 +73,7 @@ func TestCheckReportsWrongEndpoints(t *testing.T) {
 		"HTTP/1.1":              {serve(t, "mode=http1", store.NullOptions{Memory: true}), nil, "HTTP/1"},
 		"garbage":               {serve(t, "mode=garbage", store.NullOptions{Memory: true}), nil, "127.0.0.1"},
 		"plain to TLS":          {secure, nil, "TLS"},
-		"TLS to plain":          {serve(t, "", store.NullOptions{Memory: true}), client, "is TLS on there"},
+		"TLS to plain":          {serve(t, "", store.NullOptions{Memory: true}), client, "is TLS enabled there"},
 		"another CA":            {secure, &tls.Config{RootCAs: other.Pool()}, "certificate"},
 		"expired certificate":   {old, &tls.Config{RootCAs: other.Pool()}, "expired"},
 		"the right CA":          {secure, client, ""},

@@ -52,7 +52,7 @@ func (p *plan) readKeys(ctx context.Context, level kv.Consistency) (found uint64
 func (p *plan) readScripts(ctx context.Context, level kv.Consistency) (found uint64, err error) {
 	model := p.script.Model()
 	if model == nil {
-		return 0, fmt.Errorf("the keys of the application %s have no numbers by which they could be read", p.Load.Application.Name)
+		return 0, fmt.Errorf("the keys of the application %s cannot be read back, because they have no numbers", p.Load.Application.Name)
 	}
 	back := &reading{model: model, level: level}
 	one := *p

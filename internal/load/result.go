@@ -241,7 +241,7 @@ func (e *Ending) Valid() error {
 		counts = append(counts, u.MaxRSSBytes, u.LoopCPU, u.RunDelay, u.Slices)
 	}
 	if err := text.CheckNumbers(e.Used); err != nil {
-		return fmt.Errorf("it reports what cannot have been measured: %w", err)
+		return fmt.Errorf("it reports figures that cannot have been measured: %w", err)
 	}
 	for _, area := range []float64{e.InFlightArea, e.RestingArea} {
 		if !(area >= 0 && area <= mostArea) {
@@ -259,14 +259,14 @@ func (e *Ending) Valid() error {
 		completed := e.Connections[i].Completed
 		clients += len(completed)
 		if len(completed) > 0 && slices.Max(completed) > mostCompleted {
-			return errors.New("it reports a client that completed more than any can")
+			return errors.New("it reports a client with an impossible number of completed operations")
 		}
 	}
 	switch {
 	case clients > scenario.MaxClients || len(e.Connections) > scenario.MaxClients:
 		return errors.New("it reports more clients than a load has")
 	case e.Loops < 1 || e.Loops > mostLoops:
-		return fmt.Errorf("it had %d event loops", e.Loops)
+		return fmt.Errorf("it reports %d event loops", e.Loops)
 	case len(e.LinkChanges) > mostLinkChanges || len(e.Links)+len(e.MemberOf)+len(e.ErrorTexts) > mostTexts || len(e.Used) > mostLoops:
 		return errors.New("it reports more connections, members or errors than a load has")
 	case len(e.Leases) > store.MostGrants:

@@ -77,7 +77,7 @@ func (p *plan) prepareWith(ctx context.Context, before engine.Source, n uint64) 
 // were. If the store had no space, that is the reason, whatever else failed afterwards.
 func unwritten(t *measure.Totals, of uint64) error {
 	why := func(o kv.Outcome) error {
-		return fmt.Errorf("what is there when the load begins cannot be written: %d of %d operations ended in %v: %s", t.Outcomes[o], of, o, t.ErrorTexts[o])
+		return fmt.Errorf("the initial data of the load could not be written: %d of %d operations ended in %v: %s", t.Outcomes[o], of, o, t.ErrorTexts[o])
 	}
 	if t.Outcomes[kv.NoSpace] > 0 {
 		return &NoSpaceError{Why: why(kv.NoSpace)}

@@ -30,14 +30,13 @@ func (p *plan) checkLeases() error {
 		need = p.Load.Clients
 	}
 	if NeedsLeases(&p.Load, p.store.Capabilities()) && len(p.Leases) < need {
-		return fmt.Errorf("%d clients need as many leases, and %d were granted", need, len(p.Leases))
+		return fmt.Errorf("%d clients need as many leases, but %d were granted", need, len(p.Leases))
 	}
 	return nil
 }
 
 // leasesOf returns the leases (or names) of loop i's clients, in the order of
-// connectionsOfClients. An
-// open loop has no clients: each loop uses all leases.
+// connectionsOfClients. An open loop has no clients: each loop uses all leases.
 func leasesOf[T any](p *plan, all []T, i, n int) (mine []T) {
 	if p.Load.Arrival != scenario.Closed {
 		return all

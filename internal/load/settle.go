@@ -51,7 +51,7 @@ func (p *plan) settle(ctx context.Context) error {
 }
 
 // errUnsettled is the cause of a context that ended because of settleWithin.
-var errUnsettled = fmt.Errorf("the members are not at one with the preload within %v", settleWithin)
+var errUnsettled = fmt.Errorf("the members did not catch up with the preload within %v", settleWithin)
 
 // staleLevels returns the levels of the load's reads that may return old data.
 func staleLevels(l *scenario.Load) (levels []kv.Consistency) {
@@ -127,7 +127,7 @@ func (p *plan) awaitLastWrite(ctx context.Context, endpoint string, level kv.Con
 				return cause
 			}
 			if err != nil {
-				return fmt.Errorf("after the preload, for %v: %w", settleWithin, err)
+				return fmt.Errorf("reads failed for %v after the preload: %w", settleWithin, err)
 			}
 			return fmt.Errorf("%s does not serve the preload's last write to a %v read within %v", endpoint, level, settleWithin)
 		}

@@ -87,7 +87,7 @@ func TestSilentWorkerIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, late := res.Measured, res.Measured.Parts[1]
-	if !res.Interrupted || !strings.Contains(late.Lost, "it told 3 seconds of the window while another told ") || m.Parts[0].Lost+m.Parts[2].Lost != "" {
+	if !res.Interrupted || !strings.Contains(late.Lost, "it reported 3 seconds of the window while another worker reported ") || m.Parts[0].Lost+m.Parts[2].Lost != "" {
 		t.Errorf("%v, %q, %q, %q", res.Interrupted, m.Parts[0].Lost, late.Lost, m.Parts[2].Lost)
 	}
 	if due := m.Parts[0].Due + late.Due + m.Parts[2].Due; due != m.Due || late.Due != 3*wide().Due || seconds < 10 {

@@ -21,7 +21,7 @@ func (a *Assignment) Plausible(due uint64, e *Ending) error {
 		most = a.Shard.share(l.Total)
 	}
 	if l.Total > 0 && due > most {
-		return fmt.Errorf("it reports %d operations, and its part of the load has %d", due, most)
+		return fmt.Errorf("it reports %d operations, but its part of the load has %d", due, most)
 	}
 	if e == nil || l.Arrival != scenario.Closed {
 		return nil
@@ -31,7 +31,7 @@ func (a *Assignment) Plausible(due uint64, e *Ending) error {
 		clients += len(e.Connections[i].Completed)
 	}
 	if len(e.Connections) > connections || clients > l.Clients {
-		return fmt.Errorf("it reports %d connections with %d clients, and its part of the load has %d with at most %d", len(e.Connections), clients, connections, l.Clients)
+		return fmt.Errorf("it reports %d connections with %d clients, but its part of the load has %d with at most %d", len(e.Connections), clients, connections, l.Clients)
 	}
 	return nil
 }
@@ -68,13 +68,13 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 	case len(targets.Endpoints) > mostEndpoints || len(a.Access.Endpoints) > mostEndpoints || len(a.Members) > mostEndpoints:
 		return fmt.Errorf("a load has at most %d endpoints", mostEndpoints)
 	case a.Beside < 0 || a.Beside >= a.Shard.count():
-		return fmt.Errorf("a load in %d parts has no %d beside this one", a.Shard.count(), a.Beside)
+		return fmt.Errorf("a load in %d parts cannot have %d other parts in this process", a.Shard.count(), a.Beside)
 	case len(a.LeaseNames) > 0 && len(a.LeaseNames) != len(a.Leases):
-		return fmt.Errorf("%d leases have %d names", len(a.Leases), len(a.LeaseNames))
+		return fmt.Errorf("the load has %d leases, but %d names of leases", len(a.Leases), len(a.LeaseNames))
 	case len(a.Leases) > scenario.MaxClients:
 		return fmt.Errorf("a load has at most %d leases", scenario.MaxClients)
 	case beyond(a.Only, l.KeySpace):
-		return fmt.Errorf("a load of %d keys reads none beyond them", l.KeySpace)
+		return fmt.Errorf("the list of keys to read has a number beyond the %d keys of the load", l.KeySpace)
 	}
 	if err := targets.Valid(); err != nil {
 		return err

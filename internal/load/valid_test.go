@@ -47,7 +47,7 @@ func TestAssignmentsAreValidated(t *testing.T) {
 		"there is no part -1 of 2":        func(a *load.Assignment) { a.Shard = load.Shard{I: -1, N: 2} },
 		"cannot be divided among 100":     func(a *load.Assignment) { a.Shard = load.Shard{I: 3, N: 100} },
 		"at most 1000000 leases":          func(a *load.Assignment) { a.Leases = make([]int64, scenario.MaxClients+1) },
-		"reads none beyond them":          func(a *load.Assignment) { a.Only = []uint64{63: 1 << 63} },
+		"beyond the 1000 keys":            func(a *load.Assignment) { a.Only = []uint64{63: 1 << 63} },
 		"of memory":                       func(a *load.Assignment) { a.Load.Mix[0].Kind, a.Load.KeySpace, a.Load.KeySize = kv.CAS, 1<<30, 16 },
 		"must be NAME:PASSWORD":           func(a *load.Assignment) { a.Access.User = "root" },
 		"user must be NAME:PASSWORD":      func(a *load.Assignment) { a.Access.User = ":secret" },

@@ -151,9 +151,9 @@ func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 		case err != nil:
 			return 0, err
 		case ev.Outcome != kv.OK:
-			return 0, fmt.Errorf("%s does not write what the watchers are to catch up with: %s", p.preparing()[0], cmp.Or(string(ev.Text), ev.Outcome.String()))
+			return 0, fmt.Errorf("%s could not write the events that the watchers must catch up with: %s", p.preparing()[0], cmp.Or(string(ev.Text), ev.Outcome.String()))
 		case ev.Revision == 0:
-			return 0, fmt.Errorf("%s does not tell the revision of a write, so that no watcher can begin at an earlier one", p.store.Name())
+			return 0, fmt.Errorf("%s does not return the revision of a write, so no watcher can start at an earlier one", p.store.Name())
 		}
 		if i == 0 {
 			first = ev.Revision

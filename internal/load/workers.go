@@ -196,7 +196,7 @@ func (j *jobs) addSecond(i int, s *measure.Second) {
 		return
 	}
 	t = &j.reports[straggler]
-	t.behind = fmt.Sprintf("it told %d seconds of the window while another told %d, and so many cannot wait for it", t.part.Seconds(), j.mostSeconds())
+	t.behind = fmt.Sprintf("it reported %d seconds of the window while another worker reported %d, and no more seconds can wait for it", t.part.Seconds(), j.mostSeconds())
 	j.all.End(straggler)
 	j.stopAll()
 }

@@ -120,7 +120,7 @@ func (c *Calls) UnmarshalJSON(b []byte) (err error) {
 	}
 	*c = Calls{Name: w.Name, Kind: w.Kind, Level: w.Level, Due: w.Due, Bound: w.Bound, Late: w.Late, Span: w.Span, Spanned: w.Spanned, SpannedByFailovers: w.ByDeaths}
 	if w.Bound < 0 || w.Late > w.Due || w.Spanned > w.Due || w.ByDeaths > w.Due-w.Spanned || w.Kind >= kv.NumKinds || w.Level >= kv.NumConsistencies || len(w.Outcomes) != int(kv.NumOutcomes) {
-		return errors.New("calls of a kind, or with an outcome, that does not exist")
+		return errors.New("calls have an unknown kind or outcome, or impossible counts")
 	}
 	copy(c.Outcomes[:], w.Outcomes)
 	if c.Response, err = ReadHistogram(w.Response); err == nil {
@@ -137,7 +137,7 @@ func (c *Calls) UnmarshalJSON(b []byte) (err error) {
 		sum += n
 	}
 	if done := c.Done(); uint64(c.Response.TotalCount()) != done || uint64(c.Service.TotalCount()) != done {
-		return fmt.Errorf("%d calls %q succeeded, and others were timed", done, c.Name)
+		return fmt.Errorf("%d calls %q succeeded, but another number was timed", done, c.Name)
 	}
 	return nil
 }

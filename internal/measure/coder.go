@@ -37,18 +37,18 @@ type coder struct {
 
 var (
 	errShort  = errors.New("it ends too early")
-	errCount  = errors.New("a count is beyond what there can be")
-	errCounts = errors.New("a histogram counts what it has no place for")
+	errCount  = errors.New("a count is too large")
+	errCounts = errors.New("a histogram has an invalid step")
 	errMany   = fmt.Errorf("it has more than %d histograms", mostHistograms)
 )
 
 // finish returns the error of reading, if any. what names the object.
 func (c *coder) finish(what string) error {
 	if c.err == nil && len(c.b) > 0 {
-		c.err = errors.New("something follows it")
+		c.err = errors.New("unexpected bytes follow it")
 	}
 	if c.err != nil {
-		return fmt.Errorf("what came is not %s: %w", what, c.err)
+		return fmt.Errorf("the data is not %s: %w", what, c.err)
 	}
 	return nil
 }

@@ -172,7 +172,7 @@ func (s *Second) check() error {
 		}
 	}
 	if ended != s.Due || timed != s.Due || served > s.Due {
-		return fmt.Errorf("%d operations were due, and %d ended and %d were timed", s.Due, ended, timed)
+		return fmt.Errorf("%d operations were due, but %d ended and %d were timed", s.Due, ended, timed)
 	}
 	return nil
 }

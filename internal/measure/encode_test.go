@@ -138,8 +138,8 @@ func TestReadSecondRefusesInvalidInput(t *testing.T) {
 	lying.Due++
 	for want, b := range map[string][]byte{
 		"ends too early":      whole[:len(whole)-1],
-		"something follows":   append(bytes.Clone(whole), 0),
-		"beyond what there":   append([]byte{200}, whole[1:]...),
+		"unexpected bytes":    append(bytes.Clone(whole), 0),
+		"too large":           append([]byte{200}, whole[1:]...),
 		"operations were due": AppendSecond(nil, lying),
 	} {
 		if _, err := ReadSecond(b); err == nil || !strings.Contains(err.Error(), want) {

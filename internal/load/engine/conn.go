@@ -83,7 +83,7 @@ func (c *conn) muteReason() error {
 	}
 	why := m.Mute()
 	if why != nil {
-		why = fmt.Errorf("the connection to %s is given up: %w", c.endpoint, why)
+		why = fmt.Errorf("the load generator closed the connection to %s: %w", c.endpoint, why)
 	}
 	return why
 }

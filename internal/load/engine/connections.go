@@ -288,7 +288,7 @@ func (cs *connections) settle(i int, now int64) {
 }
 
 // errUnproven is the reason why a connection is not redialled at once.
-var errUnproven = errors.New("ends each connection before it answers anything")
+var errUnproven = errors.New("closes each connection before it sends a response")
 
 // replace replaces a connection without open operations that must end. If the server ended
 // it (Draining) before any reply, the next dial waits, because the server would probably end

@@ -238,7 +238,7 @@ func (w *watchers) handleCreation(i int, ev *store.Event, now int64, s *second) 
 	if ev.Outcome.Failed() {
 		w.endWatcher(n, ev, now, s)
 		if w.state[n] == ended && !w.recreated[n] && w.failed == nil {
-			w.failed = fmt.Errorf("%s does not create a watcher: %s", w.conns.table[i].endpoint, textOf(ev))
+			w.failed = fmt.Errorf("%s refused to create a watcher: %s", w.conns.table[i].endpoint, textOf(ev))
 		}
 		return
 	}

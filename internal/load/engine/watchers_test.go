@@ -245,7 +245,7 @@ func TestRefusedWatcherIsReported(t *testing.T) {
 	w.cfg.Hand = func(*measure.Second) {}
 	w.cfg.Codecs = func(store.Dialed) store.Codec { return newSimCodec(100) }
 	var told error
-	if r := New(w.cfg, w.sim).Run(w.now+secondNS, func(err error) { told = err }); r != nil || told == nil || told.Error() != "server does not create a watcher: denied" {
+	if r := New(w.cfg, w.sim).Run(w.now+secondNS, func(err error) { told = err }); r != nil || told == nil || told.Error() != "server refused to create a watcher: denied" {
 		t.Errorf("%v", told)
 	}
 	w = newWatchBench(t, 1, 1, open(100, secondNS))

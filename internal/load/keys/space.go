@@ -30,7 +30,7 @@ func NewSpace(prefix string, size int, n uint64) (Space, error) {
 		return Space{}, fmt.Errorf("a key space needs at least one key")
 	}
 	if capacity := math.Pow(float64(len(alphabet)), float64(size)); float64(n) > capacity {
-		return Space{}, fmt.Errorf("keys of %d bytes hold %.0f different keys, and the key space is %d: make the keys longer or the key space smaller",
+		return Space{}, fmt.Errorf("a key size of %d bytes allows %.0f keys, but the key space has %d: use longer keys or a smaller key space",
 			size, capacity, n)
 	}
 	return Space{prefix: prefix, size: size, n: n, digits: float64(n) <= math.Pow(10, float64(size))}, nil

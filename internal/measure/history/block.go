@@ -319,15 +319,15 @@ func addChecked(a, b int64) int64 {
 func (o *Op) Check() error {
 	switch {
 	case o.Kind >= kv.NumKinds, o.Consistency >= kv.NumConsistencies, o.Outcome >= kv.NumOutcomes:
-		return fmt.Errorf("an operation of kind %d, level %d and outcome %d is none", o.Kind, o.Consistency, o.Outcome)
+		return fmt.Errorf("no operation has kind %d, level %d and outcome %d", o.Kind, o.Consistency, o.Outcome)
 	case o.Watch > Ended, o.Kind == kv.Watch && o.Consistency != kv.None, o.Kind != kv.Watch && o.Watch != 0:
-		return fmt.Errorf("an operation of kind %s has no level %d and nothing %d of a watcher", o.Kind, o.Consistency, o.Watch)
+		return fmt.Errorf("an operation of kind %s cannot have level %d and watch event %d", o.Kind, o.Consistency, o.Watch)
 	case o.Lock > Released, o.Kind == kv.KeepAlive && o.Consistency != kv.None, o.Kind != kv.KeepAlive && o.Lock != 0:
-		return fmt.Errorf("an operation of kind %s has no level %d and nothing %d of a lock", o.Kind, o.Consistency, o.Lock)
+		return fmt.Errorf("an operation of kind %s cannot have level %d and lock change %d", o.Kind, o.Consistency, o.Lock)
 	case !inRange(o.Invoked), !inRange(o.Done), o.Invoked > o.Done:
 		return fmt.Errorf("an operation cannot last from %d to %d", o.Invoked, o.Done)
 	case !inRange(o.At), !inRange(o.Mod), !inRange(o.Expected) && o.Expected != AnyMod:
-		return fmt.Errorf("the revisions %d, %d and %d are not all from 0 to 2^62-1", o.At, o.Mod, o.Expected)
+		return fmt.Errorf("the revisions %d, %d and %d must be between 0 and 2^62-1", o.At, o.Mod, o.Expected)
 	}
 	return nil
 }

@@ -211,7 +211,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(b), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ops.Open(path); err == nil || !strings.Contains(err.Error(), "no history of quorumbench") {
+		if _, err := ops.Open(path); err == nil || !strings.Contains(err.Error(), "not a history of quorumbench") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -63,7 +63,7 @@ func open(path string) (*reader, error) {
 		code.Close()
 	}
 	_ = f.Close() // reading leaves nothing to flush
-	return nil, fmt.Errorf("%s is no history of quorumbench: %w", path, err)
+	return nil, fmt.Errorf("%s is not a history of quorumbench: %w", path, err)
 }
 
 // close closes the file.
@@ -76,7 +76,7 @@ func (r *reader) close() {
 func (r *reader) begin() error {
 	first := make([]byte, len(magic))
 	if _, err := io.ReadFull(r.in, first); err != nil || string(first) != magic {
-		return errors.New("it begins with other bytes")
+		return errors.New("its first bytes are not those of a history")
 	}
 	var head block
 	switch {
@@ -89,8 +89,8 @@ func (r *reader) begin() error {
 }
 
 var (
-	errCut     = errors.New("the history ends in the middle: what came before is read")
-	errDamaged = errors.New("the history is damaged: what comes before the damage is read")
+	errCut     = errors.New("the history ends in the middle; the operations before its end are used")
+	errDamaged = errors.New("the history is damaged; the operations before the damage are used")
 )
 
 // frame reads the next frame without decoding it.
@@ -227,7 +227,7 @@ func Open(paths ...string) (*Set, error) {
 		case i == 0:
 			s.header, s.first = r.header, r.header.Started
 		case r.header.Store != s.header.Store, r.header.Base != s.header.Base:
-			return nil, fmt.Errorf("%s and %s are of different loads", paths[0], p)
+			return nil, fmt.Errorf("%s and %s are from different loads", paths[0], p)
 		}
 		if r.header.Started.Before(s.first) {
 			s.first = r.header.Started

@@ -144,7 +144,7 @@ func TestAWorkerThatLies(t *testing.T) {
 	for want, says := range map[string][]string{
 		"malformed message":                    {"m{"},
 		"neither a message nor a second":       {"?"},
-		"what came is not a second":            {"s\xff\xff\xff"},
+		"the data is not a second":             {"s\xff\xff\xff"},
 		"another message instead of its reply": {`m{"mark":{"Phase":1}}`},
 		"does not respond":                     {},
 	} {

@@ -258,7 +258,7 @@ func TestHistoryOfAKilledRunIsChecked(t *testing.T) {
 	p.signal(t, syscall.SIGKILL)
 	<-p.ended
 	again := w.run(t, "verify", dir).exits(t, exitDone)
-	if !strings.Contains(again.stdout.String(), "No consistency violation") || !strings.Contains(again.stdout.String(), "the history ends in the middle: what came before is read") {
+	if !strings.Contains(again.stdout.String(), "No consistency violation") || !strings.Contains(again.stdout.String(), "the history ends in the middle; the operations before its end are used") {
 		t.Errorf("the output about a killed run is\n%s", again.stdout.String())
 	}
 	w.run(t, "verify", w.path("cache")).exits(t, exitFailed).oneSentence(t)

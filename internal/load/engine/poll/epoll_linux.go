@@ -18,15 +18,15 @@ func NewPoller(conns int, base time.Time, dialer Dialer) (Poller, error) {
 	}
 	var err error
 	if p.ep, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return nil, fmt.Errorf("this system gives no epoll instance: %w", err)
+		return nil, fmt.Errorf("cannot create an epoll instance: %w", err)
 	}
 	if p.ev, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC); err != nil {
 		_ = unix.Close(p.ep)
-		return nil, fmt.Errorf("this system gives no eventfd: %w", err)
+		return nil, fmt.Errorf("cannot create an eventfd: %w", err)
 	}
 	if err = p.control(unix.EPOLL_CTL_ADD, p.ev, unix.EPOLLIN, wakeConn, 0); err != nil {
 		p.Release()
-		return nil, fmt.Errorf("epoll does not take an eventfd: %w", err)
+		return nil, fmt.Errorf("cannot add an eventfd to epoll: %w", err)
 	}
 	return p, nil
 }

@@ -42,14 +42,14 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 	case errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE):
 		if len(ev.Text) > 0 {
 			words := text.Line(string(ev.Text), text.OfServer)
-			return ev, &NoAnswerError{why: fmt.Errorf("%s ended the connection: %s", endpoint, words), Text: words}
+			return ev, &NoAnswerError{why: fmt.Errorf("%s closed the connection: %s", endpoint, words), Text: words}
 		}
 		if s == nil {
-			return ev, newNoAnswer("%s ended the connection without an answer: if it wants TLS, give its CA certificate; a member that has lost its quorum may do so, too", endpoint)
+			return ev, newNoAnswer("%s closed the connection without a response: if it requires TLS, give its CA certificate; a member without a quorum may do this, too", endpoint)
 		}
-		return ev, newNoAnswer("%s ended the TLS connection without an answer", endpoint)
+		return ev, newNoAnswer("%s closed the TLS connection without a response", endpoint)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return ev, newNoAnswer("%s accepts connections and did not answer within %v", endpoint, d.Timeout)
+		return ev, newNoAnswer("%s accepted the connection but did not answer within %v", endpoint, d.Timeout)
 	}
 	return ev, fmt.Errorf("%s: %w", endpoint, err)
 }

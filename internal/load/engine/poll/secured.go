@@ -64,9 +64,9 @@ func (d Dialer) describeError(endpoint string, err error) error {
 	case errors.As(err, &op) && op.Op == "dial":
 		return newNoAnswer("could not connect to %s: %w", endpoint, op.Err)
 	case errors.Is(err, io.EOF):
-		return newNoAnswer("no TLS connection to %s: the server does not answer as TLS does; is TLS on there?", endpoint)
+		return newNoAnswer("no TLS connection to %s: the server does not respond with TLS: is TLS enabled there?", endpoint)
 	case errors.As(err, new(tls.RecordHeaderError)):
-		return fmt.Errorf("no TLS connection to %s: the server does not answer as TLS does; is TLS on there?", endpoint)
+		return fmt.Errorf("no TLS connection to %s: the server does not respond with TLS: is TLS enabled there?", endpoint)
 	case d.TLS != nil:
 		return fmt.Errorf("no TLS connection to %s: %w", endpoint, err)
 	}
