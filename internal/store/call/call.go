@@ -1,45 +1,45 @@
-// Package call holds the vocabulary of calls: what a client asks of a store in one request,
-// as parts that are the same for all stores, and how it ended. Applications and replays send
-// calls (store.Op.Call), and passive decoders produce them. The package also reads and writes
-// recordings, which are files of calls.
+// Package call holds the vocabulary of calls: a client's request to a store,
+// split into parts that are the same for all stores, and its result. Applications
+// and replays send calls (store.Op.Call), and passive decoders produce them. The
+// package also reads and writes recordings, which are files of calls.
 //
-// A recording has the eight bytes "qbrec01\n" and then frames of package internal/files. The
-// first frame is a Header as JSON. The frames after it are blocks of records, compressed with
-// Zstandard, in the order in which calls ended. The last frame is empty; a file without it
-// was not closed.
+// A recording starts with the eight bytes "qbrec01\n", followed by frames of
+// package internal/files. The first frame is a Header as JSON. The next frames
+// are blocks of records, compressed with Zstandard, in the order in which the
+// calls ended. The last frame is empty; a file without it was not closed.
 package call
 
 import "time"
 
-// Header says what a recording is of.
+// Header describes a recording.
 type Header struct {
 	Store   string    `json:"store"`
-	Tool    string    `json:"tool"`    // the version that recorded
-	Started time.Time `json:"started"` // when the recording's clock stood at 0
-	// Plain says that keys and values are recorded as they were. Otherwise keys are
-	// hashed, segment by segment, and of values there are size and hash, by a secret
-	// that was thrown away.
+	Tool    string    `json:"tool"`    // version of the recording program
+	Started time.Time `json:"started"` // time at which the recording's clock was 0
+	// Plain means that keys and values are recorded unchanged. Otherwise the
+	// segments of keys are hashed, and values are replaced by their size and
+	// hash. The hashes use a secret that was not stored.
 	Plain bool `json:"plain"`
 }
 
-// Action is what a part of a call does.
+// Action is the kind of a part.
 type Action uint8
 
-// The actions.
+// Actions.
 const (
 	Read       Action = iota // one key or an interval
 	Write                    // one key
 	Remove                   // one key or an interval
-	Compare                  // guards the call
-	Watch                    // begins to watch a key or an interval
+	Compare                  // a guard of the call
+	Watch                    // starts watching a key or an interval
 	Unwatch                  // ends a watcher
 	Grant                    // a lease or session
-	Revoke                   // ends one
-	KeepAlive                // prolongs one
-	Other                    // anything else: the method says it
-	Found                    // a key that the answer to a list told, with its Version
-	Compaction               // the history before revision Number is dropped
-	AskStatus                // how the member is
+	Revoke                   // ends a lease or session
+	KeepAlive                // renews a lease or session
+	Other                    // anything else; see the method
+	Found                    // a key in the reply to a list, with its Version
+	Compaction               // discards the history before revision Number
+	AskStatus                // asks for the member's status
 	numActions
 )
 
@@ -53,47 +53,48 @@ func (a Action) String() string {
 	return "unknown"
 }
 
-// Branch says when a part of a call is done.
+// Branch determines when a part of a call is executed.
 type Branch uint8
 
-// The branches.
+// Branches.
 const (
-	Always Branch = iota // the call has no guard, or this is the guard
+	Always Branch = iota // the call has no guard, or this part is the guard
 	Then                 // if all guards hold
-	Else                 // if one does not
+	Else                 // if a guard does not hold
 	numBranches
 )
 
-// Scope is which keys a part is of.
+// Scope determines the keys of a part.
 type Scope uint8
 
-// The scopes.
+// Scopes.
 const (
-	One      Scope = iota // Key alone
-	Prefix                // all that begin with Key
-	Rest                  // from Key to the end of those that begin with End: a further page of a prefix
-	From                  // Key and all after it
-	Interval              // from Key to before End
+	One      Scope = iota // only Key
+	Prefix                // all keys with the prefix Key
+	Rest                  // the keys with the prefix End starting at Key: a further page of a prefix
+	From                  // Key and all later keys
+	Interval              // from Key up to, not including, End
 	numScopes
 )
 
-// Target is what a Compare looks at.
+// Target is the property that a Compare compares.
 type Target uint8
 
-// The targets.
+// Targets.
 const (
-	Version  Target = iota // how often the key was written since it was created
-	Created                // the revision that created it
-	Modified               // the revision that wrote it last
+	Version  Target = iota // number of writes since the key was created
+	Created                // revision of the creation
+	Modified               // revision of the latest write
 	ValueIs                // its value
 	LeaseIs                // its lease
 	numTargets
 )
 
-// Relation is how a Compare's target must stand to what it names.
+// Relation is the required relation between the Compare's target and the given
+// value.
 type Relation uint8
 
-// The relations.
+// Relations.
 const (
 	Equal Relation = iota
 	Greater
@@ -102,37 +103,37 @@ const (
 	numRelations
 )
 
-// Flags are what else a part asks for.
+// Flags modify a part.
 type Flags uint32
 
-// The flags.
+// Flags of a part.
 const (
-	Local      Flags = 1 << iota // what the member has, perhaps stale
-	KeysOnly                     // keys without their values
-	CountOnly                    // how many keys there are
-	Before                       // what was there before is wanted too
-	KeepValue                    // a Write that leaves the value
-	KeepLease                    // a Write that leaves the lease
-	Progress                     // a Watch that asks for progress notifications
-	NoWrites                     // a Watch that wants no writes
-	NoRemovals                   // a Watch that wants no removals
-	Sorted                       // a Read in an order other than the keys' own
-	Descending                   // of that order
-	Fragment                     // a Watch whose large messages may be divided
-	MidSegment                   // Prefix: Key ends within a segment; where keys are hashed, it is a prefix of none
-	Leased                       // what the leader has as long as its lease lasts
-	Existing                     // a Write of a key that must be there
-	Sequential                   // a Write of a new key whose name the store completes: that is End
-	Ephemeral                    // a Write whose key goes with its session; a Grant whose keys do
-	Unchecked                    // a Grant of what no check of its node's health ends
+	Local      Flags = 1 << iota // a read of the member's own state, perhaps stale
+	KeysOnly                     // keys without values
+	CountOnly                    // only the number of keys
+	Before                       // returns the previous value, too
+	KeepValue                    // a Write that keeps the value
+	KeepLease                    // a Write that keeps the lease
+	Progress                     // a Watch with progress notifications
+	NoWrites                     // a Watch without writes
+	NoRemovals                   // a Watch without removals
+	Sorted                       // a Read sorted by something other than the key
+	Descending                   // reverses that order
+	Fragment                     // a Watch whose large messages may be split
+	MidSegment                   // Prefix: Key ends within a segment; if keys are hashed, it is a prefix of no key
+	Leased                       // a read from the leader while its lease is valid
+	Existing                     // a Write that requires that the key exists
+	Sequential                   // a Write of a new key whose name the store completes; End is the full name
+	Ephemeral                    // a Write whose key is bound to its session; a Grant whose keys are deleted with it
+	Unchecked                    // a Grant that no health check of its node ends
 	allFlags   = 1<<iota - 1
 )
 
-// Value is a value as it is recorded.
+// Value is a recorded value.
 type Value struct {
 	Size int    // bytes
 	Hash uint64 // equal values have equal hashes
-	Text []byte // in a plain recording, the value; else nil
+	Text []byte // the value in a plain recording; otherwise nil
 }
 
 // Part is one action of a call.
@@ -145,65 +146,65 @@ type Part struct {
 	Flags    Flags
 	Key, End []byte
 	Value    Value // Write; Compare of ValueIs
-	// Number is a Compare's revision or version, the revision at which is read or from
-	// which is watched, up to which is compacted, a Grant's time to live in seconds and that of a Write's key, an
-	// Unwatch's watcher; of Other what the method makes of it.
+	// Number is a Compare's revision or version, the revision of a Read, the
+	// first revision of a Watch, the revision of a Compaction, the time to live
+	// of a Grant or of a Write's key in seconds, or an Unwatch's watcher; of
+	// Other it depends on the method.
 	Number int64
-	// Limit is, of a Read, how many keys are read at most, 0 for all; of a Grant for how
-	// many milliseconds its locks stay locked behind it, and one more, 0 for the store's.
+	// Limit is the maximum number of keys of a Read, 0 for all; of a Grant, the
+	// lock delay in milliseconds plus 1, 0 for the store's default.
 	Limit int64
-	Lease int64 // of Write, Grant, Revoke, KeepAlive; Compare of LeaseIs
-	// Version is the one that the key has by the answer, where guards name versions that
-	// are no revisions of the store, or where answers to writes tell none; 0: not told.
+	Lease int64 // of Write, Grant, Revoke, KeepAlive, and a Compare of LeaseIs
+	// Version is the key's version after the call, if guards use versions that
+	// are not revisions or if replies to writes lack revisions; 0: unknown.
 	Version int64
-	// Name is what the store calls the lease where that is no number. It is known of
-	// calls that are sent again, and never recorded.
+	// Name is the lease's name in a store whose leases are not numbers. It is set
+	// only in replayed calls and never recorded.
 	Name []byte
-	// Oldest is, of a Read, the revision at which, or before which, a key was created that is
-	// wanted; 0: any. It is known of calls that applications make, and never recorded.
+	// Oldest limits a Read to keys created at or before this revision; 0: no
+	// limit. It is set only in calls of applications and never recorded.
 	Oldest int64
 }
 
-// Call is one request and its answer, or one message that the server sent by itself
+// Call is a request and its reply, or a message that the server sent on its own
 // (Told).
 type Call struct {
-	// At is when the request's last byte had come, in nanoseconds since the
-	// recording began; of what is Told, when that had.
+	// At is the time at which the request's last byte was received, or the
+	// message's if Told, in nanoseconds since the start of the recording.
 	At   int64
-	Took int64  // until the answer's last byte, in nanoseconds; -1: no answer came
-	Conn uint32 // the connection's number, from 1
-	// Stream is, of what belongs to a stream that stays open, its number on the
-	// connection; else 0.
+	Took int64  // time until the reply's last byte, in nanoseconds; -1: no reply
+	Conn uint32 // the connection's number, counted from 1
+	// Stream is the number of a long-lived stream on the connection; otherwise 0.
 	Stream uint32
-	Method string // as the protocol calls it, such as KV/Put
-	Told   bool   // the server's own message: events of a watcher
-	Code   uint16 // how it ended, as the protocol says it: 0 is success
-	// Guarded says that the call has guards, and Held that all held.
+	Method string // the protocol's name, such as KV/Put
+	Told   bool   // a message that the server sent on its own: events of a watcher
+	Code   uint16 // the protocol's error code; 0 is success
+	// Guarded means that the call has guards, and Held that all of them held.
 	Guarded, Held bool
-	Sent, Got     int   // bytes of the request's and the answer's messages
-	Revision      int64 // of the store when it answered; 0: not told
-	Keys          int64 // that were read, counted, written or removed; Told: events
-	Lease         int64 // that was granted
+	Sent, Got     int   // sizes of the request and the reply in bytes
+	Revision      int64 // of the store in the reply; 0: unknown
+	Keys          int64 // read, counted, written or removed keys; Told: events
+	Lease         int64 // granted lease
 	Parts         []Part
 }
 
-// Answered reports whether an answer came.
+// Answered reports whether the call got a reply.
 func (c *Call) Answered() bool { return c.Took >= 0 }
 
-// OK reports whether the call succeeded, whatever its guards said.
+// OK reports whether the call succeeded, whether or not its guards held.
 func (c *Call) OK() bool { return c.Took >= 0 && c.Code == 0 }
 
-// Gap is what passed and is not in the recording.
+// Gap records traffic that is missing in the recording.
 type Gap struct {
-	At   int64  // when it was noticed, in nanoseconds since the recording began
-	Conn uint32 // of which connection; 0: of several
-	// Calls is how many calls are missing; 0: nobody knows, for what the connection
-	// says from then on is not understood.
+	At   int64  // when it was noticed, in nanoseconds since the start of the recording
+	Conn uint32 // the connection; 0: several
+	// Calls is the number of missing calls; 0: unknown, because the rest of the
+	// connection cannot be decoded.
 	Calls uint64
-	Why   string // a sentence
+	Why   string // the reason, as the subject and predicate of a sentence
 }
 
-// Record is what a recording has: a call or a gap; the other is nil.
+// Record is an entry of a recording: a call or a gap; the other field is nil.
 type Record struct {
 	Call *Call
 	Gap  *Gap

@@ -6,22 +6,24 @@ import (
 	"math"
 )
 
-// Bounds of a block's records, so that a reader needs no more memory than a frame announces.
+// Limits of the records of a block, so that a reader needs no more memory than a
+// frame announces.
 const (
-	blockSize = 256 << 10 // bytes before compression, from which a block is written
-	// MaxParts is the most parts of a recorded call. A call with more is left out, and a Gap
-	// counts it.
+	blockSize = 256 << 10 // a block of this size before compression is written
+	// MaxParts is the maximum number of parts of a recorded call. A call with
+	// more parts is omitted and counted in a Gap.
 	MaxParts = 1024
-	maxText  = 4096 // bytes of a method or a reason
+	maxText  = 4096 // bytes of a method or reason
 	maxKey   = 64 << 10
-	// maxTime bounds the times of records, in nanoseconds (73 years), so that no sum of
-	// two is too large for an int64.
+	// maxTime limits the times in records, in nanoseconds (73 years), so that the
+	// sum of two fits into an int64.
 	maxTime    = math.MaxInt64 / 4
-	maxWritten = 512 << 10 // bytes of one record: below a frame's
+	maxWritten = 512 << 10 // maximum bytes of a record, less than a frame's
 )
 
-// A record is one byte with its kind, and varints. Every block can be read alone: its first
-// time is absolute, and a method's name is written once in the block and then its number.
+// A record consists of one byte with its kind, and varints. Every block can be
+// decoded on its own: its first time is absolute, and a method's name is written
+// at its first occurrence in the block and referred to by number afterwards.
 const (
 	isCall = 1
 	isGap  = 2
@@ -44,11 +46,11 @@ const (
 	allPart    = 1<<7 - 1
 )
 
-// block encodes records in the order in which they ended.
+// block encodes records in the order in which the calls ended.
 type block struct {
 	buf     []byte
 	count   int
-	last    int64 // At of the record before
+	last    int64 // At of the previous record
 	methods map[string]uint64
 }
 
@@ -78,8 +80,8 @@ func (b *block) gap(g *Gap) {
 	b.count++
 }
 
-// call appends a call. It returns false and leaves the block unchanged if the call is larger
-// than a record may be.
+// call appends a call. It returns false and leaves the block unchanged if the
+// encoded call exceeds maxWritten.
 func (b *block) call(c *Call) bool {
 	start, last, told := len(b.buf), b.last, len(b.methods)
 	flags := flagBit(c.Told, callTold) | flagBit(c.Guarded, callGuarded) | flagBit(c.Held, callHeld) |
@@ -121,7 +123,8 @@ func (b *block) call(c *Call) bool {
 	return true
 }
 
-// method appends the number of a method, or 0 and its name if the block does not have it yet.
+// method appends the number of a method, or 0 and its name if the block does not
+// contain it yet.
 func (b *block) method(name string) {
 	name = name[:min(len(name), maxText)]
 	if n, ok := b.methods[name]; ok {
@@ -172,8 +175,9 @@ func flagBit(is bool, as byte) byte {
 
 var errDamagedRecord = errors.New("the recording is damaged: a record in it cannot be read")
 
-// DecodeBlock calls do with each record of a block's bytes. The records alias b. It never
-// panics, and every record keeps the bounds of Call, Part and Gap.
+// DecodeBlock calls do for each record of a block. The records alias b.
+// DecodeBlock never panics, and all records respect the limits of Call, Part and
+// Gap.
 func DecodeBlock(b []byte, do func(Record) error) error {
 	r := decoder{b: b}
 	for len(r.b) > 0 {
@@ -196,7 +200,7 @@ func DecodeBlock(b []byte, do func(Record) error) error {
 	return nil
 }
 
-// decoder reads records from a block's bytes.
+// decoder decodes records from a block.
 type decoder struct {
 	b       []byte
 	bad     bool
@@ -318,7 +322,7 @@ func (r *decoder) uvarint() uint64 {
 	return x
 }
 
-// positive reads an unsigned number that fits into an int64.
+// positive decodes an unsigned number that must fit into an int64.
 func (r *decoder) positive() int64 {
 	x := r.uvarint()
 	if x > math.MaxInt64 {

@@ -2,8 +2,9 @@ package call
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// Kind is the operation of a load that a call comes closest to, and its level if it is
-// a read; ok is false where no load has it: leases, watchers, administration.
+// Kind returns the load operation that is most similar to a call, and the
+// consistency level of a read; ok is false if there is none, as for leases,
+// watchers and administration.
 func (c *Call) Kind() (kind kv.Kind, level kv.Consistency, ok bool) {
 	if c.Told || len(c.Parts) == 0 {
 		return 0, 0, false

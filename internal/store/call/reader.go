@@ -12,9 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// ReadRecording reads a recording and calls do with each record, whose memory is not used
-// again. An error of do ends the reading and is returned. A file that is damaged, or that a
-// crash cut off, is read up to that place, and problem says so in a sentence.
+// ReadRecording reads a recording and calls do with each record, which stays
+// valid. It stops at an error of do and returns that error. A damaged or
+// truncated file is read up to the damage, and problem describes the damage in a
+// sentence.
 func ReadRecording(path string, do func(Record) error) (h Header, problem string, err error) {
 	f, err := files.Open(path)
 	if err != nil {
@@ -37,7 +38,7 @@ type notRecording string
 
 func (n notRecording) Error() string { return string(n) }
 
-// ReadRecordingFrom is Each of what a reader has.
+// ReadRecordingFrom reads a recording from a reader like ReadRecording.
 func ReadRecordingFrom(from io.Reader, do func(Record) error) (h Header, problem string, err error) {
 	in := bufio.NewReaderSize(from, 1<<18)
 	first := make([]byte, len(magic))

@@ -17,7 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// TestWhatIsWrittenIsRead writes records of every shape, extreme ones too.
+// TestWhatIsWrittenIsRead writes and reads records of every shape, including
+// extreme ones.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	for seed := range uint64(settle.Drawn(20, 2)) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -88,7 +89,7 @@ func randomCall(r *rand.Rand) *call.Call {
 	return c
 }
 
-// TestACrashLeavesItReadable cuts a recording at every length.
+// TestACrashLeavesItReadable truncates a recording at every length.
 func TestACrashLeavesItReadable(t *testing.T) {
 	settle.Unraced(t)
 	path := filepath.Join(t.TempDir(), "a.qbrec")
@@ -137,8 +138,9 @@ func TestDamageIsSaid(t *testing.T) {
 	}
 }
 
-// TestHashesKeepPrefixes: what begins with a prefix that ends with a separator does so
-// afterwards, equal keys stay equal, and different ones different.
+// TestHashesKeepPrefixes checks that hashing keeps prefixes that end with a
+// separator, and that keys are equal after hashing only if they were equal
+// before.
 func TestHashesKeepPrefixes(t *testing.T) {
 	v, other := call.NewRedactor(), call.NewRedactor()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -181,7 +183,7 @@ func TestScopes(t *testing.T) {
 			key, end string
 			scope    call.Scope
 			flags    call.Flags
-			ends     string // what End is made of
+			ends     string // the text from which End is computed
 		}{
 			{"/a/b", "", call.One, 0, ""},
 			{"/a/b/", "/a/b0", call.Prefix, 0, ""},
@@ -211,7 +213,8 @@ func TestEqualValuesHaveEqualHashes(t *testing.T) {
 	}
 }
 
-// FuzzDecode: no block makes it panic, and what it gives is within bounds.
+// FuzzDecode checks that no block causes a panic, and that decoded records are
+// within the limits.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte{2, 0, 0, 0, 0})
 	for _, s := range []string{"AQgAAAEABktWL1B1dAAAAAAA", "AQgCBAEABktWL1B1dAABAgMEAQEAAAABYQ"} {

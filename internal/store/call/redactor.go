@@ -8,14 +8,14 @@ import (
 	"encoding/binary"
 )
 
-// Redactor replaces keys and values by hashes before they are recorded. The hashes depend on
-// a random secret that is not stored: equal keys have equal hashes within one recording, and
-// hashes cannot be guessed afterwards. The zero value hashes nothing. Several goroutines may
-// use a Redactor.
+// Redactor replaces keys and values by hashes before they are recorded. The
+// hashes depend on a random secret that is not stored: equal keys have equal
+// hashes within one recording, and hashes cannot be guessed afterwards. The zero
+// value hashes nothing. A Redactor is safe for concurrent use.
 //
-// The hash is SHA-256 because a person with a recording may try keys for as long as he likes.
-// With the processor's instructions for it, the hashes of a call take about 1 µs of the 25 µs
-// that a relay needs for the call.
+// The hash is SHA-256 because the owner of a recording can try keys without
+// limit. With the CPU's SHA instructions the hashes of a call take about 1 µs of
+// the 25 µs that a relay needs per call.
 type Redactor struct{ secret []byte }
 
 // NewRedactor returns a Redactor with a new secret.
@@ -25,19 +25,19 @@ func NewRedactor() *Redactor {
 	return r
 }
 
-// Plain reports that nothing is hashed.
+// Plain reports whether keys and values are recorded unchanged.
 func (r *Redactor) Plain() bool { return len(r.secret) == 0 }
 
-// separator divides a key into segments that are hashed separately, so that prefixes that
-// end with it stay prefixes.
+// separator divides a key into segments that are hashed separately, so that
+// prefixes that end with it remain prefixes.
 const separator = '/'
 
-// minHash is the length of the hash of a segment that is shorter than that: 66 bits, so
-// that two segments do not collide. The hash of a longer segment has the segment's length.
+// minHash is the length of the hash of a shorter segment: 66 bits, so that two
+// segments do not collide. The hash of a longer segment has the segment's length.
 const minHash = 11
 
-// RedactKey returns what is recorded of a key. It keeps zero bytes at the end, which turn a
-// key into the first key after it.
+// RedactKey returns the recorded form of a key. It keeps trailing zero bytes,
+// because appending one to a key yields the next key.
 func (r *Redactor) RedactKey(key []byte) []byte {
 	if r.Plain() {
 		return bytes.Clone(key)
@@ -63,7 +63,7 @@ func (r *Redactor) appendSegment(out, segment []byte) []byte {
 	var room [256]byte
 	hash := sha256.Sum256(append(append(room[:0], r.secret...), segment...))
 	for left := max(len(segment), minHash); ; hash = sha256.Sum256(hash[:]) {
-		var text [43]byte // of a hash
+		var text [43]byte // holds a hash in text form
 		base64.RawURLEncoding.Encode(text[:], hash[:])
 		n := min(left, len(text))
 		out = append(out, text[:n]...)
@@ -73,7 +73,7 @@ func (r *Redactor) appendSegment(out, segment []byte) []byte {
 	}
 }
 
-// RedactValue returns what is recorded of a value.
+// RedactValue returns the recorded form of a value.
 func (r *Redactor) RedactValue(value []byte) Value {
 	out := Value{Size: len(value)}
 	if r.Plain() {
@@ -96,8 +96,8 @@ func (r *Redactor) RedactValue(value []byte) Value {
 	return out
 }
 
-// SetInterval sets the keys of a part: from key up to and without end, or key alone if end
-// is empty.
+// SetInterval sets the keys of a part to [key, end), or to key only if end is
+// empty.
 func (r *Redactor) SetInterval(p *Part, key, end []byte) {
 	p.Key = r.RedactKey(key)
 	n := len(end)
@@ -116,7 +116,7 @@ func (r *Redactor) SetInterval(p *Part, key, end []byte) {
 	}
 }
 
-// PrefixEnd returns the first key after all keys that begin with a prefix, or nil if there
+// PrefixEnd returns the first key after all keys with a prefix, or nil if there
 // is none.
 func PrefixEnd(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {

@@ -15,15 +15,17 @@ import (
 const (
 	magic     = "qbrec01\n"
 	maxHeader = 1 << 16
-	// maxQueued is how many full blocks wait for the disk before further calls are left out.
+	// maxQueued is how many full blocks may wait for the disk before further
+	// calls are omitted.
 	maxQueued = 64
-	// flushInterval is how often a block is written that is not full: a crash loses at most
-	// the calls of this time.
+	// flushInterval is how often a partial block is written: a crash loses at
+	// most the calls of this time.
 	flushInterval = time.Second
 )
 
-// RecordingWriter writes a recording. Several goroutines may call its methods. No method but
-// Close waits for the disk: calls that do not fit are left out, and a Gap counts them.
+// RecordingWriter writes a recording. Its methods may be called concurrently. No
+// method except Close waits for the disk: calls that do not fit are omitted and
+// counted in a Gap.
 type RecordingWriter struct {
 	path string
 	f    *os.File
@@ -34,24 +36,24 @@ type RecordingWriter struct {
 	mu     sync.Mutex
 	cur    *block
 	free   []*block
-	missed uint64 // calls, since the last Gap
-	at     int64  // when the first of them was
+	missed uint64 // calls since the last Gap
+	at     int64  // when the first of them occurred
 	why    string
 	counts Counts
 
-	// Those below are of the goroutine that writes until done is closed.
+	// The fields below belong to the writing goroutine until done is closed.
 	err   error
 	bytes int64
 }
 
-// Counts counts the records that a recording has so far.
+// Counts holds the numbers of records in a recording so far.
 type Counts struct {
-	Calls  uint64 // recorded, with the messages that a server sent by itself
+	Calls  uint64 // recorded calls, including messages that a server sent on its own
 	Gaps   uint64
-	Missed uint64 // calls that are known to be missing
+	Missed uint64 // calls known to be missing
 }
 
-// CreateRecording begins a recording in a new file; it fails if the file exists.
+// CreateRecording creates a recording in a new file; it fails if the file exists.
 func CreateRecording(path string, h *Header) (*RecordingWriter, error) {
 	head, err := json.Marshal(h)
 	if err == nil && len(head) > maxHeader {
@@ -89,7 +91,7 @@ func (w *RecordingWriter) Call(c *Call) {
 	w.handOver(blockSize)
 }
 
-// Gap adds the record of missing calls.
+// Gap adds a gap.
 func (w *RecordingWriter) Gap(g Gap) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +101,7 @@ func (w *RecordingWriter) Gap(g Gap) {
 	w.handOver(blockSize)
 }
 
-// Counts returns how many records there are so far.
+// Counts returns the numbers of records so far.
 func (w *RecordingWriter) Counts() Counts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,8 +110,8 @@ func (w *RecordingWriter) Counts() Counts {
 	return c
 }
 
-// ensureRoom reports whether the block takes another record. It does not only if the disk
-// cannot keep up.
+// ensureRoom reports whether the block has room for another record. It does not
+// if the disk cannot keep up.
 func (w *RecordingWriter) ensureRoom(at int64) bool {
 	if len(w.cur.buf) >= blockSize {
 		w.handOver(blockSize)
@@ -131,7 +133,7 @@ func (w *RecordingWriter) countMissed(at int64, why string) {
 	w.missed++
 }
 
-// writeGap adds a Gap for the calls that were missed.
+// writeGap adds a Gap for the missed calls.
 func (w *RecordingWriter) writeGap() {
 	w.cur.gap(&Gap{At: w.at, Calls: w.missed, Why: w.why})
 	w.counts.Gaps++
@@ -139,8 +141,8 @@ func (w *RecordingWriter) writeGap() {
 	w.missed = 0
 }
 
-// handOver queues the block for the disk if it has at least so many bytes and the queue has
-// room.
+// handOver queues the block for the disk if it has at least least bytes and the
+// queue has room.
 func (w *RecordingWriter) handOver(least int) {
 	if len(w.cur.buf) < least || w.cur.count == 0 {
 		return
@@ -157,8 +159,8 @@ func (w *RecordingWriter) handOver(least int) {
 	}
 }
 
-// Close ends the recording, waits until it is on the disk and returns the first error of the
-// file. Nothing may be added afterwards.
+// Close ends the recording, waits until it is on disk, and returns the file's
+// first error. No record may be added afterwards.
 func (w *RecordingWriter) Close() error {
 	w.mu.Lock()
 	if w.missed > 0 {

@@ -1,6 +1,6 @@
-// Package cetcd is cetcd, a proxy that speaks a part of Consul's HTTP API in
-// front of etcd: what of that API works there, how its members are started, and
-// how it looks on a connection.
+// Package cetcd implements the store cetcd, a proxy that translates a part of
+// Consul's HTTP API to etcd: its capabilities, launching and administration of
+// its members, and its codec.
 package cetcd
 
 import (
@@ -20,19 +20,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Name is what --store and scenario files call cetcd.
+// Name is the store's name in --store and in scenario files.
 const Name = "cetcd"
 
-// Store is cetcd, as the rest of the program sees it.
+// Store implements store.Store for cetcd.
 type Store struct{ etcdproxy.Store }
 
-// New returns cetcd.
+// New returns the store cetcd.
 func New() *Store { return &Store{} }
 
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// Capabilities implements store.Store. They are cetcd's own, not Consul's.
+// Capabilities implements store.Store. cetcd has its own descriptions, not
+// Consul's.
 func (*Store) Capabilities() kv.Capabilities {
 	can := etcdproxy.Capabilities(Name, "a GET of the proxy", kv.Capabilities{
 		Operations: map[kv.Kind]string{
@@ -64,8 +65,8 @@ func (*Store) Server(version string) (store.ServerSource, error) {
 	return store.HandBuiltServer(Name, "build it as docs/reference/commands.md says under stores", version)
 }
 
-// Launch implements store.Store: etcd's launch, with a cetcd before each member.
-// Exec is cetcd's binary, which no registry has; etcd is the embedded one.
+// Launch implements store.Store. It launches embedded etcd members with a cetcd
+// in front of each. Exec is cetcd's binary, which is in no registry.
 func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	source, err := s.Server("")
 	if err != nil {
@@ -84,8 +85,8 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	return etcdproxy.NewAdmin(Name, a, probe)
 }
 
-// probe asks whether a cetcd serves, by a key that is not there: it has no
-// /v1/status, and this costs etcd one local read.
+// probe checks that a cetcd serves by reading a missing key, because cetcd has no
+// /v1/status. It costs etcd one local read.
 func probe(ctx context.Context, a store.Access, endpoint string, _ bool) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+endpoint+"/v1/kv/quorumbench/is/there?keys=true", nil)
 	if err != nil {
@@ -100,7 +101,7 @@ func probe(ctx context.Context, a store.Access, endpoint string, _ bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = response.Body.Close() }() // what counts was read
+	defer func() { _ = response.Body.Close() }() // the relevant part was read
 	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 1<<10)); err != nil {
 		return err
 	}
@@ -113,19 +114,19 @@ func probe(ctx context.Context, a store.Access, endpoint string, _ bool) error {
 // Tap implements store.Tapped.
 func (s *Store) Tap(cfg store.TapConfig) store.Tap { return s.dialect().Tap(cfg) }
 
-// Replays implements store.Replayer. What cetcd cannot do is not sent: removals and
-// transactions, and sessions with their locks.
+// Replays implements store.Replayer. Not replayed, because cetcd does not support
+// them: deletes, transactions, and sessions with their locks.
 func (*Store) Replays(r *call.Call) bool { return consul.ReplaysKeys(r) }
 
-// Requires implements store.Replayer: no key needs another.
+// Requires implements store.Replayer: no key depends on another key.
 func (*Store) Requires(*call.Part) []byte { return nil }
 
-// Codecs implements store.Store: Consul's. What cetcd cannot take they do not
-// send. Without a quorum it never answers a PUT.
+// Codecs implements store.Store with Consul's codecs. They do not send requests
+// that cetcd does not support. Without a quorum cetcd never responds to a PUT.
 func (s *Store) Codecs(a store.Access) store.Codecs { return s.dialect().Codecs(a) }
 
-// dialect is what cetcd does in its own way: without a value a parameter is
-// ignored.
+// dialect describes how cetcd differs from Consul: it ignores parameters without
+// a value.
 func (s *Store) dialect() *consul.Dialect {
 	return &consul.Dialect{JSON: true, Failed: failed, About: httpkv.About{
 		Operations: s.Capabilities().Operations, Name: Name,
@@ -133,14 +134,13 @@ func (s *Store) dialect() *consul.Dialect {
 	}}
 }
 
-// failed is what an answer that is not 200 means, and what it says. A 400 to a
-// write may stand for an error on etcd's side, so it is not definite; a redirect
-// is.
+// failed returns the outcome and text of a response other than 200. A 400 to a
+// write may stand for an etcd error, so it is not definite; a redirect is.
 func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
 	text = httpkv.AppendText(nil, r)
 	switch {
 	case r.Status >= 300 && r.Status < 400:
-		return kv.BadRequest, []byte("cetcd redirects the request: a key must not have empty segments, nor . or .. as one")
+		return kv.BadRequest, []byte("cetcd redirected the request: a key must not have an empty, . or .. segment")
 	case r.Status == 404:
 		return kv.BadRequest, []byte("the server knows no /v1/kv: is this cetcd's port?")
 	case string(text) == "Missing key name":

@@ -12,7 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// cetcd lists what works, borrows no label of Consul's, and says what is broken.
+// TestCapabilities checks that cetcd lists only working operations, explains the
+// broken ones, and reuses no description of Consul's.
 func TestCapabilities(t *testing.T) {
 	s := New().Capabilities()
 	for _, k := range []kv.Kind{kv.Delete, kv.Txn} {
@@ -69,7 +70,7 @@ func TestAdminRefuses(t *testing.T) {
 	}
 }
 
-// elsewhere is an HTTP server that is no cetcd.
+// elsewhere returns the address of an HTTP server that is not cetcd.
 func elsewhere(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.NotFoundHandler())

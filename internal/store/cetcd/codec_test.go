@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// answer is an HTTP answer.
+// answer returns an HTTP response.
 func answer(status int, body string) string {
 	return fmt.Sprintf("HTTP/1.1 %d X\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
 }
@@ -81,7 +81,8 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// A compare-and-set whose version is not known is read first.
+// TestUnknownVersion checks that a compare-and-set with an unknown version reads
+// first.
 func TestUnknownVersion(t *testing.T) {
 	for body, write := range map[string]string{one: "PUT /v1/kv/k?cas=7 v", "[]": "PUT /v1/kv/k?cas=0 v"} {
 		s := newScripted(t)

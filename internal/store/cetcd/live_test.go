@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// binaryEnv names cetcd's binary for the tests.
+// binaryEnv is the environment variable with the path of cetcd's binary.
 const binaryEnv = "QUORUMBENCH_CETCD"
 
 func binary(t *testing.T) string {
@@ -35,14 +35,14 @@ func TestConform(t *testing.T) {
 			return &storetest.Server{Access: c.Access}
 		},
 		Official: func(t testing.TB, a store.Access) storetest.Client {
-			// cetcd takes a list for a read of one key.
+			// cetcd treats a list as a read of one key.
 			return official.ConsulView{KV: official.Consul(t, a).KV(), List: true}
 		},
 		Keys: []string{"k", "a b", "ключ", "folder/deep/er", "%41?b=c&d#e;f", `"quoted\"`, "\x01\n", "...", strings.Repeat("k", 256)},
 		Refused: []storetest.Refusal{
 			{Op: storetest.Put("", nil), Outcome: kv.BadRequest, Text: "Missing key name"},
-			{Op: storetest.Put("a//b", nil), Outcome: kv.BadRequest, Text: "redirects"},
-			{Op: storetest.Put("a/../b", nil), Outcome: kv.BadRequest, Text: "redirects"},
+			{Op: storetest.Put("a//b", nil), Outcome: kv.BadRequest, Text: "redirected"},
+			{Op: storetest.Put("a/../b", nil), Outcome: kv.BadRequest, Text: "redirected"},
 		},
 	}
 	for _, n := range []int{0, 1, 127, 128, 4096, 70_000, 1 << 20} {
@@ -51,7 +51,8 @@ func TestConform(t *testing.T) {
 	storetest.Conform(t, f)
 }
 
-// No answer has an index beside its JSON, so that the codec cannot want one.
+// TestLiveIndexes checks that responses have an index only in their JSON, so that
+// the codec cannot require another one.
 func TestLiveIndexes(t *testing.T) {
 	endpoint := proxied.Start(t, New(), binary(t), 1).Access.Endpoints[0]
 	for _, method := range []string{http.MethodPut, http.MethodGet} {
@@ -63,15 +64,15 @@ func TestLiveIndexes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = response.Body.Close() // what counts are the fields
+		_ = response.Body.Close() // only the fields matter
 		if index := response.Header.Values("X-Consul-Index"); response.StatusCode != http.StatusOK || len(index) > 0 {
 			t.Errorf("%s: status %d, indexes %q", method, response.StatusCode, index)
 		}
 	}
 }
 
-// Without a quorum neither a PUT nor a linearizable read is ever answered, and
-// a local read is.
+// TestLiveWithoutQuorum checks that without a quorum neither a PUT nor a
+// linearizable read gets a response, and a local read does.
 func TestLiveWithoutQuorum(t *testing.T) {
 	c := proxied.Start(t, New(), binary(t), 3)
 	w := storetest.Dial(t, New(), c.Access)

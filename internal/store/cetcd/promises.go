@@ -6,15 +6,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Where it is said what cetcd guarantees: nowhere but in that it serves Consul's
-// requests by etcd's transactions.
+// Sources of the guarantees: cetcd documents only that it serves Consul's
+// requests with etcd's transactions.
 const (
 	readme = "cetcd's README (https://github.com/etcd-io/cetcd): it serves Consul's requests from etcd"
 	txns   = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/), by one transaction of the etcd behind it for each request: "
 )
 
-// Promises implements store.Store. A ModifyIndex is etcd's revision; the answer
-// to a write has none, and one that says false may stand for an error of etcd's.
+// Promises implements store.Store. A ModifyIndex is an etcd revision. The
+// response to a write has none, and the response false may stand for an etcd
+// error.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
@@ -25,7 +26,7 @@ func (*Store) Promises() store.Promises {
 			history.Once:         txns + "\"KV Service operations are atomic\"",
 			history.Compare:      readme + ", where a write with cas is done if the index is the key's ModifyIndex",
 		},
-		Own:    kv.Linearizable, // a quorum is asked, and then the member behind it answers
+		Own:    kv.Linearizable, // reads of its own etcd member, after a quorum read
 		Unsure: true,
 		Untold: true,
 	}

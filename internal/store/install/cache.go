@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// missing says which of the tools this machine lacks. Only those that a server
-// needs to run are looked for if running is set.
+// missing returns an error that names the missing tools. If running is set, it
+// only checks tools that are needed to run the server.
 func missing(tools []store.Tool, running bool) error {
 	var errs []error
 	for _, t := range tools {
@@ -27,7 +27,7 @@ func missing(tools []store.Tool, running bool) error {
 	return errors.Join(errs...)
 }
 
-// inputs reads the source's files, named as they are for the build.
+// inputs returns the source's files under their names for the build.
 func inputs(s store.ServerSource) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	if s.Files == nil {
@@ -47,12 +47,12 @@ func inputs(s store.ServerSource) (map[string][]byte, error) {
 	return files, nil
 }
 
-// workspace is a build's folder, beside the finished ones so that a rename can
-// move the result there.
+// workspace is the folder of a build. It is next to the finished ones, so that a
+// rename can move the result there.
 type workspace struct {
 	dir string
-	in  string // the inputs, where the tool runs
-	out string // what becomes the server's folder
+	in  string // the inputs; the tool's working folder
+	out string // the future folder of the server
 }
 
 // Cache is a folder of built servers.
@@ -67,11 +67,11 @@ func User() (Cache, error) {
 	return Cache{Dir: filepath.Join(dir, "quorumbench", "servers")}, nil
 }
 
-// Update says what an installation does at the moment.
+// Update describes the progress of an installation.
 type Update struct {
 	Step   string // such as "compiling"; changes a few times
 	Detail string // such as "120 of 450 packages"; changes often
 }
 
-// name is the source's folder in the cache.
+// name returns the name of the source's folder in the cache.
 func name(s store.ServerSource) string { return s.Store + "-" + s.Version }

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// check says what is wrong with what was built.
+// check verifies the result of a build.
 func check(ctx context.Context, w workspace, s store.ServerSource) error {
 	for _, path := range s.Check.Holds {
 		if info, err := fs.Stat(os.DirFS(w.out), path); err != nil || info.Size() == 0 {
@@ -40,7 +40,7 @@ func check(ctx context.Context, w workspace, s store.ServerSource) error {
 	return checkVersion(ctx, w, binary, s.Check)
 }
 
-// checkModule looks for a module in what the Go toolchain wrote into a binary.
+// checkModule checks that the Go toolchain recorded a module in a binary.
 func checkModule(binary, want string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -65,8 +65,8 @@ func checkModule(binary, want string) error {
 	return fmt.Errorf("the binary was built without the module %s", path)
 }
 
-// checkVersion runs the binary to see that it runs on this machine and which
-// version it says that it is.
+// checkVersion runs the binary to check that it runs on this machine and prints
+// the expected version.
 func checkVersion(ctx context.Context, w workspace, binary string, c store.ServerCheck) error {
 	if len(c.Args) == 0 {
 		return nil

@@ -10,13 +10,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// goEnv makes a build depend on the source alone: no newer toolchain is
-// fetched, go.mod and go.sum are taken as they are, no workspace or flags of
-// the user's take part, and no C compiler.
+// goEnv makes a build depend only on the source: no newer toolchain is fetched,
+// go.mod and go.sum are not changed, and the user's workspace, flags and C
+// compiler are not used.
 var goEnv = []string{"GOTOOLCHAIN=local", "GOFLAGS=-mod=readonly", "GOWORK=off", "CGO_ENABLED=0"}
 
-// env is goEnv with a folder for what is made on the way, which goes with the
-// build even when that is killed.
+// env returns goEnv with a folder for temporary files, which is removed with the
+// build even if the build is killed.
 func (w workspace) env() []string { return append(slices.Clip(goEnv), "GOTMPDIR="+w.dir) }
 
 // buildGo builds the source's package into one binary.
@@ -33,8 +33,8 @@ func buildGo(ctx context.Context, w workspace, s store.ServerSource, progress fu
 	args = append(append(args, s.Args...), s.Package)
 	done := 0
 	return run(ctx, command{dir: w.in, env: w.env(), name: "go", args: args, line: func(line string) {
-		// With -v each package is named when it is compiled; what the build
-		// cache has is not.
+		// With -v the tool prints each package that it compiles, but not those in
+		// the build cache.
 		if !strings.HasPrefix(line, "go: ") && !strings.Contains(line, " ") {
 			done++
 			progress(Update{Step: "compiling", Detail: fmt.Sprintf("%d of at most %d packages: %s", done, total, line)})
@@ -42,8 +42,8 @@ func buildGo(ctx context.Context, w workspace, s store.ServerSource, progress fu
 	}})
 }
 
-// goFetch lists the packages that the binary is made of, for which the modules
-// must be fetched, and returns how many there are.
+// goFetch lists the binary's packages, which fetches their modules, and returns
+// their number.
 func goFetch(ctx context.Context, w workspace, s store.ServerSource, progress func(Update)) (packages int, err error) {
 	progress(Update{Step: "fetching modules"})
 	err = run(ctx, command{dir: w.in, env: w.env(), name: "go", args: []string{"list", "-deps", s.Package}, line: func(line string) {

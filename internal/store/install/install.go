@@ -1,10 +1,10 @@
-// Package install obtains and builds real servers, once for each version, into
-// the user's cache folder. What is built is a store's data, a
-// store.ServerSource; nothing here knows one store from another.
+// Package install downloads and builds real servers, once per version, in the
+// user's cache folder. A store.ServerSource describes each build; the package
+// contains nothing specific to a store.
 //
-// A finished server is a folder with a manifest that holds its files' hashes.
-// It appears by one rename, so that it is whole or not there, and it is compared
-// with its manifest before each use.
+// A finished server is a folder with a manifest of its files' hashes. It appears
+// with one rename, so it is never incomplete, and it is compared with its
+// manifest before each use.
 package install
 
 import (
@@ -17,10 +17,9 @@ import (
 )
 
 // Ensure returns the path of the built server in the user's cache, as Installed
-// does, and builds it before if it is not there, is damaged, or was built from
-// another description. A second process that wants the same one waits for the
-// first. When ctx ends nothing of the build is left. progress may be nil; it is
-// called by one goroutine at a time.
+// does. It builds the server first if it is missing, damaged, or built from
+// another description. Concurrent processes wait for the first one. A build whose
+// ctx ends leaves no files. progress may be nil and is never called concurrently.
 func Ensure(ctx context.Context, source store.ServerSource, progress func(Update)) (string, error) {
 	c, err := User()
 	if err != nil {
@@ -29,10 +28,10 @@ func Ensure(ctx context.Context, source store.ServerSource, progress func(Update
 	return c.Ensure(ctx, source, progress)
 }
 
-// Installed returns the path of a server in the user's cache: of the binary of
-// a GoModule, or of the folder that holds lib with the jars of a Maven source.
-// It is not ok where it was never built, or was built from another description.
-// The error says that what is there is damaged, and how to build it again.
+// Installed returns the path of a server in the user's cache: the binary of a
+// GoModule, or the folder with the jars of a Maven source in lib. ok is false if
+// it was never built, or was built from another description. A damaged server is
+// an error with the command to build it again.
 func Installed(source store.ServerSource) (path string, ok bool, err error) {
 	c, err := User()
 	if err != nil {
@@ -41,9 +40,9 @@ func Installed(source store.ServerSource) (path string, ok bool, err error) {
 	return c.Installed(source)
 }
 
-// Executable is for a store's Launch: it returns the path that the user gave,
-// if any, or that of the installed server. The error is the sentence that says
-// what the user has to install.
+// Executable returns the path that the user gave, if any, or the path of the
+// installed server. Launch methods use it. Its error names what the user must
+// install.
 func Executable(given string, source store.ServerSource) (string, error) {
 	if err := missing(source.Tools, true); err != nil {
 		return "", err
@@ -61,8 +60,8 @@ func Executable(given string, source store.ServerSource) (string, error) {
 	return path, nil
 }
 
-// For is Executable for a launch. One that is carried out elsewhere needs nothing
-// here.
+// For returns Executable's result for a launch. A launch on another machine needs
+// no local server.
 func For(spec *store.LaunchSpec, source store.ServerSource) (string, error) {
 	if spec.Elsewhere {
 		return source.Store, nil
@@ -71,8 +70,8 @@ func For(spec *store.LaunchSpec, source store.ServerSource) (string, error) {
 }
 
 // Version returns the path of the store's installed server of a version. It is
-// empty where the store chooses: without a version, and for a server that is built
-// in. The error says which server is not there.
+// empty if the store chooses the server: without a version, and for a built-in
+// server. The error names the missing server.
 func Version(st store.Store, version string) (string, error) {
 	if version == "" {
 		return "", nil
@@ -81,11 +80,11 @@ func Version(st store.Store, version string) (string, error) {
 	if err != nil || source.Kind == store.BuiltIn {
 		return "", err
 	}
-	source.Tools = nil // Launch asks for those that running takes
+	source.Tools = nil // Launch checks the tools needed to run it
 	return Executable("", source)
 }
 
-// argument is what the source is called behind `stores install`.
+// argument returns the source's argument for `stores install`.
 func argument(s store.ServerSource) string {
 	if len(s.Versions) > 0 && s.Versions[0] == s.Version {
 		return s.Store
@@ -93,7 +92,7 @@ func argument(s store.ServerSource) string {
 	return s.Store + "@" + s.Version
 }
 
-// Ensure is as the function of that name, in this cache.
+// Ensure implements the function Ensure for this cache.
 func (c Cache) Ensure(ctx context.Context, source store.ServerSource, progress func(Update)) (string, error) {
 	if progress == nil {
 		progress = func(Update) {}
@@ -115,11 +114,11 @@ func (c Cache) Ensure(ctx context.Context, source store.ServerSource, progress f
 	}
 	defer unlock()
 	if path, ok, err := c.Installed(source); ok && err == nil {
-		return path, nil // by the one that we waited for
+		return path, nil // built by the process that we waited for
 	}
 	if err := c.build(ctx, source, progress); err != nil {
 		if ctx.Err() != nil {
-			return "", context.Cause(ctx) // whatever it broke
+			return "", context.Cause(ctx) // the cause of the build's error
 		}
 		return "", fmt.Errorf("%s %s could not be installed: %w", source.Store, source.Version, err)
 	}
@@ -130,7 +129,7 @@ func (c Cache) Ensure(ctx context.Context, source store.ServerSource, progress f
 	return path, err
 }
 
-// Installed is as the function of that name, in this cache.
+// Installed implements the function Installed for this cache.
 func (c Cache) Installed(source store.ServerSource) (path string, ok bool, err error) {
 	dir := filepath.Join(c.Dir, name(source))
 	recipe, err := recipeOf(source)

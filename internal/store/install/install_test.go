@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// tiny is a Go module without dependencies, built by the same path as a server.
+// tiny returns a Go module without dependencies, which is built like a server.
 func tiny() store.ServerSource {
 	return store.ServerSource{
 		Store: "tiny", Version: "1.2.3", Versions: []string{"1.2.3", "1.2.2"},
@@ -38,7 +38,7 @@ func tiny() store.ServerSource {
 	}
 }
 
-// steps keeps what was told of an installation.
+// steps collects the progress of an installation.
 type steps []string
 
 func (s *steps) add(u Update) {
@@ -220,7 +220,7 @@ func ensure(t *testing.T, c Cache, source store.ServerSource) {
 	}
 }
 
-// onlyThese holds a folder to its entries.
+// onlyThese checks a folder's entries.
 func onlyThese(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

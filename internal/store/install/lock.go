@@ -11,12 +11,12 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// lockPause is how long the holder of a lock is left alone between two looks.
+// lockPause is the interval between two attempts to take a lock.
 const lockPause = 100 * time.Millisecond
 
-// lock takes the lock that a file is, and waits for those that hold it: other
-// processes, and other callers in this one. It goes with the process that holds
-// it. waiting is called once, before the wait.
+// lock takes the lock of a file and waits for other holders: other processes, and
+// other callers in this one. The lock ends with the process that holds it.
+// waiting is called once before the wait.
 func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	ticker := time.NewTicker(lockPause)
 	defer ticker.Stop()
@@ -25,7 +25,7 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 		var unopened *fs.PathError
 		switch {
 		case err == nil:
-			return func() { _ = f.Close() }, nil // which gives the lock up
+			return func() { _ = f.Close() }, nil // closing releases the lock
 		case errors.As(err, &unopened):
 			return nil, fmt.Errorf("the lock of an installation cannot be opened: %w", unopened)
 		case !errors.Is(err, fileutil.ErrLocked):

@@ -21,7 +21,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// holdLock names the lock that this test program takes instead of testing.
+// holdLock is the environment variable that makes this test program take a lock
+// instead of testing.
 const holdLock = "QUORUMBENCH_TEST_HOLD_LOCK"
 
 func TestMain(m *testing.M) {
@@ -31,20 +32,20 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		fmt.Println("locked")
-		_, _ = os.Stdin.Read(make([]byte, 1)) // until the parent ends it
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until the parent ends
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
 
-// What a fake mvn does with $lib, its output folder: copies writes a jar,
-// blocks does so after something was written to the pipe, and counts its runs.
+// Scripts of a fake mvn, whose output folder is $lib: copies writes a jar; blocks
+// does the same after the test has written to the pipe, and counts its runs.
 const (
 	copies = `mkdir -p "$lib"; echo jar > "$lib/a-2.0.jar"; echo "[INFO] Downloaded from central: https://repository.test/a/2.0/a-2.0.jar (1 kB at 2 kB/s)"`
 	blocks = `echo $$ >> "$HOME/runs"; mkdir -p "$lib"; cat "$HOME/pipe" > "$lib/a-2.0.jar"`
 )
 
-// fakeMaven is a source that a shell script in Maven's place builds.
+// fakeMaven returns a source that is built by a shell script in place of mvn.
 func fakeMaven(t *testing.T, does string) (Cache, store.ServerSource) {
 	t.Helper()
 	home := t.TempDir()
@@ -112,14 +113,14 @@ func TestTwoAtOnceBuildOnce(t *testing.T) {
 	}
 }
 
-// patience bounds every wait: no test hangs for ever.
+// patience limits every wait, so that no test hangs forever.
 const patience = 2 * time.Minute
 
-// release lets a blocked fake mvn go on.
+// release lets a blocked fake mvn continue.
 func release(t *testing.T) {
 	t.Helper()
 	var pipe *os.File
-	for until := time.Now().Add(patience); ; runtime.Gosched() { // the reader may not be there yet
+	for until := time.Now().Add(patience); ; runtime.Gosched() { // the reader may not have opened it yet
 		var err error
 		if pipe, err = os.OpenFile(filepath.Join(os.Getenv("HOME"), "pipe"), os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
 			break
@@ -136,7 +137,7 @@ func release(t *testing.T) {
 	}
 }
 
-// runs lists the process ids of the fake mvn's runs.
+// runs returns the process IDs of the fake mvn's runs.
 func runs(t *testing.T) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(os.Getenv("HOME"), "runs"))
@@ -156,7 +157,7 @@ func TestInterruptLeavesNothing(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		cancel() // while the tool and its child wait for what we do not write
+		cancel() // while the tool and its child wait for the pipe
 		<-t.Context().Done()
 		_ = pipe.Close()
 	}()
@@ -192,7 +193,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// A process that is killed while it builds gives the lock up.
+// TestLockOfAnotherProcess checks that a killed process releases the lock.
 func TestLockOfAnotherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	holder := exec.Command(os.Args[0])
@@ -237,7 +238,7 @@ func TestMavenTellsOfEachJar(t *testing.T) {
 	}
 }
 
-// What a killed installation left is removed by the next one.
+// TestSweep checks that an installation removes the remains of a killed one.
 func TestSweep(t *testing.T) {
 	c, source := fakeMaven(t, copies)
 	left := filepath.Join(c.Dir, ".jars-2.0.build-123", "out")

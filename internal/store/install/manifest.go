@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// manifestFile is written last into a built server's folder.
+// manifestFile is written last to a built server's folder.
 const manifestFile = "manifest.json"
 
 // manifestSchema is the version of the manifest.
@@ -29,12 +29,12 @@ type manifest struct {
 	Schema  int               `json:"schema"`
 	Store   string            `json:"store"`
 	Version string            `json:"version"`
-	Recipe  string            `json:"recipe"` // of recipeOf
+	Recipe  string            `json:"recipe"` // the result of recipeOf
 	License string            `json:"license"`
 	Files   map[string]string `json:"files"` // path, with slashes -> SHA-256
 }
 
-// newManifest hashes all that is in the folder.
+// newManifest hashes all files in the folder.
 func newManifest(dir string, source store.ServerSource) (*manifest, error) {
 	recipe, err := recipeOf(source)
 	if err != nil {
@@ -65,8 +65,9 @@ func (m *manifest) write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, manifestFile), append(b, '\n'), 0o644)
 }
 
-// readManifest returns nil where there is none. A manifest that cannot be read
-// comes with the error, so that the folder counts as damaged.
+// readManifest returns nil if there is no manifest. If the manifest cannot be
+// read, it returns one together with the error, so that the folder counts as
+// damaged.
 func readManifest(dir string) (*manifest, error) {
 	b, err := files.Read(filepath.Join(dir, manifestFile), 4<<20)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,12 +81,12 @@ func readManifest(dir string) (*manifest, error) {
 		return m, fmt.Errorf("its manifest cannot be read: %w", err)
 	}
 	if m.Schema != manifestSchema {
-		return nil, nil // of another version of this program: it is built again
+		return nil, nil // written by another version of this program: it is built again
 	}
 	return m, nil
 }
 
-// compare says what differs between the folder and its manifest.
+// compare returns the first difference between the folder and its manifest.
 func (m *manifest) compare(dir string) error {
 	if len(m.Files) == 0 {
 		return errors.New("its manifest lists no files")
@@ -120,8 +121,8 @@ func hashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// recipeOf identifies what a server is built from and how, so that a server
-// that an older description made is not taken for this one's.
+// recipeOf returns a hash of the source and the build's description, so that a
+// server built from an older description is not used.
 func recipeOf(s store.ServerSource) (string, error) {
 	h := sha256.New()
 	b, err := json.Marshal([]any{s.Store, s.Version, s.Kind, s.Package, s.LDFlags, s.Args, s.Check})
@@ -134,7 +135,7 @@ func recipeOf(s store.ServerSource) (string, error) {
 		return "", err
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		_, _ = fmt.Fprintf(h, "\n%q %d\n", path, len(files[path])) // a hash takes everything
+		_, _ = fmt.Fprintf(h, "\n%q %d\n", path, len(files[path])) // a hash never fails
 		_, _ = io.Copy(h, bytes.NewReader(files[path]))
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

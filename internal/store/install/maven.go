@@ -10,12 +10,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// copyDependencies is the goal that copies jars, of a version of its own: which
-// one its short name means depends on the Maven.
+// copyDependencies is the goal that copies jars, with a fixed version: the goal's
+// short name depends on the Maven version.
 const copyDependencies = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
-// buildMaven copies the jars that the pom's dependencies need at run time into
-// lib. Maven checks each against its repository's checksum.
+// buildMaven copies the jars of the pom's runtime dependencies into lib. Maven
+// verifies each with its repository's checksum.
 func buildMaven(ctx context.Context, w workspace, s store.ServerSource, progress func(Update)) error {
 	progress(Update{Step: "fetching jars"})
 	args := []string{
@@ -24,8 +24,8 @@ func buildMaven(ctx context.Context, w workspace, s store.ServerSource, progress
 	}
 	jars := 0
 	return run(ctx, command{dir: w.in, name: "mvn", args: append(args, s.Args...), line: func(line string) {
-		// Such as "[INFO] Downloaded from REPOSITORY: URL (SIZE at RATE)"; what
-		// Maven has already it does not name.
+		// For example "[INFO] Downloaded from REPOSITORY: URL (SIZE at RATE)";
+		// Maven does not print cached files.
 		_, url, ok := strings.Cut(line, "] Downloaded from ")
 		if file := jarName(url); ok && file != "" {
 			jars++
@@ -34,7 +34,8 @@ func buildMaven(ctx context.Context, w workspace, s store.ServerSource, progress
 	}})
 }
 
-// jarName is the jar's file name in what Maven says of a download, or empty.
+// jarName returns the file name of the jar in Maven's message about a download,
+// or "".
 func jarName(said string) string {
 	for word := range strings.FieldsSeq(said) {
 		if strings.HasSuffix(word, ".jar") {

@@ -14,19 +14,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// How much of the end of a tool's output fits into a sentence.
+// Limits of the tool's last output in an error.
 const (
 	wordLines = 6
-	wordBytes = 300 // of a line
+	wordBytes = 300 // per line
 )
 
-// killDelay is how long a tool's output is waited for after it was killed.
+// killDelay is how long to wait for a killed tool's output.
 const killDelay = 2 * time.Second
 
-// tools are the variables that build tools get besides the usual ones: where
-// they find registries, caches and authorities. What they fetch is pinned by its
-// sums. Those that change what is built or run, such as GOFLAGS, MAVEN_OPTS and
-// LD_PRELOAD, are not among them.
+// tools are the environment variables that build tools get in addition to the
+// usual ones: the locations of registries, caches and authorities. Downloads are
+// pinned by checksums. Variables that change what is built or run, such as
+// GOFLAGS, MAVEN_OPTS and LD_PRELOAD, are not included.
 var tools = []string{
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LANG", "LC_ALL", "USER",
 	"GOROOT", "GOPATH", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOAUTH", "NETRC",
@@ -34,15 +34,15 @@ var tools = []string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "M2_HOME", "MAVEN_HOME",
 }
 
-// command is one run of a tool.
+// command is one execution of a tool.
 type command struct {
 	dir, name string
 	args, env []string
-	line      func(string) // gets each line that it prints
+	line      func(string) // receives each output line
 }
 
-// run runs a tool to its end; when ctx ends it and its children are killed. The
-// error holds its last lines.
+// run executes a tool. When ctx ends, the tool and its children are killed. The
+// error contains the last output lines.
 func run(ctx context.Context, c command) error {
 	cmd := exec.CommandContext(ctx, c.name, c.args...)
 	cmd.Dir = c.dir
@@ -51,7 +51,7 @@ func run(ctx context.Context, c command) error {
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = killDelay
 	together(cmd)
-	runtime.LockOSThread() // with which the tool ends on Linux, see together
+	runtime.LockOSThread() // the tool ends with this thread on Linux, see together
 	err := cmd.Run()
 	runtime.UnlockOSThread()
 	out.flush()
@@ -69,7 +69,7 @@ func run(ctx context.Context, c command) error {
 	return fmt.Errorf("`%s` ended with %w; the last that it said: %s", what, err, said)
 }
 
-// lines cuts what is written to it into lines and keeps the last ones.
+// lines splits its input into lines and keeps the last ones.
 type lines struct {
 	mu   sync.Mutex
 	part []byte

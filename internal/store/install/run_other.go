@@ -4,5 +4,6 @@ package install
 
 import "os/exec"
 
-// together lets a cancel kill the tool alone: its children end by themselves.
+// together does nothing: cancelling kills only the tool; its children end by
+// themselves.
 func together(*exec.Cmd) {}

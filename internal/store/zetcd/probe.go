@@ -11,18 +11,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// probeTimeout is the timeout of a session that is only tried, in milliseconds:
-// an etcd lease that ends by itself.
+// probeTimeout is the timeout of a probe's session in milliseconds; the etcd
+// lease expires by itself.
 const probeTimeout = 2000
 
-// probe asks whether a zetcd serves. The first time it is a session, begun and
-// ended, which needs etcd; later a four-letter word, which costs etcd nothing.
+// probe checks that a zetcd serves. The first probe opens and closes a session,
+// which needs etcd; later ones send a four-letter word, which costs etcd nothing.
 func probe(ctx context.Context, a store.Access, endpoint string, ready bool) error {
 	conn, err := a.Connect(ctx, endpoint)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // what counts was read
+	defer func() { _ = conn.Close() }() // the relevant part was read
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if !ready {
@@ -41,7 +41,7 @@ func probe(ctx context.Context, a store.Access, endpoint string, ready bool) err
 	return nil
 }
 
-// session begins a session and ends it.
+// session opens and closes a session.
 func session(conn net.Conn) error {
 	c := jute.NewConn(jute.Config{Timeout: probeTimeout})
 	in := make([]byte, 1<<10)
@@ -56,7 +56,7 @@ func session(conn net.Conn) error {
 		}
 		replies, err := c.Feed(in[:n])
 		if err != nil || len(replies) > 0 {
-			return err // an answer came: that of the end
+			return err // a reply arrived: the one to the close
 		}
 		if c.Ready() && !closing {
 			c.CloseSession(jute.Call{})
@@ -65,7 +65,7 @@ func session(conn net.Conn) error {
 	}
 }
 
-// hungUp puts the end of a connection into words.
+// hungUp describes the end of a connection for users.
 func hungUp(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("it closed the connection, as it does when etcd does not answer it")

@@ -6,18 +6,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Where it is said what zetcd guarantees: nowhere, but its requests are transactions
-// of the etcd behind it.
+// txns is the source of the guarantees: zetcd documents none, but each request is
+// one etcd transaction.
 const txns = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/), by the etcd behind it: "
 
-// Promises implements store.Store. A zxid is etcd's revision less one, of the
-// transaction that is the request. Reads are not promised to be linearizable, for
-// they are local to the member behind it, as they are to ZooKeeper's members.
+// Promises implements store.Store. A zxid is the revision of the request's etcd
+// transaction minus 1. Reads are not promised to be linearizable, because they
+// are local to the etcd member of the proxy, as in ZooKeeper.
 //
-// That a write is done once, and not where it is refused, is not promised either: a
-// transaction that another write overtook is tried again, and v0.0.5 then answers
-// with the error of the first try though the second was done (wrapErr in zketcd.go).
-// Such a put is sent once more, as the error asks for.
+// Neither is it promised that a write is executed once, or not executed if it
+// fails: zetcd v0.0.5 retries a transaction that another write overtook, and
+// returns the error of the first try even if the retry succeeded (wrapErr in
+// zketcd.go). The codec repeats such a put, as that error requires.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
@@ -25,7 +25,7 @@ func (*Store) Promises() store.Promises {
 			history.Snapshot: txns + "an answer's header has the revision of the store at which it was made",
 			history.Durable:  txns + "\"Any completed operations are durable\"",
 		},
-		Own:     kv.Linearizable, // sync reads at etcd's leader, and then what its member has
+		Own:     kv.Linearizable, // sync reads at etcd's leader, then the read returns its member's state
 		Counted: true,
 		Unsure:  true,
 	}

@@ -1,6 +1,6 @@
-// Package zetcd is zetcd, a proxy that speaks ZooKeeper's protocol in front of
-// etcd: what of that protocol works there, how its members are started, and how
-// they are asked.
+// Package zetcd implements the store zetcd, a proxy that translates ZooKeeper's
+// protocol to etcd: its capabilities, and launching and administration of its
+// members.
 package zetcd
 
 import (
@@ -14,20 +14,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// Name is what --store and scenario files call zetcd.
+// Name is the store's name in --store and in scenario files.
 const Name = "zetcd"
 
-// Store is zetcd, as the rest of the program sees it.
+// Store implements store.Store for zetcd.
 type Store struct{ etcdproxy.Store }
 
-// New returns zetcd.
+// New returns the store zetcd.
 func New() *Store { return &Store{} }
 
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// Capabilities implements store.Store. They are zetcd's own: the same requests as
-// ZooKeeper's, which mean something else here.
+// Capabilities implements store.Store. zetcd has its own descriptions: the
+// requests are the same as ZooKeeper's but have other guarantees.
 func (*Store) Capabilities() kv.Capabilities {
 	can := etcdproxy.Capabilities(Name, "the word ruok of the proxy", kv.Capabilities{
 		Operations: map[kv.Kind]string{
@@ -53,9 +53,9 @@ func (*Store) Capabilities() kv.Capabilities {
 }
 
 // serverFiles are the inputs of the server's build. The replaces in go.mod.txt
-// matter: with newer versions of etcd's client and of gRPC zetcd spreads its
-// requests over the members, answers "required revision is a future revision",
-// and ends on a multi that fails.
+// are necessary: with newer versions of etcd's client and gRPC, zetcd distributes
+// its requests over the members, returns "required revision is a future
+// revision", and crashes on a failed multi.
 //
 //go:embed server/*.txt
 var serverFiles embed.FS
@@ -70,8 +70,8 @@ func (*Store) Server(version string) (store.ServerSource, error) {
 	}.Pick(version)
 }
 
-// Launch implements store.Store: etcd's launch, with a zetcd before each member.
-// Exec is zetcd's binary; etcd is the embedded one.
+// Launch implements store.Store. It launches embedded etcd members with a zetcd
+// in front of each. Exec is zetcd's binary.
 func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	source, err := s.Server("")
 	if err != nil {
@@ -95,7 +95,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	return admin{proxies, zookeeper.Folders(a)}, nil
 }
 
-// admin asks proxies, and ZooKeeper's protocol for the nodes above keys.
+// admin asks proxies, and uses ZooKeeper's protocol for parent nodes.
 type admin struct {
 	*etcdproxy.Admin
 	store.FolderKeeper
@@ -110,12 +110,14 @@ func (*Store) Replays(r *call.Call) bool { return zookeeper.Replays(r) }
 // Requires implements store.Replayer.
 func (*Store) Requires(p *call.Part) []byte { return zookeeper.Requires(p) }
 
-// Codecs implements store.Store: ZooKeeper's. What zetcd cannot take (setACL
-// and getACL, users, TTL nodes, the watches that stay) they do not send.
+// Codecs implements store.Store with ZooKeeper's codecs. They do not send
+// requests that zetcd does not support (setACL, getACL, users, TTL nodes,
+// persistent watches).
 func (*Store) Codecs(a store.Access) store.Codecs { return dialect.Codecs(a) }
 
-// dialect is what zetcd promises less than ZooKeeper (seen in its v0.0.5). A read
-// has the revision of the etcd that answers it, and a zetcd with several may ask
-// one that is behind. The root's Stat counts a child more, as ZooKeeper has one of
-// its own there. The Stats in the answer to a multi are read when it is done.
+// dialect describes the guarantees that zetcd lacks compared to ZooKeeper (in
+// v0.0.5). A read has the revision of the etcd member that answers it, and a
+// zetcd with several endpoints may ask one that lags. The root's Stat counts an
+// additional child, because ZooKeeper has its own node there. The Stats in the
+// response to a multi are read after the transaction.
 var dialect = zookeeper.Dialect{GoesBack: true, HidesChild: true, LateStats: true}

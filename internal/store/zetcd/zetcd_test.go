@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// zetcd borrows no label of ZooKeeper's.
+// TestCapabilities checks that zetcd reuses no description of ZooKeeper's.
 func TestCapabilities(t *testing.T) {
 	own, model := New().Capabilities(), zookeeper.New().Capabilities()
 	for c, is := range own.Reads {
@@ -35,7 +35,7 @@ func TestServer(t *testing.T) {
 			t.Errorf("%q: %+v, %v", version, source, err)
 		}
 	}
-	if _, err := New().Server("0.0.4"); err == nil || !strings.Contains(err.Error(), "there is 0.0.5") {
+	if _, err := New().Server("0.0.4"); err == nil || !strings.Contains(err.Error(), "known versions: 0.0.5") {
 		t.Errorf("%v", err)
 	}
 }
@@ -91,8 +91,8 @@ func TestAdminRefuses(t *testing.T) {
 	}
 }
 
-// server reads once and answers with the text and the end of the connection; it
-// waits if that is the text.
+// server returns the address of a server that reads once, sends the text and
+// closes the connection; with the text "wait" it only waits.
 func server(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// recorded are operations that send calls of each form again.
+// recorded returns one replayed operation of each form.
 func recorded() (ops []store.Op) {
 	part := func(a call.Action, b call.Branch, flags call.Flags, number int64) call.Part {
 		return call.Part{Action: a, Branch: b, Flags: flags, Number: number, Target: call.Version, Key: key("a/b"), Value: call.Value{Text: []byte("v")}}
@@ -40,21 +40,21 @@ func recorded() (ops []store.Op) {
 		if parts[0].Action == call.Read && len(parts) == 2 {
 			op.Watch = &store.WatchOp{Watcher: 3}
 		}
-		op.Range.KeysOnly = len(ops) == 4 // of the second list the names are wanted
+		op.Range.KeysOnly = len(ops) == 4 // the names of the second list are wanted
 		op.Kind, _, _ = request.Kind()
 		ops = append(ops, op)
 	}
 	return ops
 }
 
-// passed takes keys.
+// passed is a store.Keys that discards the keys.
 type passed struct{}
 
 func (passed) Begin(uint32) bool                 { return true }
 func (passed) Add(uint32, []byte, []byte, int64) {}
 
-// A transaction whose guard did not hold is a conflict; one that failed for another
-// reason is none.
+// TestAFailedTransactionSaysWhy checks that a transaction is a conflict only if a
+// guard did not hold.
 func TestAFailedTransactionSaysWhy(t *testing.T) {
 	end := multiHeader(jute.OpError, 1, -1)
 	for code, want := range map[jute.Code]kv.Outcome{jute.BadVersion: kv.Conflict, jute.NoNode: kv.Conflict, jute.NoAuth: kv.Denied} {
@@ -74,8 +74,8 @@ func TestAFailedTransactionSaysWhy(t *testing.T) {
 	}
 }
 
-// FuzzAgain gives anything as answers to recorded calls beside a watcher and a ping:
-// nothing panics, and each ends once.
+// FuzzAgain feeds arbitrary responses to recorded calls, concurrently with a
+// watcher and a ping: nothing panics, and each call ends once.
 func FuzzAgain(f *testing.F) {
 	s := &scripted{t: f, xid: 1}
 	for range 14 {

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// bareRead is a read by an application that sets a watch.
+// bareRead returns a read of an application that sets a watch.
 func bareRead(name string, watcher uint32, flags call.Flags) store.Op {
 	return store.Op{
 		Kind: kv.Get, Watch: &store.WatchOp{Watcher: watcher},
@@ -20,9 +20,9 @@ func bareRead(name string, watcher uint32, flags call.Flags) store.Op {
 	}
 }
 
-// An application's watch fires once, with what happened to the node; that of an exists is
-// also set where there is no node, that of a getData is not, and a connection's end ends
-// all.
+// TestAnApplicationsWatchFiresOnce checks that an application's watch fires once
+// with the kind of change, that an exists sets it even if the node does not
+// exist, unlike a getData, and that the end of the connection ends all watches.
 func TestAnApplicationsWatchFiresOnce(t *testing.T) {
 	s := granted(t)
 	s.submit(bareRead("a", 1, call.KeysOnly), bareRead("b", 2, 0), bareRead("c", 3, 0), bareRead("a", 1, call.KeysOnly), bareRead("d", 4, call.KeysOnly))
@@ -52,7 +52,8 @@ func TestAnApplicationsWatchFiresOnce(t *testing.T) {
 	}
 }
 
-// One whose read was given up is not told of anything.
+// TestAWatchThatWasGivenUpIsSilent checks that an abandoned read's watch reports
+// nothing.
 func TestAWatchThatWasGivenUpIsSilent(t *testing.T) {
 	s := granted(t)
 	s.submit(bareRead("a", 1, call.KeysOnly))
@@ -70,7 +71,7 @@ func TestAWatchThatWasGivenUpIsSilent(t *testing.T) {
 	}
 }
 
-// heardNames keeps the names that it is given.
+// heardNames is a store.Keys that stores the names.
 type heardNames struct{ names []string }
 
 func (h *heardNames) Begin(uint32) bool { return false }
@@ -78,7 +79,8 @@ func (h *heardNames) Add(_ uint32, name, _ []byte, _ int64) {
 	h.names = append(h.names, string(name))
 }
 
-// The names of a node's children are handed out to who wants them.
+// TestNamesOfChildrenAreHandedOut checks that a list passes its names to the
+// receiver.
 func TestNamesOfChildrenAreHandedOut(t *testing.T) {
 	s, h := granted(t), &heardNames{}
 	s.submit(store.Op{Kind: kv.Range, Range: &store.RangeOp{Keys: h, KeysOnly: true}, Call: &call.Call{Parts: []call.Part{{Scope: call.Prefix, Key: key("a/"), Flags: call.Local}}}})

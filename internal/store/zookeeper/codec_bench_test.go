@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// bench runs operations in batches of ten, with an answer to each request. The
-// mzxids are where an answer's frame has the Stats of the nodes that were written.
+// bench runs operations in batches of ten with a response to each request. mzxids
+// are the offsets of the Stats of written nodes in a response.
 func bench(b *testing.B, op store.Op, mzxids []int, records ...[]byte) {
 	const batch = 10
 	s := granted(b)
@@ -33,7 +33,7 @@ func bench(b *testing.B, op store.Op, mzxids []int, records ...[]byte) {
 			s.c.Submit(&op)
 		}
 		s.c.Wrote(len(s.c.Out()))
-		for p := later; len(p) > 0; p = p[4+binary.BigEndian.Uint32(p):] { // the server's work
+		for p := later; len(p) > 0; p = p[4+binary.BigEndian.Uint32(p):] { // simulates the server's work
 			binary.BigEndian.PutUint32(p[4:], uint32(xid))
 			binary.BigEndian.PutUint64(p[8:], uint64(zxid))
 			for _, at := range mzxids {
@@ -74,7 +74,7 @@ func BenchmarkGetLinearizable(b *testing.B) {
 	bench(b, store.Op{Kind: kv.Get, Key: benchKey}, nil, jute.AppendBuffer(nil, benchKey), valueRecord())
 }
 
-// ofStat is where a frame has the mzxid of a Stat that follows its header.
+// ofStat is the offset of the mzxid in a frame whose Stat follows the header.
 const ofStat = 4 + 16 + 8
 
 func BenchmarkPut(b *testing.B) {

@@ -13,24 +13,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// reply is one answer of a script.
+// reply is a scripted response.
 type reply struct {
 	code   jute.Code
 	record []byte
-	own    bool // the record is a Stat, whose mzxid is to be the answer's own
+	own    bool // the record is a Stat, whose mzxid must be the response's zxid
 }
 
 func is(record []byte) reply  { return reply{record: record} }
 func own(record []byte) reply { return reply{record: record, own: true} }
 
-// What no ZooKeeper answers is a wrong answer with a sentence, and what it does
-// answer is not.
+// TestImpossibleAnswers checks that impossible responses are wrong answers with
+// an explanation, and possible ones are not.
 func TestImpossibleAnswers(t *testing.T) {
 	const k, value = "/k", "value"
 	noNode := reply{code: jute.NoNode}
 	path := func(p string) reply { return is(jute.AppendBuffer(nil, p)) }
 	put := store.Op{Kind: kv.Put, Value: []byte(value)}
-	cas := store.Op{Kind: kv.CAS, Value: []byte(value), Revision: 6} // of version 5
+	cas := store.Op{Kind: kv.CAS, Value: []byte(value), Revision: 6} // requires version 5
 	get := store.Op{Kind: kv.Get, Consistency: kv.Local}
 	linearizable := store.Op{Kind: kv.Get}
 	list := store.Op{Kind: kv.Range, Consistency: kv.Local, Range: &store.RangeOp{End: []byte{0}}}
@@ -45,9 +45,9 @@ func TestImpossibleAnswers(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		op      store.Op
-		zxid    int64 // of the first answer; those that follow have the next
+		zxid    int64 // of the first response; each following response has the next one
 		answers []reply
-		want    []byte // a sentence; nil: nothing is wrong
+		want    []byte // the explanation; nil: the response is possible
 	}{
 		{"a put", put, 9, []reply{own(made(1, 5, 0))}, nil},
 		{"a put without a transaction", put, 0, []reply{is(made(1, 5, 9))}, noZxid},
@@ -121,7 +121,7 @@ func TestImpossibleAnswers(t *testing.T) {
 	} {
 		s := granted(t)
 		if s.zxid = tc.zxid; tc.op.Kind != kv.Range {
-			tc.op.Key = []byte(k) // submit spoils it
+			tc.op.Key = []byte(k) // submit overwrites it
 		} else {
 			tc.op.Key = []byte("/p/k")
 		}
@@ -146,9 +146,9 @@ func TestImpossibleAnswers(t *testing.T) {
 	}
 }
 
-// A session sees the transactions go on: a write is one that is later than all
-// of which it was told, and a read is not older than an answer before it, but for
-// a dialect whose reads go back.
+// TestTransactionsGoOn checks that a session's zxids increase: a write must be
+// later than all zxids seen so far, and a read must not be older than an earlier
+// response, except in a dialect that GoesBack.
 func TestTransactionsGoOn(t *testing.T) {
 	put := func(s *scripted) string {
 		s.submit(store.Op{Kind: kv.Put, Key: key("k")})
@@ -168,7 +168,7 @@ func TestTransactionsGoOn(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
 		first, second func(*scripted) string
-		by            int64 // how far the second is behind the first
+		by            int64 // by how much the second response's zxid is lower than the first's
 		want, proxy   string
 	}{
 		{"a write behind a write", put, put, -1, "ok", "ok"},
@@ -190,7 +190,7 @@ func TestTransactionsGoOn(t *testing.T) {
 			}
 		}
 	}
-	// The next connection of a session goes on from there.
+	// The session's next connection keeps the zxid.
 	s := granted(t)
 	put(s)
 	s.c.Lost(nil)
@@ -203,8 +203,8 @@ func TestTransactionsGoOn(t *testing.T) {
 	}
 }
 
-// outcomes is how the operation that was answered ended: its sentence, if it is
-// a wrong answer.
+// outcomes returns the outcome of the answered operation, or the explanation of a
+// wrong answer.
 func outcomes(s *scripted) string {
 	s.written()
 	events, err := s.tryFeed()
@@ -217,7 +217,8 @@ func outcomes(s *scripted) string {
 	return events[0].Outcome.String()
 }
 
-// What a dialect promises less is no wrong answer there.
+// TestDialects checks that guarantees that a dialect lacks are not required
+// there.
 func TestDialects(t *testing.T) {
 	late := results(resultOf(jute.OpSetData, made(1, 3, 9)), resultOf(jute.OpSetData, made(1, 3, 9)))
 	for _, tc := range []struct {
@@ -244,8 +245,8 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// A name that a list has twice is found wherever it is, and after a long list as
-// many are passed over as it has names.
+// TestNamesTwice checks that a duplicate name is found anywhere in a list, and
+// that the right number of lists is skipped after a long one.
 func TestNamesTwice(t *testing.T) {
 	list := func(names ...string) (answer []byte, at []int) {
 		for _, name := range names {
@@ -290,7 +291,8 @@ func TestNamesTwice(t *testing.T) {
 	}
 }
 
-// A session of a millisecond is not kept alive by a thousand pings a second.
+// TestPingsHaveAFloor checks that a session timeout of a millisecond does not
+// cause a thousand pings per second.
 func TestPingsHaveAFloor(t *testing.T) {
 	s := newScripted(t, store.Access{}, store.Dialed{})
 	s.grant(1, 5)

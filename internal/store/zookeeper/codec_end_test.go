@@ -11,7 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// A cancelled operation goes no further, and its place is free with its answer.
+// TestCancelled checks that a cancelled operation sends no further request and
+// frees its slot with its response.
 func TestCancelled(t *testing.T) {
 	s := granted(t)
 	s.submit(store.Op{Kind: kv.Put, Key: key("k")}, store.Op{Kind: kv.Get, Key: key("k")}, store.Op{Kind: kv.Range, Key: key("k/"), Range: &store.RangeOp{End: key("k0")}},
@@ -39,7 +40,7 @@ func TestLostOperations(t *testing.T) {
 	s := granted(t)
 	s.submit(store.Op{Kind: kv.Put, Key: key("a")}, store.Op{Kind: kv.Get, Key: key("b")}, store.Op{Kind: kv.Put, Key: key("c")})
 	s.c.Cancel(3)
-	s.c.Wrote(len(s.c.Out()) / 2) // into the second's requests
+	s.c.Wrote(len(s.c.Out()) / 2) // within the second operation's requests
 	if got := eventText(s.c.Lost(nil)); got != "1:connection_lost r0 n0 +0, 2:not_sent r0 n0 +0" {
 		t.Errorf("lost %s", got)
 	}
@@ -68,14 +69,14 @@ func TestSessionIsHandedOn(t *testing.T) {
 	s.feed()
 	s.c.Lost(nil)
 	next := newCodecs(store.Access{}, Dialect{})(store.Dialed{Previous: s.c}).(*codec)
-	// A connection that ends before the session is granted hands it on too.
+	// A connection that ends before the session is granted passes it on, too.
 	last := newCodecs(store.Access{}, Dialect{})(store.Dialed{Previous: next}).(*codec)
 	if got := last.conn.Session(); got.ID != 5 || last.conn.LastZxid() != 3<<32|9 || string(got.Password) != "0123456789abcdef" {
 		t.Errorf("session %+v", got)
 	}
 }
 
-// A watch event that that was not requested is passed over.
+// TestNotifications checks that an unrequested watch event is skipped.
 func TestNotifications(t *testing.T) {
 	s := granted(t)
 	s.xid = jute.XidNotification
@@ -86,7 +87,8 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// Every code has an outcome, and what may have happened is not definite.
+// TestOutcomes checks that every code has an outcome, which is definite only if
+// the code excludes a change.
 func TestOutcomes(t *testing.T) {
 	definite := []jute.Code{
 		jute.BadArguments, jute.Unimplemented, jute.InvalidACL, jute.InvalidCallback, jute.NoChildrenForEphemerals,
@@ -108,9 +110,9 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// A load that keeps its sessions alive lets one end by sending nothing. Its connection may
-// be closed before that: the next one does not have it live once more. Whoever sends a
-// ping now and then keeps his.
+// TestSilentSessionIsNotTakenUp checks that a session is not continued on a new
+// connection if its load let the session expire by sending nothing, even if the
+// connection closes earlier. A load that sends pings keeps its session.
 func TestSilentSessionIsNotTakenUp(t *testing.T) {
 	for _, alive := range []bool{true, false} {
 		s := newScripted(t, store.Access{SessionTimeout: 9 * time.Second}, store.Dialed{})
@@ -132,8 +134,8 @@ func TestSilentSessionIsNotTakenUp(t *testing.T) {
 	}
 }
 
-// The answer to the end of a session has its transaction, where that is one: a session that
-// only its member knew ends without.
+// TestASessionsEndHasItsTransaction checks that the response to a session's end
+// has its zxid, unless only the member knew the session.
 func TestASessionsEndHasItsTransaction(t *testing.T) {
 	for name, c := range map[string]struct {
 		code jute.Code

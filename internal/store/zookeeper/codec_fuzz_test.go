@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// FuzzFeed gives anything as answers to every operation: nothing panics, and
-// each operation ends once, whatever came.
+// FuzzFeed feeds arbitrary responses to every operation: nothing panics, and each
+// operation ends once.
 func FuzzFeed(f *testing.F) {
 	s := &scripted{t: f, xid: 1}
 	for range 8 {

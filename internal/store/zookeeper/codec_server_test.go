@@ -11,13 +11,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// scripted is the other end of a codec: it reads what the codec wrote, and the
-// test says what it answers.
+// scripted is the server's end of a codec's connection: it reads the codec's
+// output and responds as the test specifies.
 type scripted struct {
 	t    testing.TB
 	c    *codec
-	xid  int32 // of the next answer
-	zxid int64 // of the next answer
+	xid  int32 // of the next response
+	zxid int64 // of the next response
 	in   []byte
 }
 
@@ -28,7 +28,7 @@ func newScripted(t testing.TB, a store.Access, d store.Dialed) *scripted {
 	return s
 }
 
-// granted is a codec whose session was granted for 9 s.
+// granted returns a scripted server of a codec with a granted session of 9 s.
 func granted(t testing.TB) *scripted {
 	t.Helper()
 	s := newScripted(t, store.Access{}, store.Dialed{})
@@ -37,14 +37,14 @@ func granted(t testing.TB) *scripted {
 	return s
 }
 
-// written takes the codec's output.
+// written removes and returns the codec's output.
 func (s *scripted) written() []byte {
 	b := bytes.Clone(s.c.Out())
 	s.c.Wrote(len(b))
 	return b
 }
 
-// requests lists the operations and paths that the codec wrote.
+// requests returns the operations and paths in the codec's output.
 func (s *scripted) requests() string {
 	var out []string
 	for b := s.written(); len(b) > 0; {
@@ -86,8 +86,8 @@ func (s *scripted) grant(timeout, id int) {
 	s.frame(append(jute.AppendBuffer(b, "0123456789abcdef"), 0))
 }
 
-// answer answers the next request at term 3. Each answer knows one transaction
-// more than that before it.
+// answer responds to the next request at term 3. Each response has a zxid one
+// higher than the previous one.
 func (s *scripted) answer(code jute.Code, record ...byte) {
 	b := binary.BigEndian.AppendUint32(nil, uint32(s.xid))
 	b = binary.BigEndian.AppendUint64(b, uint64(s.zxid))
@@ -103,7 +103,7 @@ func (s *scripted) tryFeed() ([]store.Event, error) {
 	return s.c.Feed(in, nil)
 }
 
-// feed hands over what was answered, and writes the events as text.
+// feed passes the responses to the codec and returns the events as text.
 func (s *scripted) feed() string {
 	s.t.Helper()
 	events, err := s.tryFeed()
@@ -132,10 +132,10 @@ func (s *scripted) want(want string) {
 	}
 }
 
-// set answers a setData: it made a version of a node of so many bytes.
+// set responds to a setData that created a version of a node with size bytes.
 func (s *scripted) set(version int32, size int) { s.answer(jute.OK, made(version, size, s.zxid)...) }
 
-// made is the Stat of a node that a transaction gave so many bytes.
+// made returns the Stat of a node to which transaction mzxid wrote size bytes.
 func made(version int32, size int, mzxid int64) []byte {
 	b := make([]byte, jute.StatLen)
 	binary.BigEndian.PutUint64(b[8:], uint64(mzxid))
@@ -144,13 +144,14 @@ func made(version int32, size int, mzxid int64) []byte {
 	return b
 }
 
-// stat is what a read answers of a node that transaction 5 wrote: its data, and
-// its Stat.
+// stat returns the record of a read of a node that transaction 5 wrote: its data
+// and Stat.
 func stat(version int32, data []byte) []byte {
 	return append(jute.AppendBuffer(nil, data), made(version, len(data), 5)...)
 }
 
-// children is a list of names, with the Stat of a node that has so many.
+// children returns a list of names with the Stat of a node that has count
+// children.
 func children(count int, names ...string) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(names)))
 	for _, name := range names {
@@ -161,13 +162,13 @@ func children(count int, names ...string) []byte {
 	return append(b, end...)
 }
 
-// multiHeader stands before each result of a multi.
+// multiHeader returns the header of a result in a multi's response.
 func multiHeader(op jute.Op, done byte, code jute.Code) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(op))
 	return binary.BigEndian.AppendUint32(append(b, done), uint32(code))
 }
 
-// results is an answer to a multi.
+// results returns the record of a multi's response.
 func results(parts ...[]byte) (b []byte) {
 	for _, p := range parts {
 		b = append(b, p...)
@@ -177,8 +178,8 @@ func results(parts ...[]byte) (b []byte) {
 
 func resultOf(op jute.Op, record []byte) []byte { return append(multiHeader(op, 0, 0), record...) }
 
-// failure is the result of an operation that failed, or that another one kept
-// from being done.
+// failure returns the result of an operation that failed, or that was not
+// executed because another one failed.
 func failure(code jute.Code) []byte {
 	return binary.BigEndian.AppendUint32(multiHeader(jute.OpError, 0, code), uint32(code))
 }
@@ -190,7 +191,7 @@ func (s *scripted) submit(ops ...store.Op) {
 			s.t.Fatal("no room")
 		}
 		s.c.Submit(&ops[i])
-		for _, b := range [][]byte{ops[i].Key, ops[i].Value} { // they are the caller's
+		for _, b := range [][]byte{ops[i].Key, ops[i].Value} { // the caller owns these slices
 			for k := range b {
 				b[k] = '?'
 			}

@@ -48,8 +48,8 @@ func TestRoomEnds(t *testing.T) {
 	}
 }
 
-// ticks has time pass as the codec wants it, and returns when it wrote something. What it
-// asked is answered, if it is to be.
+// ticks advances the time as the codec requests and returns the times at which it
+// wrote. If answered, it responds to each ping.
 func (s *scripted) ticks(now, until int64, answered bool) (wrote []int64) {
 	s.t.Helper()
 	for now <= until {
@@ -86,14 +86,15 @@ func TestPings(t *testing.T) {
 	}
 }
 
-// A connection on which nothing comes for two thirds of the session's timeout while an
-// answer is awaited is given up, and none before; who has asked for nothing, because the
-// load that is to keep the session alive has died, waits for nothing.
+// TestAMuteConnectionIsGivenUp checks that a connection is given up once it has
+// received nothing for two thirds of the session's timeout while a reply is due,
+// and not before. If nothing was requested, because the load that must renew the
+// session has died, no reply is due.
 func TestAMuteConnectionIsGivenUp(t *testing.T) {
 	const look = 3 * second / looks
 	s := granted(t)
 	s.ticks(second, 10*second, true)
-	heard := 10 * second // the answer to the ping then
+	heard := 10 * second // the time of the latest ping's reply
 	s.ticks(10*second+1, heard+6*second-1, false)
 	if s.c.Mute() != nil {
 		t.Error("it is given up before two thirds of the timeout are over")
@@ -103,7 +104,7 @@ func TestAMuteConnectionIsGivenUp(t *testing.T) {
 		t.Errorf("it is given up for %v", why)
 	}
 
-	// An operation's answer is as good as a ping's.
+	// A reply to an operation counts like one to a ping.
 	s = granted(t)
 	for now := second; now < 30*second; {
 		s.submit(store.Op{Kind: kv.Put, Key: key("a")})
@@ -117,7 +118,7 @@ func TestAMuteConnectionIsGivenUp(t *testing.T) {
 		t.Error("it is given up although operations are answered")
 	}
 
-	// The load keeps the session alive: only what it has asked is awaited.
+	// The load renews the session: only replies to its requests are due.
 	s = newScripted(t, store.Access{SessionTimeout: 9 * time.Second}, store.Dialed{})
 	s.grant(9000, 5)
 	s.feed()
@@ -152,7 +153,8 @@ func TestPutOfMissingKey(t *testing.T) {
 	s.want("1:ok r5 n0 +5")
 }
 
-// Somebody creates and deletes the key all the time: it ends, definitely.
+// TestPutEnds checks that a put ends definitely while another client keeps
+// creating and deleting the key.
 func TestPutEnds(t *testing.T) {
 	s := granted(t)
 	s.submit(store.Op{Kind: kv.Put, Key: key("k")})
@@ -240,6 +242,6 @@ func TestTransactionFindsWhatIsMissing(t *testing.T) {
 
 	s.submit(store.Op{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("a")}}})
 	s.requests()
-	s.answer(jute.APIError) // as zetcd does, without a record
+	s.answer(jute.APIError) // like zetcd, without a record
 	s.want("1:store_error r0 n0 +0")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// event gives the codec a watch event.
+// event sends a watch event to the codec.
 func (s *scripted) event(what jute.WatchEvent, path string, zxid int64) {
 	b := make([]byte, 4+16+4+4)
 	jute.PutInt(b, int32(16+8+4+len(path)))
@@ -28,7 +28,7 @@ func (s *scripted) events() []store.Event {
 	return events
 }
 
-// nodeData is what a read answers of a node.
+// nodeData returns the record of a read of a node.
 func nodeData(data string, mzxid int64, version int32) []byte {
 	return append(jute.AppendBuffer(nil, data), made(version, len(data), mzxid)...)
 }
@@ -41,8 +41,9 @@ func watchOf(k string, end string, mode kv.WatchMode, watcher uint32) store.Op {
 	return op
 }
 
-// A one-shot watch that fired is set again by a read, once for all that share it,
-// and what that read shows is the event. Who was created behind it is not told.
+// TestOneShotWatchIsSetAgain checks that a read sets a fired one-shot watch
+// again, once for all watchers that share it, and that its result is the event.
+// Watchers created after the change do not receive it.
 func TestOneShotWatchIsSetAgain(t *testing.T) {
 	s := granted(t)
 	s.submit(watchOf("a", "", kv.OnceWatch, 7))
@@ -94,7 +95,8 @@ func TestOneShotWatchIsSetAgain(t *testing.T) {
 	}
 }
 
-// A read on a session that watches the node shows new data only behind their event.
+// TestNewDataBeforeTheirEventAreWrong checks that new data before its watch event
+// is a wrong answer.
 func TestNewDataBeforeTheirEventAreWrong(t *testing.T) {
 	s := granted(t)
 	s.submit(watchOf("a", "", kv.OnceWatch, 7))
@@ -112,8 +114,9 @@ func TestNewDataBeforeTheirEventAreWrong(t *testing.T) {
 	}
 }
 
-// A persistent recursive watch tells those whose keys it is, of each change, by its
-// transaction; an event without one cannot be known.
+// TestPersistentWatch checks that a persistent recursive watch reports each
+// change with its transaction to the watchers of that key, and that an event
+// without a transaction ends them.
 func TestPersistentWatch(t *testing.T) {
 	s := granted(t)
 	s.submit(watchOf("dir/b", "dir/d", kv.PersistentWatch, 1), watchOf("/dir/b", "", kv.PersistentWatch, 2))
@@ -153,7 +156,8 @@ func TestPersistentWatch(t *testing.T) {
 	}
 }
 
-// What the server lacks, and what no watch of its is, is said.
+// TestWatchesThatThereAreNot checks that unsupported watches are refused with an
+// explanation.
 func TestWatchesThatThereAreNot(t *testing.T) {
 	s := granted(t)
 	s.submit(watchOf("a", "b", kv.OnceWatch, 1), watchOf("a", "", kv.StreamWatch, 2), watchOf("a", "", kv.PersistentWatch, 3))
@@ -168,7 +172,8 @@ func TestWatchesThatThereAreNot(t *testing.T) {
 	}
 }
 
-// A ping that is asked for keeps the session alive, and says for how long.
+// TestKeepAlive checks that a requested ping renews the session and returns its
+// timeout.
 func TestKeepAlive(t *testing.T) {
 	s := granted(t)
 	s.submit(store.Op{Kind: kv.KeepAlive})
@@ -182,7 +187,8 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// A session that the server has ended is told when it is to be taken up again.
+// TestExpiredSessionIsTold checks that a codec that tries to continue an expired
+// session reports it.
 func TestExpiredSessionIsTold(t *testing.T) {
 	s := granted(t)
 	s.c.Lost(nil)
@@ -194,8 +200,8 @@ func TestExpiredSessionIsTold(t *testing.T) {
 	}
 }
 
-// An ephemeral node that is there already is a conflict, and its parents are made where
-// they are missing.
+// TestEphemeral checks that an existing ephemeral node is a conflict, and that
+// missing parents are created.
 func TestEphemeral(t *testing.T) {
 	s := granted(t)
 	s.submit(store.Op{Kind: kv.Ephemeral, Key: key("a/b"), Value: []byte("v")})
@@ -215,8 +221,8 @@ func TestEphemeral(t *testing.T) {
 	}
 }
 
-// TestVersionOfNodeDoesNotSayThatItWasDeleted gives nodes that were written so often that
-// their version counts on from below 0, and one that no transaction has changed.
+// TestVersionOfNodeDoesNotSayThatItWasDeleted reads nodes with negative versions,
+// which follow 2^31-1, and one that no transaction has changed.
 func TestVersionOfNodeDoesNotSayThatItWasDeleted(t *testing.T) {
 	for version, want := range map[int32]int64{0: 1, 4: 5, -1: -1, -2: -1, -1 << 31: -1} {
 		for _, mzxid := range []int64{0, 3<<32 | 12} {

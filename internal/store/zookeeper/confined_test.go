@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Sizes, numbers and switches come from anywhere; programs, files and code do not.
+// TestConfinedSettings checks that another machine may set sizes, numbers and
+// switches, but no programs, files or code.
 func TestConfinedSettings(t *testing.T) {
 	for _, ok := range []Settings{
 		{}, {Heap: "1g", JVMOptions: []string{"-XX:+UseZGC", "-XX:ParallelGCThreads=4", "-Xmn100m", "-XX:-UseAdaptiveSizePolicy"}},

@@ -2,5 +2,5 @@ package zookeeper
 
 import "github.com/quorumbench/quorumbench/internal/store"
 
-// SessionID is the session that a codec has.
+// SessionID returns the ID of a codec's session.
 func SessionID(c store.Codec) int64 { return c.(*codec).conn.Session().ID }

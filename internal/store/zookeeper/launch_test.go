@@ -35,7 +35,8 @@ func spec(t *testing.T, members int, settings any) store.LaunchSpec {
 	return s
 }
 
-// java stands for the one that a machine may lack: these tests start nothing.
+// settingsWith returns settings with a java command that the machine may lack:
+// these tests start nothing.
 func settingsWith(change func(*Settings)) *Settings {
 	s := &Settings{Java: "/opt/java/bin/java"}
 	if change != nil {

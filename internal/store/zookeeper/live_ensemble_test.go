@@ -19,8 +19,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// startEnsemble starts an ensemble for the tests of the conformance suite and, because it takes
-// seconds to start, runs the tests below on it first. One of them is part of the kill of the leader.
+// startEnsemble starts an ensemble for the conformance suite. Because it takes
+// seconds to start, the tests below run on it first; the test of a killed leader
+// is part of the suite's kill.
 func startEnsemble(t *testing.T, members int) *storetest.Server {
 	c := ensemble(t, members)
 	t.Run("status", func(t *testing.T) { ensembleStatus(t, c) })
@@ -62,9 +63,10 @@ func ensembleStatus(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// What any member acknowledged, a linearizable read sees at a follower. At the
-// leader it may not: sync does nothing there, and a follower can answer a write
-// before the leader has applied it (seen in one of 200 such reads).
+// readsAtEveryMember checks that a linearizable read at a follower sees every
+// acknowledged write. At the leader it may not: sync does nothing there, and a
+// follower may acknowledge a write before the leader has applied it (seen in one
+// of 200 such reads).
 func readsAtEveryMember(t *testing.T, c *cluster.Cluster) {
 	s, err := c.Status(t.Context())
 	if err != nil {
@@ -86,7 +88,8 @@ func readsAtEveryMember(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// A session goes from member to member and stays the same.
+// sessionMoves checks that a session stays the same when it moves from member to
+// member.
 func sessionMoves(t *testing.T, c *cluster.Cluster) {
 	endpoints := c.Access().Endpoints
 	w := dialWire(t, store.Access{Endpoints: endpoints[:1]}, nil)
@@ -105,9 +108,10 @@ func sessionMoves(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// atMember goes on with a session at a member. One that has not applied yet what the
-// session has seen closes the connection without an answer ("Refusing session request for
-// client as it has seen zxid"), as does one without a leader, and is asked again.
+// atMember continues a session at a member. A member without a leader, or one
+// that has not applied a transaction that the session has seen, closes the
+// connection without a response ("Refusing session request for client as it has
+// seen zxid"); atMember then retries.
 func atMember(t *testing.T, endpoint string, session store.Codec) *storetest.Wire {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {
@@ -127,8 +131,8 @@ func atMember(t *testing.T, endpoint string, session store.Codec) *storetest.Wir
 	}
 }
 
-// leaderKilled kills the leader, whose place among the members is given. A session survives its
-// member, and goes on at another one's.
+// leaderKilled kills the leader, which is the member at index place, and checks
+// that a session of that member continues at another one.
 func leaderKilled(t *testing.T, c *cluster.Cluster, place int) {
 	t.Helper()
 	endpoints := c.Access().Endpoints

@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// shared is one standalone server for all tests that do not disturb it.
+// shared holds a standalone server for all tests that do not disturb it.
 type shared struct {
 	once    sync.Once
 	cluster *cluster.Cluster
@@ -42,13 +42,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// patience bounds every wait: no test hangs for ever.
+// patience limits every wait, so that no test hangs forever.
 const patience = 2 * time.Minute
 
-// version is the one that is installed unless another is asked for.
+// version is the version that is installed by default.
 const version = "3.9.5"
 
-// installed obtains the server once, and returns its folder.
+// installed installs the server once and returns its folder.
 func installed(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
@@ -70,13 +70,13 @@ func installed(t testing.TB) string {
 	return root
 }
 
-// small is what several Java machines need on one test machine.
+// small returns settings for several Java processes on one test machine.
 func small() *zookeeper.Settings {
 	no := false
 	return &zookeeper.Settings{Heap: "160m", ForceSync: &no, TickTime: 500}
 }
 
-// server is the shared server's access.
+// server returns the shared server's access.
 func server(t testing.TB) store.Access {
 	t.Helper()
 	root := installed(t)
@@ -92,7 +92,7 @@ func server(t testing.TB) store.Access {
 	return one.cluster.Access()
 }
 
-// ensemble starts members of their own.
+// ensemble starts an ensemble for one test.
 func ensemble(t testing.TB, n int) *cluster.Cluster {
 	t.Helper()
 	root := installed(t)
@@ -109,10 +109,11 @@ func ensemble(t testing.TB, n int) *cluster.Cluster {
 	return c
 }
 
-// official opens the client that Go programs use.
+// official returns a client of the usual Go library.
 func official(t testing.TB, a store.Access) *zk.Conn { return clients.ZooKeeper(t, a) }
 
-// dialWire connects a codec, which goes on with the session of the codec before, or nil.
+// dialWire connects a codec that continues the session of the previous codec, if
+// not nil.
 func dialWire(t testing.TB, a store.Access, previous store.Codec) *storetest.Wire {
 	t.Helper()
 	return storetest.DialWith(t, a, zookeeper.New().Codecs(a), previous)

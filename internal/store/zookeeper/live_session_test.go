@@ -12,18 +12,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// An expired session is told, and the next connection begins a new one.
+// TestLiveSessionExpires checks that an expired session is reported and that the
+// next connection starts a new one.
 func TestLiveSessionExpires(t *testing.T) {
 	a := server(t)
 	w := dialWire(t, a, nil)
 	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("expires")})
 	id := zookeeper.SessionID(w.Codec)
-	w.Codec.(interface{ Close() }).Close() // a session that is closed is as good as expired
+	w.Codec.(interface{ Close() }).Close() // a closed session is refused like an expired one
 	_ = ended(w)
 	w.Codec.Lost(nil)
 	next := dialWire(t, a, w.Codec)
 	err := ended(next)
-	for errors.Is(err, io.EOF) { // the server closed it together with the dying session
+	for errors.Is(err, io.EOF) { // the server closed the connection together with the ending session
 		next.Codec.Lost(nil)
 		next = dialWire(t, a, next.Codec)
 		err = ended(next)
@@ -39,7 +40,7 @@ func TestLiveSessionExpires(t *testing.T) {
 	}
 }
 
-// ended reads until the connection ends, and returns why.
+// ended reads until the connection ends and returns its error.
 func ended(w *storetest.Wire) error {
 	for {
 		if _, err := w.Step(); err != nil {

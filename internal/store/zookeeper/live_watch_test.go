@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// rawConn drives the protocol itself, for what the codec does not send.
+// rawConn uses the protocol directly, for requests that the codec does not send.
 type rawConn struct {
 	t    testing.TB
 	net  net.Conn
@@ -65,7 +65,7 @@ func (r *rawConn) turn() (replies []jute.Reply) {
 	return replies
 }
 
-// done is the answer to the one request that was made.
+// done returns the reply to the single open request.
 func (r *rawConn) done() jute.Reply {
 	r.t.Helper()
 	for {
@@ -129,8 +129,8 @@ func TestLiveWatches(t *testing.T) {
 	}
 }
 
-// The kinds of nodes that can be created, as the official client finds them,
-// and the end of a session, which takes its own with it.
+// TestLiveKindsOfNodes checks with the official client which kinds of nodes can
+// be created, and that the end of a session removes its nodes.
 func TestLiveKindsOfNodes(t *testing.T) {
 	a := server(t)
 	client, r := official(t, a), dialRaw(t, a, 30_000)
@@ -175,13 +175,14 @@ func TestLiveKindsOfNodes(t *testing.T) {
 	}
 }
 
-// A session that is not kept alive is gone, also for a new connection.
+// TestLiveSessionTimesOut checks that a session without pings expires, also for a
+// new connection.
 func TestLiveSessionTimesOut(t *testing.T) {
 	a := server(t)
 	if least := dialRaw(t, a, 1).c.Timeout(); least != 1000 { // twice the tick
 		t.Fatalf("granted %d ms", least)
 	}
-	client, r := official(t, a), dialRaw(t, a, 4000) // which no machine is too slow for
+	client, r := official(t, a), dialRaw(t, a, 4000) // long enough for any machine
 	r.c.Create(jute.Call{}, jute.NewNode{Path: rest("/shortlived"), ACL: jute.OpenACL(), Mode: jute.Ephemeral})
 	r.ok()
 	_, _, gone, err := client.ExistsW("/shortlived")
@@ -197,8 +198,8 @@ func TestLiveSessionTimesOut(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("the session does not end")
 	}
-	// The server may close a new connection together with the dying session:
-	// then there is no answer, and the next attempt gets one.
+	// The server may close a new connection together with the ending session.
+	// Then there is no reply, and the next attempt gets one.
 	err = io.EOF
 	for err == io.EOF {
 		err = takeUp(t, a, r.c.Session())
@@ -208,7 +209,7 @@ func TestLiveSessionTimesOut(t *testing.T) {
 	}
 }
 
-// takeUp asks for a session once and returns why it was not granted.
+// takeUp tries to continue a session once and returns why it was not granted.
 func takeUp(t *testing.T, a store.Access, s jute.Session) error {
 	t.Helper()
 	nc, err := net.Dial("tcp", a.Endpoints[0])

@@ -22,7 +22,8 @@ func startNull(t testing.TB, members int, o store.NullOptions) store.Access {
 	return store.Access{Endpoints: storetest.ServeNull(t, zookeeper.New(), members, o)}
 }
 
-// The null server passes what the real one does.
+// TestNullAgreesWithOfficialClient runs the checks of the real server on the null
+// server.
 func TestNullAgreesWithOfficialClient(t *testing.T) {
 	f := fixture()
 	storetest.NullAgrees(t, f, len(f.Keys), 6, func(t *testing.T, a store.Access) {
@@ -30,8 +31,8 @@ func TestNullAgreesWithOfficialClient(t *testing.T) {
 	})
 }
 
-// What the official client does to a real server and to the null one has the
-// same result.
+// TestNullAnswersAsTheRealOne checks that the official client gets the same
+// results from a real server and the null server.
 func TestNullAnswersAsTheRealOne(t *testing.T) {
 	null := official(t, startNull(t, 1, store.NullOptions{Memory: true}))
 	real := official(t, server(t))
@@ -50,7 +51,8 @@ func firstDifference(a, b []string) string {
 	return ""
 }
 
-// everything calls all that a null server knows and tells what came.
+// everything makes all calls that a null server supports and returns their
+// results as text.
 func everything(t *testing.T, c *zk.Conn) (said []string) {
 	t.Helper()
 	open := zk.WorldACL(zk.PermAll)
@@ -152,7 +154,7 @@ func TestNullScripts(t *testing.T) {
 	}
 }
 
-// outcomeOf runs an operation and tells its outcome, or why the connection
+// outcomeOf runs an operation and returns its outcome, or why the connection
 // ended.
 func outcomeOf(w *storetest.Wire, op store.Op) string {
 	submitted := false
@@ -173,8 +175,8 @@ func outcomeOf(w *storetest.Wire, op store.Op) string {
 	}
 }
 
-// An answer that is due waits for the one before it. To the nanosecond it is the
-// null server's own test.
+// TestNullKeepsOrder checks that a delayed reply delays the following ones. The
+// null server's own test checks the exact times.
 func TestNullKeepsOrder(t *testing.T) {
 	a := startNull(t, 1, store.NullOptions{Script: "delay=60ms every 2", ValueSize: 9})
 	w := dialWire(t, a, nil)

@@ -9,7 +9,8 @@ import (
 
 func TestSignals(t *testing.T) { storetest.CheckSignals(t, New(), "testdata/signals.txt") }
 
-// The line with which a leader begins has its epoch.
+// TestElectionHasItsTerm checks that the line of a starting leader contains its
+// epoch.
 func TestElectionHasItsTerm(t *testing.T) {
 	lines, told := storetest.SignalLines(t, "testdata/signals.txt")
 	for i, line := range lines {

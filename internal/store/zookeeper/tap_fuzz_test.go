@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// FuzzTap: whatever a client and a member say, it is understood alike in any pieces, or
-// passed over.
+// FuzzTap checks that any traffic between a client and a member is decoded
+// identically however it is cut, or skipped.
 func FuzzTap(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 1, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 3}, []byte{0, 0, 0, 1, 1}, uint8(3))
 	f.Fuzz(func(t *testing.T, client, server []byte, piece uint8) {

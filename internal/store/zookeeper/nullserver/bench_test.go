@@ -35,7 +35,7 @@ func serveOne(b testing.TB, o store.NullOptions) string {
 	return l.Addr().String()
 }
 
-// prepared is a server that does not serve, whose clock stands still.
+// prepared returns a server that does not serve, with a stopped clock.
 func prepared(t testing.TB, o store.NullOptions) *Server {
 	t.Helper()
 	s, err := New(o)
@@ -47,7 +47,7 @@ func prepared(t testing.TB, o store.NullOptions) *Server {
 	return s
 }
 
-// hose sends requests in batches and reads the answers, without allocating.
+// hose sends requests in batches and reads the replies without allocating.
 type hose struct {
 	b    testing.TB
 	net  net.Conn
@@ -101,7 +101,7 @@ func (h *hose) drain() {
 	}
 }
 
-// codes are those of the answers to all that was asked.
+// codes returns the codes of all outstanding replies.
 func (h *hose) codes() (all []jute.Code) {
 	for h.conn.Open() > 0 {
 		for _, r := range h.turn() {
@@ -111,7 +111,7 @@ func (h *hose) codes() (all []jute.Code) {
 	return all
 }
 
-// run sends n requests, a hundred at a time.
+// run sends n requests in batches of a hundred.
 func (h *hose) run(n int) {
 	for ; n > 0; n -= 100 {
 		for range min(n, 100) {
@@ -138,7 +138,7 @@ func bench(b *testing.B, o store.NullOptions, put bool) {
 	b.ResetTimer()
 	began := cpu()
 	h.run(b.N)
-	b.ReportMetric(float64(cpu()-began)/float64(b.N), "cpu-ns/op") // the hose's half too
+	b.ReportMetric(float64(cpu()-began)/float64(b.N), "cpu-ns/op") // includes the client's half
 }
 
 func BenchmarkGet(b *testing.B) { bench(b, store.NullOptions{Memory: true}, false) }
@@ -147,22 +147,22 @@ func BenchmarkGetCanned(b *testing.B) {
 	bench(b, store.NullOptions{ValueSize: 256}, false)
 }
 
-// The steady state allocates nothing on either side.
+// TestNoAllocations checks that neither side allocates in the steady state.
 func TestNoAllocations(t *testing.T) {
 	for name, put := range map[string]bool{"get": false, "put": true} {
 		h := newHose(t, serveOne(t, store.NullOptions{Memory: true}), put)
 		h.run(2000)
-		if n := testing.AllocsPerRun(20, func() { h.run(1000) }); n > 1 { // of the runtime's own
+		if n := testing.AllocsPerRun(20, func() { h.run(1000) }); n > 1 { // by the runtime
 			t.Errorf("%s: %v allocations in 1000 operations", name, n)
 		}
 	}
 }
 
-// TestCounts: what is no operation on nodes is not counted, and follows no
-// script.
+// TestCounts checks that requests that are not operations on nodes are not
+// counted and follow no script.
 func TestCounts(t *testing.T) {
 	h := newHose(t, serveOne(t, store.NullOptions{Memory: true, Script: "error=noauth every 4"}), true)
-	for n := 2; n <= 24; n++ { // the first was a create
+	for n := 2; n <= 24; n++ { // the first operation was a create
 		h.conn.Exists(jute.Call{}, jute.Path{Prefix: "/"}, false)
 		h.conn.Sync(jute.Call{}, jute.Path{Prefix: "/"})
 		h.conn.SetData(jute.Call{}, h.path, h.data, jute.AnyVersion)
@@ -174,8 +174,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// FuzzConn feeds anything to a connection: nothing panics, and the server
-// stays.
+// FuzzConn feeds arbitrary bytes to a connection: nothing panics, and the server
+// keeps running.
 func FuzzConn(f *testing.F) {
 	connect := make([]byte, 49)
 	binary.BigEndian.PutUint32(connect, 45)

@@ -17,7 +17,7 @@ func (s *Server) open(nc net.Conn, member int) *conn {
 	return c
 }
 
-// Serve implements nullnet.Conn.
+// Serve implements null.Conn.
 func (c *conn) Serve() {
 	c.Feed(c.take)
 	tree, all := c.session.tree, c.session.tree.All()

@@ -8,8 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// A multi that fails leaves every node as it was, whatever its operations did
-// one after the other: made and changed a node, or removed and made it again.
+// TestFailedMultiLeavesNothing checks that a failed multi leaves every node
+// unchanged, even if earlier operations created and changed a node, or removed
+// and created it again.
 func TestFailedMultiLeavesNothing(t *testing.T) {
 	s := prepared(t, store.NullOptions{Memory: true})
 	tree := s.tree
@@ -48,7 +49,7 @@ func TestFailedMultiLeavesNothing(t *testing.T) {
 	}
 }
 
-// lastFrame is the last of the frames in b.
+// lastFrame returns the last frame in b.
 func lastFrame(b []byte) []byte {
 	for frameLen(b) < len(b) {
 		b = b[frameLen(b):]

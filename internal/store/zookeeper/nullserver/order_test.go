@@ -10,11 +10,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// An answer that is due waits for the one before it, and one that is due at once
-// waits for nothing, to the nanosecond of a clock that the test moves.
+// TestAnswersKeepTheirOrder checks with a controlled clock that a reply waits for
+// the previous one, and that a reply that is due at once waits for nothing else.
 func TestAnswersKeepTheirOrder(t *testing.T) {
 	const delay = int64(60 * time.Millisecond)
-	here, there := net.Pipe() // nothing is written to it: the test steps
+	here, there := net.Pipe() // never written to: the test calls step
 	defer func() { _, _ = here.Close(), there.Close() }()
 	c := prepared(t, store.NullOptions{Memory: true, Script: "delay=60ms every 2"}).open(here, 0)
 	client := jute.NewConn(jute.Config{Timeout: 30_000})
@@ -30,7 +30,7 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 		}
 		client.Wrote(len(client.Out()))
 	}
-	// came are the tags of the answers that are there at a time.
+	// came returns the tags of the replies released at a time.
 	came := func(at int64) (tags []uint32) {
 		t.Helper()
 		c.scheduled = false
