@@ -13,13 +13,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// AgentVersion is that of these agents, and of the controllers that Target makes.
+// AgentVersion is the version of these agents, and of the controllers that Target creates.
 const AgentVersion = "test"
 
-// calm is a heartbeat that a busy machine does not miss.
+// calm is a heartbeat interval that works on a busy machine.
 const calm = 20 * time.Second
 
-// Certificates are those of an agent at 127.0.0.1 and of a controller.
+// Certificates are the certificates of an agent at 127.0.0.1 and of a controller.
 func Certificates(t testing.TB) agent.Certificates {
 	t.Helper()
 	made, err := agent.MakeCertificates(t.TempDir(), []string{"127.0.0.1"}, time.Hour, time.Now())
@@ -29,15 +29,15 @@ func Certificates(t testing.TB) agent.Certificates {
 	return made
 }
 
-// AgentTarget is how a controller reaches an agent with these certificates.
+// AgentTarget returns how a controller reaches an agent with these certificates.
 func AgentTarget(address string, c agent.Certificates) agent.Target {
 	return agent.Target{
 		Name: "there", Address: address, CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key", Version: AgentVersion,
 	}
 }
 
-// StartAgent starts an agent that serves until the test ends, with what change says
-// otherwise (nil: nothing), and returns how it is reached.
+// StartAgent starts an agent that serves until the test ends, after change, which may be
+// nil, has modified its settings, and returns how to reach it.
 func StartAgent(t testing.TB, change func(*agent.Options)) agent.Target {
 	t.Helper()
 	c := Certificates(t)
@@ -59,7 +59,7 @@ func StartAgent(t testing.TB, change func(*agent.Options)) agent.Target {
 	return AgentTarget(ServeAgent(t, s), c)
 }
 
-// ServeAgent serves until the test ends, and returns the address.
+// ServeAgent serves until the test ends and returns the address.
 func ServeAgent(t testing.TB, s *agent.Server) (address string) {
 	t.Helper()
 	return servers.Serving(t, servers.Loopback(t), s.Serve)
@@ -72,12 +72,12 @@ func DialAgent(t testing.TB, to agent.Target) *agent.Remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() }) // an agent that ended first is no error
+	t.Cleanup(func() { _ = r.Close() }) // the agent may have ended first
 	return r
 }
 
-// Worker is that of an agent of its own, which serves w, or a worker of its process
-// where that is nil.
+// Worker returns the worker of a new agent, which serves w, or a worker of its process if w
+// is nil.
 func Worker(t testing.TB, w load.Worker) load.Worker {
 	t.Helper()
 	return DialAgent(t, StartAgent(t, func(o *agent.Options) { o.Worker = w })).Worker()

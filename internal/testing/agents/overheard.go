@@ -13,15 +13,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Overheard is a worker whose seconds are added up apart.
+// Overheard is a worker whose seconds are also added up separately.
 type Overheard struct {
 	load.Worker
 	mu       sync.Mutex
-	Response *measure.Histogram // of all that it told
-	Due      uint64             // likewise
+	Response *measure.Histogram // of all seconds that it reported
+	Due      uint64             // in all seconds that it reported
 }
 
-// Overhear returns the workers as they are to be used, and those that listen.
+// Overhear wraps workers: it returns the wrapped workers, and the same as Overheard.
 func Overhear(all load.Workers) (load.Workers, []*Overheard) {
 	heard, ears := make(load.Workers, len(all)), make([]*Overheard, len(all))
 	for i := range all {
@@ -46,8 +46,8 @@ func (o *Overheard) Prepare(ctx context.Context, a *load.Assignment, to load.Rep
 	return o.Worker.Prepare(ctx, a, to)
 }
 
-// PutsSeen is how many puts the members of an etcd cluster answered, by their own
-// metrics.
+// PutsSeen returns how many puts the members of an etcd cluster served, according to their
+// own metrics.
 func PutsSeen(t testing.TB, endpoints []string) (n uint64) {
 	t.Helper()
 	for _, endpoint := range endpoints {

@@ -1,4 +1,4 @@
-// Package certs makes certificates for tests: an authority, and what it
+// Package certs creates certificates for tests: an authority, and certificates that it
 // signs for 127.0.0.1.
 package certs
 
@@ -18,12 +18,12 @@ import (
 	"time"
 )
 
-// T is what ends a test, such as a testing.TB.
+// T is the part of testing.TB that ends a test.
 type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// Authority signs certificates. It is valid since a year ago and for another.
+// Authority signs certificates. It is valid from a year ago until a year from now.
 type Authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
@@ -33,7 +33,7 @@ type Authority struct {
 // Pair is a certificate and its key as PEM.
 type Pair struct{ Cert, Key []byte }
 
-// NewAuthority makes an authority with the given common name.
+// NewAuthority creates an authority with the given common name.
 func NewAuthority(t T, name string) *Authority {
 	now := time.Now()
 	a := &Authority{cert: &x509.Certificate{
@@ -45,8 +45,8 @@ func NewAuthority(t T, name string) *Authority {
 	return a
 }
 
-// Issue makes a certificate for a server or client at 127.0.0.1, valid until
-// the given time.
+// Issue creates a certificate for a server or client at 127.0.0.1, valid until the given
+// time.
 func (a *Authority) Issue(t T, name string, until time.Time) Pair {
 	p, _ := a.sign(t, &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
@@ -57,8 +57,7 @@ func (a *Authority) Issue(t T, name string, until time.Time) Pair {
 	return p
 }
 
-// sign makes a key and its certificate; an authority without a key signs with
-// that one.
+// sign creates a key and its certificate; an authority without a key signs itself.
 func (a *Authority) sign(t T, c *x509.Certificate) (Pair, crypto.Signer) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -82,14 +81,14 @@ func (a *Authority) sign(t T, c *x509.Certificate) (Pair, crypto.Signer) {
 	}, key
 }
 
-// Pool trusts the authority.
+// Pool returns a pool that trusts the authority.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(a.PEM)
 	return pool
 }
 
-// TLS is the pair as crypto/tls takes it.
+// TLS returns the pair for crypto/tls.
 func (p Pair) TLS(t T) tls.Certificate {
 	c, err := tls.X509KeyPair(p.Cert, p.Key)
 	if err != nil {
@@ -104,15 +103,15 @@ func (p Pair) Write(t T, certFile, keyFile string) {
 	WriteFile(t, keyFile, p.Key)
 }
 
-// WriteFile writes PEM to a file that nobody else reads.
+// WriteFile writes PEM to a file that only the user can read.
 func WriteFile(t T, path string, pem []byte) {
 	if err := os.WriteFile(path, pem, 0o600); err != nil {
 		t.Fatalf("%v", err)
 	}
 }
 
-// Configs are the settings of a server at 127.0.0.1 and of a client that trusts
-// it, for an hour.
+// Configs returns the settings of a server at 127.0.0.1 and of a client that trusts it, for
+// an hour.
 func Configs(t T) (server, client *tls.Config) {
 	a := NewAuthority(t, "test authority")
 	pair := a.Issue(t, "server", time.Now().Add(time.Hour)).TLS(t)

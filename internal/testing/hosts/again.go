@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// insideEnv says that a process has a network of its own.
+// insideEnv marks a process that has its own network.
 const insideEnv = "QUORUMBENCH_TEST_NETWORK"
 
-// Inside reports whether this process is one that Again started.
+// Inside reports whether Again started this process.
 func Inside() bool { return os.Getenv(insideEnv) != "" }
 
-// Again is this program, to be started once more, with a network namespace of its
-// own in which it may do everything: root's, or one of a user namespace. The kernel
-// kills it when we end.
+// Again returns a command that starts this program again with its own network namespace, in
+// which it has all permissions: root's, or those of a user namespace. The kernel kills it
+// when this process ends.
 func Again(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, os.Args[0], args...)
 	c.Env = append(os.Environ(), insideEnv+"=1")
@@ -32,8 +32,8 @@ func Again(ctx context.Context, args ...string) *exec.Cmd {
 	return c
 }
 
-// Refused turns the error with which a start of Again's ended into a sentence, if it
-// is because this machine does not allow it, and is nil otherwise.
+// Refused turns an error of starting Again's command into a sentence if this machine does
+// not allow it, and returns nil otherwise.
 func Refused(err error) error {
 	for _, number := range []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.EINVAL, syscall.ENOSYS, syscall.ENOSPC, syscall.EUSERS} {
 		if errors.Is(err, number) {

@@ -1,8 +1,8 @@
-// Package hosts contains the tests that every host.Host passes, and builds several machines
-// out of this one for tests and for tools/hostsdemo: hosts with a network and a name of their
-// own, joined by a bridge, with an agent on each. They live in a network namespace of a
-// process that Again starts: the machine's own network is not touched, and nothing is left
-// when that process ends in any way. Linux only.
+// Package hosts contains the tests that every host.Host passes, and simulates several
+// machines on this one for tests and tools/hostsdemo: hosts with their own networks and
+// names, joined by a bridge, with an agent on each. They live in the network namespace of a
+// process that Again starts, so that the machine's own network is not changed and nothing
+// is left when that process ends. Linux only.
 package hosts
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// TestHost runs the contract. dir is a folder on the host, made for this test; the
-// host has a POSIX shell.
+// TestHost runs the contract. dir is a folder on the host, created for this test; the host
+// has a POSIX shell.
 func TestHost(t *testing.T, h host.Host, dir string) {
 	s := suite{h, dir}
 	for name, test := range map[string]func(*testing.T){
@@ -37,11 +37,11 @@ type suite struct {
 	dir string
 }
 
-// patience bounds every wait: no test hangs for ever.
+// patience is the limit for every wait.
 const patience = 2 * time.Minute
 
-// sh starts a shell, which ends with the test at the latest. The context that it
-// is started with has ended when it returns.
+// sh starts a shell, which ends with the test at the latest. The context for starting it
+// has ended when sh returns.
 func (s suite) sh(t *testing.T, script string, change ...func(*host.Command)) host.Process {
 	t.Helper()
 	c := host.Command{Path: "/bin/sh", Args: []string{"-c", script}, Dir: s.dir}
@@ -63,7 +63,7 @@ func (s suite) sh(t *testing.T, script string, change ...func(*host.Command)) ho
 
 func logTo(file string) func(*host.Command) { return func(c *host.Command) { c.LogFile = file } }
 
-// exited waits for a process's end.
+// exited waits until a process has ended.
 func exited(t *testing.T, p host.Process) host.Exit {
 	t.Helper()
 	select {
@@ -74,7 +74,7 @@ func exited(t *testing.T, p host.Process) host.Exit {
 	return p.Exit()
 }
 
-// holds reports whether a test of the host's shell holds.
+// holds reports whether a test of the host's shell succeeds.
 func (s suite) holds(t *testing.T, test string) bool {
 	t.Helper()
 	return exited(t, s.sh(t, test)).Code == 0
@@ -116,10 +116,10 @@ func (s suite) exit(t *testing.T) {
 	if n := len(e.Tail); n < 2 || n > 50 || e.Tail[n-1] != "bad" || e.Tail[n-2] != "line 100" {
 		t.Errorf("tail is %q", e.Tail)
 	}
-	s.signal(t, p, host.Kill) // which does nothing
+	s.signal(t, p, host.Kill) // has no effect
 }
 
-// A log is appended to: what an earlier process wrote stays.
+// A log is appended to: the output of an earlier process stays.
 func (s suite) log(t *testing.T) {
 	file := path.Join(s.dir, "log.log")
 	exited(t, s.sh(t, "echo one", logTo(file)))
@@ -152,7 +152,7 @@ func (s suite) signals(t *testing.T) {
 	}
 }
 
-// What a process started ends with it.
+// Children of a process end with it.
 func (s suite) group(t *testing.T) {
 	file := path.Join(s.dir, "group.log")
 	l := s.followed(t, file)
@@ -263,7 +263,7 @@ func (s suite) followed(t *testing.T, files ...string) host.Logs {
 	return l
 }
 
-// awaitLines reads until so many lines have come, as "FILE TEXT".
+// awaitLines reads until that many lines have arrived, as "FILE TEXT".
 func awaitLines(t *testing.T, l host.Logs, n int) (out []string) {
 	t.Helper()
 	deadline := time.After(patience)
@@ -291,7 +291,7 @@ func awaitLines(t *testing.T, l host.Logs, n int) (out []string) {
 	}
 }
 
-// Logs are followed from their ends on, one that comes later from its beginning.
+// Logs are followed from their current ends, and a later one from its beginning.
 func (s suite) follow(t *testing.T) {
 	first, second := path.Join(s.dir, "first"), path.Join(s.dir, "second")
 	if err := s.WriteFile(t.Context(), first, []byte("before\nhalf of ")); err != nil {
@@ -309,7 +309,7 @@ func (s suite) follow(t *testing.T) {
 	}
 }
 
-// More than one answer holds comes in several, and each is bounded.
+// Data that exceeds one response arrives in several, each of limited size.
 func (s suite) followMuch(t *testing.T) {
 	const lines, length = 50, 60_000
 	file := path.Join(s.dir, "much")
@@ -378,7 +378,7 @@ func (s suite) sample(t *testing.T) {
 	}
 }
 
-// A folder is weighed by what its files take.
+// The size of a folder is the space that its files use.
 func (s suite) weigh(t *testing.T) {
 	dir := path.Join(s.dir, "weighed")
 	if err := s.MakeDir(t.Context(), dir); err != nil {
@@ -391,12 +391,12 @@ func (s suite) weigh(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0] != -1 || cost < 0 {
 		t.Fatalf("%v in %v, %v", got, cost, err)
 	}
-	if got[1] < 1<<20 && got[1] != -1 { // where the system does not say
+	if got[1] < 1<<20 && got[1] != -1 { // not known on this system
 		t.Errorf("a folder with a file of a mebibyte takes %d bytes", got[1])
 	}
 }
 
-// A log is copied as it is, whatever is in it.
+// A log is copied unchanged, whatever it contains.
 func (s suite) copyLog(t *testing.T) {
 	file := path.Join(s.dir, "copied.log")
 	for _, contents := range []string{"", "one\ntwo", "\x00\xff\r\n" + strings.Repeat("x", 1<<18)} {
@@ -418,7 +418,7 @@ func (s suite) copyLog(t *testing.T) {
 	sentence(t, "a context that has ended", err)
 }
 
-// Of a log that is too large, beginning and end are copied.
+// If a log is too large, its beginning and end are copied.
 func (s suite) copyLogMuch(t *testing.T) {
 	const beyond = 12345
 	file := path.Join(s.dir, "copied-much.log")

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Place is what a host is to be.
+// Place describes a host.
 type Place struct{ Name, Address string } // an IPv4 address of 198.18.0.0/24
 
-// Places gives each name an address of the range that RFC 2544 has for benchmarks.
+// Places assigns each name an address of the range that RFC 2544 reserves for benchmarks.
 func Places(names ...string) (all []Place) {
 	for i, name := range names {
 		all = append(all, Place{name, fmt.Sprintf("198.18.0.%d", 1+i)})
@@ -26,21 +26,21 @@ func Places(names ...string) (all []Place) {
 	return all
 }
 
-// Here is this process's own address among the hosts.
+// Here is this process's address among the hosts.
 const Here = "198.18.0.254"
 
-// Network is hosts that reach each other and this process.
+// Network is a set of hosts that reach each other and this process.
 type Network struct{ Hosts []*Host }
 
-// Host is a machine as far as its network and its name say. One thread is there as
-// long as it is, and starts its processes.
+// Host is a simulated machine with its own network and name. One thread lives as long as
+// the host and starts its processes.
 type Host struct {
 	Place
 	work chan func()
 	gone chan struct{}
 }
 
-// New makes hosts in this process's network, which must be its own (Again).
+// New creates hosts in this process's network, which must be separate (see Again).
 func New(places ...Place) (*Network, error) {
 	if !Inside() {
 		return nil, errors.New("hosts are made in a network namespace of one's own, and this process is in its machine's")
@@ -65,8 +65,8 @@ func New(places ...Place) (*Network, error) {
 	return n, nil
 }
 
-// up gives a link of the thread's network an address, if there is one, and begins
-// to use it.
+// up sets the address, if there is one, of a link in the thread's network, and activates
+// it.
 func up(link, address string) error {
 	l, err := netlink.LinkByName(link)
 	if err != nil {
@@ -81,7 +81,7 @@ func up(link, address string) error {
 	return netlink.LinkSetUp(l)
 }
 
-// newHost makes a host at a port of the bridge.
+// newHost creates a host at a port of the bridge.
 func newHost(p Place, port string, bridge int) (*Host, error) {
 	h := &Host{Place: p, work: make(chan func()), gone: make(chan struct{})}
 	made := make(chan error)
@@ -112,13 +112,13 @@ func newHost(p Place, port string, bridge int) (*Host, error) {
 	return h, nil
 }
 
-// live makes the thread a host's, and does what is to be done there until the host
-// is closed. The thread ends with it, and with the thread its processes.
+// live moves the thread into a host's namespaces and runs functions there until the host is
+// closed. The thread then ends, and with it its processes.
 func (h *Host) live(made chan<- error) {
-	runtime.LockOSThread() // and never unlocked but here
+	runtime.LockOSThread() // only unlocked here
 	if unix.Gettid() == os.Getpid() {
-		// The process's first thread is what /proc shows of the process, and does
-		// not end: while we have it, another goroutine gets another one.
+		// The process's first thread represents the process in /proc and never ends: while
+		// this goroutine holds it, another goroutine gets another thread.
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -142,21 +142,21 @@ func (h *Host) live(made chan<- error) {
 	}
 }
 
-// do does something on the host's thread.
+// do runs a function on the host's thread.
 func (h *Host) do(what func() error) error {
 	done := make(chan error)
 	h.work <- func() { done <- what() }
 	return <-done
 }
 
-// Start starts a process on the host. The kernel kills it when the host is closed, or
-// we end.
+// Start starts a process on the host. The kernel kills it when the host is closed or this
+// process ends.
 func (h *Host) Start(c *exec.Cmd) error {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	return h.do(c.Start)
 }
 
-// Limit bounds what the host sends, in bytes a second, until Unlimit.
+// Limit limits the host's outgoing traffic, in bytes per second, until Unlimit.
 func (h *Host) Limit(perSecond uint64) error {
 	return h.sending(func(q netlink.QdiscAttrs) error {
 		const burst, waiting = 8 << 10, 1 << 20 // bytes
@@ -164,12 +164,12 @@ func (h *Host) Limit(perSecond uint64) error {
 	})
 }
 
-// Unlimit ends it.
+// Unlimit removes the limit.
 func (h *Host) Unlimit() error {
 	return h.sending(func(q netlink.QdiscAttrs) error { return netlink.QdiscDel(&netlink.Tbf{QdiscAttrs: q}) })
 }
 
-// sending does something to the queue of what the host sends.
+// sending changes the queue of the host's outgoing traffic.
 func (h *Host) sending(what func(netlink.QdiscAttrs) error) error {
 	return h.do(func() error {
 		l, err := netlink.LinkByName("eth0")
@@ -185,7 +185,7 @@ func (h *Host) close() {
 	<-h.gone
 }
 
-// Close ends the hosts, and with them their processes. It is called once.
+// Close closes the hosts, and with them their processes. It must be called only once.
 func (n *Network) Close() {
 	for _, h := range n.Hosts {
 		h.close()

@@ -1,6 +1,5 @@
-// Package image writes a container image of one static binary, as an archive in
-// the OCI's image layout: nothing is needed to make it, and containerd, podman and
-// Docker read it.
+// Package image writes a container image of one static binary as an archive in the OCI's
+// image layout. It needs no tools, and containerd, podman and Docker can read the archive.
 package image
 
 import (
@@ -22,23 +21,22 @@ import (
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// containerdName is the annotation by which containerd and Docker know an image's
-// whole name.
+// containerdName is the annotation with an image's full name for containerd and Docker.
 const containerdName = "io.containerd.image.name"
 
-// User is the user and group that the image runs as, who have no rights: what needs
-// others says so where the container is made.
+// User is the user and group of the image, without permissions: containers that need others
+// set them.
 const User = "65532:65532"
 
 // Image is an image of one file.
 type Image struct {
-	Name   string // with its tag, as in localhost/quorumbench:1.0
+	Name   string // with its tag, such as localhost/quorumbench:1.0
 	Binary string // the file's path on this machine: a static ELF binary for Linux
 	Entry  string // its path in the image, which is also the entry point
 	Labels map[string]string
 }
 
-// Write writes the archive. The same binary makes the same archive.
+// Write writes the archive. The same binary results in the same archive.
 func (i *Image) Write(to io.Writer) error {
 	arch, err := architecture(i.Binary)
 	if err != nil {
@@ -92,7 +90,8 @@ func (i *Image) Write(to io.Writer) error {
 	return out.Close()
 }
 
-// layer is the image's only one, compressed, and the digest of what it is before.
+// layer returns the image's only layer, compressed, and the digest of its uncompressed
+// contents.
 func (i *Image) layer() (compressed []byte, plain digest.Digest, err error) {
 	binary, err := os.ReadFile(i.Binary)
 	if err != nil {
@@ -110,7 +109,7 @@ func (i *Image) layer() (compressed []byte, plain digest.Digest, err error) {
 	return packed.Bytes(), digester.Digest(), err
 }
 
-// add adds a file, which is root's and of no time.
+// add adds a file that belongs to root and has no modification time.
 func add(out *tar.Writer, name string, mode int64, contents []byte) error {
 	h := &tar.Header{Name: name, Mode: mode, Size: int64(len(contents)), ModTime: time.Unix(0, 0), Format: tar.FormatPAX}
 	if err := out.WriteHeader(h); err != nil {
@@ -129,8 +128,8 @@ func blob(contents []byte) string {
 	return path.Join(v1.ImageBlobsDir, d.Algorithm().String(), d.Encoded())
 }
 
-// architecture is what Go and the OCI call a binary's machine. A binary that needs
-// a loader or libraries, which the image would not have, is refused.
+// architecture returns the name of a binary's machine in Go and the OCI. It refuses a
+// binary that needs a loader or libraries, which the image would not have.
 func architecture(binary string) (string, error) {
 	f, err := elf.Open(binary)
 	var format *elf.FormatError

@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// built is a small static program, said to be for a machine.
+// built returns a small static program with the header of another machine.
 func built(t *testing.T, machine elf.Machine) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +63,7 @@ func files(t *testing.T, archive io.Reader) map[string][]byte {
 	}
 }
 
-// read reads a blob, which is what its descriptor says.
+// read reads a blob and compares it with its descriptor.
 func read[T any](t *testing.T, all map[string][]byte, d v1.Descriptor) (v T) {
 	t.Helper()
 	b := all["blobs/sha256/"+d.Digest.Encoded()]
@@ -76,7 +76,7 @@ func read[T any](t *testing.T, all map[string][]byte, d v1.Descriptor) (v T) {
 	return v
 }
 
-// An archive leads from its index to the binary, by digests that are right.
+// An archive's index leads to the binary, with correct digests.
 func TestArchive(t *testing.T) {
 	settle.Unraced(t)
 	binary := built(t, elf.EM_AARCH64)
@@ -124,7 +124,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// What could not run in an image of its own is refused.
+// Binaries that could not run in an image by themselves are refused.
 func TestRefused(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(text, []byte("no binary"), 0o600); err != nil {

@@ -13,19 +13,18 @@ import (
 	"testing"
 )
 
-// Env names the program to the processes of the tests.
+// Env is the variable with the program's path for the processes of the tests.
 const Env = "QUORUMBENCH_TEST_PROGRAM"
 
-// raceEnv, when set, has the program built with the race detector.
+// raceEnv, if set, builds the program with the race detector.
 const raceEnv = "QUORUMBENCH_TEST_RACE"
 
-// parallel is testing's flag for how many tests run at once.
+// parallel is testing's flag for the number of concurrent tests.
 const parallel = "test.parallel"
 
-// Run builds the program, runs the tests with it first on the PATH, and returns
-// their exit code. It is built without the race detector, which would make a
-// slow generator of it and takes most of the tests' time: the packages that do
-// the work have it in their own tests.
+// Run builds the program, runs the tests with it first in the PATH, and returns their exit
+// code. It builds without the race detector, which would slow the generator down and take
+// most of the tests' time: the packages that do the work use it in their own tests.
 func Run(m *testing.M) (code int) {
 	dir, err := os.MkdirTemp("", "quorumbench-test-")
 	if err != nil {
@@ -51,15 +50,15 @@ func Run(m *testing.M) (code int) {
 	return m.Run()
 }
 
-// runOneMoreAtOnce has one test more run at once than there are processors, unless a flag
-// says how many: what starts processes waits for them most of its time. With twice as many,
-// loads disturbed each other so much that their verdicts were of each other.
+// runOneMoreAtOnce runs one more test concurrently than there are CPUs, unless a flag sets
+// the number, because tests mostly wait for their processes. With twice as many, loads
+// disturbed each other so much that it affected their verdicts.
 func runOneMoreAtOnce() {
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallel })
 	if !given {
-		_ = flag.Set(parallel, strconv.Itoa(1+runtime.GOMAXPROCS(0))) // testing has it, and it takes numbers
+		_ = flag.Set(parallel, strconv.Itoa(1+runtime.GOMAXPROCS(0))) // the flag exists and accepts numbers
 	}
 }
 

@@ -2,8 +2,8 @@ package program
 
 import "strings"
 
-// Screen is what a terminal shows of what was written to it: it knows the line's
-// end, and the erasing of the line above and all that follows.
+// Screen returns what a terminal shows after the text was written to it: it interprets line
+// ends, and the erasing of the line above and everything below.
 func Screen(written string) []string {
 	lines := []string{""}
 	for i, part := range strings.Split(written, "\x1b[1A\x1b[J") {

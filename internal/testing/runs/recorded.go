@@ -12,8 +12,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// recorded is where the runs are that real clusters were recorded for, from the
-// repository's root: NAME.tar.zst is a run directory without the members' data.
+// recorded is the folder, relative to the repository's root, of runs on real clusters:
+// NAME.tar.zst is a run directory without the members' data.
 const recorded = "internal/testing/golden/testdata/runs"
 
 // Recorded returns the names of the recorded runs.
@@ -38,7 +38,7 @@ func Unpack(tb testing.TB, dir, name string) string {
 	return to
 }
 
-// folder is that of the archives. Tests run in the folder of their package.
+// folder returns the folder of the archives. Tests run in the folder of their package.
 func folder(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.Getwd()

@@ -1,6 +1,6 @@
-// Package runs records runs that no test can wait for, such as one of an hour
-// and 100 million operations: every operation goes through the histograms and the
-// recorder that a real trial uses, in simulated time.
+// Package runs records runs that are too long for tests, such as one of an hour with 100
+// million operations: every operation passes through the histograms and the recorder of a
+// real trial, in simulated time.
 package runs
 
 import (
@@ -18,32 +18,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Hour is the run whose report has to be quick: an hour of 27,778 operations a
-// second, 100 million in all.
+// Hour is the run for which a report must be quick: an hour of 27,778 operations per
+// second, 100 million in total.
 var Hour = Run{Name: "hour", Warmup: 10, Seconds: 3600, PerSecond: 27_778, Seed: 1}
 
-// Run is an open loop of reads and writes on a cluster of three members, which
-// wrote its own metrics and events.
+// Run is an open loop of reads and writes on a cluster of three members, with metrics and
+// events of the members.
 type Run struct {
 	Name      string
 	Warmup    int // seconds of the warm-up
 	Seconds   int // seconds of the window
 	PerSecond int
 	Seed      uint64
-	// Slower is by how much every time is longer: 0.02 for 2 %.
+	// Slower is the relative increase of every time: 0.02 for 2 %.
 	Slower float64
-	// Trials is how many such trials the run has, if more than one.
+	// Trials is the number of such trials of the run, if more than one.
 	Trials int
 }
 
-// TenThousand is the run with as many trials as anybody makes, each of them short.
+// TenThousand is a run with the highest realistic number of trials, each of them short.
 var TenThousand = Run{Name: "ten-thousand", Warmup: 1, Seconds: 2, PerSecond: 100, Seed: 3, Trials: 10_000}
 
-// Noon is when the runs begin.
+// Noon is the time at which the runs begin.
 var Noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
 
-// StallTime is what one operation of every run takes, after a third of its window.
-// After two thirds there is a second in which nothing is done.
+// StallTime is the time of one operation of every run, after a third of its window. After
+// two thirds there is a second without completions.
 const StallTime = 1_062 * time.Millisecond
 
 const shards = 2 // event loops of the generator
@@ -132,8 +132,8 @@ func (r *Run) conditions(n int) record.Conditions {
 	}
 }
 
-// kinds are the series that answers belong to, each with its share of the
-// operations in hundredths and its median time.
+// kinds are the series of responses, each with its share of the operations in hundredths
+// and its median time.
 var kinds = [...]struct {
 	measure.Series
 	share  int
@@ -146,7 +146,7 @@ var kinds = [...]struct {
 	{measure.Series{Kind: kv.Get, Consistency: kv.Local, Member: ids[1], Term: 2}, 20, 0.3e6},
 }
 
-// maker makes up what a generator hands over.
+// maker simulates the output of a generator.
 type maker struct {
 	Run
 	tb    testing.TB
@@ -165,7 +165,7 @@ func (m *maker) histogram() *measure.Histogram {
 	return measure.NewHistogram()
 }
 
-// second is a shard's part of a second of the window; of the warm-up below 0.
+// second returns a shard's part of a second of the window, or of the warm-up if negative.
 func (m *maker) second(shard, at int) *measure.Second {
 	s := &measure.Second{Phase: measure.Measured, Index: at, Length: 1e9, Connections: 15, InFlight: 20 + m.rng.IntN(20)}
 	if at < 0 {
@@ -178,7 +178,7 @@ func (m *maker) second(shard, at int) *measure.Second {
 	if at == m.Seconds*2/3 {
 		return s
 	}
-	// A wave of a minute, noise that lasts a second, and now and then a bad second.
+	// A wave of a minute, noise per second, and an occasional bad second.
 	pace := (1 + m.Slower) * (1 + 0.1*math.Sin(float64(at)/60*2*math.Pi) + 0.05*m.rng.Float64())
 	if m.rng.IntN(60) == 0 {
 		pace *= 1 + 3*m.rng.Float64()
@@ -187,7 +187,7 @@ func (m *maker) second(shard, at int) *measure.Second {
 		kind := n % len(kinds)
 		ns := kinds[kind].median * pace * math.Exp(0.5*m.rng.NormFloat64())
 		if m.rng.IntN(1000) == 0 {
-			ns *= 20 // a second mode
+			ns *= 20 // the second mode of the distribution
 		}
 		if at == m.Seconds/3 && n == 1 && shard == 0 {
 			ns = float64(StallTime)
@@ -208,13 +208,13 @@ func (m *maker) second(shard, at int) *measure.Second {
 	return s
 }
 
-// member is what a member's process used and timed until now.
+// member holds what a member's process has used and timed so far.
 type member struct {
 	cpu, written float64
 	timers       [3]store.Reading // by the timers' metrics
 }
 
-// samples writes what was watched at the end of a second.
+// samples writes the samples at the end of a second.
 func (m *maker) samples(at time.Time, second int) {
 	elapsed := float64(second + m.Warmup + 1)
 	process := func(name string, cpu, rss, written float64) *record.MachineRow {
@@ -253,8 +253,7 @@ func (m *maker) samples(at time.Time, second int) {
 	}
 }
 
-// stores writes what a member reported of itself, its timers with as many buckets
-// as etcd's have.
+// stores writes a member's own metrics; its timers have as many buckets as etcd's.
 func (m *maker) stores(at time.Time, i, second int) {
 	u := &m.used[i]
 	for t := range u.timers {

@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// goSource describes a server that is a Go module, whose go.mod and go.sum are in the folder of
-// its name, and how it is built; command is the package below the module.
+// goSource describes a server that is a Go module, whose go.mod and go.sum are in the
+// folder of its name, and how it is built; command is the package within the module.
 func goSource(files embed.FS, name, version, module, command string) (store.ServerSource, error) {
 	s := store.ServerSource{
 		Store: name, Version: version, Versions: []string{version}, Kind: store.GoModule,
@@ -31,7 +31,8 @@ func goSource(files embed.FS, name, version, module, command string) (store.Serv
 	return s, err
 }
 
-// built returns the path of a server, which is built if need be; without it the test is skipped.
+// built returns the path of a server, which is built if necessary; without it the test is
+// skipped.
 func built(t testing.TB, describe func() (store.ServerSource, error)) string {
 	t.Helper()
 	source, err := describe()
@@ -45,7 +46,7 @@ func built(t testing.TB, describe func() (store.ServerSource, error)) string {
 	return path
 }
 
-// freeAddress returns an address on loopback that is the test's to its end.
+// freeAddress returns an address on loopback that is reserved until the end of the test.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), 1)
@@ -76,7 +77,7 @@ func started(t testing.TB, address string, c host.Command) host.Process {
 	return p
 }
 
-// killed ends a process as a crash does.
+// killed kills a process like a crash.
 func killed(p host.Process) {
 	_ = p.Signal(context.Background(), host.Kill) // it may have ended
 	<-p.Exited()

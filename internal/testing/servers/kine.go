@@ -12,12 +12,12 @@ import (
 //go:embed kine/*.txt
 var kineFiles embed.FS
 
-// KineSource is the server's description. Without cgo its SQLite is the one in Go.
+// KineSource describes the server. Without cgo it uses SQLite in Go.
 func KineSource() (store.ServerSource, error) {
 	return goSource(kineFiles, "kine", "0.17.5", "github.com/k3s-io/kine", "")
 }
 
-// StartKine starts a server, which ends with the test, and returns its endpoint; without it
+// StartKine starts a server until the end of the test and returns its endpoint; without it
 // the test is skipped.
 func StartKine(t testing.TB) string {
 	t.Helper()

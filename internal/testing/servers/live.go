@@ -19,33 +19,33 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// Installed is the path of the store's real server, which is built if need be;
+// Installed returns the path of the store's real server, which is built if necessary;
 // without it the test is skipped.
 func Installed(t testing.TB, st store.Store) string {
 	t.Helper()
 	return built(t, func() (store.ServerSource, error) { return st.Server("") })
 }
 
-// patience bounds what a test waits for.
+// patience is the time limit for every wait of a test.
 const patience = 2 * time.Minute
 
-// Live is a real cluster that Launch described.
+// Live is a real cluster started from a Launch.
 type Live struct {
 	Endpoints []string
-	Processes []host.Process // none outlives the test's own
+	Processes []host.Process // they end with the test process
 }
 
-// Cluster says what to start.
+// Cluster describes the cluster to start.
 type Cluster struct {
 	Exec     string
-	Members  int // 0: 1
+	Members  int // 0 for 1
 	Settings any
-	Change   func(*store.Process) // nil: as Launch says
-	// Ready is asked until every member's endpoint says nil.
+	Change   func(*store.Process) // changes the processes of Launch; may be nil
+	// Ready is called until it returns nil for every member's endpoint.
 	Ready func(ctx context.Context, endpoint string) error
 }
 
-// Kill ends a member as a crash does.
+// Kill ends a member like a crash.
 func (l *Live) Kill(t testing.TB) func(i int) {
 	return func(i int) {
 		if err := l.Processes[i].Signal(t.Context(), host.Kill); err != nil {
@@ -54,8 +54,7 @@ func (l *Live) Kill(t testing.TB) func(i int) {
 	}
 }
 
-// Start starts a cluster, which ends with the test, and waits until it is
-// ready.
+// Start starts a cluster until the end of the test, and waits until it is ready.
 func Start(t testing.TB, st store.Store, c Cluster) *Live {
 	t.Helper()
 	spec := store.LaunchSpec{Cluster: t.Name(), Exec: c.Exec, Settings: c.Settings, Members: Places(t, max(c.Members, 1))}
@@ -79,8 +78,8 @@ func Start(t testing.TB, st store.Store, c Cluster) *Live {
 	return l
 }
 
-// StartMember starts a cluster of one member of the installed server, as a run does, and
-// stops it at the end of the test.
+// StartMember starts a cluster of one member of the installed server, like a run, until the
+// end of the test.
 func StartMember(t testing.TB, st store.Store, settings any) store.Access {
 	t.Helper()
 	c, err := cluster.Start(t.Context(), st, cluster.Spec{
@@ -97,7 +96,7 @@ func StartMember(t testing.TB, st store.Store, settings any) store.Access {
 	return c.Access()
 }
 
-// Process starts what a Launch says, which does not outlive the test.
+// Process starts a process of a Launch, which ends with the test.
 func Process(t testing.TB, p store.Process) host.Process {
 	t.Helper()
 	write(t, p)
@@ -115,14 +114,14 @@ func Process(t testing.TB, p store.Process) host.Process {
 	return process
 }
 
-// Places gives each member ports that are the test's own, and a folder.
+// Places reserves ports and a folder for each member.
 func Places(t testing.TB, members int) []kv.MemberPlace {
 	t.Helper()
 	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), members*store.PortsPerMember)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(lease.Release) // behind the members
+	t.Cleanup(lease.Release) // runs after the members' cleanups
 	dir := t.TempDir()
 	var out []kv.MemberPlace
 	for i := range members {
@@ -136,8 +135,8 @@ func Places(t testing.TB, members int) []kv.MemberPlace {
 	return out
 }
 
-// StartInProcess runs the members of an embedded store in the test's process, where nobody
-// can kill them, and waits until one of them leads.
+// StartInProcess runs the members of an embedded store in the test's process, where they
+// cannot be killed, and waits until one of them is the leader.
 func StartInProcess(t testing.TB, st interface {
 	store.Store
 	store.Embedded
@@ -155,13 +154,13 @@ func StartInProcess(t testing.TB, st interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = a.Close() }() // it has answered
+	defer func() { _ = a.Close() }() // it was only used for requests
 	storetest.Roles(t, a)
 	return access
 }
 
-// InProcess runs a member of an embedded store in the test's process, as Launch
-// says. It ends with the test, or when end is called.
+// InProcess runs a member of an embedded store, from its Launch, in the test's process. It
+// ends with the test, or when end is called.
 func InProcess(t testing.TB, st store.Embedded, p store.Process) (end func()) {
 	t.Helper()
 	write(t, p)

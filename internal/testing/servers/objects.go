@@ -18,22 +18,22 @@ func VersityGWSource() (store.ServerSource, error) {
 	return goSource(objectServerFiles, "versitygw", "1.8.0", "github.com/versity/versitygw", "/cmd/versitygw")
 }
 
-// The credentials of a Server.
+// The credentials of an ObjectServer.
 const (
 	Access = "quorumbench-test"
 	Secret = "correct-horse-battery-staple"
 )
 
-// ObjectServer is a real S3 server over a folder.
+// ObjectServer is a real S3 server that stores objects in a folder.
 type ObjectServer struct {
 	Endpoint string // http://HOST:PORT
-	Dir      string // its buckets are folders in it, and objects files
+	Dir      string // its folders are buckets, its files objects
 	start    func(testing.TB) host.Process
 	process  host.Process
 }
 
-// StartS3 starts a server whose buckets are in a region, which ends with the test;
-// without it the test is skipped.
+// StartS3 starts a server with buckets in a region until the end of the test; without it
+// the test is skipped.
 func StartS3(t testing.TB, region string) *ObjectServer {
 	t.Helper()
 	path, address, dir := built(t, VersityGWSource), freeAddress(t), t.TempDir()
@@ -55,7 +55,7 @@ func StartS3(t testing.TB, region string) *ObjectServer {
 	return s
 }
 
-// Bucket makes a bucket.
+// Bucket creates a bucket.
 func (s *ObjectServer) Bucket(t testing.TB, name string) {
 	t.Helper()
 	if err := os.Mkdir(filepath.Join(s.Dir, name), 0o700); err != nil {
@@ -63,13 +63,13 @@ func (s *ObjectServer) Bucket(t testing.TB, name string) {
 	}
 }
 
-// Start starts the server again, with what it had.
+// Start starts the server again with its data.
 func (s *ObjectServer) Start(t testing.TB) {
 	t.Helper()
 	s.process = s.start(t)
 }
 
-// Kill ends it as a crash does.
+// Kill kills the server like a crash.
 func (s *ObjectServer) Kill(t testing.TB) {
 	t.Helper()
 	killed(s.process)

@@ -15,22 +15,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// The folder of what `make patroni` installs: Patroni, and what it speaks to ZooKeeper with.
+// The folders in which `make patroni` installs Patroni and its ZooKeeper client.
 const folder = "patroni-4.1.5-kazoo-2.11.0"
 
-// PatroniConfig says what to start.
+// PatroniConfig describes the cluster to start.
 type PatroniConfig struct {
-	// Etcd, Consul or ZooKeeper is the HOST:PORT through which alone each of them reaches its
-	// store: where there are fewer than members, they are used in turn.
+	// Etcd, Consul or ZooKeeper has the only HOST:PORT through which each member reaches
+	// its store; if there are fewer than members, they are used in turn.
 	Etcd, Consul, ZooKeeper []string
 	Members                 int
-	// LoopWait, RetryTimeout and TTL are whole seconds, within what Patroni takes: 1, 3
-	// and 20 at least.
+	// LoopWait, RetryTimeout and TTL are whole seconds; Patroni's minimums are 1, 3 and 20.
 	LoopWait, RetryTimeout, TTL time.Duration
 }
 
-// StartPatroni starts a cluster of Patroni members with the scope "real". The test is skipped where
-// Patroni or PostgreSQL is not installed.
+// StartPatroni starts a cluster of Patroni members with the scope "real". The test is
+// skipped if Patroni or PostgreSQL is not installed.
 func StartPatroni(t testing.TB, c PatroniConfig) *PatroniCluster {
 	t.Helper()
 	patroni, postgres := installed(t)
@@ -39,7 +38,7 @@ func StartPatroni(t testing.TB, c PatroniConfig) *PatroniCluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(lease.Release)
-	dir, err := os.MkdirTemp("", "patroni") // sockets have short paths
+	dir, err := os.MkdirTemp("", "patroni") // paths of sockets must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,17 +67,17 @@ func StartPatroni(t testing.TB, c PatroniConfig) *PatroniCluster {
 	return out
 }
 
-// PatroniCluster is what was started.
+// PatroniCluster is a started cluster.
 type PatroniCluster struct {
 	postgres, dir, address string
 	ports                  []int
-	ends                   []func() // each member's
+	ends                   []func() // one per member
 }
 
-// Kill ends a member and its PostgreSQL at once, as when its machine dies.
+// Kill kills a member and its PostgreSQL, as if its machine died.
 func (c *PatroniCluster) Kill(member int) { c.ends[member]() }
 
-// Write has the leader's database written to again and again, until the test ends.
+// Write writes to the leader's database repeatedly until the test ends.
 func (c *PatroniCluster) Write(t testing.TB) {
 	t.Helper()
 	var hosts, ports []string
@@ -97,7 +96,7 @@ func (c *PatroniCluster) Write(t testing.TB) {
 	})
 }
 
-// installed finds Patroni's program and the folder of PostgreSQL's.
+// installed returns the paths of Patroni's program and PostgreSQL's folder.
 func installed(t testing.TB) (patroni, postgres string) {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -138,7 +137,7 @@ postgresql:
 		filepath.Join(dir, strconv.Itoa(i)), postgres, filepath.Join(dir, strconv.Itoa(i)+".pass"), dir)
 }
 
-// store is the part of a member's configuration that says where its store is.
+// store returns the part of a member's configuration about its store.
 func (c *PatroniConfig) store(i int) string {
 	of := func(all []string) string { return all[i%len(all)] }
 	switch {
@@ -150,7 +149,7 @@ func (c *PatroniConfig) store(i int) string {
 	return fmt.Sprintf("etcd3: {hosts: [%q], use_proxies: true}", of(c.Etcd))
 }
 
-// end ends a Patroni, and then its PostgreSQL, which would live on.
+// end ends Patroni and then its PostgreSQL, which would continue to run.
 func end(t testing.TB, cmd *exec.Cmd, data string, log *os.File) {
 	pid := firstLine(filepath.Join(data, "postmaster.pid"))
 	_ = cmd.Process.Kill()

@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// unprivileged has a process of root be another user's in a namespace of users, since
-// PostgreSQL refuses to be root's; its files stay root's. It dies with the test.
+// unprivileged runs a process of root as another user in a user namespace, because
+// PostgreSQL refuses to run as root; its files remain root's. The process dies with the
+// test.
 func unprivileged(cmd *exec.Cmd) {
 	const user = 1000
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -20,9 +21,9 @@ func unprivileged(cmd *exec.Cmd) {
 	cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: user, HostID: 0, Size: 1}}
 }
 
-// killPostgres ends the server whose process a data folder names.
+// killPostgres kills the server whose process ID is in a data folder.
 func killPostgres(pid string) {
 	if n, err := strconv.Atoi(pid); err == nil && n > 1 {
-		_ = syscall.Kill(n, syscall.SIGQUIT) // an immediate shutdown, of its children too
+		_ = syscall.Kill(n, syscall.SIGQUIT) // an immediate shutdown, including its children
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Loopback is a listener on a free port of 127.0.0.1.
+// Loopback returns a listener on a free port of 127.0.0.1.
 func Loopback(t testing.TB) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -16,8 +16,8 @@ func Loopback(t testing.TB) net.Listener {
 	return l
 }
 
-// Serving has something of this process serve until the test ends, by which serve
-// has returned. It returns its address.
+// Serving runs serve until the test ends, by which it must have returned. It returns the
+// address.
 func Serving(t testing.TB, l net.Listener, serve func(context.Context, net.Listener) error) (address string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

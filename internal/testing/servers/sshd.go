@@ -21,13 +21,13 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// SSHServer is an ssh server, which serves each connection by an sshd process.
+// SSHServer is an ssh server that serves each connection by an sshd process.
 type SSHServer struct {
 	Address    string // HOST:PORT
-	KnownHosts string // a file that has its keys
-	Identity   string // the file of a key that it lets in
+	KnownHosts string // file with its host keys
+	Identity   string // file with a key that it accepts
 	Key        crypto.Signer
-	Cache      string // where XDG_CACHE_HOME is in its sessions
+	Cache      string // XDG_CACHE_HOME in its sessions
 	dir        string
 
 	mu       sync.Mutex
@@ -35,17 +35,17 @@ type SSHServer struct {
 	sessions sync.WaitGroup
 }
 
-// binary is where Debian has the server; it wants to be started by its whole path.
+// binary is Debian's path of the server, which must be started by its full path.
 const binary = "/usr/sbin/sshd"
 
-// StartSSH serves at an IP address of this machine until the test ends, with further
-// lines of sshd_config. The test is skipped where there is no sshd.
+// StartSSH serves at an IP address of this machine until the test ends, with additional
+// lines of sshd_config. The test is skipped if there is no sshd.
 func StartSSH(t testing.TB, ip string, config ...string) *SSHServer {
 	t.Helper()
 	if _, err := os.Stat(binary); err != nil {
 		t.Skip("there is no sshd: `make sshd` installs Debian's openssh-server")
 	}
-	if os.Getuid() == 0 { // else it needs none
+	if os.Getuid() == 0 { // otherwise it needs none
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func StartSSH(t testing.TB, ip string, config ...string) *SSHServer {
 	WriteSSHKey(t, s.Identity, s.Key, "")
 	s.Authorize(t, s.Key)
 	s.RenewHostKey(t)
-	text := append([]string{ // the first of a kind counts
+	text := append([]string{ // the first line of a kind takes effect
 		"HostKey " + s.file("host_ecdsa"), "HostKey " + s.file("host_ed25519"), "AuthorizedKeysFile " + s.file("authorized_keys"),
 		"StrictModes no", "UsePAM no", "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PermitRootLogin yes",
 		"PidFile none", "PrintMotd no", "SetEnv XDG_CACHE_HOME=" + s.Cache,
@@ -88,7 +88,7 @@ func (s *SSHServer) write(t testing.TB, name, text string) {
 	}
 }
 
-// Authorize lets in the keys alone.
+// Authorize accepts only these keys.
 func (s *SSHServer) Authorize(t testing.TB, keys ...crypto.Signer) {
 	t.Helper()
 	lines := ""
@@ -98,8 +98,8 @@ func (s *SSHServer) Authorize(t testing.TB, keys ...crypto.Signer) {
 	s.write(t, "authorized_keys", lines)
 }
 
-// RenewHostKey gives the server other keys, as a machine that was installed anew
-// has. The file of known hosts has the key of one kind of two.
+// RenewHostKey replaces the server's host keys, as on a reinstalled machine. The file of
+// known hosts has one of the two kinds of keys.
 func (s *SSHServer) RenewHostKey(t testing.TB) {
 	t.Helper()
 	key, other := NewSSHKey(t), ecdsaKey(t)
@@ -108,13 +108,12 @@ func (s *SSHServer) RenewHostKey(t testing.TB) {
 	s.write(t, "known_hosts", knownhosts.Line([]string{knownhosts.Normalize(s.Address)}, public(t, key))+"\n")
 }
 
-// Kill kills the processes of all connections, as a network that is cut would end
-// them.
+// Kill kills the processes of all connections, which looks like a network failure.
 func (s *SSHServer) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.serving {
-		_ = c.Process.Kill() // one that has ended needs none
+		_ = c.Process.Kill() // it may have ended
 	}
 }
 
@@ -130,9 +129,9 @@ func (s *SSHServer) accept(l net.Listener) {
 	}
 }
 
-// serve has a process of sshd serve a connection, as inetd does.
+// serve starts an sshd process for a connection, like inetd.
 func (s *SSHServer) serve(c *net.TCPConn) error {
-	defer func() { _ = c.Close() }() // the process has it
+	defer func() { _ = c.Close() }() // the process has its own copy
 	f, err := c.File()
 	if err != nil {
 		return err
@@ -140,18 +139,18 @@ func (s *SSHServer) serve(c *net.TCPConn) error {
 	defer func() { _ = f.Close() }()
 	cmd := exec.Command(binary, "-i", "-f", s.file("config"), "-E", s.file("log"))
 	cmd.Stdin, cmd.Stdout = f, f
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a signal to the test is not for it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals to the test must not reach it
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	s.serving = append(s.serving, cmd)
-	s.sessions.Go(func() { _ = cmd.Wait() }) // how it ends is not the question
+	s.sessions.Go(func() { _ = cmd.Wait() }) // its result does not matter
 	return nil
 }
 
-// NewSSHKey makes a key as ssh-keygen does by default.
+// NewSSHKey creates a key of ssh-keygen's default kind.
 func NewSSHKey(t testing.TB) crypto.Signer {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(rand.Reader)
@@ -170,7 +169,7 @@ func ecdsaKey(t testing.TB) crypto.Signer {
 	return key
 }
 
-// WriteSSHKey writes a key as ssh has it, encrypted unless the passphrase is empty.
+// WriteSSHKey writes a key in ssh's format, encrypted unless the passphrase is empty.
 func WriteSSHKey(t testing.TB, file string, key crypto.Signer, passphrase string) {
 	t.Helper()
 	marshal := func() (*pem.Block, error) { return ssh.MarshalPrivateKey(key, "") }

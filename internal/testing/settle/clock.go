@@ -7,7 +7,7 @@ type Clock struct {
 	mu    sync.Mutex
 	moved *sync.Cond
 	time  int64
-	armed int64 // 0 for nothing
+	armed int64 // 0 if not armed
 }
 
 // NewClock returns a clock at 1,000 ns.

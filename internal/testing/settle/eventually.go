@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// longest is how long Eventually waits: it guards against hanging alone, on however
-// slow a machine.
+// longest is how long Eventually waits: it only protects against hanging, on machines of
+// any speed.
 const longest = 3 * time.Minute
 
-// Eventually asks again and again until something is so, and fails the test when it
-// does not come to be. It is called from the test's own goroutine.
+// Eventually polls until a condition holds, and fails the test if that takes too long. It
+// must be called from the test's own goroutine.
 func Eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	deadline := time.After(longest)

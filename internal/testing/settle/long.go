@@ -11,8 +11,8 @@ import (
 // longEnv is the variable with which `make test-long` runs every case of every test.
 const longEnv = "QUORUMBENCH_LONG"
 
-// Long reports whether the tests run all of their cases, as `make test-long` has it, and not
-// the sample that fits into CI.
+// Long reports whether the tests run all of their cases, as in `make test-long`, and not
+// the sample for CI.
 func Long() bool { return os.Getenv(longEnv) != "" }
 
 // LongOnly skips a test that only `make test-long` runs; instead names what CI runs in its place.
@@ -42,7 +42,7 @@ func Sample[T any](t testing.TB, n int, all []T) []T {
 		return all
 	}
 	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(t.Name())) // it never fails
+	_, _ = hash.Write([]byte(t.Name())) // a hash never fails
 	first := int(hash.Sum32() % uint32(len(all)))
 	some := make([]T, n)
 	for i := range some {

@@ -1,5 +1,5 @@
-// Package settle is for tests of real time: a machine that stops a test for
-// a while breaks a bound that holds at any other time.
+// Package settle supports tests of real time: a machine that stops a test for a while
+// exceeds limits that hold at any other time.
 package settle
 
 import (
@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-// Reporter is the part of testing.TB that reports what is wrong.
+// Reporter is the part of testing.TB that reports failures.
 type Reporter interface {
 	Helper()
 	Errorf(format string, args ...any)
 }
 
-// Attempts is how often a measurement is made at most.
+// Attempts is the highest number of attempts for a measurement.
 const Attempts = 5
 
-// Within makes a measurement again until it keeps all its bounds. They can then
-// be as strict as on a machine of one's own: what never keeps them is wrong.
+// Within repeats a measurement until it is within all its limits, so that they can be as
+// strict as on an idle machine: a measurement that never meets them is wrong.
 func Within(t testing.TB, measure func(r Reporter)) {
 	t.Helper()
 	for n := 1; ; n++ {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// told is a testing.TB that keeps what it is told.
+// told is a testing.TB that records its calls.
 type told struct {
 	testing.TB
 	errors, logs []string

@@ -2,10 +2,10 @@ package settle
 
 import "testing"
 
-// Unraced skips a test under the race detector, which has nothing to find in it and
-// makes it ten times as long: it computes in one goroutine, or in some that share
-// nothing. So does a test of allocations, of which the detector makes some. `make unit`
-// finds what calls it, and runs that without the detector.
+// Unraced skips a test under the race detector if the detector cannot find anything in it
+// but makes it ten times as slow, because it computes in one goroutine, or in several that
+// share nothing. It also skips tests of allocations, because the detector allocates. `make
+// unit` finds the callers, and runs them without the detector.
 func Unraced(t testing.TB) {
 	t.Helper()
 	if Raced {
@@ -13,8 +13,8 @@ func Unraced(t testing.TB) {
 	}
 }
 
-// Drawn is how many cases a test draws: under the race detector a few of all, which
-// `make unit` has drawn without it.
+// Drawn returns how many random cases a test runs: under the race detector only a few,
+// because `make unit` also runs all of them without it.
 func Drawn(all, raced int) int {
 	if Raced {
 		return raced

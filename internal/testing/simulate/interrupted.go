@@ -80,7 +80,7 @@ func (m *Interrupted) Run(at, ns int64) int64 {
 // Wake returns a time after the span.
 func (m *Interrupted) Wake(at int64) int64 { return m.out(m.Quiet.Wake(at)) }
 
-// Arrive returns when the CPU is back.
+// Arrive returns at or, with Steal, when the CPU is back.
 func (m *Interrupted) Arrive(at int64) int64 {
 	if !m.Steal {
 		return at

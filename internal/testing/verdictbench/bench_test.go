@@ -12,12 +12,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// How many trials each kind of disturbance has: a fixed sample of the whole, for
-// which make test-long sets the variable.
+// The number of trials of each kind of disturbance: a fixed sample, or all if make
+// test-long sets the variable.
 const (
 	sampleSize  = 12
 	trialsEnv   = "QUORUMBENCH_VERDICT_TRIALS"
-	wholeSize   = 100 // from here on each kind must have enough trials of both sorts
+	wholeSize   = 100 // since this size, each kind must have enough trials of both sorts
 	leastOfEach = 30
 )
 
@@ -34,8 +34,8 @@ func size(t *testing.T) int {
 	return n
 }
 
-// conduct runs so many trials of each kind, and as many quiet ones as of all
-// the others together.
+// conduct runs a number of trials of each kind, and as many undisturbed ones as of all
+// other kinds together.
 func conduct(t *testing.T, each int) (*Table, []Outcome) {
 	t.Helper()
 	type one struct {
@@ -73,15 +73,15 @@ func conduct(t *testing.T, each int) (*Table, []Outcome) {
 	return table, all
 }
 
-// The rates that the verdict must reach, over all trials, and for each kind and figure.
+// The minimum rates of the verdict over all trials, and for each kind and figure.
 const (
 	leastCaught = 0.95
 	leastPassed = 0.98
 	leastOfKind = 0.85
 )
 
-// A printed figure that is off by more than a tenth is not valid, and one that is
-// right is, whatever disturbs the generator.
+// A printed figure that is off by more than a tenth is not valid, and a correct one is
+// valid, whatever disturbs the generator.
 func TestVerdictsError(t *testing.T) {
 	settle.Unraced(t)
 	n := size(t)

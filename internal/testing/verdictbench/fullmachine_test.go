@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// stoppedBeside is a machine that the generator's thread shares with members that keep
-// it full, and on which the thread is stopped in some spans.
+// stoppedBeside is a machine that the generator's thread shares with members that keep it
+// busy, and on which the thread is stopped in some spans.
 type stoppedBeside struct {
 	simulate.Shared
 	stops simulate.Interrupted
@@ -22,7 +22,7 @@ type stoppedBeside struct {
 func (m *stoppedBeside) Run(at, ns int64) int64 { return m.stops.Run(m.Shared.Run(at, ns), 0) }
 func (m *stoppedBeside) Wake(at int64) int64    { return m.stops.Run(m.Shared.Wake(at), 0) }
 
-// closedSubject draws until it has a closed loop: no other has anything conserved.
+// closedSubject returns a random closed loop: only closed loops conserve anything.
 func closedSubject(d *draws) subject {
 	for {
 		if s := draw(d); s.load.Arrival == scenario.Closed {
@@ -31,9 +31,8 @@ func closedSubject(d *draws) subject {
 	}
 }
 
-// beside draws stops for a part of the time of a generator that waits for a processor
-// as often as members let it: the machine without the stops, the one with them, and
-// what they are.
+// beside returns random stops of a generator that waits for a CPU as often as members cause
+// it: the machine without the stops, the one with them, and their description.
 func beside(d *draws) (without, with func() simulate.Machine, words string) {
 	q := quietMachine(d.seed + 2)
 	refused, other := d.log(0.02, 0.5), d.log(0.3e6, 3e6)
@@ -50,9 +49,9 @@ func beside(d *draws) (without, with func() simulate.Machine, words string) {
 		text.Duration(length), text.Duration(period), text.Duration(other), text.Share(refused))
 }
 
-// A machine that members keep full excuses no stop: the figures without the stops are
-// the truth, because what the generator waited for members is theirs, and those that
-// are far from it are not valid.
+// A machine that members keep busy does not excuse stops: the figures without the stops are
+// the truth, because run queue wait caused by members belongs to them, and figures far from
+// the truth are not valid.
 func TestAFullMachineExcusesNoStop(t *testing.T) {
 	settle.Unraced(t)
 	var rates Rates
@@ -83,7 +82,7 @@ func TestAFullMachineExcusesNoStop(t *testing.T) {
 		if rates.Caught < rates.Far {
 			t.Log(o.String())
 		}
-		// The same time, had it been other programs', is the generator's own.
+		// The same time, if other programs had caused it, is the generator's own.
 		if a := truth.Overhead; a.RunWaitNS > 0.1*a.CycleNS {
 			waited++
 			none := 0.0

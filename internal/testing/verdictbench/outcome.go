@@ -1,10 +1,10 @@
 // Package verdictbench measures how often the verdict is wrong.
 //
-// A trial is run twice in a simulated world: once on a quiet machine, and once
-// with the generator disturbed in a known way. How far the figures of the second
-// are from those of the first is the truth; what the verdict says of each figure of
-// the second is right or not. The package's test does that (simulated_test.go);
-// tools/verdictbench does the same with real machines.
+// A trial runs twice in a simulated world: once on a quiet machine, and once with the
+// generator disturbed in a known way. The deviation of the second run's figures from the
+// first run's is the truth, against which the verdict on each figure is compared. The
+// package's test does that (simulated_test.go); tools/verdictbench does the same with real
+// machines.
 package verdictbench
 
 import (
@@ -21,23 +21,23 @@ type Kind string
 
 // The kinds.
 const (
-	Quiet       Kind = "quiet"             // not at all
-	Stopped     Kind = "stopped"           // for 5 to 200 ms, again and again
+	Quiet       Kind = "quiet"             // no disturbance
+	Stopped     Kind = "stopped"           // for 5 to 200 ms, repeatedly
 	Regular     Kind = "stopped regularly" // for 10 to 300 ms, at the same time of each period
-	BusyLoop    Kind = "busy loop"         // concurrently on its processor
-	LowPriority Kind = "low priority"      // a program of a higher one takes its processor
-	RealTime    Kind = "real-time program" // a program of a real-time priority takes its processor
+	BusyLoop    Kind = "busy loop"         // on its CPU
+	LowPriority Kind = "low priority"      // a program of higher priority takes its CPU
+	RealTime    Kind = "real-time program" // a program of real-time priority takes its CPU
 	Quota       Kind = "quota"             // of its control group
-	Steal       Kind = "steal"             // by the host
+	Steal       Kind = "steal"             // CPU steal
 )
 
-// Kinds lists those that disturb.
+// Kinds lists the kinds that disturb.
 func Kinds() []Kind {
 	return []Kind{Stopped, Regular, BusyLoop, LowPriority, RealTime, Quota, Steal}
 }
 
-// Outcome is one disturbed trial: how far each of its printed figures is from the
-// truth, and what the verdict says of it.
+// Outcome is a disturbed trial: the deviation of each of its printed figures from the
+// truth, and the verdict on it.
 type Outcome struct {
 	Kind    Kind
 	Seed    uint64
@@ -46,8 +46,8 @@ type Outcome struct {
 	Verdict verdict.Verdict
 }
 
-// Deviation is how far a figure is off, as a share of the figure on the quiet
-// machine, and how the verdict judges it.
+// Deviation is how far a figure is off, as a share of the figure on the quiet machine, and
+// the verdict on it.
 type Deviation struct {
 	Figure string
 	Off    float64
@@ -60,7 +60,7 @@ func (o *Outcome) Judge(truth, got *record.Trial) {
 	o.Figures = Deviations(truth, got)
 }
 
-// Deviations returns how far each printed figure is off that both trials have.
+// Deviations returns the deviations of the printed figures that both trials have.
 func Deviations(truth, got *record.Trial) (all []Deviation) {
 	for _, name := range verdict.Printed() {
 		f := record.Registered(name)
@@ -72,7 +72,7 @@ func Deviations(truth, got *record.Trial) (all []Deviation) {
 	return all
 }
 
-// Keep leaves out the figures that are not named: their truth is not known.
+// Keep removes the figures that are not named, because their true values are not known.
 func (o *Outcome) Keep(names []string) {
 	o.Figures = slices.DeleteFunc(o.Figures, func(d Deviation) bool { return !slices.Contains(names, d.Figure) })
 }
@@ -80,14 +80,13 @@ func (o *Outcome) Keep(names []string) {
 // Missed reports whether a figure that is far off is valid.
 func (d *Deviation) Missed() bool { return d.far() && d.State == verdict.Valid }
 
-// Alarmed reports whether a figure that is right is not valid.
+// Alarmed reports whether a correct figure is not valid.
 func (d *Deviation) Alarmed() bool { return d.near() && d.State != verdict.Valid }
 
 func (d *Deviation) far() bool  { return max(d.Off, -d.Off) > FarOff }
 func (d *Deviation) near() bool { return max(d.Off, -d.Off) <= NearBy }
 
-// Wrong reports whether the verdict on some figure is one that the rates count as
-// wrong.
+// Wrong reports whether the rates count the verdict on some figure as wrong.
 func (o *Outcome) Wrong() bool {
 	for i := range o.Figures {
 		if o.Figures[i].Missed() || o.Figures[i].Alarmed() {

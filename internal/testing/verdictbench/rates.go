@@ -9,20 +9,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// A figure that is off by more than FarOff must not be valid; one that is within
-// NearBy must be.
+// A figure that is off by more than FarOff must not be valid; one within NearBy must be.
 const (
 	FarOff = 0.10
 	NearBy = 0.02
 )
 
-// Rates counts verdicts on figures of which the truth is known.
+// Rates counts verdicts on figures whose true values are known.
 type Rates struct {
 	Trials int
 	Far    int // figures off by more than FarOff
-	Caught int // of those: not valid
+	Caught int // of Far: not valid
 	Near   int // figures within NearBy
-	Passed int // of those: valid
+	Passed int // of Near: valid
 }
 
 // Add counts one figure.
@@ -41,7 +40,7 @@ func (r *Rates) Add(d *Deviation) {
 	}
 }
 
-// Share is a part of a whole, 1 of nothing.
+// Share returns part/whole, or 1 if whole is 0.
 func Share(part, whole int) float64 {
 	if whole == 0 {
 		return 1
@@ -49,7 +48,7 @@ func Share(part, whole int) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Table is the rates by kind, in the kinds' order, by figure, and all together.
+// Table holds the rates by kind, in the kinds' order, by figure, and in total.
 type Table struct {
 	kinds  []Kind
 	by     map[Kind]*Rates
@@ -80,7 +79,7 @@ func (t *Table) Add(o *Outcome) {
 	}
 }
 
-// Of is the rates of one kind.
+// Of returns the rates of one kind.
 func (t *Table) Of(k Kind) Rates {
 	if r := t.by[k]; r != nil {
 		return *r
@@ -88,7 +87,7 @@ func (t *Table) Of(k Kind) Rates {
 	return Rates{}
 }
 
-// OfFigure is the rates of one figure.
+// OfFigure returns the rates of one figure.
 func (t *Table) OfFigure(name string) Rates {
 	if r := t.figure[name]; r != nil {
 		return *r
@@ -96,7 +95,7 @@ func (t *Table) OfFigure(name string) Rates {
 	return Rates{}
 }
 
-// All is the rates of all kinds together.
+// All returns the rates of all kinds together.
 func (t *Table) All() Rates { return t.all }
 
 // Write writes the rates as two Markdown tables: by kind, and by figure.

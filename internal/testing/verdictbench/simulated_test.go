@@ -18,10 +18,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// wire is how long a simulated message travels one way, in nanoseconds.
+// wire is the latency of a simulated message in one direction, in nanoseconds.
 const wire = 25_000
 
-// draws are numbers that a trial takes from its seed, one after the other.
+// draws generates a trial's numbers from its seed.
 type draws struct {
 	seed, n uint64
 }
@@ -31,7 +31,7 @@ func (d *draws) unit() float64 {
 	return keys.RandomUnit(d.seed, d.n)
 }
 
-// log draws from lo to hi, as often from each octave.
+// log returns a number from lo to hi; each octave is equally likely.
 func (d *draws) log(lo, hi float64) float64 { return lo * math.Pow(hi/lo, d.unit()) }
 
 func pick[T any](d *draws, of ...T) T { return of[int(d.unit()*float64(len(of)))] }
@@ -43,20 +43,20 @@ type subject struct {
 	text   string
 }
 
-// draw makes a load whose window has some thousand operations, closed or open,
-// on a store that has room for them or not.
+// draw returns a load with some thousand operations in its window, closed or open, on a
+// store that can serve them or not.
 func draw(d *draws) subject {
 	median := d.log(0.3e6, 20e6)
 	spread := pick(d, 0.1, 0.3, 0.6)
 	times := simulate.Times{Median: median, Spread: spread, Seed: d.seed}
-	if d.unit() < 0.4 { // most operations are fast, and a few are slow
+	if d.unit() < 0.4 { // most operations are fast, a few are slow
 		times.Every, times.Long = pick[uint64](d, 12, 50, 150), pick(d, 4.0, 15)
 	}
 	mean := times.Mean()
 	clients := pick(d, 1, 4, 16, 64)
 	perSecond := float64(clients) / mean * 1e9
 	workers := 0
-	if d.unit() < 0.4 { // a store with a greatest throughput
+	if d.unit() < 0.4 { // a store with limited throughput
 		workers = max(clients/pick(d, 2, 4), 1)
 		perSecond = float64(min(workers, clients)) / mean * 1e9
 	}
@@ -74,7 +74,7 @@ func draw(d *draws) subject {
 		l.Rate.PerSecond = perSecond * pick(d, 0.3, 0.6)
 		s.text = fmt.Sprintf("%.0f/s (%v) at %s", l.Rate.PerSecond, l.Arrival, text.Duration(median))
 	}
-	// Enough operations for p99, and enough time for what happens now and then.
+	// Enough operations for p99, and enough time for occasional events.
 	if l.Arrival != scenario.Closed {
 		perSecond = l.Rate.PerSecond
 	}
@@ -99,7 +99,7 @@ func draw(d *draws) subject {
 // quietMachine wakes a thread within some microseconds.
 func quietMachine(seed uint64) simulate.Quiet { return simulate.Quiet{Jitter: 8_000, Seed: seed} }
 
-// simulated runs the trial that a kind and a seed make.
+// simulated runs the trial of a kind and a seed.
 func simulated(kind Kind, seed uint64) (Outcome, error) {
 	d := &draws{seed: keys.DeriveSeed(seed, "verdict's bench "+string(kind))}
 	s := draw(d)
@@ -117,8 +117,8 @@ func simulated(kind Kind, seed uint64) (Outcome, error) {
 	return o, nil
 }
 
-// run runs the subject on a machine and judges it as any trial is judged. ranForLoad is
-// Observed.RanForLoad: what a sampler would say of a machine that members share.
+// run runs the subject on a machine and judges it like any trial. ranForLoad is
+// Observed.RanForLoad, as a sampler would report it for a machine shared with members.
 func (s *subject) run(seed uint64, machine func() simulate.Machine, ranForLoad *float64) (*record.Trial, error) {
 	l := s.load
 	u := &usage{}
@@ -143,7 +143,7 @@ func (s *subject) run(seed uint64, machine func() simulate.Machine, ranForLoad *
 	return &t, nil
 }
 
-// usage reads the machine's counters where a trial reads the system's.
+// usage reads the machine's counters, where a trial reads the system's.
 type usage struct {
 	machine simulate.Machine
 
@@ -163,8 +163,8 @@ func (u *usage) mark(m load.Mark) {
 	}
 }
 
-// processors is how many the simulated machine has: the generator's own and as
-// many idle ones.
+// processors is the number of the simulated machine's CPUs: the generator's and as many
+// idle ones.
 const processors = 2
 
 func (u *usage) fill(o *record.Observed, m *measure.Totals) {
@@ -172,15 +172,15 @@ func (u *usage) fill(o *record.Observed, m *measure.Totals) {
 	defer u.mu.Unlock()
 	total := processors * m.Seconds * 1e9
 	held := u.last.Throttled - u.first.Throttled
-	// The host takes time away from all processors alike.
+	// The hypervisor withholds time from all CPUs equally.
 	stolen := float64(u.last.Stolen-u.first.Stolen) * processors / total
 	m.LoopCPU, m.RunDelay, m.Slices = u.last.CPU-u.first.CPU, u.last.RunDelay-u.first.RunDelay, u.last.Slices-u.first.Slices
 	busy := float64(m.LoopCPU) / total
 	o.ThrottledNS, o.StolenShare, o.BusyShare = &held, &stolen, &busy
 }
 
-// machine draws a machine that disturbs so, from hardly at all to beyond use,
-// and says what it does.
+// machine returns a random machine with a disturbance from negligible to extreme, and
+// describes it.
 func (k Kind) machine(d *draws) (func() simulate.Machine, string) {
 	q := quietMachine(d.seed + 2)
 	ms := func(ns float64) string { return text.Duration(ns) }
@@ -230,8 +230,7 @@ func (k Kind) machine(d *draws) (func() simulate.Machine, string) {
 	return func() simulate.Machine { q := q; return &q }, "nothing"
 }
 
-// spell is how long a program that is busy now and then is so at once, in
-// nanoseconds.
+// spell is how long an occasionally busy program is busy at a time, in nanoseconds.
 const spell = 300e6
 
 // duties is busy for a share of the time, in spells.

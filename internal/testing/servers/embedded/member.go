@@ -15,12 +15,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// patience bounds how long a member may take to be ready, however slow the
-// machine.
+// patience is the time limit for a member to be ready, even on a slow machine.
 const patience = 2 * time.Minute
 
-// Etcd starts a cluster of one member, which ends with the test, and returns its
-// endpoint.
+// Etcd starts a cluster of one member until the end of the test, and returns its endpoint.
 func Etcd(t testing.TB) string {
 	t.Helper()
 	m := New(t)
@@ -37,7 +35,7 @@ type Member struct {
 	server *embed.Etcd
 }
 
-// New makes a member; it does not run yet.
+// New returns a member that does not run yet.
 func New(t testing.TB) *Member {
 	t.Helper()
 	cfg := embed.NewConfig()
@@ -51,8 +49,8 @@ func New(t testing.TB) *Member {
 	return &Member{cfg: cfg}
 }
 
-// Traced makes a member that tells the collector at an address of all that it does. The
-// last of it is told when the member stops.
+// Traced returns a member that sends traces to the collector at an address. The last ones
+// are sent when the member stops.
 func Traced(t testing.TB, collector string) *Member {
 	t.Helper()
 	m := New(t)
@@ -61,8 +59,8 @@ func Traced(t testing.TB, collector string) *Member {
 	return m
 }
 
-// freeURLs returns addresses that are the test's to its end, also while nothing
-// listens there.
+// freeURLs returns addresses that are reserved until the end of the test, even while
+// nothing listens there.
 func freeURLs(t testing.TB, n int) (out []url.URL) {
 	t.Helper()
 	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), n)
@@ -76,10 +74,10 @@ func freeURLs(t testing.TB, n int) (out []url.URL) {
 	return out
 }
 
-// Endpoint is where clients reach it.
+// Endpoint returns the endpoint for clients.
 func (m *Member) Endpoint() string { return m.cfg.ListenClientUrls[0].Host }
 
-// Start starts it, and waits until it serves.
+// Start starts the member and waits until it serves.
 func (m *Member) Start() error {
 	e, err := embed.StartEtcd(m.cfg)
 	if err != nil {
@@ -95,5 +93,5 @@ func (m *Member) Start() error {
 	}
 }
 
-// Stop stops it.
+// Stop stops the member.
 func (m *Member) Stop() { m.server.Close() }

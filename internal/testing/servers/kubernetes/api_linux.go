@@ -19,16 +19,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// API is that of a Kubernetes.
+// API is the API of a Kubernetes.
 type API struct {
 	Host, Port string
 	dir        string
 }
 
-// Control starts an API server and the controllers of what a run makes, without a
-// node: objects are made, belong to each other and are removed, and no pod ever
-// runs. They end with the test, which is skipped where the programs were not built.
-// etcd is HOST:PORT.
+// Control starts an API server and the controllers for a run's objects, without a node:
+// objects are created, owned and removed, but pods never run. They end with the test, which
+// is skipped if the programs were not built. etcd is HOST:PORT.
 func Control(t testing.TB, etcd string) *API {
 	t.Helper()
 	source, err := Source()
@@ -43,7 +42,7 @@ func Control(t testing.TB, etcd string) *API {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(lease.Release) // behind the programs
+	t.Cleanup(lease.Release) // runs after the programs' cleanups
 	a := &API{Host: lease.Address, Port: strconv.Itoa(lease.Ports[0]), dir: t.TempDir()}
 	if err := a.configure(); err != nil {
 		t.Fatal(err)
@@ -68,12 +67,12 @@ func (a *API) await(t testing.TB, ask func() error) {
 	storetest.Poll(ctx, t, ask)
 }
 
-// Kubeconfig is the file of somebody who may everything.
+// Kubeconfig is the kubeconfig file of a user with all permissions.
 func (a *API) Kubeconfig() string { return a.path("kubeconfig") }
 
 func (a *API) path(name string) string { return filepath.Join(a.dir, name) }
 
-// server are the flags of the API server.
+// server returns the flags of the API server.
 func (a *API) server(etcd string) []string {
 	return []string{
 		"--etcd-servers", "http://" + etcd, "--authorization-mode", "RBAC", "--token-auth-file", a.path("tokens.csv"),
@@ -83,7 +82,7 @@ func (a *API) server(etcd string) []string {
 	}
 }
 
-// controllers are the flags of the program that they are in.
+// controllers returns the flags of the controllers' program.
 func (a *API) controllers() []string {
 	return []string{
 		"--kubeconfig", a.Kubeconfig(), "--service-account-private-key-file", a.path("accounts.key"), "--root-ca-file", a.path("certs/apiserver.crt"),
@@ -91,24 +90,24 @@ func (a *API) controllers() []string {
 	}
 }
 
-// Get asks for what is at a path, as somebody who may everything.
+// Get returns the object at a path, as a user with all permissions.
 func (a *API) Get(path string) (string, error) {
 	return a.ask(http.MethodGet, path, "application/yaml", "")
 }
 
-// Create makes the object that is given as YAML.
+// Create creates an object given as YAML.
 func (a *API) Create(path, object string) error {
 	_, err := a.ask(http.MethodPost, path, "application/yaml", object)
 	return err
 }
 
-// Merge changes the object at a path by what is given as JSON.
+// Merge applies a JSON merge patch to the object at a path.
 func (a *API) Merge(path, change string) error {
 	_, err := a.ask(http.MethodPatch, path, "application/merge-patch+json", change)
 	return err
 }
 
-// Delete removes the object at a path; what it owns follows in the background.
+// Delete removes the object at a path; the objects that it owns follow in the background.
 func (a *API) Delete(path string) error {
 	_, err := a.ask(http.MethodDelete, path, "application/json", "")
 	return err
@@ -135,7 +134,7 @@ func (a *API) ask(method, path, kind, body string) (string, error) {
 	return string(b), err
 }
 
-// patience bounds what is waited for.
+// patience is the limit for every wait.
 const patience = 2 * time.Minute
 
 func (a *API) ready() error {
@@ -143,8 +142,8 @@ func (a *API) ready() error {
 	return err
 }
 
-// accountReady says why no pod can be made yet: the account is not there that pods
-// without one get.
+// accountReady returns why no pod can be created yet: the default account of pods does not
+// exist.
 func (a *API) accountReady() error {
 	_, err := a.Get("/api/v1/namespaces/default/serviceaccounts/default")
 	return err

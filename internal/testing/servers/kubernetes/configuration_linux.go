@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	apiPort    = "443" // as the service has it
+	apiPort    = "443" // the port of the service
 	token      = "of-a-test-in-a-network-of-its-own"
 	pauseImage = "localhost/pause:1"
 )
@@ -33,9 +33,9 @@ func main() {
 }
 `
 
-// configurations are the programs' files. containerd may not lower its containers'
-// chances to be killed for memory in every test machine; the kubelet is told to
-// leave control groups of services and the disk's fullness alone.
+// configurations holds the programs' files. On some test machines containerd may not lower
+// its containers' OOM scores; the kubelet ignores control groups of services and full
+// disks.
 var configurations = map[string]string{
 	"containerd.toml": `version = 2
 root = "{dir}/containerd/root"
@@ -83,8 +83,7 @@ current-context: x
 `,
 }
 
-// configure writes the files, and the key that service accounts' tokens are signed
-// with.
+// configure writes the files, and the key that signs service accounts' tokens.
 func (a *API) configure() error {
 	for name, text := range configurations {
 		if err := os.MkdirAll(filepath.Dir(a.path(name)), 0o700); err != nil {

@@ -8,33 +8,33 @@ import (
 	"syscall"
 )
 
-// insideEnv says that this process is the first of namespaces of its own.
+// insideEnv marks this process as the first of its own namespaces.
 const insideEnv = "QUORUMBENCH_TEST_KUBERNETES_INSIDE"
 
-// nodeAddress is the node's, in a network of its own; the pods have others. Both
-// are of the range that RFC 2544 sets aside for benchmarks.
+// nodeAddress is the node's address in its own network; the pods have others. Both are in
+// the range that RFC 2544 reserves for benchmarks.
 const nodeAddress = "198.18.1.1"
 
-// ServiceAddress is where pods are told that the API is, the first of services; they
-// alone can connect to it.
+// ServiceAddress is the API's address for pods, the first of the services. Only pods can
+// connect to it.
 const ServiceAddress = "198.18.2.1"
 
-// outside is the name of the network of a machine beside the node, and its only
-// interface's: from there the API can be reached, and neither pods nor services.
+// outside is the name of the network, and of its only interface, of a machine next to the
+// node, which can reach the API but neither pods nor services.
 const (
 	outside        = "outside"
 	outsideAddress = "198.18.1.2"
 )
 
-// Outside is a command on a machine beside the node.
+// Outside returns a command on a machine next to the node.
 func Outside(program string, args ...string) *exec.Cmd {
-	return exec.Command("ip", append([]string{"netns", "exec", outside, program}, args...)...) // which becomes the program
+	return exec.Command("ip", append([]string{"netns", "exec", outside, program}, args...)...) // ip executes the program
 }
 
-// Isolated runs this test binary once more as the first process of namespaces of
-// its own: of processes, mounts and the network. Whatever a node starts, mounts and
-// connects ends with that process, however it ends. inside says that this already
-// is it; else code is how it ended.
+// Isolated runs this test binary again as the first process of its own namespaces for
+// processes, mounts and the network. Everything that a node starts, mounts and connects
+// ends with that process, however it ends. inside reports that this already is that
+// process; otherwise code is its exit code.
 func Isolated() (inside bool, code int, err error) {
 	if os.Getenv(insideEnv) != "" {
 		return true, 0, enter()
@@ -56,7 +56,7 @@ func Isolated() (inside bool, code int, err error) {
 	return false, 0, nil
 }
 
-// enter makes the new namespaces usable.
+// enter sets up the new namespaces.
 func enter() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("mounts cannot be made private: %w", err)
@@ -70,7 +70,7 @@ func enter() error {
 		{"link", "set", "lo", "up"},
 		{"link", "add", "node", "type", "bridge"},
 		{"address", "add", nodeAddress + "/24", "dev", "node"},
-		{"address", "add", ServiceAddress + "/32", "dev", "node"}, // for want of a proxy for services
+		{"address", "add", ServiceAddress + "/32", "dev", "node"}, // there is no proxy for services
 		{"link", "set", "node", "up"},
 		{"route", "add", "default", "dev", "node"},
 		{"netns", "add", outside},

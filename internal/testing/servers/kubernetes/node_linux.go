@@ -18,13 +18,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/image"
 )
 
-// Node is a Kubernetes of one node.
+// Node is a Kubernetes with one node.
 type Node struct {
-	API       // at the node's address, for pods, too
+	API       // at the node's address, which pods can use, too
 	processes []*exec.Cmd
 }
 
-// Missing says in a sentence what this machine lacks; empty for nothing.
+// Missing returns a sentence about what this machine lacks; empty for nothing.
 func Missing() string {
 	for _, program := range slices.Sorted(maps.Keys(packages)) {
 		if _, err := exec.LookPath(program); err != nil {
@@ -37,8 +37,8 @@ func Missing() string {
 	return ""
 }
 
-// Start starts a node below a folder, in the namespaces that Isolated made. It is
-// ready for pods. etcd is HOST:PORT of the API server's.
+// Start starts a node below a folder, in the namespaces that Isolated created, and waits
+// until it accepts pods. etcd is HOST:PORT of the API server's etcd.
 func Start(ctx context.Context, dir, etcd string) (n *Node, err error) {
 	source, err := Source()
 	if err != nil {
@@ -51,7 +51,7 @@ func Start(ctx context.Context, dir, etcd string) (n *Node, err error) {
 	made := &Node{API: API{Host: nodeAddress, Port: apiPort, dir: dir}}
 	n = made
 	defer func() {
-		if err != nil { // n is nil then
+		if err != nil { // n must be nil then
 			err = errors.Join(err, made.Logs())
 			made.Stop()
 		}
@@ -75,7 +75,7 @@ func Start(ctx context.Context, dir, etcd string) (n *Node, err error) {
 	return n, n.await(ctx, "the node", n.nodeReady)
 }
 
-// program is one of the four.
+// program is one of the four programs.
 type program struct {
 	name  string
 	args  []string
@@ -100,7 +100,7 @@ func (n *Node) run(ctx context.Context, name, path string, args []string, ready 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }() // the program has it
+	defer func() { _ = log.Close() }() // the program has its own copy
 	c := exec.Command(path, args...)
 	c.Stdout, c.Stderr, c.Dir = log, log, n.dir
 	if err := c.Start(); err != nil {
@@ -113,7 +113,7 @@ func (n *Node) run(ctx context.Context, name, path string, args []string, ready 
 	return n.await(ctx, name, ready)
 }
 
-// await asks until the answer is nil.
+// await calls a function until it returns nil.
 func (n *Node) await(ctx context.Context, what string, ask func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -130,7 +130,7 @@ func (n *Node) await(ctx context.Context, what string, ask func() error) error {
 	}
 }
 
-// nodeReady says why no pod can be placed yet.
+// nodeReady returns why no pod can be placed yet.
 func (n *Node) nodeReady() error {
 	if err := n.accountReady(); err != nil {
 		return err
@@ -147,8 +147,8 @@ func (n *Node) Import(ctx context.Context, archive string) error {
 	return n.ctr(ctx, "-n", "k8s.io", "images", "import", archive)
 }
 
-// AddImages gives the node so many images more, of a program that waits. Each has a name
-// with a tag and one with a digest, as an image has that was pulled.
+// AddImages adds that many images of a program that waits to the node. Each has a name with
+// a tag and one with a digest, like an image that was pulled.
 func (n *Node) AddImages(ctx context.Context, count int) error {
 	archive := n.path("more.tar")
 	for i := range count {
@@ -186,8 +186,7 @@ func (n *Node) ctr(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// importPause makes and imports the image of the program that holds a pod's
-// namespaces.
+// importPause creates and imports the image of the program that holds a pod's namespaces.
 func (n *Node) importPause(ctx context.Context) error {
 	if err := os.WriteFile(n.path("pause.go"), []byte(pause), 0o600); err != nil {
 		return err
@@ -208,7 +207,7 @@ func (n *Node) importPause(ctx context.Context) error {
 	return n.Import(ctx, f.Name())
 }
 
-// Logs are the last lines of all programs' logs, as an error.
+// Logs returns the last lines of all programs' logs, as an error.
 func (n *Node) Logs() error {
 	var errs []error
 	names, _ := filepath.Glob(n.path("*.log"))
@@ -219,15 +218,15 @@ func (n *Node) Logs() error {
 	return errors.Join(errs...)
 }
 
-// Stop ends all. The containers end with the namespaces, and what they leave
-// outside of these, control groups and mounts' folders, is removed.
+// Stop ends everything. The containers end with the namespaces; Stop removes the control
+// groups and mount folders that they leave outside.
 func (n *Node) Stop() {
 	for _, c := range slices.Backward(n.processes) {
 		if strings.HasSuffix(c.Path, "containerd") {
 			n.endContainers()
 		}
 		_ = c.Process.Kill()
-		_ = c.Wait() // it was killed
+		_ = c.Wait() // it fails because the process was killed
 	}
 	mounts, _ := os.ReadFile("/proc/self/mounts")
 	for line := range strings.Lines(string(mounts)) {
@@ -243,6 +242,6 @@ func (n *Node) endContainers() {
 	defer cancel()
 	out, _ := exec.CommandContext(ctx, "ctr", "-a", n.path("containerd.sock"), "-n", "k8s.io", "containers", "list", "-q").Output()
 	for id := range strings.FieldsSeq(string(out)) {
-		_ = n.ctr(ctx, "-n", "k8s.io", "tasks", "delete", "--force", id) // one that has ended is gone
+		_ = n.ctr(ctx, "-n", "k8s.io", "tasks", "delete", "--force", id) // it may have ended
 	}
 }

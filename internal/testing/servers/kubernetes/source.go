@@ -1,7 +1,7 @@
-// Package kubernetes starts a real Kubernetes of one node for tests: API server,
-// controllers, scheduler and kubelet, which are built from their Go modules into the
-// user's cache folder, and containerd, runc and the CNI plug-ins, which are Debian's
-// packages. Nothing is pulled: images are imported.
+// Package kubernetes starts a real Kubernetes with one node for tests: API server,
+// controllers, scheduler and kubelet, which are built from their Go modules into the user's
+// cache folder, and containerd, runc and the CNI plug-ins from Debian's packages. Images
+// are imported, never pulled.
 package kubernetes
 
 import (
@@ -14,11 +14,11 @@ import (
 //go:embed server/*.txt
 var files embed.FS
 
-// version is that of Kubernetes. The staging modules, which server/go.mod.txt puts
-// in place of those in its tree, have the same with v0 before it.
+// version is the version of Kubernetes. The staging modules, which server/go.mod.txt
+// replaces by the released ones, have the same version with v0.
 const version = "1.36.3"
 
-// Source is the description of the four programs, which are one binary.
+// Source describes the four programs, which are one binary.
 func Source() (store.ServerSource, error) {
 	s := store.ServerSource{
 		Store: "kubernetes", Version: version, Versions: []string{version}, Kind: store.GoModule, Package: ".",
@@ -32,7 +32,7 @@ func Source() (store.ServerSource, error) {
 	return s, err
 }
 
-// packages are programs that Debian's packages bring, and where the plug-ins are.
+// packages lists programs from Debian's packages, and the location of the plug-ins.
 var packages = map[string]string{
 	"containerd": "containerd", "ctr": "containerd", "runc": "runc",
 	"/usr/lib/cni/bridge": "containernetworking-plugins", "ip": "iproute2",

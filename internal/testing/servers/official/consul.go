@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Consul is HashiCorp's client, whose token is the access's password or user.
+// Consul returns HashiCorp's client, whose token is the access's password or user.
 func Consul(t testing.TB, a store.Access) *api.Client {
 	t.Helper()
 	cfg := &api.Config{Address: a.Endpoints[0], Scheme: "http", Token: a.Password}
@@ -30,8 +30,8 @@ func Consul(t testing.TB, a store.Access) *api.Client {
 	return c
 }
 
-// ConsulView is a storetest.Client. List reads by a list of one key, as servers
-// need that end the connection at a plain read of a key that is not there.
+// ConsulView is a storetest.Client. List reads a key through a list, for servers that close
+// the connection at a read of a missing key.
 type ConsulView struct {
 	KV   *api.KV
 	List bool
@@ -65,7 +65,7 @@ func (v ConsulView) Delete(key string) error {
 	return err
 }
 
-// ConsulReady says nil when a member of a cluster, which is plain, takes writes.
+// ConsulReady returns nil when a member of a cluster without TLS accepts writes.
 func ConsulReady(t testing.TB) func(ctx context.Context, endpoint string) error {
 	return func(ctx context.Context, endpoint string) error {
 		c := Consul(t, store.Access{Endpoints: []string{endpoint}})

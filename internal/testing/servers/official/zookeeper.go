@@ -15,14 +15,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// patience bounds what a test waits for.
+// patience is the time limit for every wait of a test.
 const patience = 2 * time.Minute
 
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
-// dialer connects over TLS where the access says so.
+// dialer connects over TLS if the access requires it.
 func dialer(a store.Access) func(*zk.Conn) {
 	return zk.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
 		d := &net.Dialer{Timeout: timeout}
@@ -33,7 +33,7 @@ func dialer(a store.Access) func(*zk.Conn) {
 	})
 }
 
-// ZooKeeper is the client that Go programs use, with a session.
+// ZooKeeper returns the usual Go client, with a session.
 func ZooKeeper(t testing.TB, a store.Access) *zk.Conn {
 	t.Helper()
 	c, events, err := zk.Connect(a.Endpoints, 10*time.Second, zk.WithLogger(silent{}), zk.WithLogInfo(false), dialer(a))
@@ -61,7 +61,7 @@ func ZooKeeper(t testing.TB, a store.Access) *zk.Conn {
 // ZooKeeperView is a storetest.Client.
 type ZooKeeperView struct{ Conn *zk.Conn }
 
-// ZooKeeperPath is the path of a key.
+// ZooKeeperPath returns the path of a key.
 func ZooKeeperPath(key string) string { return "/" + strings.TrimPrefix(key, "/") }
 
 // Get implements storetest.Client.
@@ -76,8 +76,7 @@ func (v ZooKeeperView) Get(key string) ([]byte, int64, error) {
 	return b, int64(stat.Version) + 1, nil
 }
 
-// Put implements storetest.Client: it makes the node and its parents where they
-// are not there.
+// Put implements storetest.Client: it creates missing nodes and parents.
 func (v ZooKeeperView) Put(key string, value []byte) error {
 	path := ZooKeeperPath(key)
 	_, err := v.Conn.Set(path, value, -1)

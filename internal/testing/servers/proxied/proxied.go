@@ -1,4 +1,4 @@
-// Package proxied starts clusters of proxies with etcd behind them.
+// Package proxied starts clusters of proxies in front of etcd.
 package proxied
 
 import (
@@ -12,17 +12,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// Cluster is a cluster of proxies: etcd's members run in the test's process,
-// each proxy is a process.
+// Cluster is a cluster of proxies: etcd's members run in the test's process, and each proxy
+// is a process.
 type Cluster struct {
 	Access  store.Access
 	Admin   store.Admin
 	Launch  store.Launch
-	servers []func() // each ends an etcd member
+	servers []func() // each stops an etcd member
 }
 
-// Start starts a cluster from the store's Launch and waits until it has a
-// leader. It ends with the test.
+// Start starts a cluster from the store's Launch until the end of the test, and waits until
+// it has a leader.
 func Start(t *testing.T, st store.Store, binary string, members int) *Cluster {
 	t.Helper()
 	c := &Cluster{Access: store.Access{Behind: map[string]string{}, DialTimeout: 5 * time.Second}}
@@ -47,7 +47,7 @@ func Start(t *testing.T, st store.Store, binary string, members int) *Cluster {
 	return c
 }
 
-// EndServers ends the etcd behind some members, and leaves the proxies alone.
+// EndServers stops the etcd servers of some members, but not the proxies.
 func (c *Cluster) EndServers(which ...int) {
 	var ended sync.WaitGroup
 	for _, i := range which {
