@@ -17,20 +17,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// bed is what the peers of one store are measured on: its cluster, and a null
-// server if a case wants one.
+// bed is what the peers of one store are measured on: its cluster, and null servers if
+// cases need them.
 type bed struct {
 	*place
 	store   store.Store
 	cluster *cluster.Cluster
-	tmpfs   *tmpfs             // where the one member is that is new for each work; nil: no such member
+	tmpfs   *tmpfs             // of the member that is replaced for each work; nil without one
 	null    map[string]*Server // by script
-	key     string             // the one that is read
+	key     string             // the key to read
 	version string             // of the store
 }
 
-// newBed is a bed for the ground. The error says why there can be none on this
-// machine, such as a server that is not installed.
+// newBed returns a bed for the ground. An error is why this machine cannot have it, such as
+// a server that is not installed.
 func newBed(p *place, g ground) (*bed, error) {
 	st, err := registry.Lookup(g.store)
 	if err != nil {
@@ -52,8 +52,8 @@ func newBed(p *place, g ground) (*bed, error) {
 	return b, err
 }
 
-// prepare starts what the cases need and writes their keys. The caller closes
-// the bed whether or not it succeeds.
+// prepare starts the servers of the cases and writes their keys. The caller must close the
+// bed whether or not it succeeds.
 func (b *bed) prepare(ctx context.Context, cases []Case) (err error) {
 	for _, c := range cases {
 		if !c.Null || b.null[c.Script] != nil {
@@ -93,11 +93,10 @@ func (b *bed) prepare(ctx context.Context, cases []Case) (err error) {
 	return nil
 }
 
-// preload writes a key space with our own generator and looks at it with
-// another client.
+// preload writes a key space with quorumbench's generator and checks it with another
+// client.
 func (b *bed) preload(ctx context.Context, endpoint string, s Space) error {
-	// A short run's verdict may be bad, which is an exit code; the keys are
-	// what counts.
+	// The exit code of a short run may be that of a bad verdict; only the keys matter.
 	text, _ := exec.CommandContext(ctx, b.binary, "bench", "put", "--store", b.store.Name(), "--endpoints", endpoint,
 		"--sequential-keys", "--clients", "100", "--conns", "10",
 		"--total", strconv.Itoa(s.Keys), "--key-space-size", strconv.Itoa(s.Keys), "--prefix", s.Prefix,
@@ -115,13 +114,13 @@ func (b *bed) preload(ctx context.Context, endpoint string, s Space) error {
 	return nil
 }
 
-// An election is waited for: asked so often, for so long.
+// Number of attempts and interval when waiting for an election.
 const (
 	leaderPoll    = 200 * time.Millisecond
 	leaderTimeout = 30 * time.Second
 )
 
-// leader asks who leads now.
+// leader returns the current leader.
 func (b *bed) leader(ctx context.Context) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, leaderTimeout)
 	defer cancel()
@@ -144,7 +143,7 @@ func (b *bed) leader(ctx context.Context) (string, error) {
 	}
 }
 
-// title is the store with its version, where one runs.
+// title returns the store with its version, if one runs.
 func (b *bed) title() string {
 	if b.version == "" {
 		return b.store.Name()
@@ -152,8 +151,8 @@ func (b *bed) title() string {
 	return b.store.Name() + " " + b.version
 }
 
-// work is a case on this bed. It is asked anew each time, since leadership can
-// change.
+// work returns the work of a case on this bed. It must be called for each measurement,
+// because the leader can change.
 func (b *bed) work(ctx context.Context, c Case, seconds time.Duration) (Work, error) {
 	w := Work{
 		Case: c, Key: b.key, ReadSpace: readSpace(), PutSpace: putSpace(), ValueSize: valueSize,

@@ -13,17 +13,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// openRate is the open loop's, in operations a second.
+// openRate is the rate of the open loop in operations per second.
 const openRate = 20_000
 
-// valueSize is that of all values, in bytes.
+// valueSize is the size of all values in bytes.
 const valueSize = 256
 
-// The key spaces, of keys of 8 bytes: one key to read, and many to write.
+// The key spaces with keys of 8 bytes: one key to read, and many to write.
 func readSpace() Space { return Space{Prefix: "r", Digits: 7, Keys: 1} }
 func putSpace() Space  { return Space{Prefix: "w", Digits: 7, Keys: 10_000} }
 
-// cases are what is measured, in this order. Those of one store stand together.
+// cases lists the cases in the order of measurement. Those of one store are adjacent.
 func cases() []Case {
 	return append(etcdCases(),
 		closed(zookeeper.Name, CaseZooKeeperGet, "ZooKeeper local read, 100 x 10", kv.Get, kv.Local, 100, 1000),
@@ -55,9 +55,9 @@ func etcdCases() []Case {
 	}
 }
 
-// watchCase is 10,000 watchers of one key on one connection. A member queues
-// 128 events for a stream, and a put is 100 for each, so that no watcher falls
-// behind and is served from the history.
+// watchCase has 10,000 watchers of one key on one connection. A member queues 128 events
+// for a stream, and a put is 100 events for each, so that no watcher falls behind and needs
+// the history.
 func watchCase() Case {
 	return Case{
 		Store: etcd.Name, Name: CaseWatch, Title: "watch events, 10,000 watchers, 3 puts/s",
@@ -65,10 +65,10 @@ func watchCase() Case {
 	}
 }
 
-// groupCheck is what --only calls all checks.
+// groupCheck is the name of all checks in --only.
 const groupCheck = "check"
 
-// nullCheck is a `check perf` whose every write takes 2 ms.
+// nullCheck is a `check perf` in which every write takes 2 ms.
 func nullCheck(name, load string, rate float64, clients int) Case {
 	return Case{
 		Store: etcd.Name, Group: groupCheck, Name: name, Load: load,
@@ -78,7 +78,7 @@ func nullCheck(name, load string, rate float64, clients int) Case {
 	}
 }
 
-// tmpfsCheck is a `check perf` of a member that no disk slows down.
+// tmpfsCheck is a `check perf` of a member without a slow disk.
 func tmpfsCheck() Case {
 	return Case{
 		Store: etcd.Name, Group: groupCheck, Name: CaseCheckTmpfs, Load: "l",
@@ -88,7 +88,7 @@ func tmpfsCheck() Case {
 	}
 }
 
-// closed is a closed loop of one kind of operation.
+// closed returns a closed loop of one kind of operation.
 func closed(store, name, title string, kind kv.Kind, level kv.Consistency, connections, clients int) Case {
 	return Case{
 		Store: store, Name: name, Title: title, Kind: kind, Consistency: level,
@@ -96,7 +96,7 @@ func closed(store, name, title string, kind kv.Kind, level kv.Consistency, conne
 	}
 }
 
-// soakCases are those of --soak.
+// soakCases are the cases of --soak.
 func soakCases() []Case {
 	short, long := cases()[0], cases()[0]
 	short.Name, short.Title, short.Takes = CaseSoakShort, "local range, 100 x 10, one minute", time.Minute
@@ -104,7 +104,8 @@ func soakCases() []Case {
 	return []Case{short, long}
 }
 
-// choices are what --only takes: cases, and groups and stores for all their cases.
+// choices returns the valid names of --only: cases, and groups and stores for all their
+// cases.
 func choices() []string {
 	var names, more []string
 	for _, c := range cases() {
@@ -118,8 +119,8 @@ func choices() []string {
 	return append(names, more...)
 }
 
-// ground is what a bed is made for: the cases of a store on its cluster and its
-// null servers, or those on a member on a tmpfs.
+// ground identifies the cases of a bed: those of a store on its cluster and its null
+// servers, or those on a member on a tmpfs.
 type ground struct {
 	store string
 	tmpfs bool
@@ -127,7 +128,7 @@ type ground struct {
 
 func groundOf(c Case) ground { return ground{c.Store, c.Tmpfs} }
 
-// groundsOf lists what the cases need in the order of the cases.
+// groundsOf lists the grounds of the cases in their order.
 func groundsOf(cases []Case) []ground {
 	var all []ground
 	for _, c := range cases {
@@ -138,7 +139,7 @@ func groundsOf(cases []Case) []ground {
 	return all
 }
 
-// casesOf are those of one ground.
+// casesOf returns the cases of one ground.
 func casesOf(all []Case, g ground) []Case {
 	return slices.DeleteFunc(slices.Clone(all), func(c Case) bool { return groundOf(c) != g })
 }
@@ -152,7 +153,7 @@ func checkNames(only []string) error {
 	return nil
 }
 
-// chosen are the cases to be measured.
+// chosen returns the cases to measure.
 func (o options) chosen() []Case {
 	if o.soak {
 		return soakCases()

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checkFails and checkPasses are what `etcdctl check perf --load l` prints to
-// standard output; its progress bar is on standard error.
+// checkFails and checkPasses are outputs of `etcdctl check perf --load l`; its progress bar
+// is on standard error.
 const (
 	checkFails = `FAIL: Throughput too low: 6732 writes/s
 PASS: Slowest request took 0.103912s
@@ -100,7 +100,7 @@ func TestParseCheck(t *testing.T) {
 	}
 }
 
-// Ours is told the load by its name, and a duration where it is not the load's.
+// quorumbench gets the load by name, and a duration if it differs from the load's.
 func TestCheckArguments(t *testing.T) {
 	w := Work{Case: Case{Store: "etcd", Load: "l", Takes: checkSpan}, Endpoint: "127.0.0.1:2379"}
 	if got := strings.Join(w.checkArguments(), " "); got != "check perf --store etcd --endpoints 127.0.0.1:2379 --load l --format json" {
@@ -112,8 +112,7 @@ func TestCheckArguments(t *testing.T) {
 	}
 }
 
-// etcdctl is of the version of the server that is built in, and all that it is
-// made of is pinned.
+// etcdctl has the version of the built-in server, and all its dependencies are pinned.
 func TestEtcdctlIsTheServersVersion(t *testing.T) {
 	text, err := os.ReadFile("../../go.mod")
 	if err != nil {

@@ -19,14 +19,14 @@ type comparison struct {
 	place   *place
 	cases   []Case
 	peers   []Peer
-	stores  []string // that were measured, with their versions
+	stores  []string // measured stores, with their versions
 	results Results
 	notes   []string
-	begun   int // rounds, the most of a store
+	begun   int // highest number of rounds of a store
 }
 
-// conduct measures and prints. When ctx ends, or a cluster fails, it prints
-// what was measured until then, and returns the error.
+// conduct measures and prints the results. If ctx ends or a cluster fails, it prints what
+// was measured so far and returns the error.
 func conduct(ctx context.Context, o options) (err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -49,8 +49,8 @@ func conduct(ctx context.Context, o options) (err error) {
 	return errors.Join(measuring, c.print(os.Stdout))
 }
 
-// choosePeers keeps those that have something to do and are there, and notes
-// why others are not there. self is our own binary.
+// choosePeers keeps the available peers that can run a case, and notes why others are
+// missing. self is this binary.
 func (c *comparison) choosePeers(ctx context.Context, self string) {
 	all := []Peer{
 		NewQuorumbench(c.place.binary, self), NewH2load(), NewClientV3(self),
@@ -74,9 +74,8 @@ func (c *comparison) choosePeers(ctx context.Context, self string) {
 	}
 }
 
-// measure measures one store after the other, so that one cluster runs at a
-// time. A store without a server is left out, and so is what needs a tmpfs where
-// there is none.
+// measure measures one store after the other, so that one cluster runs at a time. It omits
+// stores without a server, and cases for a tmpfs if there is none.
 func (c *comparison) measure(ctx context.Context) error {
 	var missing []string
 	for _, g := range groundsOf(c.cases) {
@@ -117,8 +116,8 @@ func (c *comparison) onBed(ctx context.Context, b *bed, cases []Case) (err error
 	return c.inRounds(ctx, b, cases)
 }
 
-// withTitle adds a store's title to those there are. A bed of null servers alone
-// knows no version, and one that knows it takes its place.
+// withTitle adds a store's title to a list. A bed with only null servers has no version; a
+// title with a version replaces one without.
 func withTitle(titles []string, store, title string) []string {
 	for i, t := range titles {
 		if t == title || t == store {
@@ -132,9 +131,9 @@ func withTitle(titles []string, store, title string) []string {
 	return append(titles, title)
 }
 
-// warm has quorumbench do each case once, uncounted: a server that has just
-// started compiles, opens files and fills caches, and the one that is measured first
-// would pay.
+// warm runs each case once with quorumbench without counting it: a server that has just
+// started compiles code, opens files and fills caches, which would be charged to the first
+// peer.
 func (c *comparison) warm(ctx context.Context, b *bed, cases []Case) error {
 	if c.soak {
 		return nil
@@ -179,7 +178,7 @@ func (c *comparison) inRounds(ctx context.Context, b *bed, cases []Case) error {
 	return nil
 }
 
-// roundsOf is in how many rounds a case is measured.
+// roundsOf returns the number of rounds of a case.
 func (c *comparison) roundsOf(k Case) int {
 	switch {
 	case c.soak || k.Once:
@@ -192,8 +191,7 @@ func (c *comparison) roundsOf(k Case) int {
 	return c.rounds
 }
 
-// one measures one peer at one case. What goes wrong with it is noted and ends
-// nothing.
+// one measures one peer at one case. Failures are noted and do not end the comparison.
 func (c *comparison) one(ctx context.Context, b *bed, round int, prefix string, k Case, p Peer) error {
 	figures, err := c.run(ctx, b, k, p)
 	switch {
@@ -209,7 +207,7 @@ func (c *comparison) one(ctx context.Context, b *bed, round int, prefix string, 
 	return nil
 }
 
-// run has one peer do one case.
+// run runs one case with one peer.
 func (c *comparison) run(ctx context.Context, b *bed, k Case, p Peer) (Figures, error) {
 	seconds := c.seconds
 	if k.Takes > 0 {

@@ -13,10 +13,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// NewEtcdctl returns `etcdctl check perf` of the binary at the given path; err
-// is why there is none. It leaves null servers out: etcdctl cannot be made to
-// take less than a minute, and what its limiter does to a pace shows on a real
-// member as well.
+// NewEtcdctl returns `etcdctl check perf` of the binary at the given path; err is why there
+// is none. It omits null servers: etcdctl always takes a minute, and the effect of its rate
+// limiter also shows on a real member.
 func NewEtcdctl(binary string, err error) Peer {
 	return Peer{
 		Name: Etcdctl, Missing: err, Version: func() string { return Etcdctl + " " + etcdctlVersion },
@@ -24,7 +23,7 @@ func NewEtcdctl(binary string, err error) Peer {
 		Run: func(ctx context.Context, w Work) (Figures, error) {
 			return runProgram(ctx, binary, []string{"--endpoints", w.Endpoint, "check", "perf", "--load", w.Load}, true, func(text string) (Figures, error) {
 				figures, err := parseEtcdctl(text, w.Rate)
-				// It reports a rate, and no number of writes.
+				// It reports a rate, but not the number of writes.
 				figures.Operations = uint64(figures.PerSecond * checkSpan.Seconds())
 				if err == nil && figures.Operations == 0 {
 					err = errNothingDone
@@ -35,9 +34,8 @@ func NewEtcdctl(binary string, err error) Peer {
 	}
 }
 
-// The lines of a check. It writes "PASS: " before those that hold, and "FAIL: "
-// before some of those that do not. The throughput is the rate cut to a whole
-// number, plus one.
+// The lines of a check. It writes "PASS: " before those that hold, and "FAIL: " before some
+// of the others. The throughput is the rate truncated to a whole number, plus one.
 var (
 	checkThroughput = regexp.MustCompile(`(?m)^(?:PASS: Throughput is|FAIL: Throughput too low:) (\d+) writes/s\s*$`)
 	checkSlowest    = regexp.MustCompile(`(?m)^(?:PASS: Slowest request took|Slowest request took too long:) (\d+(?:\.\d+)?)s\s*$`)
@@ -45,7 +43,7 @@ var (
 	checkVerdict    = regexp.MustCompile(`(?m)^(PASS|FAIL)\s*$`)
 )
 
-// parseEtcdctl reads the lines of `etcdctl check perf`.
+// parseEtcdctl parses the lines of `etcdctl check perf`.
 func parseEtcdctl(text string, rate float64) (Figures, error) {
 	found, err := find("etcdctl printed no verdict", text, checkThroughput, checkSlowest, checkStddev, checkVerdict)
 	if err != nil {
@@ -64,7 +62,7 @@ func parseEtcdctl(text string, rate float64) (Figures, error) {
 	}, nil
 }
 
-// etcdctlVersion is that of the etcd server that is built in.
+// etcdctlVersion is the version of the built-in etcd server.
 const etcdctlVersion = "3.7.3"
 
 const etcdctlModule = "go.etcd.io/etcd/etcdctl/v3"
@@ -75,9 +73,8 @@ const etcdctlModule = "go.etcd.io/etcd/etcdctl/v3"
 //go:embed etcdctl/*.txt
 var etcdctlFiles embed.FS
 
-// BuildEtcdctl returns the path of etcdctl in the user's cache folder, where it
-// is built, the first time, with the modules that its go.sum pins. progress is
-// called when that begins to take long.
+// BuildEtcdctl returns the path of etcdctl in the user's cache folder. It builds it the
+// first time, with the modules that its go.sum pins. progress is called if that takes long.
 func BuildEtcdctl(ctx context.Context, progress func(step string)) (string, error) {
 	source, err := etcdctlSource()
 	if err != nil {

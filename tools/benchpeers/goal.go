@@ -7,31 +7,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Goal is something to be reached.
+// Goal is a target for a figure or a ratio.
 type Goal struct {
 	Title string  `json:"what"`
 	Limit float64 `json:"goal"`
-	Aim   float64 `json:"aim,omitempty"` // if not 0, what we would like better
+	Aim   float64 `json:"aim,omitempty"` // a better value, if not 0
 	// AtMost means that lower is better.
 	AtMost bool `json:"at_most"`
 	// Worst judges the worst round instead of the median.
 	Worst bool `json:"judged_by_worst_round"`
-	// Show writes a value.
+	// Show formats a value.
 	Show func(float64) string `json:"-"`
 	// Values are the rounds' values.
 	Values func(*Results) []float64 `json:"-"`
 }
 
-// Verdict is how a goal was met.
+// Verdict is the result of a goal.
 type Verdict struct {
 	Goal
 	Reached bool `json:"reached"`
 	Spread
 	Known bool `json:"-"`
-	Aimed bool `json:"-"` // reached the aim too
+	Aimed bool `json:"-"` // reached the aim, too
 }
 
-// Judge looks at a goal's values.
+// Judge judges a goal's values.
 func (g Goal) Judge(r *Results) Verdict {
 	v := Verdict{Goal: g, Spread: Summarize(g.Values(r))}
 	if v.N == 0 {
@@ -76,7 +76,7 @@ const (
 	CaseCheckTmpfs   = "check-tmpfs"
 )
 
-// The rates of the checks' loads, in writes a second.
+// The rates of the checks' loads, in writes per second.
 const (
 	RateL  = 8_000
 	RateXL = 15_000
@@ -87,7 +87,7 @@ const (
 	ours     = Quorumbench
 )
 
-// Goals are those of this project. rate is that of the open loop.
+// Goals returns this project's goals. rate is the rate of the open loop.
 func Goals(rate float64) []Goal {
 	const h2, v3, zk, wrk, hey = H2load, ClientV3, GoZooKeeper, Wrk, Hey
 	lateness := func(f Figures) float64 { return f.LatenessP999 }
@@ -126,20 +126,20 @@ func Goals(rate float64) []Goal {
 	}
 }
 
-// quotient is what one program's figure is of another's, in a case.
+// quotient is the ratio of two programs' figures in a case.
 type quotient struct {
 	in, over, under string
 	figure          Figure
 }
 
-// atMost is a goal for the ratio, which is to be at most the limit, and better the aim.
+// atMost returns a goal for a ratio with an upper limit and a lower aim.
 func (q quotient) atMost(title string, limit, aim float64) Goal {
 	g := q.atLeast(title, limit, aim)
 	g.AtMost = true
 	return g
 }
 
-// atLeast is likewise.
+// atLeast returns a goal for a ratio with a lower limit and a higher aim.
 func (q quotient) atLeast(title string, limit, aim float64) Goal {
 	return Goal{
 		Title: title, Limit: limit, Aim: aim, Show: showRatio,
@@ -147,7 +147,7 @@ func (q quotient) atLeast(title string, limit, aim float64) Goal {
 	}
 }
 
-// resident is a goal for our memory in the worst round of some cases.
+// resident returns a goal for quorumbench's memory in the worst round of some cases.
 func resident(title string, limit float64, names ...string) Goal {
 	return Goal{
 		Title: title, Limit: limit, AtMost: true, Worst: true, Show: showMemory,
@@ -169,8 +169,8 @@ func soak(r *Results) []float64 {
 	return []float64{long[0] / short[0]}
 }
 
-// off is a goal for how far our rate was from the one asked for, as a share of
-// that.
+// off returns a goal for the relative distance between quorumbench's rate and the requested
+// one.
 func off(title string, limit float64, name string, rate float64) Goal {
 	return Goal{
 		Title: title, Limit: limit, AtMost: true, Show: text.Share,
@@ -178,7 +178,7 @@ func off(title string, limit float64, name string, rate float64) Goal {
 	}
 }
 
-// deviations are the values' relative distances from what was asked for.
+// deviations returns the values' relative distances from the requested one.
 func deviations(values []float64, asked float64) []float64 {
 	out := slices.Clone(values)
 	for i, v := range out {

@@ -11,11 +11,11 @@ func runGoal(round int, name, who string, f Figures) Run {
 	return Run{Round: round, Case: name, Peer: who, Figures: f}
 }
 
-// The machine gets twice as slow from round to round, and the ratio stays.
+// The machine becomes twice as slow in each round, and the ratio stays the same.
 func TestRatiosAreTakenWithinRounds(t *testing.T) {
 	r := &Results{}
 	for round, slow := range []float64{1, 2, 4} {
-		// Rotated, so the order in which they come is not that of the peers.
+		// The order of peers rotates, so it differs from the list.
 		a := runGoal(round, CaseLocal, Quorumbench, Figures{CPUPerOp: 2 * slow})
 		b := runGoal(round, CaseLocal, H2load, Figures{CPUPerOp: 4 * slow})
 		if round == 1 {
@@ -26,7 +26,7 @@ func TestRatiosAreTakenWithinRounds(t *testing.T) {
 	}
 	r.Add(runGoal(3, CaseLocal, Quorumbench, Figures{CPUPerOp: 100})) // h2load failed
 	r.Add(runGoal(4, CaseLocal, Quorumbench, Figures{CPUPerOp: 100}))
-	r.Add(runGoal(4, CaseLocal, H2load, Figures{})) // told nothing
+	r.Add(runGoal(4, CaseLocal, H2load, Figures{})) // no figures reported
 	r.Add(runGoal(5, CasePut, Quorumbench, Figures{CPUPerOp: 100}))
 	r.Add(runGoal(5, CaseLocal, H2load, Figures{CPUPerOp: 1}))
 	got := r.Ratios(CaseLocal, Quorumbench, H2load, cpuPerOp)
@@ -76,7 +76,7 @@ func TestDeviations(t *testing.T) {
 	}
 }
 
-// Every goal finds its figures: with plausible ones for everything all are known.
+// Every goal finds its figures: with plausible figures for everything, all goals are known.
 func TestEveryGoalIsMeasured(t *testing.T) {
 	r := &Results{}
 	f := Figures{
@@ -100,13 +100,13 @@ func TestEveryGoalIsMeasured(t *testing.T) {
 			t.Errorf("%q has no value", g.Title)
 		}
 	}
-	// Equal figures are no six times of each other.
+	// Equal figures do not differ by a factor of six.
 	if v := Goals(20_000)[1].Judge(r); v.Reached || v.Median != 1 {
 		t.Errorf("the goal %q is judged as %+v", v.Title, v.Spread)
 	}
 }
 
-// A check that failed in one round of four is a share, and the goal is missed.
+// A check that failed in one of four rounds counts as a share, and the goal is missed.
 func TestChecksThatPass(t *testing.T) {
 	r := &Results{}
 	for round := range 4 {

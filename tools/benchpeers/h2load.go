@@ -22,8 +22,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// NewH2load returns nghttp2's load generator, which is written in C++. It leaves
-// puts out, for it sends one body for ever.
+// NewH2load returns nghttp2's load generator, which is written in C++. It omits puts,
+// because it sends the same body every time.
 func NewH2load() Peer {
 	return Peer{
 		Name: H2load, Missing: installed("h2load", "nghttp2-client"), Run: runH2load,
@@ -31,7 +31,7 @@ func NewH2load() Peer {
 			return c.Store == etcd.Name && closedLoop(c) && c.Kind == kv.Get && c.Consistency == kv.Local
 		},
 		Version: func() string {
-			text, _ := exec.Command("h2load", "--version").Output() // nothing, if it fails
+			text, _ := exec.Command("h2load", "--version").Output() // empty if it fails
 			return strings.TrimSpace(string(text))
 		},
 	}
@@ -51,7 +51,7 @@ func runH2load(ctx context.Context, w Work) (Figures, error) {
 		"-c", strconv.Itoa(w.Connections), "-m", strconv.Itoa(w.Clients / w.Connections),
 		"-d", bodyFile, "-H", "content-type: application/grpc", "-H", "te: trailers",
 	}
-	// Writing a line for each request costs, so only a run that is about times does.
+	// Writing a line for each request is expensive, so only runs that need times do.
 	logFile := ""
 	if w.Clients == 1 {
 		logFile = filepath.Join(w.Dir, "h2load.log")
@@ -66,8 +66,7 @@ func runH2load(ctx context.Context, w Work) (Figures, error) {
 	return figures, err
 }
 
-// rangeBody is a gRPC message (length-prefixed, not compressed) that asks for
-// one key.
+// rangeBody returns a gRPC message (length-prefixed, not compressed) that requests one key.
 func rangeBody(key string, level kv.Consistency) ([]byte, error) {
 	message, err := proto.Marshal(&etcdserverpb.RangeRequest{Key: []byte(key), Serializable: level == kv.Local})
 	if err != nil {
@@ -82,8 +81,8 @@ var (
 	h2Data     = regexp.MustCompile(`traffic: .* \((\d+)\) data`)
 )
 
-// parseH2load reads h2load's summary. valueSize is what each answer must at
-// least have carried: gRPC fails with HTTP status 200.
+// parseH2load parses h2load's summary. valueSize is the minimum size of each response: gRPC
+// errors have HTTP status 200.
 func parseH2load(text string, valueSize int) (Figures, error) {
 	found, err := find("h2load printed no summary", text, h2Rate, h2Requests, h2Data)
 	if err != nil {
@@ -117,7 +116,7 @@ func medianOfLog(path string) (float64, error) {
 	return groupedMedian(counts) * 1000, nil
 }
 
-// logTimes counts the third column of h2load's log: whole microseconds until
+// logTimes counts the values in the third column of h2load's log: whole microseconds until
 // the end of the response (h2load(1), --log-file).
 func logTimes(r io.Reader) (map[int64]uint64, error) {
 	counts := map[int64]uint64{}
@@ -136,9 +135,9 @@ func logTimes(r io.Reader) (map[int64]uint64, error) {
 	return counts, lines.Err()
 }
 
-// groupedMedian is the median of values that were cut to whole numbers, taken
-// as spread evenly over [v, v+1): the lower edge of the group that holds it and
-// the share of that group below it. It is 0 for no values.
+// groupedMedian returns the median of values that were truncated to whole numbers, assuming
+// that they are evenly distributed over [v, v+1): the lower edge of its group plus the
+// share of that group below it. It is 0 without values.
 func groupedMedian(counts map[int64]uint64) float64 {
 	var total, below uint64
 	for _, n := range counts {

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// Ours asks for what wrk asks for, byte for byte: wrk sends the target and the
-// Host field and nothing else.
+// quorumbench sends the same request as wrk, byte for byte: wrk sends the target, the Host
+// header and nothing else.
 func TestLocalReadIsWhatOursSends(t *testing.T) {
 	const endpoint = "127.0.0.1:2379"
 	spoken := 0
@@ -34,7 +34,7 @@ func TestLocalReadIsWhatOursSends(t *testing.T) {
 	}
 }
 
-// wrkSummary is what wrk prints at its end.
+// wrkSummary is wrk's output at its end.
 const wrkSummary = `Running 1s test @ http://127.0.0.1:34015/v1/kv/r0000000?raw&stale
   1 threads and 100 connections
   Thread Stats   Avg      Stdev     Max   +/- Stdev
@@ -79,7 +79,7 @@ func TestBinaryUnit(t *testing.T) {
 	}
 }
 
-// heySummary is what hey prints at its end, without the histogram.
+// heySummary is hey's output at its end, without the histogram.
 const heySummary = `
 Summary:
   Total:	1.0231 secs
@@ -108,7 +108,7 @@ Status code distribution:
 
 `
 
-// heyRefused is what it prints when nobody listens.
+// heyRefused is hey's output if no server listens.
 const heyRefused = `
 Summary:
   Total:	1.0100 secs

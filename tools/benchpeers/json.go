@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Schema names the JSON document's form.
+// Schema is the schema of the JSON document.
 const Schema = "quorumbench/peers/1"
 
-// Document is the whole comparison as --json prints it. Times are nanoseconds,
-// memory is bytes, and shares lie between 0 and 1.
+// Document is the whole comparison as printed by --json. Times are in nanoseconds, memory
+// in bytes, and shares from 0 to 1.
 type Document struct {
 	Schema     string     `json:"schema"`
 	Conditions Conditions `json:"conditions"`
@@ -19,7 +19,7 @@ type Document struct {
 	Notes      []string   `json:"notes"`
 }
 
-// Conditions are what a figure means nothing without.
+// Conditions are what figures apply to.
 type Conditions struct {
 	Store        string  `json:"store"` // with its version; several are separated by commas
 	Members      int     `json:"members"`
@@ -30,9 +30,9 @@ type Conditions struct {
 	Go           string  `json:"go"`
 	FileSystem   string  `json:"file_system"`
 	FdatasyncP50 int64   `json:"fdatasync_p50_ns"`
-	FdatasyncP99 int64   `json:"fdatasync_p99_ns"` // 0: not known
-	Rounds       int     `json:"rounds"`           // that were begun
-	Seconds      float64 `json:"seconds"`          // of one measurement; 0 where they differ
+	FdatasyncP99 int64   `json:"fdatasync_p99_ns"` // 0 if not known
+	Rounds       int     `json:"rounds"`           // rounds that began
+	Seconds      float64 `json:"seconds"`          // of one measurement; 0 if they differ
 	H2load       string  `json:"h2load,omitempty"` // version
 	Wrk          string  `json:"wrk,omitempty"`    // version
 	Etcdctl      string  `json:"etcdctl,omitempty"`

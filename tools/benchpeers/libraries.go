@@ -21,9 +21,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// NewClientV3 returns a closed loop over etcd's official Go client, in a
-// process of its own. self is the binary that calls LoopMain. It leaves one
-// client alone out: the goal there is h2load's.
+// NewClientV3 returns a closed loop over etcd's official Go client in a separate process.
+// self is the binary that calls LoopMain. It omits cases with a single client, whose goal
+// refers to h2load.
 func NewClientV3(self string) Peer {
 	return Peer{
 		Name: ClientV3,
@@ -55,7 +55,7 @@ func (lib *clientV3Library) connect(ctx context.Context, w Work) error {
 			return fmt.Errorf("client/v3 cannot connect to %s: %w", w.Endpoint, err)
 		}
 		lib.connections = append(lib.connections, c)
-		// The first call is what connects.
+		// The first call connects.
 		if _, err := c.Get(ctx, "connect", clientv3.WithSerializable()); err != nil {
 			return fmt.Errorf("client/v3 gets no answer from %s: %w", w.Endpoint, err)
 		}
@@ -105,9 +105,8 @@ func (lib *clientV3Library) close() {
 	}
 }
 
-// NewGoZooKeeper returns a closed loop over github.com/go-zookeeper/zk, the Go
-// client that people use, in a process of its own. self is the binary that
-// calls LoopMain.
+// NewGoZooKeeper returns a closed loop over github.com/go-zookeeper/zk, the usual Go
+// client, in a separate process. self is the binary that calls LoopMain.
 func NewGoZooKeeper(self string) Peer {
 	return Peer{
 		Name: GoZooKeeper,
@@ -120,15 +119,15 @@ func NewGoZooKeeper(self string) Peer {
 	}
 }
 
-// sessionTimeout is what a session asks for, as much as ours do.
+// sessionTimeout is the requested session timeout, the same as quorumbench's.
 const sessionTimeout = 30 * time.Second
 
-// anyVersion writes whatever is there.
+// anyVersion overwrites any version.
 const anyVersion = -1
 
 // goZooKeeperLibrary is the Go client for ZooKeeper.
 type goZooKeeperLibrary struct {
-	connections []*zk.Conn // a session each
+	connections []*zk.Conn // one session each
 	paths       []string
 }
 
@@ -167,9 +166,9 @@ func (lib *goZooKeeperLibrary) connect(ctx context.Context, w Work) error {
 	return lib.list(w.PutSpace.Prefix)
 }
 
-// ConnectZooKeeper begins to connect to one member, with a session of its own
-// and without a word on standard error. The library gives connecting one second
-// and no second try where there is one member, so it is given more time.
+// ConnectZooKeeper starts connecting to one member, with a separate session and without
+// output on standard error. For a single member, the library gives connecting one second
+// and no second attempt, so it gets more time.
 func ConnectZooKeeper(endpoint string) (*zk.Conn, error) {
 	patient := func(network, address string, _ time.Duration) (net.Conn, error) {
 		return net.DialTimeout(network, address, dialTimeout)
@@ -182,7 +181,7 @@ func ConnectZooKeeper(endpoint string) (*zk.Conn, error) {
 	return c, nil
 }
 
-// list finds the nodes that are put: those of the root that begin with prefix.
+// list finds the nodes to put: children of the root that begin with prefix.
 func (lib *goZooKeeperLibrary) list(prefix string) error {
 	names, _, err := lib.connections[0].Children("/")
 	if err != nil {
@@ -216,7 +215,7 @@ func (lib *goZooKeeperLibrary) caller(w Work, i int) func(context.Context) error
 	}
 }
 
-// close ends the sessions, each of which waits up to a second for its answer.
+// close ends the sessions, each of which waits up to a second for its response.
 func (lib *goZooKeeperLibrary) close() {
 	var all sync.WaitGroup
 	for _, c := range lib.connections {

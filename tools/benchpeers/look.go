@@ -19,11 +19,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// lookTimeout bounds a look at the keys.
+// lookTimeout is the time limit for reading the keys.
 const lookTimeout = 10 * time.Second
 
-// look reads a key space with a client that is not ours: all its keys must be
-// there, and the first one's value have its size. It returns the first key.
+// look reads a key space with an independent client: all its keys must exist, and the first
+// one's value must have the right size. It returns the first key.
 func look(ctx context.Context, storeName, endpoint string, s Space) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -73,7 +73,7 @@ func lookZooKeeper(ctx context.Context, endpoint, _ string) (keys []string, read
 	if err != nil {
 		return nil, nil, err
 	}
-	context.AfterFunc(ctx, c.Close) // which ends calls that would wait for ever
+	context.AfterFunc(ctx, c.Close) // ends calls that would wait forever
 	keys, _, err = c.Children("/")
 	return keys, func(key string) ([]byte, error) {
 		value, _, err := c.Get("/" + key)

@@ -12,36 +12,35 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// loop is a closed loop over a client library: nothing but the calls and a
-// count, so that what it costs is the library's. It runs in a process of its
-// own, so that its processor time is its own.
+// loop is a closed loop over a client library: it only calls and counts, so that its cost
+// is the library's. It runs in a separate process to measure its CPU time.
 type loop struct {
 	Work
 	counts  []counter
 	failure atomic.Pointer[error]
 }
 
-// library is what a loop calls.
+// library is the client library of a loop.
 type library interface {
-	// connect opens the connections, which answer when it returns, and finds
-	// the keys that are put.
+	// connect opens the connections, which are ready when it returns, and finds the keys to
+	// put.
 	connect(context.Context, Work) error
-	// caller returns client i's operation, which belongs to one goroutine.
+	// caller returns client i's operation, which only one goroutine may call.
 	caller(w Work, i int) func(context.Context) error
 	close()
 }
 
-// counter is one goroutine's, on a cache line of its own.
+// counter belongs to one goroutine and has its own cache line.
 type counter struct {
 	n atomic.Uint64
 	_ [56]byte
 }
 
-// dialTimeout bounds connecting, and what is called before the loop.
+// dialTimeout is the time limit for connecting and for calls before the loop.
 const dialTimeout = 10 * time.Second
 
-// The first arguments with which our binary becomes one of the generators that
-// are no program of their own.
+// First arguments with which this binary becomes one of the generators that are not
+// separate programs.
 const (
 	clientV3Command      = "client-v3"
 	goZooKeeperCommand   = "go-zookeeper"
@@ -49,9 +48,8 @@ const (
 	ourWatchCommand      = "our-watch"
 )
 
-// LoopMain is the process of a loop: args are those that follow the program's
-// name. It is not ok if they are not those of a loop. The figures are printed
-// as JSON.
+// LoopMain runs the process of a loop: args follow the program's name. ok is false if they
+// do not start a loop. It prints the figures as JSON.
 func LoopMain(ctx context.Context, args []string, stdout io.Writer) (ok bool, err error) {
 	if len(args) != 2 {
 		return false, nil
@@ -79,8 +77,7 @@ func LoopMain(ctx context.Context, args []string, stdout io.Writer) (ok bool, er
 	return true, json.NewEncoder(stdout).Encode(f)
 }
 
-// runLoop runs a loop in a process of its own. self is the binary that calls
-// LoopMain.
+// runLoop runs a loop in a separate process. self is the binary that calls LoopMain.
 func runLoop(ctx context.Context, self, name, command string, w Work) (Figures, error) {
 	work, err := json.Marshal(w)
 	if err != nil {
@@ -121,7 +118,7 @@ func (l *loop) run(ctx context.Context, lib library) (Figures, error) {
 	return f, nil
 }
 
-// drive is one client: it calls until ctx ends.
+// drive runs one client: it calls until ctx ends.
 func (l *loop) drive(ctx context.Context, stop func(), call func(context.Context) error, count *atomic.Uint64) {
 	for {
 		err := call(ctx)
@@ -137,7 +134,7 @@ func (l *loop) drive(ctx context.Context, stop func(), call func(context.Context
 	}
 }
 
-// measure waits for the warm-up and takes the window's figures.
+// measure waits for the warm-up and measures the window's figures.
 func (l *loop) measure(ctx context.Context) Figures {
 	timer := time.NewTimer(l.Warmup)
 	defer timer.Stop()

@@ -1,8 +1,8 @@
-// Command benchpeers compares quorumbench's generator with others on one
-// machine in one run: h2load, wrk, hey, closed loops over etcd's official client
-// and over go-zookeeper, etcdctl's check, and, where its binary is named, etcd's
-// own benchmark.
-// docs/explanation/peers.md says how.
+// Command benchpeers compares quorumbench's generator with others on one machine in one
+// run: h2load, wrk, hey, closed loops over etcd's official client and over go-zookeeper,
+// etcdctl's check, and etcd's own benchmark if its binary is named.
+//
+// docs/explanation/peers.md explains how.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Exit codes. A goal that is not reached is no failure.
+// Exit codes. Missing a goal is not a failure.
 const (
 	exitFailed      = 1
 	exitUsage       = 2
@@ -34,7 +34,7 @@ type options struct {
 	json    bool
 	soak    bool
 	dataDir string
-	binary  string // of quorumbench; empty: built first
+	binary  string // of quorumbench; built if empty
 }
 
 func main() {
@@ -59,7 +59,7 @@ func run(ctx context.Context, stop func(), args []string) int {
 		fmt.Fprintln(os.Stderr, "benchpeers:", err)
 		return exitUsage
 	}
-	// A second Ctrl-C ends us at once, and with us what we started.
+	// A second Ctrl-C ends this program at once, and its processes.
 	context.AfterFunc(ctx, stop)
 	err = conduct(ctx, o)
 	switch {
@@ -73,7 +73,7 @@ func run(ctx context.Context, stop func(), args []string) int {
 	return 0
 }
 
-// The bounds of a comparison.
+// Limits of a comparison.
 const (
 	maxRounds  = 100
 	maxMembers = 9

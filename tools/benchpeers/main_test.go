@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A store's name stands for all its cases.
+// A store's name selects all its cases.
 func TestOnlyTakesStores(t *testing.T) {
 	o, err := parse([]string{"--only", "zookeeper,consul-get"})
 	if err != nil {
@@ -62,8 +62,8 @@ func TestOnlyTakesStores(t *testing.T) {
 	}
 }
 
-// A group's name stands for all its cases. Those on a tmpfs come on a bed of
-// their own, and their rounds are counted apart.
+// A group's name selects all its cases. Cases on a tmpfs use a separate bed with a separate
+// number of rounds.
 func TestOnlyTakesGroups(t *testing.T) {
 	o, err := parse([]string{"--only", "check", "--rounds", "4", "--check-rounds", "2"})
 	if err != nil {
@@ -86,7 +86,7 @@ func TestOnlyTakesGroups(t *testing.T) {
 	}
 }
 
-// A store is named once, with its version where one ran.
+// A store is named once, with its version if one ran.
 func TestTitles(t *testing.T) {
 	for _, c := range []struct{ titles, want []string }{
 		{[]string{"etcd", "etcd 3.7.3"}, []string{"etcd 3.7.3"}},
@@ -105,7 +105,7 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// The checks' rates and clients are those of the loads that are named.
+// The checks have the rates and clients of the loads that they name.
 func TestChecksAreTheirLoads(t *testing.T) {
 	for _, k := range cases() {
 		if k.Load == "" {
@@ -117,7 +117,7 @@ func TestChecksAreTheirLoads(t *testing.T) {
 	}
 }
 
-// A folder on a tmpfs is ours alone and is gone in the end.
+// A folder on a tmpfs is private and removed in the end.
 func TestTmpfs(t *testing.T) {
 	f, err := newTmpfs(host.NewLocal(nil, nil))
 	if err != nil {
@@ -137,8 +137,8 @@ func TestTmpfs(t *testing.T) {
 	}
 }
 
-// Cases have names of their own and stores that there are, those of one store
-// stand together, and no case is called as a store or a group.
+// Cases have unique names and existing stores, those of one store are adjacent, and no case
+// is named like a store or a group.
 func TestCases(t *testing.T) {
 	seen := map[string]bool{groupCheck: true}
 	last := ""

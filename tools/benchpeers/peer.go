@@ -24,42 +24,42 @@ const (
 
 // Case is one kind of work.
 type Case struct {
-	Name        string // as --only spells it
-	Title       string // as the table shows it
+	Name        string // in --only
+	Title       string // in the table
 	Store       string // the registry's name of the store
 	Kind        kv.Kind
 	Consistency kv.Consistency // of a read
 	Connections int
 	Clients     int     // in total, each with one operation in flight
-	Rate        float64 // operations a second of an open loop; 0 is a closed one
+	Rate        float64 // operations per second of an open loop; 0 for a closed loop
 	Once        bool    // measured in the first round only
-	Rounds      int     // measured in so many rounds at most; 0: in all
-	// Null sends the work to a server that answers at once instead of a
-	// cluster, or as Script says.
+	Rounds      int     // highest number of rounds; 0 for all
+	// Null sends the work to a null server, which responds at once or as Script says,
+	// instead of a cluster.
 	Null   bool
 	Script string
 
-	// Group is another name that --only takes for the case; may be empty.
+	// Group is another name for the case in --only; may be empty.
 	Group string
-	// Takes is how long a measurement takes, whatever --seconds says; 0: as it says.
+	// Takes is the length of a measurement, instead of --seconds; 0 for --seconds.
 	Takes time.Duration
-	// Load, if not empty, is that of `check perf`, which is the work: Clients
-	// and Rate are the load's.
+	// Load, if not empty, is the load of a `check perf`, which is the work; it determines
+	// Clients and Rate.
 	Load string
-	// Tmpfs does the work on one member that is new, with its data on a tmpfs,
-	// instead of on the cluster.
+	// Tmpfs sends the work to a new member with its data on a tmpfs, instead of the
+	// cluster.
 	Tmpfs bool
-	// Streams is how many watch streams the watchers of a kv.Watch share, which
-	// are Clients in number; Rate is that of the puts.
+	// Streams is the number of watch streams that the watchers of a kv.Watch share; Clients
+	// is the number of watchers, and Rate the rate of puts.
 	Streams int
 }
 
-// Work is a case with all that a peer needs to do it.
+// Work is a case with everything that a peer needs to run it.
 type Work struct {
 	Case
-	Endpoint  string // HOST:PORT of the member that leads
+	Endpoint  string // HOST:PORT of the leader
 	Key       string // of reads: it exists, with a value of ValueSize bytes
-	ReadSpace Space  // holds Key alone
+	ReadSpace Space  // only contains Key
 	PutSpace  Space  // of puts: all its keys exist
 	ValueSize int    // bytes
 	Warmup    time.Duration
@@ -74,7 +74,7 @@ type Space struct {
 	Keys   int
 }
 
-// Figures is what a run came to. What a peer does not report is 0.
+// Figures is the result of a run. Figures that a peer does not report are 0.
 type Figures struct {
 	Operations uint64  `json:"operations"`
 	PerSecond  float64 `json:"operations_per_second"`
@@ -88,20 +88,20 @@ type Figures struct {
 	LatenessP99  float64 `json:"lateness_p99_ns,omitempty"`
 	LatenessP999 float64 `json:"lateness_p99_9_ns,omitempty"`
 	Verdict      string  `json:"verdict,omitempty"`
-	// Check is what a check said of itself.
+	// Check is the report of a check.
 	Check *Check `json:"check,omitempty"`
 }
 
 // Peer is a load generator.
 type Peer struct {
 	Name string
-	// Missing says in one sentence why the peer cannot run here; nil: it can.
+	// Missing returns in one sentence why the peer cannot run here; nil if it can.
 	Missing error
-	// Version is how it calls itself; nil, or an empty string: it does not.
+	// Version returns its version; it may be nil or return "".
 	Version func() string
 	// Does reports whether the peer can do the case.
 	Does func(Case) bool
-	// Run does the work once. Its error is one sentence.
+	// Run runs the work once. Its error is one sentence.
 	Run func(context.Context, Work) (Figures, error)
 }
 
@@ -134,14 +134,14 @@ func (f Figures) String() string {
 	return words
 }
 
-// Check is what a `check perf` said of itself.
+// Check is the report of a `check perf`.
 type Check struct {
 	Pass    bool    `json:"pass"`
 	Slowest float64 `json:"slowest_ns"` // write, in nanoseconds
 	Stddev  float64 `json:"stddev_ns"`  // in nanoseconds
 }
 
-// Verdict is PASS or FAIL.
+// Verdict returns PASS or FAIL.
 func (c Check) Verdict() string {
 	if c.Pass {
 		return "PASS"
@@ -149,12 +149,12 @@ func (c Check) Verdict() string {
 	return "FAIL"
 }
 
-// String returns it on one line.
+// String returns the report on one line.
 func (c Check) String() string {
 	return fmt.Sprintf("slowest %s, stddev %s: %s", text.Duration(c.Slowest), text.Duration(c.Stddev), c.Verdict())
 }
 
-// costing are the figures with what a whole process cost, if they have none.
+// costing adds the costs of a process to figures without costs.
 func (f Figures) costing(cpu time.Duration) Figures {
 	if f.CPUPerOp == 0 && f.Operations > 0 {
 		f.CPUPerOp = float64(cpu) / float64(f.Operations)

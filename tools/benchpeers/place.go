@@ -11,10 +11,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// fsyncWrites is how many syncs show how fast the disk is.
+// fsyncWrites is the number of syncs for measuring the disk.
 const fsyncWrites = probe.FsyncWrites
 
-// place is what all beds share: this machine, a folder, and quorumbench.
+// place holds what all beds share: this machine, a folder, and quorumbench.
 type place struct {
 	host    host.Host
 	claim   host.Claim
@@ -24,7 +24,7 @@ type place struct {
 	sync    probe.FsyncResult
 }
 
-// newPlace makes the folder. Orphans of runs that were killed go.
+// newPlace creates the folder, and removes orphans of killed runs.
 func newPlace(o options) (*place, error) {
 	root := o.dataDir
 	if root == "" {
@@ -45,8 +45,7 @@ func newPlace(o options) (*place, error) {
 	return &place{host: h, claim: claim, dir: claim.Path(), binary: o.binary, members: o.members}, nil
 }
 
-// prepare looks at the disk and builds the program that is compared, unless it
-// was given.
+// prepare measures the disk and builds the program to compare, unless it was given.
 func (p *place) prepare(ctx context.Context) (err error) {
 	syncs, err := p.host.Fsync(ctx, []string{p.dir}, fsyncWrites)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// print writes what came out.
+// print writes the results.
 func (c *comparison) print(out io.Writer) error {
 	var verdicts []Verdict
 	for _, g := range Goals(openRate) {
@@ -81,7 +81,7 @@ func describe(c Conditions) string {
 	return words + "."
 }
 
-// version asks for a peer's version, if it takes part.
+// version returns a peer's version, if it takes part.
 func (c *comparison) version(name string) string {
 	for _, p := range c.peers {
 		if p.Name == name {

@@ -15,24 +15,24 @@ import (
 	"time"
 )
 
-// stopGrace is how long a process that was asked to end may take.
+// stopGrace is how long a process may take to end after a request.
 const stopGrace = 5 * time.Second
 
-// maxStderr is how much of a process's standard error is kept.
+// maxStderr is how many bytes of a process's standard error are kept.
 const maxStderr = 4 << 10
 
-// finished is a process that ran to its end.
+// finished is a process that has ended.
 type finished struct {
 	stdout []byte
 	cpu    time.Duration // user and system time, as wait4(2) reports it
-	// err says how it failed; what it printed before may still be of use.
+	// err is why it failed; its output may still be usable.
 	err error
 }
 
-// runProcess runs a process to its end. When ctx ends it is interrupted, and
-// killed if that does not help.
+// runProcess runs a process to its end. When ctx ends, it interrupts the process, and kills
+// it if that has no effect.
 func runProcess(ctx context.Context, path string, args ...string) finished {
-	// The system ends the process when the thread that started it ends.
+	// The kernel kills the process when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var stdout bytes.Buffer
@@ -53,8 +53,8 @@ func runProcess(ctx context.Context, path string, args ...string) finished {
 	return f
 }
 
-// runProgram runs a program and reads what it printed. One that judges says so in its
-// exit code, and what it printed is a result all the same.
+// runProgram runs a program and returns its output. A program that judges reports that in
+// its exit code, and its output is still a result.
 func runProgram(ctx context.Context, path string, args []string, judges bool, parse func(text string) (Figures, error)) (Figures, error) {
 	f := runProcess(ctx, path, args...)
 	if ctx.Err() != nil || f.err != nil && !judges {
@@ -79,7 +79,7 @@ func command(ctx context.Context, path string, args []string, stderr io.Writer) 
 	return cmd
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the written data.
 type tail struct {
 	limit int
 	b     []byte
@@ -93,7 +93,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// quote is the last line, to be put behind a sentence.
+// quote returns the last line, to append to a sentence.
 func (t *tail) quote() string {
 	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
 	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
@@ -109,7 +109,7 @@ type Server struct {
 	ended    chan struct{}
 }
 
-// StartServer starts one and returns when its endpoint is known.
+// StartServer starts a server and returns when its endpoint is known.
 func StartServer(ctx context.Context, path string, args ...string) (*Server, error) {
 	ctx, stop := context.WithCancel(ctx)
 	s := &Server{stop: stop, ended: make(chan struct{})}
@@ -129,7 +129,7 @@ func StartServer(ctx context.Context, path string, args ...string) (*Server, err
 			first <- strings.TrimSpace(line)
 		}
 		_, _ = io.Copy(io.Discard, lines)
-		_ = cmd.Wait() // how it ends matters only if it said no endpoint
+		_ = cmd.Wait() // its result matters only if it printed no endpoint
 	}()
 	select {
 	case line := <-first:
@@ -144,14 +144,13 @@ func StartServer(ctx context.Context, path string, args ...string) (*Server, err
 	}
 }
 
-// Stop ends the server and waits for that.
+// Stop ends the server and waits until it has ended.
 func (s *Server) Stop() {
 	s.stop()
 	<-s.ended
 }
 
-// installed looks a program up as the shell does; pkg is the package that has
-// it.
+// installed finds a program like a shell; pkg is the package that contains it.
 func installed(name, pkg string) error {
 	_, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrNotFound) {

@@ -2,8 +2,8 @@ package main
 
 import "syscall"
 
-// attributes give a process a group of its own, so that a Ctrl-C reaches it
-// through us alone, and let the system end it if we are killed.
+// attributes puts a process into its own group, so that a Ctrl-C reaches it only through
+// this program, and lets the kernel kill it when this program is killed.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -4,6 +4,6 @@ package main
 
 import "syscall"
 
-// attributes give a process a group of its own, so that a Ctrl-C reaches it
-// through us alone.
+// attributes puts a process into its own group, so that a Ctrl-C reaches it only through
+// this program.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

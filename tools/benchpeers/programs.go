@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
 )
 
-// find returns the groups of all patterns in what a program printed; lacks is the
-// sentence's beginning when one is not there.
+// find returns the groups of all patterns in a program's output; lacks begins the error if
+// one is missing.
 func find(lacks, text string, patterns ...*regexp.Regexp) (groups [][]string, err error) {
 	for _, p := range patterns {
 		m := p.FindStringSubmatch(text)
@@ -30,18 +30,18 @@ func find(lacks, text string, patterns ...*regexp.Regexp) (groups [][]string, er
 	return groups, nil
 }
 
-// number is what digits stand for that a pattern has found.
+// number returns the number of digits that a pattern has matched.
 func number(digits string) float64 {
 	v, _ := strconv.ParseFloat(digits, 64)
 	return v
 }
 
-// seconds is how long a program that knows no warm-up is to run.
+// seconds returns the run time for a program without a warm-up.
 func (w Work) seconds() time.Duration { return w.Warmup + w.Window }
 
-// LocalRead is the target (path and query) of the GET that reads a key's value
-// from the member itself, byte for byte as quorumbench asks for it. It is not
-// ok for a store that does not speak HTTP/1.1.
+// LocalRead returns the target (path and query) of the GET that reads a key's value locally
+// from a member, byte for byte as quorumbench sends it. ok is false for a store that does
+// not use HTTP/1.1.
 func LocalRead(store, key string) (target string, ok bool) {
 	switch store {
 	case consul.Name:
@@ -52,14 +52,14 @@ func LocalRead(store, key string) (target string, ok bool) {
 	return "", false
 }
 
-// doesLocalReads is what generators of HTTP/1.1 do: one request for ever, one
-// at a time on each connection.
+// doesLocalReads reports whether generators of HTTP/1.1 can run a case: the same request
+// repeatedly, one at a time on each connection.
 func doesLocalReads(c Case) bool {
 	_, ok := LocalRead(c.Store, "")
 	return ok && closedLoop(c) && c.Kind == kv.Get && c.Consistency == kv.Local && c.Clients == c.Connections
 }
 
-// url is where such a generator asks.
+// url returns the URL for such a generator.
 func (w Work) url() string {
 	target, _ := LocalRead(w.Store, w.Key)
 	return "http://" + w.Endpoint + target
@@ -70,7 +70,7 @@ func NewWrk() Peer {
 	return Peer{
 		Name: Wrk, Missing: installed("wrk", "wrk"), Does: doesLocalReads,
 		Version: func() string {
-			text, _ := exec.Command("wrk", "--version").Output() // whose status is 1
+			text, _ := exec.Command("wrk", "--version").Output() // its exit status is 1
 			version, _, _ := strings.Cut(string(text), " [")
 			return strings.TrimSpace(version)
 		},
@@ -80,7 +80,7 @@ func NewWrk() Peer {
 	}
 }
 
-// wrkArguments give wrk one thread, which costs it the least.
+// wrkArguments returns arguments for one thread, at which wrk costs least.
 func (w Work) wrkArguments() []string {
 	return []string{
 		"-t", "1", "-c", strconv.Itoa(w.Connections), "--timeout", "10s",
@@ -94,11 +94,11 @@ var (
 	wrkErrors   = regexp.MustCompile(`Socket errors: (.*)`)
 )
 
-// httpRate is as wrk, hey and etcd's benchmark, which began as hey, write it.
+// httpRate matches the rate in the format of wrk, hey and etcd's benchmark, which is
+// derived from hey.
 var httpRate = regexp.MustCompile(`Requests/sec:\s+(\d+(?:\.\d+)?)`)
 
-// parseWrk reads wrk's summary. valueSize is what each answer must at least
-// have carried.
+// parseWrk parses wrk's summary. valueSize is the minimum size of each response.
 func parseWrk(text string, valueSize int) (Figures, error) {
 	found, err := find("wrk printed no summary", text, wrkRequests, httpRate)
 	if err != nil {
@@ -120,7 +120,7 @@ func parseWrk(text string, valueSize int) (Figures, error) {
 	return Figures{Operations: uint64(done), PerSecond: number(found[1][0])}, nil
 }
 
-// binaryUnit is what a unit's letter stands for, in powers of 1024.
+// binaryUnit returns the factor of a unit's letter, in powers of 1024.
 func binaryUnit(letter string) float64 {
 	unit := 1.0
 	for i := strings.Index("KMGT", letter); letter != "" && i >= 0; i-- {
@@ -139,8 +139,8 @@ func NewHey() Peer {
 	}
 }
 
-// heyArguments spare hey the field that asks for compressed answers, which
-// nobody else sends.
+// heyArguments disables the header that requests compressed responses, which no other peer
+// sends.
 func (w Work) heyArguments() []string {
 	return []string{"-c", strconv.Itoa(w.Connections), "-z", w.seconds().String(), "-disable-compression", w.url()}
 }
@@ -151,12 +151,11 @@ var (
 	heyErrors = regexp.MustCompile(`(?s)Error distribution:\s+\[\d+\]\s+([^\n]*)`)
 )
 
-// heyMost is how many requests hey counts the statuses of: it reports those of
-// the first million alone.
+// heyMost is the number of requests whose statuses hey counts: it reports only those of the
+// first million.
 const heyMost = 1_000_000
 
-// parseHey reads hey's summary. valueSize is what each answer must at least
-// have carried.
+// parseHey parses hey's summary. valueSize is the minimum size of each response.
 func parseHey(text string, valueSize int) (Figures, error) {
 	if m := heyErrors.FindStringSubmatch(text); m != nil {
 		return Figures{}, fmt.Errorf("requests of hey failed: %s", m[1])
@@ -211,8 +210,8 @@ func NewEtcdBenchmark(binary string) Peer {
 	return p
 }
 
-// What etcd's benchmark does in a second on a small machine: it has no
-// duration, so that its total must be guessed.
+// The throughput of etcd's benchmark on a small machine, per second: it has no duration, so
+// its total must be estimated.
 const (
 	guessedReads = 25_000
 	guessedPuts  = 10_000

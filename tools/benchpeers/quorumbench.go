@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// NewQuorumbench returns ourselves: the program at the given path and, for
-// watches, the generator in it alone, in a process of its own. self is the
-// binary that calls LoopMain.
+// NewQuorumbench returns quorumbench as a peer: the program at the given path and, for
+// watches, only its generator in a separate process. self is the binary that calls
+// LoopMain.
 func NewQuorumbench(binary, self string) Peer {
 	return Peer{
 		Name: Quorumbench, Does: func(Case) bool { return true },
@@ -29,8 +29,8 @@ func NewQuorumbench(binary, self string) Peer {
 	}
 }
 
-// benchArguments are those of `quorumbench bench`. The endpoint is the leader's,
-// and any is the target that takes it as given, as the other peers do.
+// benchArguments returns the arguments of `quorumbench bench`. The endpoint is the
+// leader's, and target any uses it as given, like the other peers.
 func (w Work) benchArguments() []string {
 	space := w.ReadSpace
 	if w.Kind == kv.Put {
@@ -52,14 +52,14 @@ func (w Work) benchArguments() []string {
 	return args
 }
 
-// times is what is needed of a result's times; nil was not supported.
+// times is the used part of a result's times; nil if not supported.
 type times struct {
 	P50  *float64 `json:"p50"`
 	P99  *float64 `json:"p99"`
 	P999 *float64 `json:"p99_9"`
 }
 
-// trial is what is needed of what --format json prints (docs/reference/files.md).
+// trial is the used part of the output of --format json (docs/reference/files.md).
 type trial struct {
 	Completed uint64   `json:"completed_in_window"`
 	PerSecond float64  `json:"operations_per_second"`
@@ -109,8 +109,8 @@ func value(p *float64) float64 {
 	return *p
 }
 
-// checkSpan is how long a check perf of the original writes; ours is given a
-// duration only where it differs.
+// checkSpan is how long etcdctl's check perf writes; quorumbench gets a duration only if it
+// differs.
 const checkSpan = time.Minute
 
 func (w Work) checkArguments() []string {
@@ -121,7 +121,7 @@ func (w Work) checkArguments() []string {
 	return args
 }
 
-// perfResult is what is needed of what `check perf --format json` prints.
+// perfResult is the used part of the output of `check perf --format json`.
 type perfResult struct {
 	State      string  `json:"state"`
 	Throughput float64 `json:"writes_per_second"`
@@ -130,8 +130,8 @@ type perfResult struct {
 	Stddev     float64 `json:"stddev_seconds"`
 }
 
-// parseCheck reads the result of our check. Writes that failed are part of its
-// verdict and not of its throughput.
+// parseCheck parses the result of quorumbench's check. Failed writes are part of its
+// verdict but not of its throughput.
 func parseCheck(text string) (Figures, error) {
 	var r perfResult
 	if err := parseJSON(text, "quorumbench check perf", &r); err != nil {
@@ -148,7 +148,7 @@ func parseCheck(text string) (Figures, error) {
 	return Figures{Operations: done, PerSecond: r.Throughput, Check: check}, nil
 }
 
-// parseJSON reads a result of ours.
+// parseJSON parses a result of quorumbench.
 func parseJSON(text, command string, into any) error {
 	if strings.TrimSpace(text) == "" {
 		return fmt.Errorf("%s printed no result", command)

@@ -1,5 +1,5 @@
-// Package benchpeers is the arithmetic of a comparison of peers: rounds of
-// figures in, medians, ratios and a table out. It runs nothing.
+// Package benchpeers computes a comparison of peers: medians, ratios and a table from
+// rounds of figures.
 package main
 
 import (
@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Run is one peer's work on one case in one round.
+// Run is the result of one peer for one case in one round.
 type Run struct {
 	Round int    `json:"round"` // from 0
 	Case  string `json:"case"`
@@ -15,13 +15,13 @@ type Run struct {
 	Figures
 }
 
-// Results are all runs that succeeded.
+// Results are all successful runs.
 type Results struct{ Runs []Run }
 
 // Add adds a run.
 func (r *Results) Add(run Run) { r.Runs = append(r.Runs, run) }
 
-// Figure takes one figure; 0 is one that was not reported.
+// Figure selects one figure; 0 means that it was not reported.
 type Figure func(Figures) float64
 
 // The figures.
@@ -30,8 +30,8 @@ func cpuPerOp(f Figures) float64   { return f.CPUPerOp }
 func serviceP50(f Figures) float64 { return f.ServiceP50 }
 func memory(f Figures) float64     { return float64(f.MaxRSS) }
 
-// Values lists a figure of a peer at a case, round by round. Rounds in which
-// it was not reported are missing.
+// Values lists a figure of a peer at a case by round, without rounds in which it was not
+// reported.
 func (r *Results) Values(caseName, name string, figure Figure) []float64 {
 	var out []float64
 	for _, run := range r.Runs {
@@ -42,9 +42,9 @@ func (r *Results) Values(caseName, name string, figure Figure) []float64 {
 	return out
 }
 
-// Ratios divides a figure of one peer by another's, round by round: both were
-// measured within a minute of each other, so that what else went on on the
-// machine weighs on both. Rounds that lack one of them are missing.
+// Ratios divides a figure of one peer by another's in each round. Both were measured within
+// a minute, so that other work on the machine affects both. Rounds without one of them are
+// omitted.
 func (r *Results) Ratios(caseName, over, under string, figure Figure) []float64 {
 	var out []float64
 	for _, a := range r.Runs {
@@ -63,7 +63,7 @@ func (r *Results) Ratios(caseName, over, under string, figure Figure) []float64 
 	return out
 }
 
-// passed is the share of a peer's checks that passed, as a list of one, or none.
+// passed returns a list with the share of a peer's checks that passed, or an empty list.
 func (r *Results) passed(caseName, name string) []float64 {
 	var all, passed float64
 	for _, run := range r.Runs {
@@ -88,8 +88,8 @@ type Spread struct {
 	Max    float64 `json:"max"`
 }
 
-// Summarize describes values; none give a Spread with N == 0. The median of an
-// even number is the mean of the middle two.
+// Summarize describes values; without any, N is 0. The median of an even number is the mean
+// of the middle two.
 func Summarize(values []float64) Spread {
 	n := len(values)
 	if n == 0 {
@@ -99,8 +99,8 @@ func Summarize(values []float64) Spread {
 	return Spread{N: n, Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Min: sorted[0], Max: sorted[n-1]}
 }
 
-// Rotated returns the list begun at the given round's place, so that in as many
-// rounds as it is long everything comes first, second, ... once.
+// Rotated returns the list rotated by the given round, so that each element has each place
+// once in as many rounds as there are elements.
 func Rotated[T any](list []T, round int) []T {
 	if len(list) == 0 {
 		return nil
@@ -109,7 +109,7 @@ func Rotated[T any](list []T, round int) []T {
 	return append(slices.Clone(list[k:]), list[:k]...)
 }
 
-// ratio is a/b, and not known (NaN) if either is not.
+// ratio returns a/b, or NaN if either is not known.
 func ratio(a, b float64) float64 {
 	if a <= 0 || b <= 0 {
 		return math.NaN()

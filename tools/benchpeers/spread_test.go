@@ -31,7 +31,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// A median has as many values at or above it as at or below it.
+// A median has the same number of values on either side.
 func TestMedianHalvesTheValues(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -55,7 +55,7 @@ func TestMedianHalvesTheValues(t *testing.T) {
 	}
 }
 
-// In as many rounds as there are peers, each comes at each place once.
+// In as many rounds as there are peers, each has each place once.
 func TestRotatedGivesEveryPlaceOnce(t *testing.T) {
 	list := []string{"a", "b", "c"}
 	for place := range list {

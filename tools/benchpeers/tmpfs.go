@@ -13,20 +13,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// tmpfsRoom is how many bytes must be free on a tmpfs: the database, its log and
-// its snapshots after a minute of the largest load that is checked there.
+// tmpfsRoom is how many bytes must be free on a tmpfs: the database, its log and its
+// snapshots after a minute of the largest load that is checked there.
 const tmpfsRoom = 6 << 30
 
-// tmpfsName is the kind of file system that keeps its files in memory.
+// tmpfsName is the type of file system that keeps its files in memory.
 const tmpfsName = "tmpfs"
 
-// tmpfs is a folder of ours in memory.
+// tmpfs is a private folder in memory.
 type tmpfs struct {
 	root  string
 	claim host.Claim
 }
 
-// newTmpfs claims a folder on the first tmpfs with room that we can write to.
+// newTmpfs creates a folder on the first writable tmpfs with enough space.
 func newTmpfs(h host.Host) (*tmpfs, error) {
 	found := false
 	for _, dir := range []string{"/dev/shm", os.Getenv("XDG_RUNTIME_DIR"), os.TempDir()} {
@@ -53,13 +53,13 @@ func newTmpfs(h host.Host) (*tmpfs, error) {
 	return nil, errors.New("there is no tmpfs that we can write to, such as /dev/shm")
 }
 
-// onTmpfs reports whether we can write there, into memory.
+// onTmpfs reports whether a folder is on a writable tmpfs.
 func onTmpfs(dir string) bool {
 	all, err := host.NewLocal(nil, nil).Fsync(context.Background(), []string{dir}, 1)
 	return err == nil && all[0].FileSystem == tmpfsName
 }
 
-// room is how many bytes we can write there.
+// room returns how many bytes can be written there.
 func room(dir string) uint64 {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {
@@ -68,15 +68,15 @@ func room(dir string) uint64 {
 	return s.Bavail * uint64(s.Bsize)
 }
 
-// close removes what we made.
+// close removes the created folders.
 func (t *tmpfs) close() error {
 	err := t.claim.Release(context.Background())
-	_ = os.Remove(t.root) // unless another process of ours has something there
+	_ = os.Remove(t.root) // fails if another process of this program uses it
 	return err
 }
 
-// renew puts a new member in the place of the one on the tmpfs, if there is any:
-// each work begins with an empty database.
+// renew replaces the member on the tmpfs, if there is one, by a new one: each work begins
+// with an empty database.
 func (b *bed) renew(ctx context.Context) (err error) {
 	if old := b.cluster; old != nil {
 		b.cluster = nil

@@ -21,23 +21,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// watched is the work of a process that watches: watchers of one key on one
-// connection, on which that key is put at a rate. Each put is an event for each
-// watcher.
+// watched is the work of a process that watches: watchers of one key on one connection, on
+// which the key is also put at a rate. Each put causes an event for each watcher.
 type watched struct {
 	Work
 	warmup, puts int // puts in the warm-up and in the window
 }
 
-// The key and the values that are put, and how long creating all watchers, or
-// the events of the last put, may take.
+// The key and the values to put, and the time limits for creating all watchers and for the
+// events of the last put.
 const (
 	watchKey       = "e0000000"
 	watchValueSize = 32 // bytes
 	watchPatience  = 15 * time.Second
 )
 
-// watch watches with a client. Warm-up and window are whole puts.
+// watch watches with a client. Warm-up and window consist of whole puts.
 func watch(ctx context.Context, w Work, with func(context.Context, watched) (watchSeen, error)) (Figures, error) {
 	puts := func(d time.Duration) int { return max(int(w.Rate*d.Seconds()), 1) }
 	all := watched{Work: w, warmup: puts(w.Warmup), puts: puts(w.Window)}
@@ -48,13 +47,13 @@ func watch(ctx context.Context, w Work, with func(context.Context, watched) (wat
 	return seen.figures(all)
 }
 
-// watchSeen is what the measured puts came to.
+// watchSeen is the result of the measured puts.
 type watchSeen struct {
 	puts, events uint64
 	began, ended moment
 }
 
-// moment is when it is, and what the process has used.
+// moment is a time and the resource use of the process by then.
 type moment struct {
 	at   time.Time
 	used probe.SelfUsage
@@ -62,8 +61,8 @@ type moment struct {
 
 func now() moment { return moment{time.Now(), probe.Self()} }
 
-// figures are the work's, in which an event is the operation. Fewer events than
-// the puts make, or more, are no result.
+// figures returns the figures of the work, in which an event is an operation. A number of
+// events that differs from the puts' is an error.
 func (s watchSeen) figures(w watched) (Figures, error) {
 	want := uint64(w.puts) * uint64(w.Clients)
 	switch {
@@ -79,9 +78,9 @@ func (s watchSeen) figures(w watched) (Figures, error) {
 	}, nil
 }
 
-// watchWithClientV3 watches with etcd's official client: one client, which is
-// one connection, with a Watcher for each stream and a goroutine for each
-// watcher that receives and counts.
+// watchWithClientV3 watches with etcd's official client: one client, and therefore one
+// connection, with a Watcher for each stream and a goroutine for each watcher that receives
+// and counts events.
 func watchWithClientV3(ctx context.Context, w watched) (watchSeen, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -103,7 +102,7 @@ func watchWithClientV3(ctx context.Context, w watched) (watchSeen, error) {
 	return seen, err
 }
 
-// clientV3Watchers are all watchers of a process.
+// clientV3Watchers holds all watchers of a process.
 type clientV3Watchers struct {
 	watched
 	client  *clientv3.Client
@@ -111,8 +110,8 @@ type clientV3Watchers struct {
 	failure atomic.Pointer[error]
 }
 
-// create returns when the member has all watchers, which it is asked for on all
-// streams at once.
+// create creates all watchers, on all streams concurrently, and returns when the member has
+// them.
 func (c *clientV3Watchers) create(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, watchPatience)
 	defer cancel()
@@ -121,7 +120,8 @@ func (c *clientV3Watchers) create(ctx context.Context) error {
 		streams.Go(func() {
 			watcher := clientv3.NewWatcher(c.client)
 			for i := s; i < c.Clients; i += c.Streams {
-				// It returns when the member has it; its context is the stream's.
+				// Watch returns when the member has the watcher; its context is the
+				// stream's.
 				go c.receive(ctx, watcher.Watch(ctx, watchKey), &c.counts[s].n)
 			}
 		})
@@ -139,7 +139,7 @@ func (c *clientV3Watchers) create(ctx context.Context) error {
 	}
 }
 
-// receive is one watcher.
+// receive runs one watcher.
 func (c *clientV3Watchers) receive(ctx context.Context, events clientv3.WatchChan, count *atomic.Uint64) {
 	for answer := range events {
 		if err := answer.Err(); err != nil {
@@ -154,11 +154,11 @@ func (c *clientV3Watchers) receive(ctx context.Context, events clientv3.WatchCha
 	}
 }
 
-// poll is how often the events are counted when all puts are done.
+// poll is the interval for counting events after all puts.
 const poll = 2 * time.Millisecond
 
-// put puts n times at the rate, after before puts, and waits for their events.
-// Should one be put late, the next are put at once.
+// put puts n times at the rate, after before puts, and waits for their events. After a late
+// put, the next ones follow at once.
 func (c *clientV3Watchers) put(ctx context.Context, n, before int) (watchSeen, error) {
 	value := strings.Repeat("v", watchValueSize)
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(float64(n)/c.Rate*float64(time.Second))+watchPatience)
@@ -203,13 +203,13 @@ func (c *clientV3Watchers) events() (sum uint64) {
 	return sum
 }
 
-// watchWithOurs watches with our generator, which also times each event, and
-// looks whether it is lost, doubled, out of order or damaged.
+// watchWithOurs watches with quorumbench's generator, which also times each event and
+// checks whether it is lost, duplicated, out of order or damaged.
 func watchWithOurs(ctx context.Context, w watched) (seen watchSeen, err error) {
 	worker := load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 	a := &load.Assignment{Load: watchLoad(w), Endpoints: []string{w.Endpoint}}
 	a.Load.Watch = &scenario.Watch{Watchers: w.Clients, Streams: w.Streams}
-	// Called in the generator's one loop, before Run returns.
+	// This is called in the generator's only loop, before Run returns.
 	res, err := load.Run(ctx, &worker, a, load.Reports{Mark: func(m load.Mark) {
 		if m.Phase == measure.Measured && !m.Ended {
 			seen.began = now()
@@ -235,13 +235,13 @@ func watchWithOurs(ctx context.Context, w watched) (seen watchSeen, err error) {
 	if seen.began.at.IsZero() {
 		return seen, errors.New("the window did not open")
 	}
-	// All that were due, since none failed: some may end after the window.
+	// All operations due count, because none failed: some may end after the window.
 	seen.puts, seen.events = m.Due, m.Watch.Delivered
 	return seen, nil
 }
 
-// watchLoad is what is put: one key of that length on one connection. The
-// watchers are on it as well.
+// watchLoad returns the load: one key of that length on one connection, which the watchers
+// share.
 func watchLoad(w watched) scenario.Load {
 	l := scenario.DefaultLoad()
 	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}

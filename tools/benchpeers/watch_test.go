@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// Both clients get one event for each watcher and measured put, and no more.
+// Both clients get exactly one event for each watcher and measured put.
 func TestWatching(t *testing.T) {
 	w := Work{
 		Case:     Case{Kind: kv.Watch, Connections: 1, Clients: 300, Streams: 7, Rate: 50},
@@ -30,7 +30,7 @@ func TestWatching(t *testing.T) {
 	}
 }
 
-// The figures are of the measured puts, and only if all their events came.
+// The figures are for the measured puts, and only if all their events arrived.
 func TestWatchFigures(t *testing.T) {
 	begin := moment{time.Unix(100, 0), probe.SelfUsage{CPUSeconds: 0.004}}
 	end := moment{time.Unix(102, 0), probe.SelfUsage{CPUSeconds: 0.008, MaxRSS: 7}}
@@ -53,7 +53,7 @@ func TestWatchFigures(t *testing.T) {
 	}
 }
 
-// Warm-up and window are whole puts.
+// Warm-up and window consist of whole puts.
 func TestWatchPuts(t *testing.T) {
 	w := Work{Case: Case{Clients: 10, Rate: 3}, Warmup: time.Second, Window: 3 * time.Second}
 	begin := moment{time.Unix(100, 0), probe.SelfUsage{}}

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command hostsdemo runs scenarios/hosts-demo.yaml on this machine: it makes the
-// scenario's hosts of network namespaces, starts an agent on each, and runs
-// "quorumbench run" beside them. docs/how-to/many-machines.md shows it.
+// Command hostsdemo runs scenarios/hosts-demo.yaml on this machine: it creates the
+// scenario's hosts from network namespaces, starts an agent on each, and runs "quorumbench
+// run" in this namespace. docs/how-to/many-machines.md shows it.
 package main
 
 import (
@@ -37,7 +37,7 @@ func main() {
 		err = again(signals)
 	}
 	var ended *exec.ExitError
-	if errors.As(err, &ended) && ended.ExitCode() > 0 { // it has said why
+	if errors.As(err, &ended) && ended.ExitCode() > 0 { // it has printed the reason
 		os.Exit(ended.ExitCode())
 	}
 	if err != nil {
@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// again runs this program where it can make hosts.
+// again runs this program in a namespace where it can create hosts.
 func again(signals <-chan os.Signal) error {
 	c := hosts.Again(context.Background(), os.Args[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -57,7 +57,7 @@ func again(signals <-chan os.Signal) error {
 	return err
 }
 
-// attended runs a program to its end; a signal asks it to end in its own time.
+// attended runs a program to its end; a signal asks it to end.
 func attended(c *exec.Cmd, signals <-chan os.Signal) error {
 	c.Cancel = nil
 	if err := c.Start(); err != nil {
@@ -68,7 +68,7 @@ func attended(c *exec.Cmd, signals <-chan os.Signal) error {
 	for {
 		select {
 		case s := <-signals:
-			if s == syscall.SIGTERM { // a terminal has sent SIGINT to all of us
+			if s == syscall.SIGTERM { // a terminal sends SIGINT to all processes of the group
 				_ = c.Process.Signal(s)
 			}
 		case err := <-ended:
@@ -77,7 +77,7 @@ func attended(c *exec.Cmd, signals <-chan os.Signal) error {
 	}
 }
 
-// demo makes the hosts, and runs the scenario on them.
+// demo creates the hosts and runs the scenario on them.
 func demo(program, file string, flags []string, signals <-chan os.Signal) (err error) {
 	dir, err := os.MkdirTemp("", "quorumbench-hosts-")
 	if err != nil {
@@ -112,7 +112,7 @@ func demo(program, file string, flags []string, signals <-chan os.Signal) (err e
 		fmt.Fprintf(os.Stderr, "hostsdemo: host %s has an agent at %s\n", a.Name, a.Target())
 	}
 	select {
-	case <-signals: // the run, which was not there yet, has not heard it
+	case <-signals: // the signal arrived before the run started
 		return errors.Join(errors.New("interrupted"), hosts.Stop(agents))
 	default:
 	}
@@ -121,14 +121,14 @@ func demo(program, file string, flags []string, signals <-chan os.Signal) (err e
 	return errors.Join(attended(c, signals), hosts.Stop(agents))
 }
 
-// cetcd is how the scenario names the one server that nothing installs.
+// cetcd is the scenario's name of the only server that cannot be installed.
 const (
 	cetcd    = ", {name: cetcd, exec: bin/cetcd}"
 	cetcdEnv = "QUORUMBENCH_CETCD"
 )
 
-// withServers returns the scenario with the stores that can be here, and the flags
-// for agents that start them. Without cetcd's binary it is left out.
+// withServers returns the scenario with the stores available here, and the flags for agents
+// that start them. Without cetcd's binary it is omitted.
 func withServers(file, dir string) (path string, flags []string, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(text), cetcd) {
@@ -151,7 +151,7 @@ func withServers(file, dir string) (path string, flags []string, err error) {
 	return path, flags, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), cetcd, instead)), 0o600)
 }
 
-// places are those of the scenario's hosts.
+// places returns the places of the scenario's hosts.
 func places(s *scenario.Scenario) (all []hosts.Place, err error) {
 	for i := range s.Hosts {
 		h := &s.Hosts[i]

@@ -29,13 +29,13 @@ func main() {
 
 func pathAbs(p string) bool { return len(p) > 1 && p[0] == '/' }
 
-// write writes the archive as a whole, or nothing.
+// write writes the archive completely or not at all.
 func write(i *image.Image, path string) error {
 	f, err := os.Create(path + ".part")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // it is there after a failure alone
+	defer func() { _ = os.Remove(f.Name()) }() // it exists only after a failure
 	if err := i.Write(f); err != nil {
 		_ = f.Close() // the first error is the one to report
 		return err

@@ -31,19 +31,19 @@ func (s *subject) text() string {
 	return strings.Join(s.args, " ") + " on " + s.script + "; " + s.disturbance.text
 }
 
-// disturbance is what is done to a generator; the zero value is nothing.
+// disturbance describes the disturbance of a generator; the zero value is none.
 type disturbance struct {
 	text   string
 	nice   int
-	stop   time.Duration // SIGSTOP for so long
-	period time.Duration // so often, on average
-	even   bool          // and not at random times
-	spin   string        // a busy loop on its processor: "DUTY"
-	first  bool          // of a real-time priority
-	quota  time.Duration // of its control group, in 100 ms
+	stop   time.Duration // length of SIGSTOP
+	period time.Duration // mean interval
+	even   bool          // at even intervals, not at random times
+	spin   string        // a busy loop on its CPU: "DUTY"
+	first  bool          // with real-time priority
+	quota  time.Duration // of its control group, per 100 ms
 }
 
-// draw makes the trial of a kind and a seed.
+// draw returns the trial of a kind and a seed.
 func draw(kind verdictbench.Kind, seed uint64) subject {
 	seed = keys.DeriveSeed(seed, "real verdict's bench "+string(kind))
 	n := uint64(0)
@@ -52,7 +52,7 @@ func draw(kind verdictbench.Kind, seed uint64) subject {
 	delay := []float64{3, 10, 30}[int(unit()*3)]
 	clients := []int{16, 32, 64}[int(unit()*3)]
 	s := subject{script: fmt.Sprintf("delay=%gms", delay)}
-	if unit() < 0.4 { // most operations are fast, and a few are slow
+	if unit() < 0.4 { // most operations are fast, a few are slow
 		every, long := []int{12, 50, 150}[int(unit()*3)], []float64{4, 15}[int(unit()*2)]
 		s.script += fmt.Sprintf("; delay=%gms every %d", long*delay, every)
 	}
@@ -89,7 +89,7 @@ func draw(kind verdictbench.Kind, seed uint64) subject {
 	return s
 }
 
-// cannot says why a kind cannot be made on this machine.
+// cannot returns why this machine does not support a kind.
 func (b *bench) cannot(kind verdictbench.Kind) string {
 	switch kind {
 	case verdictbench.Steal:
@@ -129,7 +129,7 @@ func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err
 			undo()
 			return nil, err
 		}
-		running.Go(func() { _ = cmd.Wait() }) // it is killed
+		running.Go(func() { _ = cmd.Wait() }) // it will be killed
 	}
 	if d.quota > 0 {
 		joined := make(chan error, 1)
@@ -153,7 +153,7 @@ func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err
 
 func (d disturbance) stopAgainAndAgain(ctx context.Context, p *os.Process) {
 	for n := uint64(0); ; n++ {
-		// Random gaps, so that they do not fall in step with anything, or even ones.
+		// Random gaps, so that they do not synchronize with anything, or even ones.
 		gap := time.Duration(-math.Log(1-keys.RandomUnit(uint64(p.Pid), n)) * float64(d.period))
 		if d.even {
 			gap = d.period - d.stop
@@ -173,7 +173,7 @@ func (d disturbance) stopAgainAndAgain(ctx context.Context, p *os.Process) {
 	}
 }
 
-// spinCommand makes this program a busy loop.
+// spinCommand runs this program as a busy loop.
 const spinCommand = "spin"
 
 // spin is busy for a share of the time, in spells of 20 ms.
@@ -192,8 +192,8 @@ func spin(duty string) {
 	}
 }
 
-// limits are where control groups can be made, and the files that limit one to
-// so many microseconds in 100 ms (version 2, version 1).
+// limits holds the folders in which control groups can be created, and the files that set
+// the limit in microseconds per 100 ms (version 2, version 1).
 func limits(quota time.Duration) (root string, files map[string]string, err error) {
 	us := strconv.FormatInt(quota.Microseconds(), 10)
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
@@ -206,7 +206,7 @@ func limits(quota time.Duration) (root string, files map[string]string, err erro
 	return old, map[string]string{"cpu.cfs_quota_us": us}, nil
 }
 
-// withQuota makes a control group that may run for so long in 100 ms.
+// withQuota creates a control group that may run for that long per 100 ms.
 func withQuota(quota time.Duration, use func(group string) error) (err error) {
 	root, files, err := limits(quota)
 	if err != nil {
@@ -217,7 +217,7 @@ func withQuota(quota time.Duration, use func(group string) error) (err error) {
 		return err
 	}
 	defer func() {
-		// What was in it may take a moment to be gone.
+		// Its processes may take a moment to end.
 		for range 100 {
 			if e := os.Remove(group); e == nil || errors.Is(e, os.ErrNotExist) {
 				return

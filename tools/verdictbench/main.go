@@ -1,10 +1,10 @@
 //go:build linux
 
-// Command verdictbench measures the verdict's own error in real time: it runs
-// loads on a null server, undisturbed and then with the generator disturbed in a
-// known way, and prints how often a result that was off was not called valid,
-// and how often one that was right was. internal/testing/verdictbench does the same in
-// simulated time, with thousands of trials, and in the tests.
+// Command verdictbench measures the verdict's own error rate in real time: it runs loads on
+// a null server, undisturbed and then with the generator disturbed in a known way, and
+// prints how often a wrong result was not called valid, and how often a correct one was.
+// internal/testing/verdictbench does the same in simulated time, with thousands of trials,
+// and in tests.
 package main
 
 import (
@@ -34,7 +34,7 @@ type options struct {
 	binary  string
 	seed    uint64
 	verbose bool
-	kind    string // all of them if empty
+	kind    string // all kinds if empty
 }
 
 func main() {
@@ -89,7 +89,7 @@ func run(ctx context.Context, o options) error {
 			var restless restlessError
 			switch {
 			case ctx.Err() != nil:
-				return errors.Join(table.Write(os.Stdout), ctx.Err()) // what there is
+				return errors.Join(table.Write(os.Stdout), ctx.Err()) // the results so far
 			case errors.As(err, &restless):
 				fmt.Fprintf(os.Stderr, "%s, trial %d: left out: %v\n", kind, i, err)
 				continue
@@ -105,26 +105,25 @@ func run(ctx context.Context, o options) error {
 	return table.Write(os.Stdout)
 }
 
-// bench conducts trials.
+// bench runs trials.
 type bench struct{ options }
 
-// restlessError says that no two undisturbed runs agree, so that the truth is not
-// known.
+// restlessError means that no two undisturbed runs agree, so that the truth is not known.
 type restlessError struct{ by float64 }
 
 func (e restlessError) Error() string {
 	return fmt.Sprintf("no two undisturbed runs agree, and the nearest differ by %.1f %%: the machine is not quiet", 100*e.by)
 }
 
-// mostRestless is how far two undisturbed runs that agree may differ.
+// mostRestless is the highest difference between two undisturbed runs that agree.
 const mostRestless = 0.05
 
-// mostUndisturbed is how many undisturbed runs a trial makes, at most, until two
-// of them agree.
+// mostUndisturbed is the highest number of undisturbed runs of a trial until two of them
+// agree.
 const mostUndisturbed = 5
 
-// trial runs a load undisturbed, then disturbed, and then undisturbed again
-// until two such runs agree: what a neighbour did to one of them is not the truth.
+// trial runs a load undisturbed, then disturbed, and then undisturbed again until two
+// undisturbed runs agree, because other programs may have affected one of them.
 func (b *bench) trial(ctx context.Context, kind verdictbench.Kind, seed uint64) (verdictbench.Outcome, error) {
 	s := draw(kind, seed)
 	out := verdictbench.Outcome{Kind: kind, Seed: seed, What: s.text()}
@@ -161,7 +160,7 @@ func (b *bench) trial(ctx context.Context, kind verdictbench.Kind, seed uint64) 
 	return out, restlessError{closest}
 }
 
-// apart is by how much the throughput, p50 and p99 of two runs differ, as a share.
+// apart returns the relative difference between the throughput, p50 and p99 of two runs.
 func apart(a, b *record.Trial) (most float64) {
 	for _, d := range verdictbench.Deviations(a, b) {
 		if slices.Contains([]string{verdict.Throughput, "p50", "p99"}, d.Figure) {
@@ -171,8 +170,8 @@ func apart(a, b *record.Trial) (most float64) {
 	return most
 }
 
-// settled names the figures in which two undisturbed runs agree: the truth of the
-// others, often of p99.9 and max, is not known.
+// settled returns the names of the figures in which two undisturbed runs agree: the true
+// values of the others, often of p99.9 and max, are not known.
 func settled(a, b *record.Trial) (names []string) {
 	for _, d := range verdictbench.Deviations(a, b) {
 		if max(d.Off, -d.Off) <= mostRestless {
@@ -182,7 +181,7 @@ func settled(a, b *record.Trial) (names []string) {
 	return names
 }
 
-// load runs the generator on its processor, and disturbs it.
+// load runs the generator on its CPU, and disturbs it.
 func (b *bench) load(ctx context.Context, endpoint string, s subject, d disturbance) (*record.Trial, error) {
 	args := append([]string{"bench", "put", "--endpoints", endpoint, "--format", "json", "--key-space-size", "1000",
 		"--warmup", "500ms", "--duration", b.window.String()}, s.args...)

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The generator and what disturbs it have the last processor, the server the
-// first, so that the store is as quick as it was.
+// The generator and its disturbance use the last CPU and the server the first, so that the
+// store's speed does not change.
 
 func generatorCPU() int { return runtime.NumCPU() - 1 }
 
@@ -24,19 +24,19 @@ const serverCPU = 0
 
 type outputs struct{ stdout, stderr bytes.Buffer }
 
-// The priorities of processes that are no nice value.
+// Priorities of processes other than nice values.
 const (
 	normal   = 0
 	realTime = -100
 )
 
-// startOn starts a process that has one processor only, with a nice value or a
-// real-time priority.
+// startOn starts a process that has only one CPU, with a nice value or a real-time
+// priority.
 func startOn(cpu int, cmd *exec.Cmd, nice int) error {
-	// A child has the processors and the priority of the thread that made it.
+	// A child inherits the CPUs and the priority of the thread that created it.
 	started := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 		var set unix.CPUSet
 		set.Set(cpu)
 		err := unix.SchedSetaffinity(0, &set)
