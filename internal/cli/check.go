@@ -32,8 +32,8 @@ const (
 )
 
 func (a *commandLine) checkCommand() *cobra.Command {
-	g := command.Group("check", "Check whether a cluster, a disk or this machine is fast enough", "perf, datascale, disk or machine",
-		a.checkPerfCommand(), a.checkDatascaleCommand(), a.checkDiskCommand(), a.checkMachineCommand())
+	g := command.Group("check", "Check whether a cluster, a disk or this machine is fast enough", "perf, datascale, members, disk or machine",
+		a.checkPerfCommand(), a.checkDatascaleCommand(), a.checkMembersCommand(), a.checkDiskCommand(), a.checkMachineCommand())
 	g.Example = `  quorumbench check disk /var/lib/etcd
   quorumbench check perf --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379`
 	g.Long = `Check whether a running cluster or a disk is fast enough: the checks of etcdctl for

@@ -27,7 +27,7 @@ func ownPrefixOf(d *application.Definition) string {
 
 // OwnPrefixes returns all default prefixes of loads on running clusters.
 func OwnPrefixes(apps []application.Application) []string {
-	all := []string{OwnPrefix, OwnPrefix + "check-perf/", OwnPrefix + "check-datascale/", OwnPrefix + "replay/"}
+	all := []string{OwnPrefix, OwnPrefix + "check-perf/", OwnPrefix + "check-datascale/", OwnPrefix + "check-members/", OwnPrefix + "replay/"}
 	for _, a := range apps {
 		d := a.Definition()
 		if p := ownPrefixOf(&d); !slices.Contains(all, p) {

@@ -186,6 +186,8 @@ type ByMember struct {
 	Operations uint64  `json:"operations"`
 	Errors     uint64  `json:"errors"`
 	Share      float64 `json:"share"`
+	// ByOperation has the times by operation and consistency.
+	ByOperation []Served `json:"by_operation,omitempty"`
 	// Links reports on the connections to the member; null if the load had none.
 	Links *Links `json:"connections"`
 	// Clients are the clients of a closed loop whose connections went to the member
@@ -271,6 +273,7 @@ func byMember(m *measure.Totals, members []Member, answered *Answered) []ByMembe
 		all[i].Clients = clientsAt(m.Connections, all[i].Endpoint)
 	}
 	unknown, total := ByMember{}, uint64(0)
+	cells := map[*ByMember][]*measure.Cell{}
 	for _, c := range m.Cells {
 		into := &unknown
 		if at := slices.IndexFunc(all, func(b ByMember) bool { return c.Member != 0 && uint64(b.ID) == c.Member }); at >= 0 {
@@ -281,6 +284,10 @@ func byMember(m *measure.Totals, members []Member, answered *Answered) []ByMembe
 		into.Operations += count(s.response)
 		into.Errors += s.failed()
 		total += count(s.response) + s.failed()
+		cells[into] = append(cells[into], c)
+	}
+	for of, cells := range cells {
+		of.ByOperation = byOperation(cells)
 	}
 	if unknown.Operations+unknown.Errors > 0 {
 		all = append(all, unknown)

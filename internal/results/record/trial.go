@@ -87,6 +87,11 @@ func (t *Trial) UnmarshalJSON(b []byte) error {
 	for i := range t.ByOperation {
 		t.ByOperation[i].restore()
 	}
+	for i := range t.ByMember {
+		for j := range t.ByMember[i].ByOperation {
+			t.ByMember[i].ByOperation[j].restore()
+		}
+	}
 	for i := range t.ByCall {
 		t.ByCall[i].restore()
 	}

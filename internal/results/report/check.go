@@ -283,7 +283,9 @@ func perfObject(c *analyze.PerfCheck, load string) record.Object {
 // checkOf is the beginning of a check of a cluster.
 func checkOf(check, load string, t *record.Trial) (o record.Object) {
 	o.Add("check", check)
-	o.Add("load", load)
+	if load != "" {
+		o.Add("load", load)
+	}
 	o.Add("store", t.Store)
 	o.Add("version", t.Version)
 	if len(t.Absent) > 0 {

@@ -140,6 +140,7 @@ func TestJSON(t *testing.T) {
 	perf := filled[analyze.PerfCheck]()
 	perf.Pass = false
 	written("check perf --format json, failed", report.PerfCheck(perf, "s", false))
+	written("check members --format json", report.MembersCheck(filled[analyze.MembersCheck]()))
 	written("check datascale --format json", report.ScaleCheck(filled[analyze.ScaleCheck](), "s", false))
 
 	encoded := map[string]string{}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+func (a *commandLine) checkMembersCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "members", Short: "Find the slow member of a cluster", Args: command.Takes(0, 0, ""),
+		Long: `Find the slow member of a cluster: reads and writes go to every member in turn at a low
+rate, and the times of each member are printed next to its round trip and, if the store
+reports them, the p99 of its fsync and commit.
+
+A member is slow if its p50, its p99 (p90 if there are fewer than 1,000 operations) or its
+round trip is more than twice the median of all members, and at least 5 ms longer (2 ms
+for a round trip). A member that does not answer is named, and the others are measured.
+
+The exit code is 0 if no member is slow, 1 if one is slow, fails or does not answer, and
+3 if there are keys with the prefix.`,
+		Example: `  quorumbench check members --endpoints 10.0.0.1:2379
+  quorumbench check members --store zookeeper --endpoints 10.0.0.1:2181,10.0.0.2:2181 --format json`,
+	}
+	preset := scenario.NewCommand("check-members")
+	f := &checkFlags{AttachFlags: command.NewAttachFlags(), preset: preset, seed: scenario.DefaultSeed, format: "text"}
+	f.Target = kv.Target{Mode: kv.All}
+	rate, duration := 240.0, 30*time.Second
+	r := command.NewFlags(c.Flags())
+	f.Register(r)
+	r.Number("rate", &rate, "R", "operations per second, of all members together")
+	r.Span("duration", &duration, "duration")
+	r.Parameter(preset, preset.Parameter("prefix"), "prefix of every key; no key may have it")
+	r.Parameter(preset, preset.Parameter("timeout"), "timeout of one operation, from when it is sent")
+	r.Seed("seed", &f.seed, "seed of everything random")
+	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
+	r.Destination(&f.upload)
+	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkMembers(c.Context(), f, rate, duration) }
+	return c
+}
+
+// memberConnections is the number of connections to all members.
+const memberConnections = 24
+
+func (a *commandLine) checkMembers(ctx context.Context, f *checkFlags, rate float64, duration time.Duration) error {
+	switch {
+	case !(rate > 0) || rate > scenario.MaxRate:
+		return command.Usage("--rate must be above 0 and at most %d, not %g", scenario.MaxRate, rate)
+	case duration < time.Second || duration > scenario.MaxDuration:
+		return command.Usage("--duration must be from 1s to %v, not %v", scenario.MaxDuration, duration)
+	}
+	f.preset.Let("rate", strconv.FormatFloat(rate, 'g', -1, 64))
+	f.preset.Let("duration", duration.String())
+	s, err := f.scenario(a, memberConnections)
+	if err != nil {
+		return err
+	}
+	b := a.newBar(f.format, duration.Seconds(), " s")
+	return a.check(ctx, f, s, b, b.seconds, func(t *record.Trial) error {
+		c := analyze.CheckMembers(t)
+		return judged(c.Pass, false, a.Report(f.format, report.MembersCheck(&c)))
+	})
+}

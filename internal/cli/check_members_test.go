@@ -1,0 +1,104 @@
+//go:build linux
+
+package cli
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// membersJSON is the part of `check members --format json` that is read here.
+type membersJSON struct {
+	State   string
+	Absent  []struct{ Endpoint string } `json:"absent_members"`
+	Members []struct {
+		Name  string
+		Read  map[string]float64 `json:"read_seconds"`
+		Write map[string]float64 `json:"write_seconds"`
+		Fsync *float64           `json:"fsync_p99_seconds"`
+		Slow  []string
+	}
+}
+
+// stutter stops a process for 120 ms of every 270 ms until stop is called.
+func stutter(t *testing.T, pid int) (stop func()) {
+	t.Helper()
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			_ = syscall.Kill(pid, syscall.SIGSTOP)
+			time.Sleep(120 * time.Millisecond)
+			_ = syscall.Kill(pid, syscall.SIGCONT)
+			select {
+			case <-end:
+				return
+			case <-time.After(150 * time.Millisecond):
+			}
+		}
+	}()
+	return func() { close(end); <-ended }
+}
+
+// follower returns a member that does not lead.
+func follower(t *testing.T, endpoints string, p *cluster.Playground) (name, endpoint string, pid int) {
+	t.Helper()
+	out, err := exec.Command("quorumbench", "cluster", "status", "--dir", p.Dir).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Fields(line); len(f) > 2 && f[2] == "follower" {
+			at := slices.IndexFunc(p.Members, func(m cluster.PlaygroundMember) bool { return m.Name == f[0] })
+			return f[0], f[1], p.Members[at].Process.PID
+		}
+	}
+	t.Fatalf("no follower in %s of %s", out, endpoints)
+	return "", "", 0
+}
+
+func TestCheckMembersMarksTheSlowMember(t *testing.T) {
+	endpoints, p := etcdCluster(t, "3")
+	name, endpoint, pid := follower(t, endpoints, p)
+	settle.Within(t, func(r settle.Reporter) {
+		stop := stutter(t, pid)
+		var c membersJSON
+		code, _ := checks(t, &c, "members", "--endpoints", endpoints, "--duration", "6s", "--format", "json")
+		stop()
+		if code != 1 || c.State != "fail" || len(c.Members) != 3 {
+			r.Errorf("it ended with %d, %+v", code, c)
+			return
+		}
+		for _, m := range c.Members {
+			if slow := len(m.Slow) > 0; slow != (m.Name == name) || m.Read["p50"] <= 0 || m.Write["max"] <= 0 {
+				r.Errorf("%s is slow by %q, with the times %v and %v; %s is the slow one", m.Name, m.Slow, m.Read, m.Write, name)
+			}
+		}
+	})
+
+	// A member that hangs is named, and the others are measured.
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("quorumbench", "check", "members", "--endpoints", endpoints, "--duration", "1s")
+	out, _ := c.Output()
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	said := string(out)
+	if code := c.ProcessState.ExitCode(); code != 1 || !strings.Contains(said, endpoint+" does not answer") || strings.Count(said, "\n127.") < 2 {
+		t.Errorf("it ended with %d and said %s", code, said)
+	}
+	for line := range strings.Lines(said) {
+		if n := len([]rune(line)); n > 101 {
+			t.Errorf("a line has %d columns: %s", n, line)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// MembersCheck compares the members of a cluster: which one is slow.
+type MembersCheck struct {
+	Trial   *record.Trial
+	Members []CheckedMember
+	Pass    bool
+}
+
+// CheckedMember has the times of one member, in nanoseconds.
+type CheckedMember struct {
+	Name, Endpoint, Role string
+	Operations, Errors   uint64
+	Reads, Writes        record.Times // from when an operation was due
+	// RoundTrip is the shortest time in which the member's machine accepted a TCP connection.
+	// Fsync and Commit are p99s of the member's own metrics. Not known if there are none.
+	RoundTrip, Fsync, Commit measure.Figure
+	// Slow has a phrase for each figure by which the member is slow, and for its errors.
+	Slow []string
+}
+
+// A member is slow by a figure that is above slowRatio times the median of all members' and
+// at least slowApart (slowRoundTrip for a round trip) longer: members of a healthy cluster
+// differ by small amounts.
+const (
+	slowRatio     = 2
+	slowApart     = 5 * time.Millisecond
+	slowRoundTrip = 2 * time.Millisecond
+)
+
+// CheckMembers compares the members that a load went to in turn.
+func CheckMembers(t *record.Trial) MembersCheck {
+	c := MembersCheck{Trial: t, Pass: len(t.Absent) == 0}
+	metrics := MembersMetrics(t)
+	for i := range t.ByMember {
+		b := &t.ByMember[i]
+		if b.Name == "" || b.Operations+b.Errors == 0 && b.Links == nil {
+			continue
+		}
+		m := CheckedMember{Name: b.Name, Endpoint: b.Endpoint, Role: roleOf(t, b.ID), Operations: b.Operations, Errors: b.Errors}
+		for _, s := range b.ByOperation {
+			if s.Operation == kv.Put.String() {
+				m.Writes = s.ResponseTime
+			} else {
+				m.Reads = s.ResponseTime
+			}
+		}
+		if at := slices.IndexFunc(metrics, func(o MemberMetrics) bool { return o.Endpoint == b.Endpoint }); at >= 0 {
+			m.addMetrics(&metrics[at])
+		}
+		if b.Errors > 0 {
+			m.Slow = append(m.Slow, fmt.Sprintf("%s of its %s failed", text.Count(b.Errors), text.Plural(b.Operations+b.Errors, "operation")))
+		}
+		c.Members = append(c.Members, m)
+	}
+	for _, f := range memberFigures(c.Members) {
+		markSlow(c.Members, f)
+	}
+	for i := range c.Members {
+		c.Pass = c.Pass && len(c.Members[i].Slow) == 0
+	}
+	return c
+}
+
+// roleOf returns the last known role of a member; empty if it is not known.
+func roleOf(t *record.Trial, id record.ID) (role string) {
+	term := uint64(0)
+	for _, r := range t.Roles {
+		if r.Member == id && r.Term >= term {
+			role, term = r.Role, r.Term
+		}
+	}
+	return role
+}
+
+// addMetrics adds the member's own metrics.
+func (m *CheckedMember) addMetrics(of *MemberMetrics) {
+	if of.Connect.Min > 0 {
+		m.RoundTrip = measure.Figure{NS: float64(of.Connect.Min), Known: true}
+	}
+	m.Fsync, m.Commit = timerP99(of.Metrics[store.FsyncSeconds]), timerP99(of.Metrics[store.CommitSeconds])
+}
+
+func timerP99(r store.Reading) measure.Figure {
+	seconds, ok := TimerPercentile(r, 99)
+	return measure.Figure{NS: seconds * float64(time.Second), Known: ok}
+}
+
+// memberFigure is a figure by which members are compared.
+type memberFigure struct {
+	name  string
+	of    func(*CheckedMember) measure.Figure
+	apart time.Duration
+}
+
+// memberFigures returns the figures by which members are compared: of their times the p50
+// and the p99, or the p90 if there are too few operations for a p99.
+func memberFigures(members []CheckedMember) []memberFigure {
+	all := []memberFigure{
+		{"round trip", func(m *CheckedMember) measure.Figure { return m.RoundTrip }, slowRoundTrip},
+		{"fsync p99", func(m *CheckedMember) measure.Figure { return m.Fsync }, slowApart},
+		{"commit p99", func(m *CheckedMember) measure.Figure { return m.Commit }, slowApart},
+	}
+	for _, kind := range []struct {
+		name string
+		of   func(*CheckedMember) record.Times
+	}{{"writes", func(m *CheckedMember) record.Times { return m.Writes }}, {"reads", func(m *CheckedMember) record.Times { return m.Reads }}} {
+		p := 99.0
+		if slices.ContainsFunc(members, func(m CheckedMember) bool { f := kind.of(&m).At(p); return !f.Known && !f.Failed }) {
+			p = 90
+		}
+		for _, p := range []float64{p, 50} {
+			all = slices.Insert(all, 0, memberFigure{fmt.Sprintf("%s p%g", kind.name, p), func(m *CheckedMember) measure.Figure { return kind.of(m).At(p) }, slowApart})
+		}
+	}
+	return all
+}
+
+// markSlow marks the members that are slower than the median by a figure.
+func markSlow(members []CheckedMember, f memberFigure) {
+	var known []float64
+	for i := range members {
+		if at := f.of(&members[i]); at.Known {
+			known = append(known, at.NS)
+		}
+	}
+	if len(known) < 2 {
+		return
+	}
+	slices.Sort(known)
+	median := known[(len(known)-1)/2]
+	for i := range members {
+		at := f.of(&members[i])
+		if at.Known && at.NS > slowRatio*median && at.NS-median >= float64(f.apart) {
+			members[i].Slow = append(members[i].Slow, fmt.Sprintf("%s %s (median of the members: %s)", f.name, at.Text(), text.Duration(median)))
+		}
+	}
+}
+
+// Seconds returns a time in seconds; nil if it is not known.
+func Seconds(f measure.Figure) *float64 {
+	if !f.Known {
+		return nil
+	}
+	return new(f.NS / 1e9)
+}

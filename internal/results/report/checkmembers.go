@@ -1,0 +1,107 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// MembersCheck reports the times of each member, and which one is slow.
+func MembersCheck(c *analyze.MembersCheck) Finding {
+	return Finding{
+		parts:  func(to layout) { membersParts(to, c) },
+		object: func() any { return membersObject(c) },
+	}
+}
+
+func membersParts(to layout, c *analyze.MembersCheck) {
+	t := c.Trial
+	cleanedUp(to, t.Cleanup)
+	if t.State == record.Interrupted {
+		to.say(fmt.Sprintf("INTERRUPTED after %.1f s", t.Seconds))
+		return
+	}
+	times := [][]string{{"member", "role", "reads p50", "p99", "max", "writes p50", "p99", "max", "errors"}}
+	own := [][]string{{"member", "endpoint", "round trip", "fsync p99", "commit p99"}}
+	for i := range c.Members {
+		m := &c.Members[i]
+		name := m.Name
+		if len(m.Slow) > 0 {
+			name += " *"
+		}
+		times = append(times, []string{
+			name, cmp.Or(m.Role, "-"), m.Reads.At(50).Text(), m.Reads.At(99).Text(), m.Reads.Max.Text(),
+			m.Writes.At(50).Text(), m.Writes.At(99).Text(), m.Writes.Max.Text(), text.Count(m.Errors),
+		})
+		own = append(own, []string{name, m.Endpoint, m.RoundTrip.Text(), m.Fsync.Text(), m.Commit.Text()})
+	}
+	left := func(column int) bool { return column < 2 }
+	to.say(strings.TrimSuffix(text.Align("", times, left), "\n"), "", strings.TrimSuffix(text.Align("", own, left), "\n"))
+	to.say("Local reads and writes, from when each was due. Fsync and commit are the member's own metrics.")
+	if slices.ContainsFunc(c.Members, func(m analyze.CheckedMember) bool { return !m.Reads.At(99).Known && m.Errors == 0 }) {
+		to.say("A p99 needs 1,000 reads and writes of each member: give a longer --duration.")
+	}
+	to.say("")
+	for _, m := range t.Absent {
+		to.say("Not measured: " + m.Reason)
+	}
+	to.say(membersVerdict(c)...)
+}
+
+// membersVerdict returns the last lines: which members are slow, or that none is.
+func membersVerdict(c *analyze.MembersCheck) (lines []string) {
+	for i := range c.Members {
+		if m := &c.Members[i]; len(m.Slow) > 0 {
+			lines = append(lines, fmt.Sprintf("%s is slow:", m.Name))
+			for _, s := range m.Slow {
+				lines = append(lines, "  "+s)
+			}
+		}
+	}
+	var names []string
+	for i := range c.Members {
+		if len(c.Members[i].Slow) > 0 {
+			names = append(names, c.Members[i].Name+" is slow")
+		}
+	}
+	for _, m := range c.Trial.Absent {
+		names = append(names, m.Endpoint+" does not answer")
+	}
+	if c.Pass {
+		return []string{fmt.Sprintf("PASS: none of %s is slower than the others", text.Plural(uint64(len(c.Members)), "member"))}
+	}
+	return append(lines, "FAIL: "+strings.Join(names, ", "))
+}
+
+func membersObject(c *analyze.MembersCheck) (o record.Object) {
+	t := c.Trial
+	o = checkOf("members", "", t)
+	o.Add("rate", t.Rate)
+	o.Add("duration_seconds", t.Duration.Seconds())
+	o.Add("seed", t.Seed)
+	o.Add("state", checkState(t, c.Pass))
+	var members []record.Object // null without any
+	for i := range c.Members {
+		m, one := &c.Members[i], record.Object{}
+		one.Add("name", m.Name)
+		one.Add("endpoint", m.Endpoint)
+		one.Add("role", m.Role)
+		one.Add("operations", m.Operations)
+		one.Add("errors", m.Errors)
+		one.Add("read_seconds", analyze.SecondsWithMax(m.Reads.Summary))
+		one.Add("write_seconds", analyze.SecondsWithMax(m.Writes.Summary))
+		one.Add("round_trip_seconds", analyze.Seconds(m.RoundTrip))
+		one.Add("fsync_p99_seconds", analyze.Seconds(m.Fsync))
+		one.Add("commit_p99_seconds", analyze.Seconds(m.Commit))
+		one.Add("slow", append([]string{}, m.Slow...))
+		members = append(members, one)
+	}
+	o.Add("members", members)
+	o.Add("cleanup", t.Cleanup)
+	return o
+}
