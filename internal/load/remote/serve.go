@@ -113,7 +113,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 		Second:      func(s *measure.Second) { out.put(encodeSecond(s)) },
 		SecondsOnly: true,
 		Changed:     out.changed,
-		Mark:        func(m load.Mark) { out.say(message{Mark: &m}) },
+		Mark:        func(m load.Mark) { out.queueMessage(message{Mark: &m}) },
 	})
 	if err != nil {
 		out.reply(errorReply(err))
@@ -167,7 +167,7 @@ func runJob(ctx context.Context, out *sender, job load.Job, of *load.Assignment,
 		out.reply(errorReply(err))
 		return
 	}
-	out.say(message{Ending: endingOf(res.Ending)})
+	out.queueMessage(message{Ending: endingOf(res.Ending)})
 }
 
 // progress reports the progress of a job until the returned function is called.
@@ -180,7 +180,7 @@ func progress(out *sender, job load.Job, of *load.Assignment) (until func()) {
 		defer ticker.Stop()
 		for {
 			p := job.Progress()
-			out.say(message{Progress: &p})
+			out.queueMessage(message{Progress: &p})
 			select {
 			case <-quit:
 				return
@@ -293,8 +293,8 @@ func (o *sender) put(b []byte) {
 	}
 }
 
-// say queues a message.
-func (o *sender) say(m message) {
+// queueMessage queues a message.
+func (o *sender) queueMessage(m message) {
 	b, err := encode(m)
 	if err != nil {
 		b, _ = encode(message{Answer: errorReply(err)})

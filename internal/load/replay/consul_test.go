@@ -44,7 +44,7 @@ func TestGuardsHoldAgainOnConsul(t *testing.T) {
 				t.Errorf("%d keys and sessions are preloaded; not replayed: %v", plan.Prepared(), plan.Left)
 			}
 			if !redactor.Plain() {
-				hides(t, path, "registry", "list-", "made ", "secret")
+				checkHidden(t, path, "registry", "list-", "made ", "secret")
 				return
 			}
 			sameConsul(t, direct, "again-"+name+"/")

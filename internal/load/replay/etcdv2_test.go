@@ -82,7 +82,7 @@ func TestGuardsHoldAgainOnEtcdV2(t *testing.T) {
 				t.Errorf("%d keys are preloaded; not replayed: %v", plan.Prepared(), plan.Left)
 			}
 			if !redactor.Plain() {
-				hides(t, path, "registry", "queue", "made", "secret")
+				checkHidden(t, path, "registry", "queue", "made", "secret")
 				return
 			}
 			if want, got := leavesOf(direct, ""), leavesOf(direct, "again-"+name+"/"); strings.Join(want, "\n") != strings.Join(got, "\n") {

@@ -49,8 +49,8 @@ func relayed(t *testing.T, st recorded, to string, redactor *call.Redactor, spea
 	return path
 }
 
-// hides fails the test if a text can be read in a recording, also when it is decompressed.
-func hides(t *testing.T, path string, texts ...string) {
+// checkHidden fails the test if a text can be read in a recording, also when it is decompressed.
+func checkHidden(t *testing.T, path string, texts ...string) {
 	t.Helper()
 	file, err := os.ReadFile(path)
 	if err != nil {

@@ -35,7 +35,7 @@ func TestGuardsHoldAgainOnZetcd(t *testing.T) {
 	if o.Held < 35 || o.HeldAgain*100 < o.Held*99 {
 		t.Errorf("guards held in the replay: %+v", o)
 	}
-	hides(t, path, "registry", "made ")
+	checkHidden(t, path, "registry", "made ")
 }
 
 // Calls of Consul's client to cetcd are recorded, and sent again to it, if its binary exists.
@@ -68,5 +68,5 @@ func TestGuardsHoldAgainOnCetcd(t *testing.T) {
 	if o.Held < 60 || o.HeldAgain*100 < o.Held*99 {
 		t.Errorf("guards held in the replay: %+v", o)
 	}
-	hides(t, path, "registry", "made ")
+	checkHidden(t, path, "registry", "made ")
 }

@@ -47,7 +47,7 @@ func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 				t.Errorf("%v, not replayed: %v", err, plan.Left)
 			}
 			if !redactor.Plain() {
-				hides(t, path, "registry", "secret")
+				checkHidden(t, path, "registry", "secret")
 			}
 		})
 	}

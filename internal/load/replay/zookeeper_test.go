@@ -49,7 +49,7 @@ func TestGuardsHoldAgainOnZooKeeper(t *testing.T) {
 				t.Errorf("%d nodes are preloaded, %d sessions; not replayed: %v", plan.Prepared(), plan.Connections, plan.Left)
 			}
 			if !redactor.Plain() {
-				hides(t, path, "registry", "queue", "made ", "secret")
+				checkHidden(t, path, "registry", "queue", "made ", "secret")
 				return
 			}
 			sameZooKeeper(t, direct, "/again-"+name)

@@ -71,7 +71,7 @@ func (s *Script) dieAndReturn() {
 		}
 	}
 	for d.returning.n > 0 && s.candidates[d.returning.of[d.returning.first]].due <= s.now {
-		s.comeBack(int(d.returning.pop()))
+		s.reviveCandidate(int(d.returning.pop()))
 	}
 }
 
@@ -135,9 +135,9 @@ func (s *Script) endFailover(o *office, at, without int64) {
 	d.returning.push(o.dead)
 }
 
-// comeBack lets a dead candidate stand again, as a new one with a new session. The engine has
-// replaced its connections where the store has closed them.
-func (s *Script) comeBack(c int) {
+// reviveCandidate lets a dead candidate stand again, as a new one with a new session. The engine
+// has replaced its connections where the store has closed them.
+func (s *Script) reviveCandidate(c int) {
 	k := &s.candidates[c]
 	*k = candidate{entered: true, watches: k.watches}
 	if s.leases != nil {

@@ -39,9 +39,9 @@ func mortalFor(t *testing.T, a Application, way int, ttl time.Duration) *scripte
 	return s
 }
 
-// goOn lets time pass, and sends and answers all prompted operations. It returns the number of
+// runUntil lets time pass, and sends and answers all prompted operations. It returns the number of
 // calls by candidate.
-func (s *scripted) goOn(until int64) (made []int) {
+func (s *scripted) runUntil(until int64) (made []int) {
 	made = make([]int, s.All())
 	for {
 		n, _, ok := s.Prompt(s.now)
@@ -84,12 +84,12 @@ func TestDeadLeaderIsReplaced(t *testing.T) {
 	everyWay(t, func(t *testing.T, app Application, way int) {
 		s := mortal(t, app, way)
 		first, dies := int(s.offices[0].leader), s.deaths.at
-		s.goOn(dies - 1)
+		s.runUntil(dies - 1)
 		if !s.isLeader(first) || dies == 0 {
 			t.Fatalf("before %d the leader is %d, want %d", dies, s.offices[0].leader, first)
 		}
 		before := append([]uint64(nil), spannedBy(s)...)
-		s.goOn(dies)
+		s.runUntil(dies)
 		o := &s.offices[0]
 		if o.leader != none || int(o.dead) != first || o.until <= dies || o.until > dies+int64(ttl) || s.offices[2].leader == none {
 			t.Fatalf("at %d: %+v, and %+v", dies, o, s.offices[2])
@@ -98,12 +98,12 @@ func TestDeadLeaderIsReplaced(t *testing.T) {
 		s.Lost(first)
 		s.Expired(first)
 		ends := max(s.offices[0].until, s.offices[1].until) + int64(time.Second)
-		if made := s.goOn(ends); made[first] > 0 || slices.Max(made) == 0 {
+		if made := s.runUntil(ends); made[first] > 0 || slices.Max(made) == 0 {
 			t.Errorf("the dead leader has made %d calls, of %v", made[first], made)
 		}
 		s.end(0)
 		s.end(1)
-		s.goOn(ends + int64(time.Millisecond))
+		s.runUntil(ends + int64(time.Millisecond))
 		next := int(o.leader)
 		if next == none || next == first || s.wrongs > 0 {
 			t.Fatalf("%d leads next, with %d wrong answers", next, s.wrongs)
@@ -132,14 +132,14 @@ func TestDeadLeaderIsReplaced(t *testing.T) {
 			}
 		}
 		back := ends + int64(ComesBack)
-		if made := s.goOn(back - int64(time.Millisecond)); made[first] > 0 {
+		if made := s.runUntil(back - int64(time.Millisecond)); made[first] > 0 {
 			t.Errorf("the dead leader has made %d calls before its return", made[first])
 		}
 		own := append([]int64(nil), s.leases...)
 		if s.leases != nil {
 			s.leases[first] = 0 // as it is then
 		}
-		if made := s.goOn(back + int64(time.Second)); made[first] == 0 || s.isLeader(first) || s.candidates[first].dead {
+		if made := s.runUntil(back + int64(time.Second)); made[first] == 0 || s.isLeader(first) || s.candidates[first].dead {
 			t.Errorf("after its return it has made %d calls, state %+v", made[first], s.candidates[first])
 		}
 		if s.leases != nil && s.leases[first] == 0 {
@@ -183,7 +183,7 @@ func TestLeaderBeforeADeadLeadersExpiryIsWrong(t *testing.T) {
 	everyWay(t, func(t *testing.T, app Application, way int) {
 		for _, early := range []bool{true, false} {
 			s := mortalFor(t, app, way, longLived)
-			s.goOn(s.deaths.at)
+			s.runUntil(s.deaths.at)
 			o := &s.offices[0]
 			c := (int(o.dead) + 1) % s.Candidates
 			if s.Script.now = o.until; early {
@@ -206,7 +206,7 @@ func TestLeaderBeforeADeadLeadersExpiryIsWrong(t *testing.T) {
 func TestSessionOnACutOffMemberMayEndEarly(t *testing.T) {
 	for _, test := range []struct{ dead, ended, living, doubted bool }{{true, false, true, true}, {true, false, false, false}, {false, false, true, false}, {true, true, true, false}} {
 		s := mortalFor(t, Application{}, 0, longLived)
-		s.goOn(s.deaths.at)
+		s.runUntil(s.deaths.at)
 		o := &s.offices[0]
 		c := (int(o.dead) + 1) % s.Candidates
 		if test.living {
@@ -249,11 +249,11 @@ func TestShortSessionMayExpireUnnoticed(t *testing.T) {
 			{ttl, true, false, deadLives}, {ttl, true, true, nil}, {longLived, true, true, deadLives},
 		} {
 			s := mortalFor(t, app, 0, test.lives)
-			s.goOn(s.deaths.at - 1)
+			s.runUntil(s.deaths.at - 1)
 			o := &s.offices[0]
 			first := o.leader
 			if test.dead {
-				s.goOn(s.deaths.at)
+				s.runUntil(s.deaths.at)
 			}
 			heard := s.life - s.beats.every - int64(time.Second)
 			if s.candidates[first].wrote = s.now - heard; !test.behind {
@@ -278,11 +278,11 @@ func TestShortSessionMayExpireUnnoticed(t *testing.T) {
 func TestLeaderDiesWithARenewalInFlight(t *testing.T) {
 	s := mortal(t, Application{}, 1)
 	first := int(s.offices[0].leader)
-	s.goOn(s.deaths.at - 1)
+	s.runUntil(s.deaths.at - 1)
 	s.Script.now = s.deaths.at - 1
 	s.renew(first, &s.op)
 	s.renew(int(s.offices[1].leader), &s.op)
-	s.goOn(s.deaths.at)
+	s.runUntil(s.deaths.at)
 	o, other := &s.offices[0], &s.offices[1]
 	s.Check(kv.KeepAlive, reference(first, planRenew), &store.Event{})
 	if want := o.since - 1 + int64(ttl); o.until != want {
@@ -299,11 +299,11 @@ func TestLeaderDiesWithARenewalInFlight(t *testing.T) {
 func TestDeathWaitsForTheCallInFlight(t *testing.T) {
 	s := mortal(t, Application{}, 0)
 	first := int(s.offices[0].leader)
-	s.goOn(s.deaths.at - 1)
+	s.runUntil(s.deaths.at - 1)
 	s.stepDown(first, false, s.now)
 	s.candidates[s.offices[1].leader].busy = true
 	due := s.deaths.at
-	s.goOn(due + int64(time.Second))
+	s.runUntil(due + int64(time.Second))
 	if s.offices[0].died || s.offices[1].died || s.offices[1].leader == none {
 		t.Fatalf("%+v", s.offices)
 	}
@@ -312,7 +312,7 @@ func TestDeathWaitsForTheCallInFlight(t *testing.T) {
 	second := s.offices[1].leader
 	s.candidates[second].busy = false
 	s.Ended(s.newNumber(int(second), Look), kv.OK, 1, 1)
-	s.goOn(s.now + 1)
+	s.runUntil(s.now + 1)
 	for i, who := range []int{first, int(second)} {
 		if o := &s.offices[i]; !o.died || int(o.dead) != who || o.due != due || o.since < due+int64(time.Second) {
 			t.Errorf("%d: %+v", i, o)
@@ -329,7 +329,7 @@ func TestSessionsAreKeptAlive(t *testing.T) {
 		s.deaths.at = 0
 		const length = 10 * time.Minute
 		from, had := s.now, s.calls[Renew].Due
-		s.goOn(from + int64(length))
+		s.runUntil(from + int64(length))
 		got, want := float64(s.calls[Renew].Due-had), s.way.Rates(&s.Config)[Renew]*length.Seconds()
 		if math.Abs(got-want) > 0.01*want || want == 0 {
 			t.Errorf("%v renewals, want %v", got, want)

@@ -27,8 +27,8 @@ func standing(t *testing.T, app Application, way int) (s *scripted, resign uint6
 	return s, resign
 }
 
-// follows fills the next operation, which must be the given call of a candidate.
-func (s *scripted) follows(c int, want Call) (n, ref uint64) {
+// expectCall fills the next operation, which must be the given call of a candidate.
+func (s *scripted) expectCall(c int, want Call) (n, ref uint64) {
 	s.t.Helper()
 	s.now = max(s.now, s.NextPrompt())
 	n, _, ok := s.Prompt(s.now)
@@ -38,8 +38,8 @@ func (s *scripted) follows(c int, want Call) (n, ref uint64) {
 	return n, s.Fill(measure.Measured, n, 0, &s.op)
 }
 
-// nothing fails the test if another operation follows.
-func (s *scripted) nothing() {
+// expectNoCall fails the test if another operation follows.
+func (s *scripted) expectNoCall() {
 	s.t.Helper()
 	if n, _, ok := s.Prompt(max(s.now, s.NextPrompt())); ok {
 		s.t.Fatalf("operation %x follows: call %d of %d", n, s.callOf(n), s.candidateOf(n))
@@ -81,7 +81,7 @@ func TestCandidatesRequestALeaseFirst(t *testing.T) {
 		c := (int(s.offices[0].leader) + 1) % s.Candidates
 		s.want(c, Stand, true)
 		s.loseLease(c)
-		_, ref := s.follows(c, Renew)
+		_, ref := s.expectCall(c, Renew)
 		if s.op.Call.Parts[0].Action != call.Grant {
 			t.Errorf("%+v is sent", s.op.Call)
 		}
@@ -93,7 +93,7 @@ func TestCandidatesRequestALeaseFirst(t *testing.T) {
 			t.Errorf("%+v is sent as call %d", s.op.Call, s.callOf(n))
 		}
 		s.Check(s.op.Kind, ref, &store.Event{Count: 71})
-		if s.follows(c, Stand); s.op.Call.Parts[1].Lease != 71 {
+		if s.expectCall(c, Stand); s.op.Call.Parts[1].Lease != 71 {
 			t.Errorf("%+v is sent", s.op.Call)
 		}
 	}
@@ -103,7 +103,7 @@ func TestCandidatesRequestALeaseFirst(t *testing.T) {
 	s.Ready(0)
 	ref := s.Fill(measure.Measured, 0, 0, &s.op)
 	s.Check(s.op.Kind, ref, &store.Event{Count: 70})
-	if s.follows(c, Stand); s.op.Call.Parts[1].Lease != 70 {
+	if s.expectCall(c, Stand); s.op.Call.Parts[1].Lease != 70 {
 		t.Errorf("%+v is sent at first", s.op.Call)
 	}
 }
@@ -154,23 +154,23 @@ func TestCandidateMakesOneCallAtATime(t *testing.T) {
 	s, _ := standing(t, Application{Queue: true}, 1)
 	c := (int(s.offices[0].leader) + 1) % s.Candidates
 	s.want(c, Look, false)
-	n, ref := s.follows(c, Look)
+	n, ref := s.expectCall(c, Look)
 	if o := s.Check(kv.Range, ref, &store.Event{Key: []byte("p/e000000/xyz")}); o != kv.WrongAnswer {
 		t.Fatalf("a strange key is %v", o)
 	}
 	s.Failed(n)
 	s.Ended(n, kv.WrongAnswer, 1, 1)
-	s.follows(c, Look)
-	s.nothing()
+	s.expectCall(c, Look)
+	s.expectNoCall()
 	s.Failed(n) // of an operation of another candidate
 	s.loseLease(c)
-	n, ref = s.follows(c, Renew)
+	n, ref = s.expectCall(c, Renew)
 	s.Check(kv.KeepAlive, reference(c, planRenew), &store.Event{Count: 70})
-	s.nothing()
+	s.expectNoCall()
 	s.Check(kv.KeepAlive, ref, &store.Event{Count: 71})
 	s.Ended(n, kv.OK, 1, 1)
-	s.follows(c, Stand)
-	s.nothing()
+	s.expectCall(c, Stand)
+	s.expectNoCall()
 }
 
 // A candidate treats a node of an earlier run like another candidate's.
@@ -181,10 +181,10 @@ func TestEarlierRunsNodeIsNotTheCandidates(t *testing.T) {
 		name := AppendCandidate(nil, c, s.source.run+1)
 		s.stepDown(c, false, s.now)
 		s.want(c, Stand, false)
-		_, ref := s.follows(c, Stand)
+		_, ref := s.expectCall(c, Stand)
 		s.Check(s.op.Kind, ref, &store.Event{Outcome: kv.Conflict, Value: name})
 		if way == 0 {
-			_, ref = s.follows(c, Await)
+			_, ref = s.expectCall(c, Await)
 			s.Check(s.op.Kind, ref, &store.Event{Value: name})
 		}
 		if s.isLeader(c) {
@@ -195,7 +195,7 @@ func TestEarlierRunsNodeIsNotTheCandidates(t *testing.T) {
 	c := int(s.offices[0].leader)
 	s.candidates[c].own = 5
 	s.want(c, Look, false)
-	_, ref := s.follows(c, Look)
+	_, ref := s.expectCall(c, Look)
 	q := s.op.Range.Keys
 	q.Begin(0)
 	heard := func(run uint32, order int64) {
@@ -205,7 +205,7 @@ func TestEarlierRunsNodeIsNotTheCandidates(t *testing.T) {
 	heard(s.source.run+1, 3)
 	heard(s.source.run, 5)
 	s.Check(s.op.Kind, ref, &store.Event{})
-	s.follows(c, Await)
+	s.expectCall(c, Await)
 	if want := string(AppendCandidate([]byte("p/e000000/"), c, s.source.run+1)) + latch + "0000000002"; string(s.op.Call.Parts[0].Key) != want {
 		t.Errorf("it waits for %s, want %s", s.op.Call.Parts[0].Key, want)
 	}
@@ -219,7 +219,7 @@ func TestNodeOfAFailedCallIsDeleted(t *testing.T) {
 		c := int(s.offices[0].leader)
 		s.candidates[c].own = 5
 		s.want(c, Look, false)
-		_, ref := s.follows(c, Look)
+		_, ref := s.expectCall(c, Look)
 		q := s.op.Range.Keys
 		q.Begin(0)
 		for _, order := range []int64{order, 5} {
@@ -227,12 +227,12 @@ func TestNodeOfAFailedCallIsDeleted(t *testing.T) {
 			q.Add(0, s.key[len("p/e000000/"):], nil, 0)
 		}
 		s.Check(s.op.Kind, ref, &store.Event{})
-		_, ref = s.follows(c, Drop)
+		_, ref = s.expectCall(c, Drop)
 		if got, _ := sequence(s.op.Call.Parts[0].Key); got != order || s.op.Call.Parts[0].Action != call.Remove {
 			t.Errorf("%+v is sent", s.op.Call)
 		}
 		s.Check(s.op.Kind, ref, &store.Event{})
-		s.follows(c, Look)
+		s.expectCall(c, Look)
 	}
 }
 
@@ -274,14 +274,14 @@ func TestLeaderLosesItsConnection(t *testing.T) {
 			t.Errorf("way %d: it leads: %v", way, s.isLeader(c))
 		}
 		if leads {
-			s.nothing()
+			s.expectNoCall()
 		}
 		if s.way.Watches {
 			s.Lost(s.All() + c)
 			if s.isLeader(c) {
 				t.Error("it leads without its watch")
 			}
-			s.follows(c, Look)
+			s.expectCall(c, Look)
 		}
 	}
 }
@@ -294,17 +294,17 @@ func TestIgnoresAWatchOnAReplacedConnection(t *testing.T) {
 		c := (int(s.offices[0].leader) + 1) % s.Candidates
 		s.candidates[c].watches = false
 		s.want(c, Await, false)
-		_, ref := s.follows(c, Await)
+		_, ref := s.expectCall(c, Await)
 		s.Lost(c)
-		s.nothing()
+		s.expectNoCall()
 		s.Check(s.op.Kind, ref, &store.Event{})
-		s.follows(c, Stand)
+		s.expectCall(c, Stand)
 		s.candidates[c].busy = false
 		s.want(c, Await, true)
 		s.Lost(c)
-		_, ref = s.follows(c, Await)
+		_, ref = s.expectCall(c, Await)
 		s.Check(s.op.Kind, ref, &store.Event{})
-		s.nothing()
+		s.expectNoCall()
 	}
 }
 
@@ -344,13 +344,13 @@ func TestRepeatsAResignationThatWasNotSent(t *testing.T) {
 			s.Failed(n)
 			s.Ended(n, kv.NotSent, 1, 0)
 			if s.recipe.retryCall(s.Script, c, Resign) != Resign { // the node may be another candidate's
-				s.follows(c, Stand)
+				s.expectCall(c, Stand)
 				if s.candidates[c].owes != 0 || !s.isLeader(c) {
 					t.Errorf("it stands, state %+v", s.candidates[c])
 				}
 				continue
 			}
-			s.follows(c, Resign)
+			s.expectCall(c, Resign)
 			if s.isLeader(c) || !o.planned || o.due != s.schedule.Due[n] || s.candidates[c].owes != 0 {
 				t.Errorf("way %d of %+v: %+v", way, app, o)
 			}
@@ -375,9 +375,9 @@ func TestLostLeaseCompletesADueResignation(t *testing.T) {
 	s.Failed(n)
 	s.Ended(n, kv.NotSent, 1, 0)
 	s.loseLease(c)
-	_, ref := s.follows(c, Renew)
+	_, ref := s.expectCall(c, Renew)
 	s.Check(s.op.Kind, ref, &store.Event{Count: 70})
-	s.follows(c, Stand)
+	s.expectCall(c, Stand)
 	if !o.planned || o.due != s.schedule.Due[n] || s.candidates[c].owes != 0 {
 		t.Errorf("%+v", o)
 	}

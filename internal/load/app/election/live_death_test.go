@@ -36,7 +36,7 @@ func TestLeaderDeathsOnZooKeeper(t *testing.T) {
 	no := false
 	st, app := zookeeper.New(), data.Application{}
 	access := servers.StartMember(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
-	succeeded(t, sendOf(t, app, 0, st, access.Endpoints, mortal(), 22*time.Second), 6*time.Second, "race for the office")
+	checkFailovers(t, sendOf(t, app, 0, st, access.Endpoints, mortal(), 22*time.Second), 6*time.Second, "race for the office")
 	client := official.ZooKeeper(t, access)
 	offices, _, err := client.Children("/" + data.RaceName)
 	if err != nil || len(offices) != mortal()["elections"] {
@@ -53,7 +53,7 @@ func TestLeaderDeathsOnEtcd(t *testing.T) {
 	t.Parallel()
 	app := data.Application{Queue: true}
 	st, endpoint := etcd.New(), embedded.Etcd(t)
-	succeeded(t, sendOf(t, app, 1, st, []string{endpoint}, mortal(), 20*time.Second), 6*time.Second, "campaign")
+	checkFailovers(t, sendOf(t, app, 1, st, []string{endpoint}, mortal(), 20*time.Second), 6*time.Second, "campaign")
 	cl, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestLeaderDeathsOnConsul(t *testing.T) {
 	st := consul.New()
 	access := servers.StartMember(t, st, nil)
 	res := sendOf(t, data.Application{}, 2, st, access.Endpoints, mortal(), 52*time.Second)
-	succeeded(t, res, (2*10-5+15)*time.Second, "acquire")
+	checkFailovers(t, res, (2*10-5+15)*time.Second, "acquire")
 	tried := row(t, res, "acquire")
 	if least := uint64(4 * 2 * 2); tried.SpannedByFailovers < least || tried.Outcomes[kv.Conflict] < least {
 		t.Errorf("candidates tried %d times in 4 failovers, want at least %d", tried.SpannedByFailovers, least)
@@ -113,11 +113,11 @@ func row(t *testing.T, res *load.Result, name string) *measure.Calls {
 	return &res.Calls[i]
 }
 
-// succeeded checks a load with leaders that die. No call fails, each dead leader has a successor,
-// but not before its session can have ended, and the other offices hand over as before. Each
-// candidate stands once, and each dead one once more, in addition to what the ends of leaders
+// checkFailovers checks a load with leaders that die. No call fails, each dead leader has a
+// successor, but not before its session can have ended, and the other offices hand over as before.
+// Each candidate stands once, and each dead one once more, in addition to what the ends of leaders
 // cause.
-func succeeded(t *testing.T, res *load.Result, least time.Duration, stand string) {
+func checkFailovers(t *testing.T, res *load.Result, least time.Duration, stand string) {
 	t.Helper()
 	m := res.Measured
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
@@ -139,7 +139,7 @@ func succeeded(t *testing.T, res *load.Result, least time.Duration, stand string
 	}
 	first := want + uint64(mortal()["elections"]*mortal()["candidates"])
 	if c := row(t, res, stand); c.Done()-c.Spanned-c.SpannedByFailovers < first {
-		t.Errorf("%d calls %q, of which %d and %d belong to handovers and failovers, leave less than %d of new candidates", c.Done(), stand, c.Spanned, c.SpannedByFailovers, first)
+		t.Errorf("%d calls %q, of which %d and %d belong to handovers and failovers, leave fewer than %d of new candidates", c.Done(), stand, c.Spanned, c.SpannedByFailovers, first)
 	}
 	spans := uint64(0)
 	for _, c := range res.Calls {
