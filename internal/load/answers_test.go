@@ -59,7 +59,7 @@ func TestReadsAreJudged(t *testing.T) {
 			if got := s.Check(kv.Get, refOf(number, level), &ev); got != want {
 				t.Errorf("%s: %v at level %v, want %v", name, got, level, want)
 			} else if (got == kv.WrongAnswer) != (len(ev.Text) > 0) {
-				t.Errorf("%s: the sentence is %q", name, ev.Text)
+				t.Errorf("%s: the text is %q", name, ev.Text)
 			}
 		}
 	}
@@ -148,15 +148,15 @@ func TestRangesAreJudged(t *testing.T) {
 		"up to the limit":        {limit: 4, count: 4, change: func(p []store.Pair) []store.Pair { return p[:4] }, whole: true, want: kv.OK},
 		"fewer than the limit":   {limit: 4, count: 3, change: func(p []store.Pair) []store.Pair { return p[:3] }, whole: true, want: kv.Miss},
 		"more than the limit":    {limit: 4, count: 10, want: kv.WrongAnswer},
-		"not as many as it says": {count: 11, want: kv.WrongAnswer},
+		"a wrong count":          {count: 11, want: kv.WrongAnswer},
 		"before it":              {count: 11, change: func(p []store.Pair) []store.Pair { return append(pairsOf(89, 1, 64), p...) }, want: kv.WrongAnswer},
-		"behind it":              {count: 11, change: func(p []store.Pair) []store.Pair { return append(p, pairsOf(100, 1, 64)...) }, want: kv.WrongAnswer},
+		"after it":               {count: 11, change: func(p []store.Pair) []store.Pair { return append(p, pairsOf(100, 1, 64)...) }, want: kv.WrongAnswer},
 		"twice":                  {count: 11, change: func(p []store.Pair) []store.Pair { return append(p, p[9]) }, want: kv.WrongAnswer},
 		"out of order":           {count: 10, change: func(p []store.Pair) []store.Pair { p[3], p[4] = p[4], p[3]; return p }, want: kv.WrongAnswer},
 		"a value of another key": {count: 10, change: func(p []store.Pair) []store.Pair { p[3].Value = p[4].Value; return p }, want: kv.WrongAnswer},
 		"an older value":         {count: 10, change: func(p []store.Pair) []store.Pair { copy(p[3:4], pairsOf(93, 1, 32)); return p }, want: kv.Stale},
 		"a short value":          {count: 10, change: func(p []store.Pair) []store.Pair { copy(p[3:4], pairsOf(93, 1, 8)); return p }, want: kv.Unverifiable},
-		"keys alone": {count: 10, change: func(p []store.Pair) []store.Pair {
+		"only keys": {count: 10, change: func(p []store.Pair) []store.Pair {
 			for i := range p {
 				p[i].Value = nil
 			}
@@ -165,7 +165,7 @@ func TestRangesAreJudged(t *testing.T) {
 	} {
 		s := readerOf(t, 64, c.limit)
 		s.whole = c.whole
-		s.load.Scan.KeysOnly = name == "keys alone"
+		s.load.Scan.KeysOnly = name == "only keys"
 		pairs := pairsOf(first, 10, 64)
 		if c.change != nil {
 			pairs = c.change(pairs)
@@ -190,34 +190,34 @@ func TestLongRangesAreSampled(t *testing.T) {
 			looked++
 		}
 		if got := s.Check(kv.Range, refOf(0, kv.Linearizable), &ev); got != kv.OK {
-			t.Fatalf("answer %d: %v (%s)", i, got, ev.Text)
+			t.Fatalf("reply %d: %v (%s)", i, got, ev.Text)
 		}
 	}
 	if looked != 8 { // one, then 95 are skipped
-		t.Errorf("%d answers of 699 were looked at", looked)
+		t.Errorf("%d replies of 699 were checked completely", looked)
 	}
 	if s.answers.listings.skip == 0 {
-		t.Fatal("the next one is to be passed over")
+		t.Fatal("the next reply must be skipped")
 	}
 	for name, change := range map[string]func(p []store.Pair) []store.Pair{
-		"a key behind it": func(p []store.Pair) []store.Pair { p[95].Key = []byte("q"); return p },
+		"a key after it":  func(p []store.Pair) []store.Pair { p[95].Key = []byte("q"); return p },
 		"a key before it": func(p []store.Pair) []store.Pair { p[0].Key = []byte("o"); return p },
 		"out of order":    func(p []store.Pair) []store.Pair { p[7], p[8] = p[8], p[7]; return p },
 		"one of them":     func(p []store.Pair) []store.Pair { p[9] = p[8]; return p },
 	} {
 		if s.answers.listings.skip == 0 {
-			t.Fatal("the next one is to be passed over")
+			t.Fatal("the next reply must be skipped")
 		}
 		ev := found(s, 2, change(pairsOf(0, 96, 64)), 96)
 		if got := s.Check(kv.Range, refOf(0, kv.Linearizable), &ev); got != kv.WrongAnswer {
-			t.Errorf("%s, in an answer whose values are passed over: %v", name, got)
+			t.Errorf("%s, in a reply whose values are not checked: %v", name, got)
 		}
 	}
 	pairs := pairsOf(0, 96, 64)
 	pairs[0].Value = bytes.Repeat([]byte("x"), 64)
 	ev := found(s, 1, pairs, 96)
 	if got := s.Check(kv.Range, refOf(0, kv.Linearizable), &ev); got != kv.WrongAnswer {
-		t.Errorf("a first value that nobody wrote: %v", got)
+		t.Errorf("a foreign first value: %v", got)
 	}
 }
 
@@ -258,7 +258,7 @@ func TestWritesAreJudged(t *testing.T) {
 		{"a swap of another key", kv.CAS, store.Event{Key: other}, kv.WrongAnswer},
 		{"a delete", kv.Delete, store.Event{Count: 1}, kv.OK},
 		{"a delete of nothing", kv.Delete, store.Event{}, kv.Miss},
-		{"a delete that does not say", kv.Delete, store.Event{Count: -1}, kv.OK},
+		{"a delete without a count", kv.Delete, store.Event{Count: -1}, kv.OK},
 		{"a delete of another key", kv.Delete, store.Event{Key: other, Count: 1}, kv.WrongAnswer},
 		{"a transaction", kv.Txn, store.Event{Count: 3}, kv.OK},
 		{"a transaction of nothing", kv.Txn, store.Event{}, kv.WrongAnswer},

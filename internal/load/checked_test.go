@@ -43,7 +43,7 @@ func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 			if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 				t.Fatal(err)
 			}
-			of, back := &told{t: t}, &told{t: t}
+			of, back := &recordings{t: t}, &recordings{t: t}
 			res, err := load.Run(t.Context(), w, a, load.Reports{History: of.history})
 			if err != nil {
 				t.Fatal(err)
@@ -101,7 +101,7 @@ func TestCatalogKeysAreReadByTheirScript(t *testing.T) {
 			if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 				t.Fatal(err)
 			}
-			back := &told{t: t}
+			back := &recordings{t: t}
 			found, err := w.ReadBack(t.Context(), a, kv.Local, back.history)
 			if err != nil {
 				t.Fatal(err)
@@ -145,7 +145,7 @@ func elections(t *testing.T, which election.Application, then func(t *testing.T,
 			if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 				t.Fatal(err)
 			}
-			of := &told{t: t}
+			of := &recordings{t: t}
 			if _, err := load.Run(t.Context(), w, a, load.Reports{History: of.history}); err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +159,7 @@ func elections(t *testing.T, which election.Application, then func(t *testing.T,
 func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
 	t.Parallel()
 	elections(t, election.Application{Queue: true}, func(t *testing.T, w load.Worker, a *load.Assignment, ops []history.Op) {
-		back, ended := &told{t: t}, map[uint64]uint64{} // nodes, and their sessions
+		back, ended := &recordings{t: t}, map[uint64]uint64{} // nodes, and their sessions
 		for i := range ops {
 			if o := &ops[i]; o.Kind == kv.Ephemeral {
 				ended[o.Key] = o.Written
@@ -190,7 +190,7 @@ func TestLeftoverNodesAreReadOnEveryWorker(t *testing.T) {
 		if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
-		back, gone := &told{t: t}, map[uint64]bool{}
+		back, gone := &recordings{t: t}, map[uint64]bool{}
 		found, err := w.ReadBack(t.Context(), a, kv.Linearizable, back.history)
 		if err != nil {
 			t.Fatal(err)
@@ -200,7 +200,7 @@ func TestLeftoverNodesAreReadOnEveryWorker(t *testing.T) {
 			case *o == history.MayBeGone(o.Key, 0, 0, o.Done):
 				gone[o.Key] = true
 			case !o.Final || o.Kind != kv.Get || o.Outcome != kv.OK || o.Mod <= 0 || !gone[o.Key]:
-				t.Errorf("what was left is read so: %+v", o)
+				t.Errorf("the leftover node is read as %+v", o)
 			}
 		}
 		if len(gone) != 3 || len(back.ops) != 6 || found != 3 {

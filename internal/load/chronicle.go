@@ -44,7 +44,7 @@ func (p *plan) newChronicle(src *source) *chronicle {
 	}
 	c := &chronicle{src: src, to: p.recorder(), final: p.final, promises: p.store.Promises()}
 	src.stmReads = c
-	if src.answers.listings.keep = c.promises.Ranges; !src.rangesOurs() {
+	if src.answers.listings.keep = c.promises.Ranges; !src.rangesOverKeySpace() {
 		c.from, c.behind = coveredKeys(src.space, src.load.RangeKey, src.load.RangeEnd)
 	}
 	return c
@@ -117,7 +117,7 @@ func (c *chronicle) Ended(done *engine.Completion) {
 // 2, 3 absent, 4, 5 absent. With a limit of 2 the last part is missing.
 func (c *chronicle) recordRange(ev *store.Event, o *history.Op) {
 	next, behind := o.Key, c.src.space.N()
-	if !c.src.rangesOurs() {
+	if !c.src.rangesOverKeySpace() {
 		next, behind = c.from, c.behind
 	}
 	found, ok := c.found(ev, o)

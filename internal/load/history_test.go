@@ -12,15 +12,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// told collects the recorders of a worker's loops, each with the time at which the loop's clock
+// recordings collects the recorders of a worker's loops, each with the time at which the loop's clock
 // was 0.
-type told struct {
+type recordings struct {
 	mu  sync.Mutex
 	ops []history.Op
 	t   *testing.T
 }
 
-func (h *told) history(zero time.Time, within time.Duration) *history.Recorder {
+func (h *recordings) history(zero time.Time, within time.Duration) *history.Recorder {
 	if age := time.Since(zero); age < -within || age > time.Hour {
 		h.t.Errorf("a loop's clock began %v ago, give or take %v", age, within)
 	}
@@ -45,7 +45,7 @@ func TestWorkersRecordEveryOperation(t *testing.T) {
 		l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Linearizable, Weight: 1}}
 		l.Duration, l.Warmup, l.Total, l.KeySpace, l.ValueSize = 0, 0, total, 50, 32
 		p := taskFor(endpoint, l)
-		h := &told{t: t}
+		h := &recordings{t: t}
 		p.Reports.History = h.history
 		res, err := load.Run(t.Context(), w, &p.Assignment, p.Reports)
 		if err != nil {
@@ -70,7 +70,7 @@ func TestWorkersRecordEveryOperation(t *testing.T) {
 			case o.Kind == kv.Put:
 				puts++
 			case o.Outcome == kv.OK && !written[[2]uint64{o.Key, o.Read}]:
-				t.Fatalf("nobody wrote what %+v read", o)
+				t.Fatalf("no write has the value that %+v read", o)
 			}
 		}
 		if len(written) != puts || len(revisions) != puts {
@@ -115,7 +115,7 @@ func TestRangesAreRecordedKeyByKey(t *testing.T) {
 		if c.edit != nil {
 			c.edit(&l)
 		}
-		p, h := taskFor(endpoint, l), &told{t: t}
+		p, h := taskFor(endpoint, l), &recordings{t: t}
 		p.Reports.History = h.history
 		run(t, p)
 		ranges := 0
@@ -142,7 +142,7 @@ func TestRangesAreRecordedKeyByKey(t *testing.T) {
 			case c.last > 0 && (first.Key != c.first || last != c.last):
 				t.Fatalf("%s: it covers %d to %d", name, first.Key, last)
 			case c.last == 0 && last != keys-1 && found != uint64(l.RangeLimit):
-				t.Fatalf("%s: from %d it covers up to %d, and has %d", name, first.Key, last, found)
+				t.Fatalf("%s: the range at %d covers keys up to %d, with %d found", name, first.Key, last, found)
 			}
 			i = end
 		}
@@ -158,7 +158,7 @@ func TestWatcherEventsAreRecorded(t *testing.T) {
 	t.Parallel()
 	p := watched(serve(t, "", store.NullOptions{Memory: true}))
 	p.Load.Watch.PrevKV = true
-	h := &told{t: t}
+	h := &recordings{t: t}
 	p.Reports.History = h.history
 	m := run(t, p).Measured
 	began, high, count := map[uint32]int64{}, map[uint32]history.Op{}, map[history.Told]int{}
@@ -200,7 +200,7 @@ func TestWorkersReadEveryKeyBack(t *testing.T) {
 		endpoint := serve(t, "", store.NullOptions{Memory: true})
 		l := base(kv.Put, kv.None)
 		l.Duration, l.Warmup, l.Total, l.KeySpace, l.ValueSize = 0, 0, keys, keys, 32
-		p, h := taskFor(endpoint, l), &told{t: t}
+		p, h := taskFor(endpoint, l), &recordings{t: t}
 		p.Reports.History = h.history
 		if _, err := load.Run(t.Context(), w, &p.Assignment, p.Reports); err != nil {
 			t.Fatal(err)
@@ -210,7 +210,7 @@ func TestWorkersReadEveryKeyBack(t *testing.T) {
 			written[h.ops[i].Key] = true
 		}
 		for _, size := range []int{32, 64} {
-			h := &told{t: t}
+			h := &recordings{t: t}
 			p.Load.ValueSize = size
 			found, err := w.ReadBack(t.Context(), &p.Assignment, kv.Linearizable, h.history)
 			if err != nil || found != uint64(len(written)) || len(h.ops) != keys {
@@ -233,7 +233,7 @@ func TestWorkersReadEveryKeyBack(t *testing.T) {
 			}
 		}
 		p.Only = []uint64{1<<10 - 1}
-		h = &told{t: t}
+		h = &recordings{t: t}
 		if found, err := w.ReadBack(t.Context(), &p.Assignment, kv.Linearizable, h.history); err != nil || found != want || len(h.ops) != 10 {
 			t.Errorf("%d of 10 keys were found, and not %d, by %d reads: %v", found, want, len(h.ops), err)
 		}

@@ -96,7 +96,7 @@ func (l *listings) Add(tag uint32, key, value []byte, revision int64) {
 func (l *listings) judge(at *listing, key, value []byte) {
 	a := &l.src.answers
 	number, ok := a.space.Number(key)
-	if !ok || !l.src.rangesOurs() {
+	if !ok || !l.src.rangesOverKeySpace() {
 		return
 	}
 	outcome, why := a.judgeValue(number, kv.None, key, value)
@@ -174,9 +174,9 @@ func (s *source) interval() (first, end []byte) {
 	return nil, s.end
 }
 
-// rangesOurs reports whether ranges are over the key space. A given interval may also contain
+// rangesOverKeySpace reports whether ranges are over the key space. A given interval may also contain
 // keys of other programs.
-func (s *source) rangesOurs() bool { return len(s.load.RangeKey) == 0 }
+func (s *source) rangesOverKeySpace() bool { return len(s.load.RangeKey) == 0 }
 
 // checkRange checks the reply to a range: its keys are in the interval, in order and within
 // the limit, their values were written to them, and, if all keys of the key space exist, none
@@ -212,7 +212,7 @@ func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event
 		if o, text := s.answers.judgeShort(level); at.short && text != nil {
 			outcome, why = o, text
 		}
-	case !s.load.Scan.KeysOnly && len(ev.Key) > 0 && s.rangesOurs():
+	case !s.load.Scan.KeysOnly && len(ev.Key) > 0 && s.rangesOverKeySpace():
 		if n, ok := s.space.Number(ev.Key); ok {
 			outcome, why = s.answers.judgeValue(n, level, ev.Key, ev.Value)
 		}
@@ -254,7 +254,7 @@ func (s *source) wrongRange(first, end []byte, at *listing, ev *store.Event) []b
 // atLeast returns the number of keys that a range must find: one, or all keys of the key space
 // with at least the given number, if the preload wrote them and the load deletes none.
 func (s *source) atLeast(number uint64) int64 {
-	if !s.whole || !s.rangesOurs() {
+	if !s.whole || !s.rangesOverKeySpace() {
 		return 1
 	}
 	all := int64(s.space.N() - number)

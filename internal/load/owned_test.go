@@ -21,7 +21,7 @@ func TestSessionsEndInTheHistory(t *testing.T) {
 	l.Duration, l.Warmup, l.Total, l.KeySpace, l.ValueSize, l.Connections, l.Clients, l.Threads = 0, 0, 2000, 50, 32, 4, 8, 1
 	endpoints := storetest.ServeNull(t, zookeeper.New(), 1, store.NullOptions{Memory: true})
 	p := taskOn(zookeeper.New(), endpoints, l)
-	h := &told{t: t}
+	h := &recordings{t: t}
 	p.Reports.History = h.history
 	m := run(t, p).Measured
 	if m.Due != 2000 || m.Failed() > 0 || m.Outcomes[kv.Conflict] == 0 {

@@ -68,8 +68,8 @@ func TestCheckReportsWrongEndpoints(t *testing.T) {
 		tls      *tls.Config
 		want     string
 	}{
-		"nobody there":          {"127.0.0.1:1", nil, "connection refused"},
-		"nobody answers":        {silent.Addr().String(), nil, "did not answer within"},
+		"closed port":           {"127.0.0.1:1", nil, "connection refused"},
+		"no response":           {silent.Addr().String(), nil, "did not answer within"},
 		"HTTP/1.1":              {serve(t, "mode=http1", store.NullOptions{Memory: true}), nil, "HTTP/1"},
 		"garbage":               {serve(t, "mode=garbage", store.NullOptions{Memory: true}), nil, "127.0.0.1"},
 		"plain to TLS":          {secure, nil, "TLS"},
@@ -91,7 +91,7 @@ func TestCheckReportsWrongEndpoints(t *testing.T) {
 			case c.want == "" && err != nil:
 				t.Error(err)
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")):
-				t.Errorf("the sentence is %v, want one with %q", err, c.want)
+				t.Errorf("the error is %v, want one with %q", err, c.want)
 			}
 		})
 	}

@@ -171,7 +171,7 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	}
 	granted()
 	p.Load.Timeout, p.Load.Total, p.Load.Duration = patience, 50, 0
-	h := &told{t: t}
+	h := &recordings{t: t}
 	p.Reports.History = h.history
 	if m := run(t, p).Measured; m.Failed() > 0 || m.Done != 50 {
 		t.Errorf("after a load that gave up: %v %v", m.Outcomes, m.ErrorTexts)
@@ -227,7 +227,7 @@ func TestHoldsAfterAFailureHaveNoEnd(t *testing.T) {
 	if p.Leases, err = admin.(store.Leaser).Grant(t.Context(), l.Clients, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	h := &told{t: t}
+	h := &recordings{t: t}
 	p.Reports.History = h.history
 	run(t, p)
 	failed, granted, released := map[uint32]bool{}, 0, 0

@@ -44,7 +44,7 @@ func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 	if _, err := preload(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	h := &told{t: t}
+	h := &recordings{t: t}
 	p.Reports.History = h.history
 	m := run(t, p).Measured
 	got := m.Watching
@@ -66,7 +66,7 @@ func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 			continue
 		}
 		if k := (at{o.Session, o.Key}); o.Mod <= last[k] || o.Read == history.Absent {
-			t.Errorf("watcher %d was told of key %d at %d after %d", o.Session, o.Key, o.Mod, last[k])
+			t.Errorf("watcher %d received key %d at %d after %d", o.Session, o.Key, o.Mod, last[k])
 		} else {
 			last[k] = o.Mod
 		}
@@ -77,7 +77,7 @@ func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 	}
 	for k, mod := range last {
 		if mod != newest[k.key] {
-			t.Errorf("watcher %d was told last of key %d at %d, and another at %d", k.watcher, k.key, mod, newest[k.key])
+			t.Errorf("watcher %d received key %d last at %d, and another watcher at %d", k.watcher, k.key, mod, newest[k.key])
 		}
 	}
 }
@@ -143,7 +143,7 @@ func TestSessionsAndLocksOfConsul(t *testing.T) {
 	for _, isolation := range []kv.Isolation{kv.ReadCommitted, kv.Serializable} {
 		p.Load.Mix[0].Kind, p.Load.Total, p.Load.KeySpace, p.Load.Timeout = kv.STM, 100, 4, patience
 		p.Load.STM = &scenario.STM{Isolation: isolation, KeysPerTxn: 2, WritePercent: 100, Locker: kv.LockClient}
-		h := &told{t: t}
+		h := &recordings{t: t}
 		p.Reports.History = h.history
 		m, err := load.Run(t.Context(), p.worker(), &p.Assignment, load.Reports{History: h.history})
 		if err != nil {

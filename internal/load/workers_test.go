@@ -183,10 +183,10 @@ func TestWorkersStop(t *testing.T) {
 		}
 		a.Endpoints = []string{"127.0.0.1:1"}
 		if _, err := load.Run(t.Context(), w, &a, load.Reports{}); err == nil || !strings.Contains(err.Error(), "connection refused") {
-			t.Errorf("nobody there: %v", err)
+			t.Errorf("closed port: %v", err)
 		}
 		if _, err := w.Check(t.Context(), &a); err == nil || !strings.Contains(err.Error(), "connection refused") {
-			t.Errorf("nobody there, checked: %v", err)
+			t.Errorf("closed port, checked: %v", err)
 		}
 		unused, err := w.Prepare(t.Context(), &a, load.Reports{})
 		if err != nil {
@@ -241,7 +241,7 @@ func TestWorkersRefuseIndivisibleLoads(t *testing.T) {
 		}
 	}
 	if _, err := (load.Workers{}).Check(t.Context(), &a); err == nil {
-		t.Error("nobody generated load")
+		t.Error("no worker generates load, and there is no error")
 	}
 }
 

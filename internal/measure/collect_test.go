@@ -21,7 +21,7 @@ func generate(r *rand.Rand, seconds int, whole *Cell, done map[int]bool) (out []
 			if r.IntN(10) == 0 {
 				o := kv.NotSent + kv.Outcome(r.IntN(Errors))
 				s.Outcomes[o]++
-				cell.Failed[ErrorIndex(o)] = one(ns)
+				cell.Failed[ErrorIndex(o)] = singleton(ns)
 				if whole.Failed[ErrorIndex(o)] == nil {
 					whole.Failed[ErrorIndex(o)] = NewHistogram()
 				}
@@ -29,7 +29,7 @@ func generate(r *rand.Rand, seconds int, whole *Cell, done map[int]bool) (out []
 			} else {
 				s.Outcomes[kv.OK]++
 				s.Done++
-				cell.Response, cell.Service = one(ns), one(ns/2)
+				cell.Response, cell.Service = singleton(ns), singleton(ns/2)
 				Record(whole.Response, ns)
 				Record(whole.Service, ns/2)
 				ms := r.IntN(1000)
@@ -43,7 +43,7 @@ func generate(r *rand.Rand, seconds int, whole *Cell, done map[int]bool) (out []
 	return out
 }
 
-func one(ns int64) *Histogram {
+func singleton(ns int64) *Histogram {
 	h := NewHistogram()
 	Record(h, ns)
 	return h

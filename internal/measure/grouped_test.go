@@ -33,6 +33,6 @@ func TestGroupedKeepsPercentilesThatCausesSupport(t *testing.T) {
 	}
 	// 200 puts with 100 events each do not support p99, because 200 puts do not.
 	if Supports(99, 200) || !Supports(99, 1000) || Supports(90, 99) || !Supports(90, 100) || Supports(50, 0) {
-		t.Error("ten must lie beyond a percentile")
+		t.Error("ten samples must be beyond a percentile")
 	}
 }

@@ -74,7 +74,7 @@ func TestOutagesAreMeasured(t *testing.T) {
 		fault := int(from/1e6) - int(slope/1e6)
 		got, before, ok := p.Outage(0, fault, 12_000)
 		if off := float64(got.Length()) - length/1e6; !ok || off < -10 || off > 10 || slope == 0 && (off < -2 || off > 2) {
-			t.Errorf("of an outage of %.1f ms (slope %g ms) it tells %v, %d ms, with %d ms before", length/1e6, slope/1e6, ok, got.Length(), before.Length())
+			t.Errorf("an outage of %.1f ms (slope %g ms) is reported as %v, %d ms, with %d ms before", length/1e6, slope/1e6, ok, got.Length(), before.Length())
 		}
 	}
 }
@@ -109,6 +109,6 @@ func TestOutageAtTheEdges(t *testing.T) {
 		t.Errorf("the longest gap before is %v", before)
 	}
 	if _, _, ok := (&Pulse{}).Outage(0, 0, 1000); ok {
-		t.Error("of nothing there is an outage")
+		t.Error("a window without operations has an outage")
 	}
 }

@@ -44,6 +44,6 @@ func TestReportedKeepsTheFirstPairs(t *testing.T) {
 		}
 	}
 	if !reported.Take(0, 0, 4) || !reported.Take(2, 9, 4) || reported.Take(2, 10, 4) || !reported.Take(2, 10, 5) {
-		t.Error("what was named is kept, and nobody always is")
+		t.Error("the first pairs and the unnamed one must be accepted")
 	}
 }

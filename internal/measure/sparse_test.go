@@ -34,10 +34,10 @@ func TestStepsAddUpToTheHistogram(t *testing.T) {
 			total += s.Total()
 		}
 		if !bySteps.Equals(whole) || sum.Total() != whole.TotalCount() || total != sum.Total() {
-			t.Error("the sum of the steps is not that of the histograms")
+			t.Error("the sum of the steps differs from that of the histograms")
 		}
 		if total > 0 && !sum.Histogram().Equals(whole) {
-			t.Error("the sum is not that of the histograms")
+			t.Error("the sum differs from that of the histograms")
 		}
 		ps := []float64{0.001, 10, 50, 99, 99.9}
 		if got, want := sum.PercentilesOf(failed, ps...), PercentilesOf(whole, failed, ps...); !slices.Equal(got, want) {
@@ -48,7 +48,7 @@ func TestStepsAddUpToTheHistogram(t *testing.T) {
 		}
 		if total == 0 {
 			if sum.Fastest().Known {
-				t.Errorf("of nothing the fastest is %v", sum.Fastest())
+				t.Errorf("the fastest of no times is %v", sum.Fastest())
 			}
 			continue
 		}
@@ -64,7 +64,7 @@ func TestStepsAddUpToTheHistogram(t *testing.T) {
 		}
 		all = Add(all, whole)
 		if !merged.Histogram().Equals(all) {
-			t.Error("sums merged are not the histograms merged")
+			t.Error("merged sums differ from merged histograms")
 		}
 	}
 }

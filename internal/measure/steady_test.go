@@ -16,7 +16,7 @@ func TestNowAgreesWithTheWallClock(t *testing.T) {
 		t.Errorf("%v and %v are apart by two different times", is, later)
 	}
 	if ahead := Ahead(); ahead != 0 {
-		t.Errorf("a clock that nobody set is %v ahead", ahead)
+		t.Errorf("a clock that was not set is %v ahead", ahead)
 	}
 }
 
@@ -39,7 +39,7 @@ func TestAheadIgnoresPausesBetweenReadings(t *testing.T) {
 			return tt.readings[n-1]
 		})
 		if got != tt.want || n != len(tt.readings) {
-			t.Errorf("%v: %v after %d readings, and is to be %v", tt.readings, got, n, tt.want)
+			t.Errorf("%v: %v after %d readings, want %v", tt.readings, got, n, tt.want)
 		}
 	}
 }

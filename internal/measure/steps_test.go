@@ -12,7 +12,7 @@ func TestStepsAreBelowOnePercent(t *testing.T) {
 		Record(h, ns)
 		got := Percentile(h, 9*1000, 0.001) // of one success; the failures make it supported
 		if !got.Known || got.NS < float64(ns) || got.NS > 1.01*float64(ns) {
-			t.Errorf("%d ns are told as %+v", ns, got)
+			t.Errorf("%d ns are reported as %+v", ns, got)
 		}
 	}
 }

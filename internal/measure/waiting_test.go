@@ -148,7 +148,7 @@ func TestFindsTheStraggler(t *testing.T) {
 		}
 		return
 	}
-	t.Error("nobody was found")
+	t.Error("no straggler was found")
 }
 
 // Decoding into reused histograms yields the encoded seconds, and an invalid second does not

@@ -39,14 +39,14 @@ func TestHistoryReceivesWatchEventsBeforeTheSource(t *testing.T) {
 	b.cfg.Source, b.cfg.History = src, h
 	l := New(b.cfg, b.sim)
 	if l.reactive == nil {
-		t.Fatal("the source hears nothing")
+		t.Fatal("the source is not reactive")
 	}
 	for range 3 {
 		l.events = append(l.events[:0], store.Event{What: store.Notify, Watcher: 7})
 		l.handle(0)
 	}
 	if h.told != 3 || src.told != 3 {
-		t.Errorf("it was told %d times, and the source %d times", h.told, src.told)
+		t.Errorf("the history received %d events, and the source %d", h.told, src.told)
 	}
 	if n := testing.AllocsPerRun(100, func() { l.handle(0) }); n != 0 {
 		t.Errorf("%v allocations for an event", n)
@@ -57,6 +57,6 @@ func TestHistoryReceivesWatchEventsBeforeTheSource(t *testing.T) {
 	b.cfg.Source, b.cfg.History = src, h
 	b.run(t)
 	if h.ended != 4000 || h.closed != 1 || h.atClose != 4000 {
-		t.Errorf("%d operations had ended, %d when it was closed, %d times", h.ended, h.atClose, h.closed)
+		t.Errorf("%d operations ended, %d before Closed, which was called %d times", h.ended, h.atClose, h.closed)
 	}
 }

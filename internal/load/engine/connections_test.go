@@ -47,7 +47,7 @@ func (p *policy) connect(t *testing.T, i int) *conn {
 		p.dial(i)
 	}
 	if !p.dialed(i, nil, p.sim.now) {
-		t.Fatalf("connection %d is not there after its dial", i)
+		t.Fatalf("connection %d is not up after its dial", i)
 	}
 	return p.table[i]
 }
@@ -87,17 +87,17 @@ func TestBackoffDoublesUntilAReply(t *testing.T) {
 	p.closeBroken(0, errRefused)
 	p.settle(0, p.sim.now)
 	if c.backoff != lastBackoff || p.changes != 1 || p.reconnects != 1 {
-		t.Errorf("a connection without an answer: backoff %d, %d changes, %d reconnects", c.backoff, p.changes, p.reconnects)
+		t.Errorf("a connection without a reply: backoff %d, %d changes, %d reconnects", c.backoff, p.changes, p.reconnects)
 	}
 	p.connect(t, 0)
 	p.noteReply(c, &store.Event{Outcome: kv.OK})
 	p.closeBroken(0, errRefused)
 	p.settle(0, p.sim.now)
 	if c.backoff != firstBackoff {
-		t.Errorf("backoff %d after an answer", c.backoff)
+		t.Errorf("backoff %d after a reply", c.backoff)
 	}
 	if p.closeBroken(0, errRefused) {
-		t.Error("a connection that is not there broke again")
+		t.Error("a connection that was down was closed again")
 	}
 }
 
@@ -168,7 +168,7 @@ func TestRetargetDialsAtOnce(t *testing.T) {
 		}
 	}
 	if p.retarget(0, "b", p.sim.now) != nothingOpen || p.table[0].dials != 2 {
-		t.Error("moved to where it is")
+		t.Error("a place moved to its own endpoint")
 	}
 }
 
@@ -185,7 +185,7 @@ func TestRouteTakesOtherPlacesInTurn(t *testing.T) {
 	for range 30 {
 		i, ok := p.route(3)
 		if !ok {
-			t.Fatal("nothing takes it")
+			t.Fatal("no connection takes it")
 		}
 		seen[i]++
 	}
@@ -196,7 +196,7 @@ func TestRouteTakesOtherPlacesInTurn(t *testing.T) {
 		p.table[i].blocked = true
 	}
 	if i, ok := p.route(0); ok {
-		t.Errorf("connection %d takes more than its socket", i)
+		t.Errorf("connection %d takes an operation although its socket is full", i)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestBriefConnectionEndsWithItsOperation(t *testing.T) {
 	p.dialAll()
 	c := p.table[0]
 	if ready, _, _ := p.allReady(); !ready || !c.vacant() {
-		t.Fatal("a place that is vacant at first is waited for")
+		t.Fatal("a vacant place is not ready")
 	}
 	tag := p.queued(0, 1)
 	p.dialIfVacant(0, 50)

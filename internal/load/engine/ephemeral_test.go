@@ -114,7 +114,7 @@ func TestAwaitsTheEndOfSessions(t *testing.T) {
 		closed := b.now
 		b.run(t)
 		if len(h.told) != c.want || h.may != 2*countTrue(!c.sets) {
-			t.Errorf("%s: of %d keys the end is told: %+v", name, h.may, h.told)
+			t.Errorf("%s: of %d keys these ends are recorded: %+v", name, h.may, h.told)
 		}
 		for i := range h.told {
 			o := &h.told[i]

@@ -331,10 +331,10 @@ func TestLateReplyIsAwaited(t *testing.T) {
 	}
 	b.run(t)
 	if b.totals.Outcomes[kv.TimedOut] != 1 || b.totals.Outcomes[kv.NotSent] != 0 || b.res.Reconnects != 0 {
-		t.Errorf("outcomes %v, reconnects %d: want one timeout, and the connection goes on", b.totals.Outcomes, b.res.Reconnects)
+		t.Errorf("outcomes %v, reconnects %d: want one timeout and the same connection", b.totals.Outcomes, b.res.Reconnects)
 	}
 	if b.totals.Late != 1 {
-		t.Errorf("%d answers came late: want the one", b.totals.Late)
+		t.Errorf("%d late replies, want 1", b.totals.Late)
 	}
 }
 
@@ -356,7 +356,7 @@ func TestConnectionBlockedByLateReplyIsReplaced(t *testing.T) {
 		t.Errorf("outcomes %v, reconnects %d: want one timeout and one new connection", b.totals.Outcomes, b.res.Reconnects)
 	}
 	if b.totals.Succeeded() < 3000 {
-		t.Errorf("%d succeeded: the client did not go on", b.totals.Succeeded())
+		t.Errorf("%d succeeded: the client did not continue", b.totals.Succeeded())
 	}
 }
 

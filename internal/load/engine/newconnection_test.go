@@ -93,7 +93,7 @@ func TestSessionsEndBeforeTheNextConnection(t *testing.T) {
 			b := brief(5, &dials, warm(closed(5*secondNS)), closed(20*secondNS))
 			b.cfg.Codecs = func(d store.Dialed) store.Codec {
 				if d.Previous != nil {
-					t.Error("a connection got the session of the one before")
+					t.Error("a connection got the session of the previous one")
 				}
 				return sessionCodec{newSimCodec(1), &ended}
 			}

@@ -38,7 +38,7 @@ func TestNotSentHasTheReason(t *testing.T) {
 			want = text + ": " + errRefused.Error()
 		}
 		if got := b.res.ErrorTexts[kv.NotSent]; got != want {
-			t.Errorf("refused %v: it says %q, not %q", refused, got, want)
+			t.Errorf("refused %v: the text is %q, not %q", refused, got, want)
 		}
 	}
 }
@@ -200,9 +200,9 @@ func TestCountsAnyBacklogAtOnce(t *testing.T) {
 					}
 				}
 				if (name == "constant" || total > 0) && due != 20_000_000_000 {
-					t.Errorf("%s, total %d: %d of 20000000000 are in the books", name, total, due)
+					t.Errorf("%s, total %d: %d of 20000000000 are counted", name, total, due)
 				}
-				near(t, name+": what was due", float64(due), 2e10, 0.002)
+				near(t, name+": operations due", float64(due), 2e10, 0.002)
 				near(t, name+": puts", float64(puts), share*2e10, 0.002)
 			}
 		}
@@ -217,13 +217,13 @@ func TestOverloadEndsInTime(t *testing.T) {
 	b.cfg.Source = &mixed{share: 1}
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 10*millisecond, reply(request, kv.OK)) }
 	b.run(t)
-	near(t, "what was due", float64(b.totals.Due), 2e9, 1e-9)
+	near(t, "operations due", float64(b.totals.Due), 2e9, 1e-9)
 	near(t, "carried into the window", float64(b.res.CarriedIn), 1e9, 0.001)
 	if succeeded := b.totals.Succeeded(); succeeded != b.totals.Due-b.totals.Outcomes[kv.NotSent] {
 		t.Errorf("%d succeeded of %d due, with %d not sent", succeeded, b.totals.Due, b.totals.Outcomes[kv.NotSent])
 	}
 	if b.res.Capped != b.totals.Due {
-		t.Errorf("%d of %d were held back by the limit", b.res.Capped, b.totals.Due)
+		t.Errorf("the limit delayed %d of %d", b.res.Capped, b.totals.Due)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestLoopsPark(t *testing.T) {
 						t.Error("a loop parks with an operation in flight")
 					}
 					if until-s.now < leastPark-parkMargin || until-s.now > longestPark {
-						t.Errorf("it parks for %d ms", (until-s.now)/millisecond)
+						t.Errorf("the loop parks for %d ms", (until-s.now)/millisecond)
 					}
 					if s.now >= 2*secondNS { // during the load; earlier it waits for the start
 						parks++
@@ -75,17 +75,17 @@ func TestLoopsPark(t *testing.T) {
 			b.run(t)
 			want := uint64(3 * secondNS / c.every)
 			if b.totals.Succeeded() < want || b.totals.Succeeded() > want+1 {
-				t.Errorf("%d operations of %d", b.totals.Succeeded(), want)
+				t.Errorf("%d operations succeeded, want %d", b.totals.Succeeded(), want)
 			}
 			if (parks > 0) != c.parks || (b.res.Paused > 0) != c.pause {
-				t.Errorf("it parked %d times, and paused for %d ns", parks, b.res.Paused)
+				t.Errorf("the loop parked %d times and paused for %d ns", parks, b.res.Paused)
 			}
 			most := c.takes + 2*b.wire
 			if c.pause {
 				most += c.late - parkMargin
 			}
 			if got := b.totals.Whole().Response.Max(); got > most+most/100 {
-				t.Errorf("an operation took %d ns, and should take %d", got, most)
+				t.Errorf("an operation took %d ns, want at most %d", got, most)
 			}
 		})
 	}

@@ -42,7 +42,7 @@ func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 	}
 	b.run(t)
 	if src.wrong > 0 {
-		t.Errorf("%d operations were made for another connection", src.wrong)
+		t.Errorf("%d operations were filled for another connection", src.wrong)
 	}
 	// All operations of the slow connection except the first must wait. Those that wait when the
 	// window closes are sent afterwards.
@@ -54,7 +54,7 @@ func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 		t.Errorf("the generator itself was late by %d ns", own)
 	}
 	if p74 := b.totals.Whole().Response.ValueAtQuantile(74); p74 > 2*millisecond {
-		t.Errorf("p74 of all response times is %d ns: others were held back", p74)
+		t.Errorf("p74 of all response times is %d ns: other operations were delayed", p74)
 	}
 }
 
@@ -72,6 +72,6 @@ func TestPlacedOperationsWaitForTheirConnection(t *testing.T) {
 	}
 	b.run(t)
 	if src.wrong > 0 || b.totals.Succeeded() < 890 {
-		t.Errorf("%d operations were made for another connection, %d succeeded", src.wrong, b.totals.Succeeded())
+		t.Errorf("%d operations were filled for another connection, %d succeeded", src.wrong, b.totals.Succeeded())
 	}
 }

@@ -92,7 +92,7 @@ func TestUnwrittenOperationsDoNotFail(t *testing.T) {
 			}
 			b.run(t)
 			if c.heal != nil && !healed {
-				t.Error("it was not healed")
+				t.Error("the fault was not healed")
 			}
 			if lost := b.totals.Outcomes[kv.ConnectionLost]; lost != c.lost {
 				t.Errorf("%d were lost with the connection, which had %d", lost, c.lost)
@@ -124,7 +124,7 @@ func TestUnwrittenOperationsGoToTheNextConnection(t *testing.T) {
 		t.Errorf("cut %v: %v", cut, b.totals.Outcomes)
 	}
 	if b.totals.Succeeded() < 1000 {
-		t.Errorf("%d succeeded: the clients did not go on", b.totals.Succeeded())
+		t.Errorf("%d succeeded: the clients did not continue", b.totals.Succeeded())
 	}
 }
 

@@ -85,7 +85,7 @@ func TestRepliesPromptOperations(t *testing.T) {
 		t.Errorf("the last of %d seconds has %d operations", len(b.each), last.Due)
 	}
 	if whole := b.totals.Whole().Response.Max(); whole > 2*millisecond {
-		t.Errorf("one took %d ns: its delay was counted", whole)
+		t.Errorf("an operation took %d ns: its delay was counted", whole)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestDrainEndsWithoutAStore(t *testing.T) {
 	}
 	loop.Run(b.now+secondNS, func(error) { loop.Start(2 * secondNS) })
 	if took := b.now - 3*secondNS; took < src.again || took > src.again+2*b.cfg.Timeout {
-		t.Errorf("it ended %d ns behind its window", took)
+		t.Errorf("the load ended %d ns after its window", took)
 	}
 }
 
@@ -224,6 +224,6 @@ func TestMuteConnectionIsLost(t *testing.T) {
 		t.Errorf("%v were reported lost, and %d made again", src.lost, b.res.Reconnects)
 	}
 	if lost := b.totals.Outcomes[kv.ConnectionLost]; lost == 0 {
-		t.Errorf("what was open ended in %v", b.totals.Outcomes)
+		t.Errorf("the open operations ended in %v", b.totals.Outcomes)
 	}
 }

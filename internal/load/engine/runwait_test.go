@@ -53,7 +53,7 @@ func TestRunWaitsCountInOneTurn(t *testing.T) {
 	}
 	turn(400*millisecond, 0) // stopped
 	if got := w.waited(now); got > 10_000*runWaitEvery/millisecond {
-		t.Errorf("a stop is %d ns of waiting", got)
+		t.Errorf("a pause counts as %d ns of waiting", got)
 	}
 	if asked := c.asked; asked > 12 {
 		t.Errorf("the counter was read %d times", asked)

@@ -23,7 +23,7 @@ func TestWaitingForAConnectionIsNotGeneratorLateness(t *testing.T) {
 	}
 	near(t, "operations that waited", float64(b.res.NoRoom), 4000, 0.01)
 	if b.res.Capped != 0 {
-		t.Errorf("%d were held back by the limit", b.res.Capped)
+		t.Errorf("the limit delayed %d", b.res.Capped)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestPauseIsGeneratorLateness(t *testing.T) {
 	if late := d.Sampled.ValueAtQuantile(98); late < 20*millisecond {
 		t.Errorf("p98 of the sample is %d ns", late)
 	}
-	near(t, "what the time would have been", float64(d.Undisturbed.ValueAtQuantile(99)), 1.02e6, 0.05)
+	near(t, "the undisturbed time", float64(d.Undisturbed.ValueAtQuantile(99)), 1.02e6, 0.05)
 }
 
 // Waiting for the limit of operations in flight is not the generator's lateness, either.
@@ -79,6 +79,6 @@ func TestSampleIncludesRepliesAfterTheWindow(t *testing.T) {
 	m := b.totals
 	near(t, "operations of the sample", float64(m.Disturbed.Sampled.TotalCount()), float64(m.Due), 0.02)
 	if longest := m.Disturbed.Sampled.Max(); longest < 2*secondNS {
-		t.Errorf("the longest of the sample took %d ns, and the store stood still for longer", longest)
+		t.Errorf("the longest of the sample took %d ns, but the store stalled for longer", longest)
 	}
 }

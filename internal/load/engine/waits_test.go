@@ -63,7 +63,7 @@ func TestEachOperationOfARecordingIsSent(t *testing.T) {
 		c.submitted = func(op *store.Op) {
 			order = append(order, op.Lease)
 			if place := source.Place(uint64(op.Lease)); place >= 0 && place != conn {
-				t.Errorf("operation %d went over connection %d and not %d", op.Lease, conn, place)
+				t.Errorf("operation %d used connection %d, want %d", op.Lease, conn, place)
 			}
 		}
 	}
@@ -90,7 +90,7 @@ type chained struct {
 
 func (c *chained) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	if n > 0 && !c.over[n-1] {
-		c.t.Errorf("operation %d was made before %d had ended", n, n-1)
+		c.t.Errorf("operation %d was filled before %d had ended", n, n-1)
 	}
 	*op = store.Op{Kind: kv.Put}
 	return n
@@ -139,7 +139,7 @@ func (s *sessions) Failed(n uint64)                          { s.over[n] = true 
 func (s *sessions) Ended(n uint64, _ kv.Outcome, _, _ int64) { s.ended[n]++ }
 func (s *sessions) Fill(_ measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
 	if uint64(client) != n%3 || !s.Ready(n) {
-		s.t.Errorf("operation %d was made for connection %d, or too early", n, client)
+		s.t.Errorf("operation %d was filled for connection %d, or too early", n, client)
 	}
 	*op = store.Op{Kind: kv.Put}
 	return n

@@ -24,8 +24,8 @@ type watchBench struct {
 	watchers int // index of their connection
 	version  int64
 	revision int64
-	// tell, if not nil, sends a put's event to the watchers; otherwise it arrives after 10 µs.
-	tell func(w *watchBench, number uint32)
+	// deliver, if not nil, sends a put's event to the watchers; otherwise it arrives after 10 µs.
+	deliver func(w *watchBench, number uint32)
 }
 
 const warmupBit = 1 << 40
@@ -98,8 +98,8 @@ func (w *watchBench) answer(s *sim, conn int, request []byte) {
 			What: store.Notify, Watcher: n, Key: w.space.Append(nil, 0), Value: w.value[tag], Version: w.version, Revision: w.revision,
 		})
 		number := uint32(len(w.sent) - 1)
-		if w.tell != nil {
-			w.tell(w, number)
+		if w.deliver != nil {
+			w.deliver(w, number)
 		} else {
 			s.reply(w.watchers, s.wire, event(number))
 		}
@@ -158,7 +158,7 @@ func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 // The events of the window's last writes arrive after its end. The loop awaits and counts them.
 func TestLateEventsBelongToTheWindow(t *testing.T) {
 	w := newWatchBench(t, 1, 2, open(100, secondNS))
-	w.tell = func(w *watchBench, number uint32) { w.reply(0, 3*secondNS, event(number)) }
+	w.deliver = func(w *watchBench, number uint32) { w.reply(0, 3*secondNS, event(number)) }
 	w.run(t)
 	if got := w.window(); got.Delivered != 200 || got.FromSent.Min() < 3*secondNS-10*millisecond {
 		t.Errorf("%d delivered", got.Delivered)
@@ -171,7 +171,7 @@ func TestLateEventsBelongToTheWindow(t *testing.T) {
 // Events of the warm-up's writes count in the totals and never in the window, however late they are.
 func TestWarmupEventsAreNotInTheWindow(t *testing.T) {
 	w := newWatchBench(t, 1, 1, Phase{Kind: measure.Warmup, Duration: secondNS, Pacer: open(100, secondNS).Pacer}, open(50, secondNS))
-	w.tell = func(w *watchBench, number uint32) { w.reply(0, 700*millisecond, event(number)) }
+	w.deliver = func(w *watchBench, number uint32) { w.reply(0, 700*millisecond, event(number)) }
 	w.run(t)
 	if got := w.window().Delivered; got != 50 {
 		t.Errorf("%d in the window", got)
@@ -186,7 +186,7 @@ func TestWarmupEventsAreNotInTheWindow(t *testing.T) {
 func TestWatchFaultsAreCounted(t *testing.T) {
 	w := newWatchBench(t, 1, 2, open(100, secondNS))
 	w.cfg.Timeout = 2 * secondNS
-	w.tell = func(w *watchBench, number uint32) {
+	w.deliver = func(w *watchBench, number uint32) {
 		put := number / 2
 		switch {
 		case put == 99 || put == 20 && number%2 == 0: // lost: the last put for both watchers, another for one
@@ -244,15 +244,15 @@ func TestRefusedWatcherIsReported(t *testing.T) {
 	w.serve = func(s *sim, conn int, request []byte) { s.reply(conn, s.wire, reply(request, kv.Denied)) }
 	w.cfg.Hand = func(*measure.Second) {}
 	w.cfg.Codecs = func(store.Dialed) store.Codec { return newSimCodec(100) }
-	var told error
-	if r := New(w.cfg, w.sim).Run(w.now+secondNS, func(err error) { told = err }); r != nil || told == nil || told.Error() != "server refused to create a watcher: denied" {
-		t.Errorf("%v", told)
+	var got error
+	if r := New(w.cfg, w.sim).Run(w.now+secondNS, func(err error) { got = err }); r != nil || got == nil || got.Error() != "server refused to create a watcher: denied" {
+		t.Errorf("%v", got)
 	}
 	w = newWatchBench(t, 1, 1, open(100, secondNS))
 	w.serve = func(*sim, int, []byte) {}
 	w.cfg.Timeout = secondNS
-	if r := New(w.cfg, w.sim).Run(w.now+secondNS, func(err error) { told = err }); r != nil || told == nil || told.Error() != "1 of 1 watchers were not created in time" {
-		t.Errorf("%v", told)
+	if r := New(w.cfg, w.sim).Run(w.now+secondNS, func(err error) { got = err }); r != nil || got == nil || got.Error() != "1 of 1 watchers were not created in time" {
+		t.Errorf("%v", got)
 	}
 }
 
@@ -277,8 +277,8 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	value := w.values.Append(nil, key, 0, 7)
 	w.board.Times.Due(measure.Measured, 7, 1)
 	w.board.Times.Sent(measure.Measured, 7, 2)
-	version, ev, told := int64(0), &store.Event{}, heard{}
-	l.watchers.cfg.History, l.watchers.fine = &told, true
+	version, ev, history := int64(0), &store.Event{}, heard{}
+	l.watchers.cfg.History, l.watchers.fine = &history, true
 	once := func() {
 		version++
 		l.now += 1000
@@ -289,8 +289,8 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, once); n != 0 {
 		t.Errorf("%v allocations for an event", n)
 	}
-	if got := l.clock.current.Watch; got.Delivered < 1000 || got.Untimed != 0 || uint64(told.events) != got.Delivered {
-		t.Errorf("%+v, and the history was told of %d", got, told.events)
+	if got := l.clock.current.Watch; got.Delivered < 1000 || got.Untimed != 0 || uint64(history.events) != got.Delivered {
+		t.Errorf("%+v, and the history received %d", got, history.events)
 	}
 }
 
@@ -381,7 +381,7 @@ func TestLoopWithoutWatchersHoldsNoSecond(t *testing.T) {
 func TestEventsWithinASecondAreRecorded(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, 4*secondNS))
 	w.cfg.Fine = true
-	w.tell = func(w *watchBench, number uint32) {
+	w.deliver = func(w *watchBench, number uint32) {
 		d := w.wire
 		switch {
 		case number == 120:
@@ -400,7 +400,7 @@ func TestEventsWithinASecondAreRecorded(t *testing.T) {
 	}
 	got := course.Watched
 	if got == nil {
-		t.Fatal("nothing is told of the events")
+		t.Fatal("no events are recorded")
 	}
 	if o, _, ok := got.Events.Outage(0, 1005, 4000); !ok || o.Length() < 690 || o.Length() > 715 {
 		t.Errorf("the time without an event is %+v, %v", o, ok)

@@ -92,7 +92,7 @@ func TestFilesAreRead(t *testing.T) {
 		t.Errorf("%v, %d bytes: more than 24 an operation, or not as many as said", err, bytes)
 	}
 	if _, err := ops.Create(path, header()); err == nil {
-		t.Error("a history was written over another")
+		t.Error("a history was overwritten")
 	}
 }
 
@@ -125,7 +125,7 @@ func TestFilesAreReadInOrder(t *testing.T) {
 	c := filepath.Join(dir, "c")
 	write(t, c, other, nil)
 	if _, err := ops.Open(a, c); err == nil {
-		t.Error("two stores were read as one")
+		t.Error("files of two stores were opened together")
 	}
 }
 
@@ -216,7 +216,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 		}
 	}
 	if _, err := ops.Open(filepath.Join(dir, "none")); err == nil {
-		t.Error("what is not there was opened")
+		t.Error("a missing file was opened")
 	}
 }
 

@@ -16,7 +16,7 @@ func TestBeatEndsWaits(t *testing.T) {
 	defer p.Release()
 	b := p.(Beating)
 	if !b.SetBeat(millisecond) {
-		t.Skip("this system has no timers that can be waited for")
+		t.Skip("this system has no timerfd")
 	}
 	// Go's monitor thread also ends a wait, but only every 10 ms.
 	settle.Within(t, func(r settle.Reporter) {

@@ -31,7 +31,7 @@ func TestRunDelayBelongsToTheThread(t *testing.T) {
 	defer p.Release()
 	s := p.(Scheduled)
 	if _, ok := s.RunDelay(); ok {
-		t.Error("nobody has attached it, and it counts")
+		t.Error("RunDelay works before Attach")
 	}
 	p.Attach()
 	defer runtime.UnlockOSThread()

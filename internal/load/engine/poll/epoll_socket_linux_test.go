@@ -31,7 +31,7 @@ func socketPair(t *testing.T) (fd int, other *net.TCPConn) {
 	}
 	t.Cleanup(func() { _ = unix.Close(fd) })
 	if err := c.Close(); err == nil {
-		t.Error("Go's connection is open yet")
+		t.Error("Go's connection is still open")
 	}
 	return fd, served.(*net.TCPConn)
 }
@@ -42,7 +42,7 @@ func TestSocketCallsDoNotBlock(t *testing.T) {
 	fd, other := socketPair(t)
 	b := make([]byte, 1<<20)
 	if n, err := readFD(fd, b); n != 0 || err != ErrAgain {
-		t.Errorf("of an empty socket %d bytes are read: %v", n, err)
+		t.Errorf("%d bytes are read from an empty socket: %v", n, err)
 	}
 	all := bytes.Repeat([]byte("0123456789abcdef"), 4<<20)
 	wrote, err := writeFD(fd, all)
@@ -58,7 +58,7 @@ func TestSocketCallsDoNotBlock(t *testing.T) {
 		n += more
 	}
 	if !bytes.Equal(got, all[:wrote]) {
-		t.Error("other bytes come than were written")
+		t.Error("the bytes received differ from those written")
 	}
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestSocketCallsDoNotBlock(t *testing.T) {
 	var park parker
 	defer park.close()
 	if !park.wait(ep) {
-		t.Skip("this system has none to wait with")
+		t.Skip("this system does not support parking")
 	}
 	if n, err := readFD(fd, b); n != 0 || err != io.EOF {
 		t.Errorf("at the end %d bytes are read: %v", n, err)
@@ -93,17 +93,17 @@ func TestClosedParkerStaysClosed(t *testing.T) {
 	fd, _ := socketPair(t)
 	var park parker
 	if !park.available() {
-		t.Skip("this system has none")
+		t.Skip("this system does not support parking")
 	}
 	park.close()
 	if park.available() || park.wait(epollWith(t, fd)) {
-		t.Error("it is waited with after its end")
+		t.Error("a closed parker waits")
 	}
 }
 
 func TestTakeFDRefusesAPipe(t *testing.T) {
 	c, _ := net.Pipe()
 	if fd, err := takeFD(c); err == nil || fd != -1 {
-		t.Errorf("it is %d", fd)
+		t.Errorf("the file descriptor is %d", fd)
 	}
 }

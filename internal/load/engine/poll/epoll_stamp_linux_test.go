@@ -51,7 +51,7 @@ func TestArrivalIsStamped(t *testing.T) {
 				}
 				took := p.Now() - before
 				if lag > took {
-					t.Errorf("the answer arrived %d ns ago, and was asked for %d ns ago", lag, took)
+					t.Errorf("the reply arrived %d ns ago, but was requested %d ns ago", lag, took)
 				}
 				if lag >= 0 {
 					return
@@ -75,7 +75,7 @@ func await(t *testing.T, p Poller, what ReadyFor) {
 			}
 		}
 	}
-	t.Fatal("nothing came")
+	t.Fatal("no connection was ready")
 }
 
 // echo accepts one connection and returns each byte.
