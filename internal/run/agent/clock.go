@@ -114,7 +114,7 @@ func (o *Offsets) Ours(theirs, asked, heard time.Time) time.Time {
 	}
 	o.Add(Exchange{Asked: asked, Received: theirs, Answered: theirs, Heard: heard})
 	at = theirs.Add(-o.best(heard).Ahead)
-	if at.Before(asked) || at.After(heard) { // it says no time
+	if at.Before(asked) || at.After(heard) { // implausible
 		return asked.Add(heard.Sub(asked) / 2)
 	}
 	return at

@@ -47,7 +47,7 @@ func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
 		return nil
 	}
 	names := p.Names
-	if p.Prefix != c.Prefix { // below it
+	if p.Prefix != c.Prefix { // a prefix below
 		names = Names{Beside: []string{strings.TrimPrefix(p.Prefix, c.Prefix)}}
 	}
 	known := slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&names) })
@@ -247,7 +247,7 @@ func (g *Guard) mark(ctx context.Context, c *claim) error {
 	}
 	c.marker = &m
 	if denied {
-		c.marker.Run = "" // it is not there
+		c.marker.Run = "" // it was not written
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func TestLifelineEndsWithUs(t *testing.T) {
 	if _, err := Identify(cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
-	if err := lifeline.Close(); err != nil { // as our own end would
+	if err := lifeline.Close(); err != nil { // as when our process ends
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {

@@ -65,7 +65,7 @@ func worker(t *testing.T, dir, mark string) Process {
 func TestRemovesOrphanAndKillsItsProcesses(t *testing.T) {
 	root, mark := t.TempDir(), NewMark()
 	dir := orphan(t, root, owner{Place: Here(), Owner: gone(t), Mark: mark})
-	p := worker(t, filepath.Join(dir, "m1"), mark.Env()) // and was not yet noted
+	p := worker(t, filepath.Join(dir, "m1"), mark.Env()) // and was not recorded yet
 	if !cleaned(t, root) || exists(dir) {
 		t.Error("the orphan is left")
 	}
@@ -117,7 +117,7 @@ func TestKeepsFolderOfAnUnreachableOwner(t *testing.T) {
 		goes  bool
 	}{
 		"another machine":       {Place{Machine: "other", Boot: "other", PIDs: here.PIDs}, false},
-		"another PID namespace": {Place{Machine: here.Machine, Boot: here.Boot, PIDs: "pid:[1]"}, true}, // its lock says that it is gone
+		"another PID namespace": {Place{Machine: here.Machine, Boot: here.Boot, PIDs: "pid:[1]"}, true}, // its lock shows that it has ended
 		"before the last boot":  {Place{Machine: here.Machine, Boot: "other", PIDs: here.PIDs}, true},
 	} {
 		root := t.TempDir()
@@ -246,7 +246,7 @@ func TestReach(t *testing.T) {
 	}{
 		{here, SamePlace},
 		{Place{"machine", "boot", "pid:[2]"}, OtherSpace},
-		{Place{"renamed", "boot", "pid:[1]"}, SamePlace}, // a boot is of one machine
+		{Place{"renamed", "boot", "pid:[1]"}, SamePlace}, // a boot ID belongs to one machine
 		{Place{"machine", "later", "pid:[1]"}, Rebooted},
 		{Place{"other", "later", "pid:[1]"}, OtherHost},
 		{Place{}, OtherHost},

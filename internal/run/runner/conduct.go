@@ -28,7 +28,7 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	// Members get their full time to stop, even after Ctrl-C.
 	err = r.leaveHosts(also(err, r.leave(context.WithoutCancel(ctx))))
 	if len(r.reached) > 0 {
-		_ = r.out.SetHosts(r.recordedHosts(true)) // an error stays in the writer
+		_ = r.out.SetHosts(r.recordedHosts(true)) // the writer keeps an error
 	}
 	state, failure := record.Complete, ""
 	switch {

@@ -36,7 +36,7 @@ func (w *monitor) compact(ctx context.Context) {
 				w.uncompacted.why = err.Error()
 			}
 		case revision > 0:
-			_ = w.out.Event(record.Event{ // an error stays in the writer
+			_ = w.out.Event(record.Event{ // the writer keeps an error
 				Time: measure.Now(), Kind: "compaction_asked", Duration: time.Since(began),
 				Text: fmt.Sprintf("quorumbench asked the store to compact its history up to revision %d", revision),
 			})

@@ -27,7 +27,7 @@ func (w *monitor) breakMembers(run, ctx context.Context) {
 	}
 	injector := &fault.Injector{
 		Cluster: w.t.Cluster, Ask: w.t.askAnew, Admin: w.t.adminOf, Server: w.t.Server, Names: w.t.Cluster.names(), Clock: fault.Real{},
-		Event: func(e record.Event) { _ = w.out.Event(e) }, // an error stays in the writer
+		Event: func(e record.Event) { _ = w.out.Event(e) }, // the writer keeps an error
 	}
 	w.faults = injector.Run(run, ctx, w.phases.began(measure.Measured), all)
 }

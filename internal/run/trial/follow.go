@@ -92,6 +92,6 @@ func (w *monitor) note(c cluster.Change, name string) {
 // reports.
 func (w *monitor) settle(before time.Time) {
 	for _, e := range w.elections.unlogged(before) {
-		_ = w.out.Event(e.event()) // an error stays in the writer
+		_ = w.out.Event(e.event()) // the writer keeps an error
 	}
 }

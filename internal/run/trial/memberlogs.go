@@ -111,5 +111,5 @@ func (w *monitor) recordEvent(h signals.LogEvent) {
 	if h.Kind == store.Elected && h.Count <= 1 {
 		w.elections.addLogged(election{member: h.Member, term: h.Term, at: h.Time})
 	}
-	_ = w.out.Event(e) // an error stays in the writer
+	_ = w.out.Event(e) // the writer keeps an error
 }

@@ -179,7 +179,7 @@ func (m *scraped) row(ctx context.Context) {
 	if size, ok := r.Metrics[store.DatabaseBytes]; ok {
 		m.sizes = append(m.sizes, sized{r.Time, size.Value})
 	}
-	_ = m.out.Store(&r) // an error stays in the writer
+	_ = m.out.Store(&r) // the writer keeps an error
 }
 
 // UnreadError reports that the first member does not report its memory usage.

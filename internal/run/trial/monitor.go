@@ -136,7 +136,7 @@ func (w *monitor) sample(ctx context.Context) {
 	}()
 	for {
 		if rows := w.sampler.rows(ctx); len(rows) > 0 {
-			_ = w.out.Machines(rows) // an error stays in the writer
+			_ = w.out.Machines(rows) // the writer keeps an error
 		}
 		w.look()
 		for ticked := false; !ticked; {
@@ -156,7 +156,7 @@ func (w *monitor) sample(ctx context.Context) {
 // look records the state of the hosts' clocks, and an event for each clock that was set.
 func (w *monitor) look() {
 	for _, e := range w.sampler.look() {
-		_ = w.out.Event(e) // an error stays in the writer
+		_ = w.out.Event(e) // the writer keeps an error
 	}
 }
 

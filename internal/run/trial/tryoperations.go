@@ -83,7 +83,7 @@ func (t *Trial) tryLease(ctx context.Context, m *members) (lease load.Lease, end
 		return lease, end, nil
 	}
 	t.Cluster.Guard.Grants(l.Clients, ttl(l))
-	leaser := m.admin.(store.Leaser) // the scenario was refused without it
+	leaser := m.admin.(store.Leaser) // the scenario was checked for it
 	granted, err := leaser.Grant(ctx, 1, leaseTTL)
 	if len(granted) == 0 {
 		return lease, end, err
