@@ -216,7 +216,7 @@ func receiveJSON[T any](s *stream) (v T, err error) {
 		return v, err
 	}
 	if err = json.Unmarshal(b, &v); err != nil {
-		err = fmt.Errorf("what came is not a message: %w", err)
+		err = fmt.Errorf("the peer sent an invalid message: %w", err)
 	}
 	return v, err
 }

@@ -100,7 +100,7 @@ func checkHosts(hosts []string) error {
 		case slices.Contains(hosts[:i], name):
 			return fmt.Errorf("the host %s is given twice", name)
 		case name == caName || name == controllerName:
-			return fmt.Errorf("a host cannot be called %s: that is another file's name", name)
+			return fmt.Errorf("a host cannot be named %s: another certificate file has this name", name)
 		}
 	}
 	return nil

@@ -61,7 +61,7 @@ func TestOffsetsTakeTheBest(t *testing.T) {
 
 // A clock that is set is followed at once, and earlier exchanges do not influence the
 // estimate.
-func TestAClockThatJumps(t *testing.T) {
+func TestFollowsAClockThatJumps(t *testing.T) {
 	var o Offsets
 	for i := range 20 {
 		o.Add(exchangeAt(epoch.Add(time.Duration(i)*time.Second), 50*time.Microsecond, 60*time.Microsecond, time.Millisecond))
@@ -82,7 +82,7 @@ func TestAClockThatJumps(t *testing.T) {
 }
 
 // Impossible times from an agent change nothing.
-func TestTimesThatCannotBe(t *testing.T) {
+func TestIgnoresImpossibleTimes(t *testing.T) {
 	at := epoch
 	for _, e := range []Exchange{
 		{Asked: at, Received: time.Time{}, Answered: time.Time{}, Heard: at.Add(1)},
@@ -103,7 +103,7 @@ type wandering struct {
 	ahead time.Duration
 }
 
-func (w wandering) at(t time.Time) time.Duration {
+func (w wandering) offsetAt(t time.Time) time.Duration {
 	return w.ahead + time.Duration(w.rate*float64(t.Sub(epoch)))
 }
 
@@ -111,7 +111,7 @@ func (w wandering) at(t time.Time) time.Duration {
 func (w wandering) ask(r *rand.Rand, at time.Time) Exchange {
 	there, back := time.Duration(r.ExpFloat64()*1e6), time.Duration(r.ExpFloat64()*1e6)
 	received, heard := at.Add(there), at.Add(there+back)
-	return Exchange{Asked: at, Received: received.Add(w.at(received)), Answered: received.Add(w.at(received)), Heard: heard}
+	return Exchange{Asked: at, Received: received.Add(w.offsetAt(received)), Answered: received.Add(w.offsetAt(received)), Heard: heard}
 }
 
 // However two clocks drift, the true offset is within the bound at any time, even long
@@ -137,8 +137,8 @@ func TestTheBoundHoldsWhileClocksDrift(t *testing.T) {
 			e := w.ask(r, at)
 			o.Add(e)
 			later := e.Heard.Add(time.Duration(r.ExpFloat64() * 5e9))
-			if is := o.At(later); (is.Ahead - w.at(later)).Abs() > is.Within(later) {
-				t.Fatalf("seed %d: %+v within %v, and it is %v ahead", seed, is, is.Within(later), w.at(later))
+			if is := o.At(later); (is.Ahead - w.offsetAt(later)).Abs() > is.Within(later) {
+				t.Fatalf("seed %d: %+v within %v, and it is %v ahead", seed, is, is.Within(later), w.offsetAt(later))
 			}
 			at = later
 		}
@@ -164,7 +164,7 @@ func TestTimesOfAnswersAfterAJump(t *testing.T) {
 			}
 			said := at.Add(time.Duration(r.ExpFloat64() * 1e6))
 			heard := said.Add(time.Duration(r.ExpFloat64() * 1e6))
-			got := o.Ours(said.Add(w.at(said)), at, heard)
+			got := o.Ours(said.Add(w.offsetAt(said)), at, heard)
 			if is := o.At(heard); (got.Sub(said)).Abs() > is.Within(heard)+heard.Sub(at) || got.Before(at.Add(-is.Within(heard))) || got.After(heard.Add(is.Within(heard))) {
 				t.Fatalf("seed %d: said at %v of %v to %v, and taken for %v", seed, said.Sub(at), 0, heard.Sub(at), got.Sub(at))
 			}

@@ -29,7 +29,7 @@ func trusted(file string) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("the CA certificate %s holds no certificate in PEM", file)
+		return nil, fmt.Errorf("the CA certificate %s contains no certificate in PEM", file)
 	}
 	return pool, nil
 }
@@ -48,23 +48,23 @@ func configuration(caFile, certFile, keyFile string, usage x509.ExtKeyUsage) (*t
 	if err != nil {
 		return nil, nil, fmt.Errorf("the certificate %s with the key %s cannot be used: %w", certFile, keyFile, err)
 	}
-	if err := meantFor(pair.Leaf, usage); err != nil {
+	if err := checkUsage(pair.Leaf, usage); err != nil {
 		return nil, nil, fmt.Errorf("the certificate %s cannot be used: %w", certFile, err)
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{protocol}}, pool, nil
 }
 
-// meantFor refuses a certificate for the other side.
-func meantFor(c *x509.Certificate, usage x509.ExtKeyUsage) error {
+// checkUsage refuses a certificate for the other side.
+func checkUsage(c *x509.Certificate, usage x509.ExtKeyUsage) error {
 	for _, u := range c.ExtKeyUsage {
 		if u == usage || u == x509.ExtKeyUsageAny {
 			return nil
 		}
 	}
 	if usage == x509.ExtKeyUsageServerAuth {
-		return errors.New("it is no server's certificate, and an agent needs one")
+		return errors.New("it is not a server's certificate, which an agent needs")
 	}
-	return errors.New("it is no client's certificate, and a controller needs one")
+	return errors.New("it is not a client's certificate, which a controller needs")
 }
 
 // ServerTLS returns an agent's TLS settings, which refuse clients without a certificate of
@@ -156,11 +156,11 @@ func refused(t Target, err error) error {
 	case errors.As(err, &name):
 		return fmt.Errorf("its certificate is not for %s", hostOf(t.Address))
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return fmt.Errorf("its certificate is valid from %s to %s, and that is not now", day(invalid.Cert.NotBefore), day(invalid.Cert.NotAfter))
+		return fmt.Errorf("its certificate is not valid now, but from %s to %s", day(invalid.Cert.NotBefore), day(invalid.Cert.NotAfter))
 	case errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage:
-		return errors.New("its certificate is not one for servers")
+		return errors.New("its certificate is not a server's")
 	case errors.As(err, &alert) && alert.Op == "remote error":
-		return fmt.Errorf("it refuses our certificate %s: %w", t.Cert, alert.Err)
+		return fmt.Errorf("it refuses the certificate %s: %w", t.Cert, alert.Err)
 	case errors.Is(err, io.EOF):
 		return errors.New("it ended the connection in the handshake: is it an agent?")
 	}

@@ -143,7 +143,7 @@ func (r *Remote) begin(ctx context.Context, socket net.Conn) (err error) {
 	case err != nil:
 		return err
 	case w.Heartbeat < time.Millisecond || w.Heartbeat > time.Hour:
-		return fmt.Errorf("it wants a heartbeat every %v, which cannot be", w.Heartbeat)
+		return fmt.Errorf("it requests the impossible heartbeat interval %v", w.Heartbeat)
 	}
 	r.token, r.every, r.reaches = w.Token, w.Heartbeat, w.Reaches
 	go r.listen()
@@ -307,9 +307,9 @@ func (r *Remote) unheard() time.Time {
 	return at
 }
 
-// ours converts a time of the agent in a reply that was requested at asked and has just
+// toLocal converts a time of the agent in a reply that was requested at asked and has just
 // arrived.
-func (r *Remote) ours(theirs, asked time.Time) time.Time {
+func (r *Remote) toLocal(theirs, asked time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.offsets.Ours(theirs, asked, r.now())
@@ -369,6 +369,6 @@ func (r *Remote) leave() error {
 		}
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("agent %s did not end what it had started within %v", r.target.Name, closeWithin)
+		return fmt.Errorf("agent %s did not end everything that it had started within %v", r.target.Name, closeWithin)
 	}
 }

@@ -29,7 +29,7 @@ func (h *heldDisk) do(ctx context.Context, r *request) (lost int, err error) {
 	case r.Do == powerLoss:
 		return h.d.PowerLoss(ctx)
 	}
-	return 0, fmt.Errorf("%q is nothing that a disk can be asked for", r.Do)
+	return 0, fmt.Errorf("unknown disk request %q", r.Do)
 }
 
 func (h *heldDisk) close() {
@@ -46,7 +46,7 @@ func (s *Server) serveDisk(ctx context.Context, now *session, st *stream, path s
 	}
 	disks, ok := s.host.(host.Disker)
 	if !ok || !now.claims(path) {
-		return fmt.Errorf("%s is in no data folder of this session, and cannot be a disk", text.Line(path, longestPath))
+		return fmt.Errorf("%s is in no data folder of this session, so it cannot become a disk", text.Line(path, longestPath))
 	}
 	d, err := disks.Disk(ctx, s.o.Self, path)
 	if err != nil {
@@ -87,7 +87,7 @@ func (h *remoteHost) Disk(ctx context.Context, _, dir string) (host.Disk, error)
 	}
 	if a.Process == nil || a.Process.PID < 1 {
 		st.close()
-		return nil, h.lies("a disk without a process")
+		return nil, h.impossible("a disk without a process")
 	}
 	return &remoteDisk{h: h, st: st, pid: a.Process.PID}, nil
 }
@@ -128,7 +128,7 @@ func (d *remoteDisk) WriteBack(ctx context.Context) error {
 func (d *remoteDisk) PowerLoss(ctx context.Context) (lost int, err error) {
 	a, err := d.ask(ctx, request{Do: powerLoss})
 	if err == nil && a.Lost < 0 {
-		err = d.h.lies("less than no file that lost something")
+		err = d.h.impossible("a negative number of files that lost data")
 	}
 	return max(a.Lost, 0), err
 }

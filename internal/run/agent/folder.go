@@ -23,7 +23,7 @@ const longestPath = 4096
 // (host.Local.In).
 func (f folder) check(path string) error {
 	if len(path) >= longestPath || strings.ContainsRune(path, 0) {
-		return errors.New("what came is no path: it is too long, or has a zero byte")
+		return errors.New("the path is invalid: it is too long or contains a zero byte")
 	}
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path || !f.holds(path) {
 		return f.outside(path)
@@ -45,7 +45,7 @@ func (f folder) holds(path string) bool {
 }
 
 func (f folder) outside(path string) error {
-	return fmt.Errorf("there is no such path for the agent as %s: it works below %s alone", text.Line(path, longestPath), f)
+	return fmt.Errorf("the path %s is outside the agent's folder %s", text.Line(path, longestPath), f)
 }
 
 // ownEntries holds the prefixes of the names that agents and runs make in an agent's
@@ -109,7 +109,7 @@ func resolve(path string) (string, error) {
 		case err == nil:
 			return filepath.Join(real, rest), nil
 		case !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at):
-			return "", fmt.Errorf("the path %s cannot be looked at: %w", path, err)
+			return "", fmt.Errorf("the path %s cannot be read: %w", path, err)
 		}
 		rest = filepath.Join(filepath.Base(at), rest)
 	}

@@ -70,7 +70,7 @@ func hostile(t *testing.T, say func(in *stream)) *Remote {
 }
 
 // Impossible replies from an agent are refused with an error that names it.
-func TestAHostThatLies(t *testing.T) {
+func TestRefusesImpossibleRepliesOfAHost(t *testing.T) {
 	ctx := context.Background()
 	id := host.Identity{PID: 7}
 	copied := func(h host.Host) error { _, err := h.CopyLog(ctx, "/d/m1.log", io.Discard); return err }
@@ -83,17 +83,17 @@ func TestAHostThatLies(t *testing.T) {
 			_, err := h.Sample(ctx, []int{1}, false)
 			return err
 		}},
-		"other ports":         {[]reply{{Address: "127.0.0.1", Ports: []int{1, 2, 3}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
-		"other ports than":    {[]reply{{Address: "evil.example", Ports: []int{1, 2}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
-		"other ports than it": {[]reply{{Address: "127.0.0.1", Ports: []int{1, 1 << 20}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
-		"in another place":    {[]reply{{Path: "/etc/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
-		"a folder in another": {[]reply{{Path: "/d/../d/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
+		"other ports":                {[]reply{{Address: "127.0.0.1", Ports: []int{1, 2, 3}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
+		"other ports than":           {[]reply{{Address: "evil.example", Ports: []int{1, 2}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
+		"other ports than requested": {[]reply{{Address: "127.0.0.1", Ports: []int{1, 1 << 20}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
+		"with another parent":        {[]reply{{Path: "/etc/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
+		"a folder with another":      {[]reply{{Path: "/d/../d/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
 		"without a number": {[]reply{{Process: &host.Identity{PID: -1}}}, func(h host.Host) error {
 			_, err := h.Start(ctx, host.Command{})
 			return err
 		}},
 		"more writes": {[]reply{{Fsync: []probe.FsyncResult{{Count: 1 << 40}}}}, func(h host.Host) error { _, err := h.Fsync(ctx, nil, 3); return err }},
-		"does not follow": {[]reply{{}, {Lines: []host.Line{{File: 3}}}}, func(h host.Host) error {
+		"of an unknown file": {[]reply{{}, {Lines: []host.Line{{File: 3}}}}, func(h host.Host) error {
 			l, err := h.Follow(ctx, []string{"/d/a"})
 			if err != nil {
 				return err
@@ -106,11 +106,11 @@ func TestAHostThatLies(t *testing.T) {
 			_, _, err := h.Weigh(ctx, []string{"/d"})
 			return err
 		}},
-		"more of a log than it was asked for": {slices.Repeat([]reply{{Text: make([]byte, 4<<20), More: true}}, 10), copied},
-		"more of a log":                       {slices.Repeat([]reply{{More: true}}, 3), copied},
-		"less than nothing":                   {[]reply{{Left: -1}}, copied},
-		`\x1b[31m`:                            {[]reply{{Error: "\x1b[31m\nred"}}, func(h host.Host) error { return h.MakeDir(ctx, "/d/a") }},
-		"more than it was asked for": {append([]reply{{Process: &id}}, make([]reply, 3*mostAnswers)...), func(h host.Host) error {
+		"more of a log than requested": {slices.Repeat([]reply{{Text: make([]byte, 4<<20), More: true}}, 10), copied},
+		"more of a log":                {slices.Repeat([]reply{{More: true}}, 3), copied},
+		"a negative size":              {[]reply{{Left: -1}}, copied},
+		`\x1b[31m`:                     {[]reply{{Error: "\x1b[31m\nred"}}, func(h host.Host) error { return h.MakeDir(ctx, "/d/a") }},
+		"more replies than requests": {append([]reply{{Process: &id}}, make([]reply, 3*mostAnswers)...), func(h host.Host) error {
 			p, err := h.Start(ctx, host.Command{})
 			if err != nil {
 				return err
@@ -140,7 +140,7 @@ func TestAHostThatLies(t *testing.T) {
 
 // A worker that floods, or sends what no load reports, is cut off with an error that names
 // it.
-func TestAWorkerThatLies(t *testing.T) {
+func TestRefusesInvalidMessagesOfAWorker(t *testing.T) {
 	for want, says := range map[string][]string{
 		"malformed message":                    {"m{"},
 		"neither a message nor a second":       {"?"},
@@ -168,7 +168,7 @@ func TestAWorkerThatLies(t *testing.T) {
 }
 
 // A controller that sends invalid requests gets an error, and the agent continues to serve.
-func TestAControllerThatLies(t *testing.T) {
+func TestSurvivesInvalidRequestsOfAController(t *testing.T) {
 	s, to := served(t, nil)
 	r := dialled(t, to)
 	inside := string(s.folder)
@@ -202,7 +202,7 @@ func TestAControllerThatLies(t *testing.T) {
 }
 
 // An agent with impossible measurements is cut off with an error that names it.
-func TestAHostThatMeasuresTheImpossible(t *testing.T) {
+func TestCutsOffImpossibleMeasurements(t *testing.T) {
 	for name, usage := range map[string]probe.ProcessUsage{
 		"huge processor time":     {PID: 1, OK: true, UserSeconds: 1e308},
 		"negative processor time": {PID: 1, OK: true, SystemSeconds: -7},

@@ -113,7 +113,7 @@ func (s *Server) keep(ctx context.Context, now *session) {
 	if len(k.claims) == 0 {
 		now.files.close()
 	} else if s.lost = k; bytes > s.mostKept {
-		s.dropLost(fmt.Sprintf(": %s is more than the %s that are kept", text.Bytes(uint64(bytes)), text.Bytes(uint64(s.mostKept))))
+		s.dropLost(fmt.Sprintf(": %s exceed the limit of %s", text.Bytes(uint64(bytes)), text.Bytes(uint64(s.mostKept))))
 	} else {
 		over := s.o.Clock.After(keepData)
 		go func() {
@@ -201,7 +201,7 @@ func (s *Server) removeOld() error {
 			continue
 		}
 		total -= o.bytes
-		s.o.Say("removed %s, the logs of an earlier session: they are kept for %d days, and %s of them at most",
+		s.o.Say("removed %s, the logs of an earlier session: logs are kept for %d days, and at most %s of them",
 			text.Line(path, longestPath), keepDays, text.Bytes(uint64(s.mostKept)))
 	}
 	return nil

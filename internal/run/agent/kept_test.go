@@ -13,7 +13,7 @@ import (
 )
 
 // The files that sessions leave are bounded in size and age, and each removal is reported.
-func TestWhatSessionsLeaveIsBounded(t *testing.T) {
+func TestBoundsTheFilesOfSessions(t *testing.T) {
 	m := &manual{now: time.Now()}
 	var mu sync.Mutex
 	var said []string
@@ -81,7 +81,7 @@ func TestWhatSessionsLeaveIsBounded(t *testing.T) {
 		t.Errorf("said %q", said)
 	}
 
-	if data, room = session(2<<10, 0); there(room) || !says("removed "+data) || !says("more than the 1.00 MiB that are kept") {
+	if data, room = session(2<<10, 0); there(room) || !says("removed "+data) || !says("exceed the limit of 1.00 MiB") {
 		t.Errorf("much data is kept: %q", said)
 	}
 

@@ -38,7 +38,7 @@ var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 // environment entries of the claimed folders, by path.
 func (l *launcher) command(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error) {
 	if c.Launch == nil || c.Detach {
-		return host.Command{}, nil, errors.New("an agent starts what the stores' packages describe, and no other command")
+		return host.Command{}, nil, errors.New("an agent starts only the commands that the stores' packages describe")
 	}
 	p, err := l.process(c.Launch)
 	if err != nil {
@@ -51,12 +51,12 @@ func (l *launcher) command(c host.Command, marks map[string]string) (host.Comman
 		}
 	}
 	if mark == "" {
-		return host.Command{}, nil, fmt.Errorf("the member %s is to work in %s, which is in no data folder of this session", p.Name, p.Dir)
+		return host.Command{}, nil, fmt.Errorf("the folder %[2]s of member %[1]s is in no data folder of this session", p.Name, p.Dir)
 	}
 	env := append(slices.Clone(p.Env), mark)
 	for _, variable := range c.Env {
 		if name, _, _ := strings.Cut(variable, "="); !slices.Contains(env, variable) {
-			return host.Command{}, nil, fmt.Errorf("the variable %q cannot be given to a member on another machine: an agent passes no environment on", name)
+			return host.Command{}, nil, fmt.Errorf("the environment variable %q cannot be set for a member on another machine; remove it", name)
 		}
 	}
 	checked := append([]string{c.LogFile, p.Dir}, keysOf(p.Files)...)
@@ -78,16 +78,16 @@ func keysOf[T any](m map[string]T) (keys []string) {
 // process returns the requested process of the launch.
 func (l *launcher) process(of *host.Launch) (none store.Process, err error) {
 	if !word.MatchString(of.Process) {
-		return none, fmt.Errorf("a cluster %q with a process %q cannot be: names have letters, digits, dots and dashes", of.Cluster, of.Process)
+		return none, fmt.Errorf("the cluster name %q or process name %q is invalid: names consist of letters, digits, dots and dashes", of.Cluster, of.Process)
 	}
-	st, made, err := l.made(of)
+	st, made, err := l.buildLaunch(of)
 	if err != nil {
 		return none, err
 	}
 	for i, p := range made.Processes {
 		for _, one := range append(slices.Clone(p.Behind), p) {
 			if one.Name == of.Process {
-				return one, cmp.Or(l.runs(st, of, one.Path), within(one, folder(of.Members[i].Dir)))
+				return one, cmp.Or(l.checkProgram(st, of, one.Path), checkFiles(one, folder(of.Members[i].Dir)))
 			}
 		}
 	}
@@ -96,13 +96,13 @@ func (l *launcher) process(of *host.Launch) (none store.Process, err error) {
 
 // launchable returns why the cluster's processes cannot be started here, or nil.
 func (l *launcher) launchable(of *host.Launch) error {
-	st, made, err := l.made(of)
+	st, made, err := l.buildLaunch(of)
 	if err != nil {
 		return err
 	}
 	first := made.Processes[0] // all members run the same programs
 	for _, p := range append(slices.Clone(first.Behind), first) {
-		if err := l.runs(st, of, p.Path); err != nil {
+		if err := l.checkProgram(st, of, p.Path); err != nil {
 			return err
 		}
 		if _, err := exec.LookPath(p.Path); err != nil {
@@ -112,13 +112,13 @@ func (l *launcher) launchable(of *host.Launch) error {
 	return nil
 }
 
-// made returns the launch as the store's package builds it.
-func (l *launcher) made(of *host.Launch) (st store.Store, made store.Launch, err error) {
+// buildLaunch returns the launch as the store's package builds it.
+func (l *launcher) buildLaunch(of *host.Launch) (st store.Store, made store.Launch, err error) {
 	if err := checkPlaces(of); err != nil {
 		return nil, made, err
 	}
 	if of.Exec != "" && !slices.Contains(l.execs, of.Exec) {
-		return nil, made, fmt.Errorf("the server %q was named by its path, and an agent starts only those that are installed on its machine, and those of its --exec: ask for a version instead, or start the agent with that", of.Exec)
+		return nil, made, fmt.Errorf("the server %q was named by its path; an agent starts only servers installed on its machine and those of its --exec: name a version instead, or start the agent with this --exec", of.Exec)
 	}
 	if st, err = l.stores(of.Store); err != nil {
 		return nil, made, err
@@ -140,15 +140,15 @@ func (l *launcher) made(of *host.Launch) (st store.Store, made store.Launch, err
 // checkPlaces returns in one sentence why a launch's names or places are refused.
 func checkPlaces(of *host.Launch) error {
 	if !word.MatchString(of.Cluster) {
-		return fmt.Errorf("a cluster %q cannot be: names have letters, digits, dots and dashes", of.Cluster)
+		return fmt.Errorf("the cluster name %q is invalid: names consist of letters, digits, dots and dashes", of.Cluster)
 	}
 	if len(of.Members) > kv.MaxMembers {
-		return fmt.Errorf("a cluster has at most %d members, and not %d", kv.MaxMembers, len(of.Members))
+		return fmt.Errorf("a cluster has at most %d members, not %d", kv.MaxMembers, len(of.Members))
 	}
 	for _, m := range of.Members {
 		bad := slices.ContainsFunc(m.Ports, func(port int) bool { return port < 1 || port > 65535 })
 		if !word.MatchString(m.Name) || net.ParseIP(m.Host) == nil || bad || len(m.Ports) > 2*store.PortsPerMember || filepath.Clean(m.Dir) != m.Dir {
-			return fmt.Errorf("a member %q at %q cannot be: it needs a name of letters, digits, dots and dashes, an IP address, ports from 1 to 65535, and a folder", m.Name, m.Host)
+			return fmt.Errorf("the member %q at %q is invalid: it needs a name of letters, digits, dots and dashes, an IP address, ports from 1 to 65535, and a folder", m.Name, m.Host)
 		}
 	}
 	return nil
@@ -177,9 +177,9 @@ func settings(st store.Store, text json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// runs refuses a program unless it is our binary, a permitted requested one, an installed
+// checkProgram refuses a program unless it is our binary, a permitted requested one, an installed
 // server, or a program that the store's server needs to run.
-func (l *launcher) runs(st store.Store, of *host.Launch, path string) error {
+func (l *launcher) checkProgram(st store.Store, of *host.Launch, path string) error {
 	if path == l.self || path == of.Exec {
 		return nil
 	}
@@ -193,11 +193,11 @@ func (l *launcher) runs(st store.Store, of *host.Launch, path string) error {
 	if installed, ok, err := install.Installed(source); err == nil && ok && folder(installed).holds(path) {
 		return nil
 	}
-	return fmt.Errorf("%s is no installed server of %s", path, st.Name())
+	return fmt.Errorf("%s is not an installed server of %s", path, st.Name())
 }
 
-// within refuses a process with files outside its member's folder.
-func within(p store.Process, member folder) error {
+// checkFiles refuses a process with files outside its member's folder.
+func checkFiles(p store.Process, member folder) error {
 	for _, path := range append(keysOf(p.Files), p.Dir, p.DataDir) {
 		if path != "" && !member.holds(path) {
 			return fmt.Errorf("%s is outside of the member's folder %s", path, member)

@@ -33,7 +33,7 @@ func asked(t testing.TB, name string, inside folder) (host.Command, *launcher, m
 }
 
 // The agent starts the command of the store's package and not the received one.
-func TestTheAgentMakesTheCommand(t *testing.T) {
+func TestAgentBuildsTheCommand(t *testing.T) {
 	c, l, marks := asked(t, "etcd", real(t))
 	c.Launch.Settings = json.RawMessage(`{"snapshot-count": 5}`)
 	got, files, err := l.command(c, marks)
@@ -53,7 +53,7 @@ func TestTheAgentMakesTheCommand(t *testing.T) {
 
 // Each store's processes can be started where its server is installed. Elsewhere the error
 // asks to install it.
-func TestEveryStoreIsLaunched(t *testing.T) {
+func TestLaunchesEveryStore(t *testing.T) {
 	for _, st := range registry.All() {
 		c, l, marks := asked(t, st.Name(), real(t))
 		got, _, err := l.command(c, marks)
@@ -75,7 +75,7 @@ func TestEveryStoreIsLaunched(t *testing.T) {
 
 // A binary of --exec may be requested by its path as the store's server, and as nothing
 // else.
-func TestAGivenBinaryIsLaunched(t *testing.T) {
+func TestLaunchesABinaryOfExec(t *testing.T) {
 	c, l, marks := asked(t, "cetcd", real(t))
 	c.Launch.Exec, l.execs = "/opt/cetcd", []string{"/opt/other", "/opt/cetcd"}
 	got, _, err := l.command(c, marks)
@@ -84,41 +84,41 @@ func TestAGivenBinaryIsLaunched(t *testing.T) {
 	}
 	c.Launch.Process = "m1-etcd"
 	if got, _, err := l.command(c, marks); err != nil || got.Path != ownBinary {
-		t.Errorf("the etcd behind it: %+v, %v", got, err)
+		t.Errorf("the etcd of the proxy: %+v, %v", got, err)
 	}
 	c.Launch.Exec = "/opt/../bin/sh"
-	if got, _, err := l.command(c, marks); err == nil || !strings.Contains(err.Error(), "start the agent with that") {
+	if got, _, err := l.command(c, marks); err == nil || !strings.Contains(err.Error(), "start the agent with this") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
-func TestWhatIsNotLaunched(t *testing.T) {
+func TestRefusesOtherLaunches(t *testing.T) {
 	inside := real(t)
 	for want, change := range map[string]func(c *host.Command){
-		"and no other command":        func(c *host.Command) { c.Launch = nil },
-		"no other command":            func(c *host.Command) { c.Detach = true },
-		"there is no store":           func(c *host.Command) { c.Launch.Store = "sh" },
-		"cannot install version":      func(c *host.Command) { c.Launch.Store, c.Launch.Version = "zookeeper", "../../bin" },
-		"is built into quorumbench":   func(c *host.Command) { c.Launch.Version = "1.0" },
-		"named by its path":           func(c *host.Command) { c.Launch.Exec = "/bin/sh" },
-		`a cluster "a/b"`:             func(c *host.Command) { c.Launch.Cluster = "a/b" },
-		`with a process "../m1"`:      func(c *host.Command) { c.Launch.Process = "../m1" },
-		"has no process":              func(c *host.Command) { c.Launch.Process = "m9" },
-		`a member ".."`:               func(c *host.Command) { c.Launch.Members[0].Name = ".." },
-		`at "evil host"`:              func(c *host.Command) { c.Launch.Members[0].Host = "evil host" },
-		"ports from 1 to":             func(c *host.Command) { c.Launch.Members[0].Ports[2] = 1 << 20 },
-		"needs 4 ports":               func(c *host.Command) { c.Launch.Members[0].Ports = []int{1} },
-		"at least one member":         func(c *host.Command) { c.Launch.Members = nil },
-		"at most 99 members":          func(c *host.Command) { c.Launch.Members = make([]kv.MemberPlace, 500) },
-		"in no data folder":           func(c *host.Command) { c.Launch.Members[0].Dir = "/etc/m1" },
-		"in no data folder of this":   func(c *host.Command) { c.Launch.Members[0].Dir = string(inside) + "/elsewhere/m1" },
-		"and a folder":                func(c *host.Command) { c.Launch.Members[0].Dir += "/../../../x" },
-		"there is no such path":       func(c *host.Command) { c.LogFile = "/etc/cron.d/x" },
-		"passes no environment on":    func(c *host.Command) { c.Env = append(c.Env, "LD_PRELOAD=/tmp/x.so") },
-		`"QUORUMBENCH_MARK" cannot`:   func(c *host.Command) { c.Env = []string{"QUORUMBENCH_MARK=y"} },
-		"the settings of etcd cannot": func(c *host.Command) { c.Launch.Settings = json.RawMessage(`{"data-dir": "/"}`) },
-		"cannot be read":              func(c *host.Command) { c.Launch.Settings = json.RawMessage(`[`) },
-		"must not be negative":        func(c *host.Command) { c.Launch.Settings = json.RawMessage(`{"quota-backend-bytes": -1}`) },
+		"an agent starts only":          func(c *host.Command) { c.Launch = nil },
+		"starts only the commands":      func(c *host.Command) { c.Detach = true },
+		"there is no store":             func(c *host.Command) { c.Launch.Store = "sh" },
+		"cannot install version":        func(c *host.Command) { c.Launch.Store, c.Launch.Version = "zookeeper", "../../bin" },
+		"is built into quorumbench":     func(c *host.Command) { c.Launch.Version = "1.0" },
+		"named by its path":             func(c *host.Command) { c.Launch.Exec = "/bin/sh" },
+		`the cluster name "a/b"`:        func(c *host.Command) { c.Launch.Cluster = "a/b" },
+		`process name "../m1" is`:       func(c *host.Command) { c.Launch.Process = "../m1" },
+		"has no process":                func(c *host.Command) { c.Launch.Process = "m9" },
+		`the member ".."`:               func(c *host.Command) { c.Launch.Members[0].Name = ".." },
+		`at "evil host"`:                func(c *host.Command) { c.Launch.Members[0].Host = "evil host" },
+		"ports from 1 to":               func(c *host.Command) { c.Launch.Members[0].Ports[2] = 1 << 20 },
+		"needs 4 ports":                 func(c *host.Command) { c.Launch.Members[0].Ports = []int{1} },
+		"at least one member":           func(c *host.Command) { c.Launch.Members = nil },
+		"at most 99 members":            func(c *host.Command) { c.Launch.Members = make([]kv.MemberPlace, 500) },
+		"in no data folder":             func(c *host.Command) { c.Launch.Members[0].Dir = "/etc/m1" },
+		"in no data folder of this":     func(c *host.Command) { c.Launch.Members[0].Dir = string(inside) + "/elsewhere/m1" },
+		"and a folder":                  func(c *host.Command) { c.Launch.Members[0].Dir += "/../../../x" },
+		"is outside the agent's folder": func(c *host.Command) { c.LogFile = "/etc/cron.d/x" },
+		"on another machine; remove":    func(c *host.Command) { c.Env = append(c.Env, "LD_PRELOAD=/tmp/x.so") },
+		`"QUORUMBENCH_MARK" cannot`:     func(c *host.Command) { c.Env = []string{"QUORUMBENCH_MARK=y"} },
+		"the settings of etcd cannot":   func(c *host.Command) { c.Launch.Settings = json.RawMessage(`{"data-dir": "/"}`) },
+		"cannot be read":                func(c *host.Command) { c.Launch.Settings = json.RawMessage(`[`) },
+		"must not be negative":          func(c *host.Command) { c.Launch.Settings = json.RawMessage(`{"quota-backend-bytes": -1}`) },
 		"names a program": func(c *host.Command) {
 			c.Launch.Store, c.Launch.Settings = "zookeeper", json.RawMessage(`{"java": "/bin/sh"}`)
 		},

@@ -23,11 +23,11 @@ var _ Way = (*Mutual)(nil)
 func (m *Mutual) Dial(ctx context.Context) (net.Conn, error) {
 	pair, err := tls.X509KeyPair(m.Credentials[controllerName+".crt"], m.Credentials[controllerName+".key"])
 	if err != nil {
-		return nil, fmt.Errorf("our certificate cannot be used: %w", err)
+		return nil, fmt.Errorf("the controller's certificate cannot be used: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(m.Credentials[caName+".crt"]) {
-		return nil, errors.New("there is no certificate of an authority")
+		return nil, errors.New("the authority's certificate is missing")
 	}
 	plain, err := m.Over(ctx)
 	if err != nil {

@@ -49,7 +49,7 @@ func over(t *testing.T, ended <-chan error) {
 
 // An agent for one controller ends after that one's session, and the controller learns that
 // everything has ended.
-func TestOnceAndDone(t *testing.T) {
+func TestOnceEndsAfterItsSession(t *testing.T) {
 	_, to, ended := once(t, &manual{now: epoch})
 	if err := dialled(t, to).Close(); err != nil {
 		t.Error(err)
@@ -59,7 +59,7 @@ func TestOnceAndDone(t *testing.T) {
 
 // If its controller is lost, the agent ends with the lease, even if its lifeline ended
 // before.
-func TestOnceAndLost(t *testing.T) {
+func TestOnceEndsAfterTheLease(t *testing.T) {
 	m := &manual{now: epoch}
 	s, to, ended := once(t, m)
 	r := dialled(t, to)
@@ -91,7 +91,7 @@ func TestOnceAndLost(t *testing.T) {
 }
 
 // Without a controller, it ends after a minute or with its lifeline.
-func TestOnceAndNobody(t *testing.T) {
+func TestOnceWithoutAController(t *testing.T) {
 	m := &manual{now: epoch}
 	_, _, ended := once(t, m)
 	settle.Eventually(t, "it waits for a controller", func() bool {

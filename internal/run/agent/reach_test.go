@@ -143,7 +143,7 @@ func TestReachRefused(t *testing.T) {
 	r := dialled(t, to)
 	dial := reach(t, r)
 	if _, err := dial(t.Context(), nobody); !store.Refused(err) || !strings.Contains(err.Error(), "agent there") {
-		t.Errorf("where nobody listens: %v", err)
+		t.Errorf("a closed port: %v", err)
 	}
 	for _, address := range []string{"", "127.0.0.1", "127.0.0.1:99999", "unix:/run/socket", "no such host:1"} {
 		if _, err := dial(t.Context(), address); err == nil || store.Refused(err) || strings.Contains(err.Error(), "\n") {
@@ -153,7 +153,7 @@ func TestReachRefused(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := dial(gone, nobody); !errors.Is(err, context.Canceled) {
-		t.Errorf("for nobody: %v", err)
+		t.Errorf("without listener: %v", err)
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
@@ -165,7 +165,7 @@ func TestReachRefused(t *testing.T) {
 	_, to = served(t, nil)
 	h := dialled(t, to).Host()
 	if h.(host.Reacher).Reach() != nil {
-		t.Error("an agent reaches what it was not told to")
+		t.Error("an agent without --reach opens connections")
 	}
 	if _, err := h.(*remoteHost).connect(t.Context(), nobody); err == nil || !strings.Contains(err.Error(), "start it with --reach") {
 		t.Errorf("it says %v", err)

@@ -60,11 +60,11 @@ func (h *remoteHost) ask(ctx context.Context, st *stream, q request) (reply, err
 	if !release() && ctx.Err() != nil {
 		return reply{}, context.Cause(ctx)
 	}
-	return a, h.of(a, err)
+	return a, h.replyError(a, err)
 }
 
-// of returns the error of a reply.
-func (h *remoteHost) of(a reply, err error) error {
+// replyError returns the error of a reply.
+func (h *remoteHost) replyError(a reply, err error) error {
 	if err == nil && a.Error != "" {
 		err = errors.New(text.Line(a.Error, 4*text.OfServer))
 	}
@@ -97,16 +97,16 @@ func (h *remoteHost) call(ctx context.Context, q request) (reply, error) {
 	return a, err
 }
 
-// lies returns the error of an impossible reply.
-func (h *remoteHost) lies(what string) error {
-	return h.r.fail(errors.New("it answers what cannot be: " + what))
+// impossible returns the error of an impossible reply.
+func (h *remoteHost) impossible(what string) error {
+	return h.r.fail(errors.New("it sent an impossible reply: " + what))
 }
 
 // cutOff ends the session with an agent that reports impossible measurements. Ignoring the
 // sample instead would let the run continue as if its figures were complete.
 func (h *remoteHost) cutOff(why error) error {
-	err := h.lies(why.Error())
-	h.r.gone(fmt.Errorf("it reports what cannot have been measured: %w", why))
+	err := h.impossible(why.Error())
+	h.r.gone(fmt.Errorf("it reports a value that cannot have been measured: %w", why))
 	return err
 }
 
@@ -117,10 +117,10 @@ func (h *remoteHost) Describe(ctx context.Context) (host.Description, error) {
 		return host.Description{}, err
 	}
 	if a.Description == nil || !filepath.IsAbs(a.Description.Folder) {
-		return host.Description{}, h.lies("a machine without a folder")
+		return host.Description{}, h.impossible("a description without a folder")
 	}
 	if err := text.CheckNumbers(a.Description); err != nil {
-		return host.Description{}, h.lies(err.Error())
+		return host.Description{}, h.impossible(err.Error())
 	}
 	text.Fields(a.Description)
 	return *a.Description, nil
@@ -134,12 +134,12 @@ func (h *remoteHost) Sample(ctx context.Context, pids []int, machine bool) (host
 		return host.Sample{}, err
 	}
 	if a.Sample == nil || len(a.Sample.Processes) != len(pids) {
-		return host.Sample{}, h.lies("other processes than it was asked for")
+		return host.Sample{}, h.impossible("other processes than requested")
 	}
 	if err := text.CheckNumbers(a.Sample); err != nil {
 		return host.Sample{}, h.cutOff(err)
 	}
-	a.Sample.At = h.r.ours(a.Sample.At, asked)
+	a.Sample.At = h.r.toLocal(a.Sample.At, asked)
 	return *a.Sample, nil
 }
 
@@ -152,10 +152,10 @@ func (h *remoteHost) Fsync(ctx context.Context, dirs []string, writes int) ([]pr
 	for i := range a.Fsync {
 		text.Fields(&a.Fsync[i])
 		if err := text.CheckNumbers(a.Fsync[i]); err != nil {
-			return nil, h.lies(err.Error())
+			return nil, h.impossible(err.Error())
 		}
 		if f := &a.Fsync[i]; f.Count < 0 || f.Count > writes {
-			return nil, h.lies("more writes than it was asked for")
+			return nil, h.impossible("more writes than requested")
 		}
 	}
 	return a.Fsync, nil
@@ -168,7 +168,7 @@ func (h *remoteHost) Weigh(ctx context.Context, dirs []string) ([]int64, time.Du
 		return nil, 0, err
 	}
 	if len(a.Sizes) != len(dirs) || a.Cost < 0 || slices.ContainsFunc(a.Sizes, func(n int64) bool { return n < -1 }) {
-		return nil, 0, h.lies("other folders than it was asked for")
+		return nil, 0, h.impossible("other folders than requested")
 	}
 	return a.Sizes, a.Cost, nil
 }
@@ -206,7 +206,7 @@ func (h *remoteHost) Ports(ctx context.Context, count int) (*host.Lease, error) 
 	bad := slices.ContainsFunc(a.Ports, func(port int) bool { return port < 1 || port > 65535 })
 	if net.ParseIP(a.Address) == nil || len(a.Ports) != count || bad {
 		st.close()
-		return nil, h.lies("other ports than it was asked for")
+		return nil, h.impossible("other ports than requested")
 	}
 	return &host.Lease{Address: a.Address, Ports: a.Ports, Release: st.close}, nil
 }
@@ -219,7 +219,7 @@ func (h *remoteHost) Claim(ctx context.Context, parent string) (host.Claim, erro
 	}
 	if filepath.Dir(a.Path) != parent || filepath.Clean(a.Path) != a.Path {
 		st.close()
-		return nil, h.lies("a folder in another place")
+		return nil, h.impossible("a folder with another parent")
 	}
 	return &remoteClaim{h: h, st: st, path: a.Path, env: a.Env}, nil
 }
@@ -263,7 +263,7 @@ func (h *remoteHost) Start(ctx context.Context, c host.Command) (host.Process, e
 	}
 	if a.Process == nil || a.Process.PID < 1 {
 		st.close()
-		return nil, h.lies("a process without a number")
+		return nil, h.impossible("a process without a number")
 	}
 	p := &remoteProcess{h: h, st: st, id: *a.Process, exited: make(chan struct{}), answers: make(chan reply, mostAnswers)}
 	go p.listen()
@@ -298,13 +298,13 @@ func (p *remoteProcess) listen() {
 		case a.Exit != nil:
 			text.Fields(a.Exit)
 			p.exit = *a.Exit
-			p.exit.At = p.h.r.ours(p.exit.At, p.h.r.unheard()) // the agent reports an exit at once
+			p.exit.At = p.h.r.toLocal(p.exit.At, p.h.r.unheard()) // the agent reports an exit at once
 			return
 		}
 		select {
 		case p.answers <- a:
 		default:
-			p.exit = host.Exit{At: p.h.r.now(), Code: -1, Lost: p.h.lies("more than it was asked for").Error()}
+			p.exit = host.Exit{At: p.h.r.now(), Code: -1, Lost: p.h.impossible("more replies than requests").Error()}
 			return
 		}
 	}
@@ -328,11 +328,11 @@ func (p *remoteProcess) Exit() host.Exit {
 
 // Signal implements host.Process.
 func (p *remoteProcess) Signal(ctx context.Context, s host.Signal) error {
-	return p.tell(ctx, request{Do: signal, Signal: s})
+	return p.request(ctx, request{Do: signal, Signal: s})
 }
 
-// tell sends a request about the process and waits until it is done.
-func (p *remoteProcess) tell(ctx context.Context, q request) error {
+// request sends a request about the process and waits until it is done.
+func (p *remoteProcess) request(ctx context.Context, q request) error {
 	p.sending.Lock()
 	defer p.sending.Unlock()
 	select {
@@ -350,7 +350,7 @@ func (p *remoteProcess) tell(ctx context.Context, q request) error {
 				p.late--
 				continue
 			}
-			return p.h.of(a, nil)
+			return p.h.replyError(a, nil)
 		case <-p.exited:
 			return nil
 		case <-ctx.Done():

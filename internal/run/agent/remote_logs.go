@@ -37,9 +37,9 @@ func (l *remoteLogs) Read(ctx context.Context) (lines []host.Line, next bool, er
 	for i := range a.Lines {
 		line := &a.Lines[i]
 		if line.File < 0 || line.File >= l.files || len(line.Text) > mostLine {
-			return nil, false, l.h.lies("lines of a file that it does not follow")
+			return nil, false, l.h.impossible("lines of an unknown file")
 		}
-		line.At = l.h.r.ours(line.At, asked)
+		line.At = l.h.r.toLocal(line.At, asked)
 	}
 	clock := l.h.Clock()
 	for i := range a.Lines {
@@ -72,7 +72,7 @@ func (h *remoteHost) CopyLog(ctx context.Context, path string, to io.Writer) (le
 	defer context.AfterFunc(ctx, st.close)()
 	for size := 0; a.More; {
 		if size += len(a.Text); size > mostCopied || len(a.Text) == 0 {
-			return 0, h.lies("more of a log than it was asked for")
+			return 0, h.impossible("more of a log than requested")
 		}
 		if _, err := to.Write(a.Text); err != nil {
 			return 0, err
@@ -81,12 +81,12 @@ func (h *remoteHost) CopyLog(ctx context.Context, path string, to io.Writer) (le
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
 		}
-		if err := h.of(a, err); err != nil {
+		if err := h.replyError(a, err); err != nil {
 			return 0, err
 		}
 	}
 	if a.Left < 0 {
-		return 0, h.lies("less than nothing of a log")
+		return 0, h.impossible("a negative size of a log")
 	}
 	return a.Left, nil
 }

@@ -17,9 +17,9 @@ import (
 type otherClock interface {
 	Offset() host.Clock
 	now() time.Time // by our clock
-	// ours converts a time of the other clock that was requested at asked and has just
+	// toLocal converts a time of the other clock that was requested at asked and has just
 	// arrived.
-	ours(theirs, asked time.Time) time.Time
+	toLocal(theirs, asked time.Time) time.Time
 }
 
 // pretended is the clock of an agent whose clock was replaced, for its worker, which uses
@@ -35,7 +35,7 @@ func (p pretended) Offset() host.Clock {
 
 func (p pretended) now() time.Time { return p() }
 
-func (p pretended) ours(theirs, _ time.Time) time.Time { return theirs.Add(-time.Since(p())) }
+func (p pretended) toLocal(theirs, _ time.Time) time.Time { return theirs.Add(-time.Since(p())) }
 
 // shifted is a worker with another clock than its caller's. It converts times in both
 // directions.
@@ -51,7 +51,7 @@ func (w shifted) Clock(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	return w.by.ours(at, asked), nil
+	return w.by.toLocal(at, asked), nil
 }
 
 // mostPrepares is how often a load is prepared again because the worker's clock was set

@@ -40,14 +40,14 @@ func TestCredentialsAreRenewed(t *testing.T) {
 	certificate, _ := os.ReadFile(filepath.Join(dir, "tls", "member.crt"))
 	key, _ := os.ReadFile(filepath.Join(dir, "tls", "member.key"))
 	if err != nil || len(all) != 1 || string(certificate) != "certificate" || string(key) != "key" {
-		t.Errorf("it wrote %q and %q beside %v, %v", certificate, key, all, err)
+		t.Errorf("it wrote %q and %q among %v, %v", certificate, key, all, err)
 	}
 	plain, elsewhere := asked("etcd", dir), asked("etcd", filepath.Join(string(s.folder), "m1"))
 	plain.Credentials = nil
 	for want, of := range map[string]host.Launch{
-		"it speaks without TLS":                plain,
-		"in no data folder of this session":    elsewhere,
-		"no member \"m1\" that takes new cert": asked("zookeeper", dir),
+		"it does not use TLS":               plain,
+		"in no data folder of this session": elsewhere,
+		"no member \"m1\" that can use new": asked("zookeeper", dir),
 	} {
 		if err := renew(ctx, of); err == nil || !strings.Contains(err.Error(), want) && of.Store == "etcd" {
 			t.Errorf("%s: %v", want, err)

@@ -70,38 +70,38 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 		return a, s.putFile(ctx, now, r)
 	case fsync:
 		if r.Count > mostWrites || len(r.Paths) > mostPaths {
-			return a, fmt.Errorf("fdatasync is measured with at most %d writes in %d folders", mostWrites, mostPaths)
+			return a, fmt.Errorf("fdatasync is measured with at most %d writes in at most %d folders", mostWrites, mostPaths)
 		}
 		a.Fsync, err = s.host.Fsync(ctx, r.Paths, r.Count)
 		return a, err
 	case sample:
 		if len(r.PIDs) > mostPaths {
-			return a, fmt.Errorf("at most %d processes are looked at at once", mostPaths)
+			return a, fmt.Errorf("a request can sample at most %d processes", mostPaths)
 		}
 		got, err := s.host.Sample(ctx, r.PIDs, r.Machine)
 		return reply{Sample: &got}, err
 	case weigh:
 		if len(r.Paths) > mostPaths {
-			return a, fmt.Errorf("at most %d folders are weighed at once", mostPaths)
+			return a, fmt.Errorf("a request can measure at most %d folders", mostPaths)
 		}
 		a.Sizes, a.Cost, err = s.host.Weigh(ctx, r.Paths)
 		return a, err
 	case empty:
 		e, ok := s.host.(host.Emptier)
 		if !ok || !now.claims(r.Path) {
-			return a, fmt.Errorf("%s is in no data folder of this session, and only what is there is emptied", text.Line(r.Path, longestPath))
+			return a, fmt.Errorf("%s is in no data folder of this session, so the agent does not empty it", text.Line(r.Path, longestPath))
 		}
 		return a, e.Empty(ctx, r.Path)
 	case launch, renew:
 		switch {
 		case r.Launch == nil:
-			return a, errors.New("no launch is given")
+			return a, errors.New("the request has no launch")
 		case r.Do == renew:
 			return a, s.renew(ctx, now, r.Launch)
 		}
 		return a, s.launchable(r.Launch)
 	}
-	return a, fmt.Errorf("%q is nothing that a host can be asked for", r.Do)
+	return a, fmt.Errorf("unknown host request %q", r.Do)
 }
 
 // putFile writes a file that the controller may write.
@@ -110,7 +110,7 @@ func (s *Server) putFile(ctx context.Context, now *session, r *request) error {
 		return fmt.Errorf("the agent cannot write a file at %s: that is its own folder; name a file below it", s.folder)
 	}
 	if now.everClaimed(r.Path) { // a configuration or class file in it would be executed
-		return fmt.Errorf("%s is in a data folder, in which the agent alone writes members' files", text.Line(r.Path, longestPath))
+		return fmt.Errorf("%s is in a data folder, in which only the agent writes members' files", text.Line(r.Path, longestPath))
 	}
 	if err := now.files.open(); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (s *Server) putFile(ctx context.Context, now *session, r *request) error {
 // first, the process lives until the session ends.
 func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *host.Command) error {
 	if c == nil {
-		return errors.New("nothing is asked to be started")
+		return errors.New("the request has no command")
 	}
 	command, files, err := s.launch(*c, now.folders())
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *
 			if err != nil {
 				return
 			}
-			if err := s.tell(ctx, p, &r); err != nil {
+			if err := s.signalProcess(ctx, p, &r); err != nil {
 				_ = sendJSON(st, reply{Error: err.Error()}) // a controller that is gone needs no reply
 			} else {
 				_ = sendJSON(st, reply{})
@@ -166,10 +166,10 @@ func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *
 	return nil
 }
 
-// tell executes a request about a process.
-func (s *Server) tell(ctx context.Context, p host.Process, r *request) error {
+// signalProcess executes a request about a process.
+func (s *Server) signalProcess(ctx context.Context, p host.Process, r *request) error {
 	if r.Do != signal || r.Signal > host.Resume {
-		return errors.New("a process can be sent SIGTERM, SIGKILL, SIGSTOP and SIGCONT, and nothing else")
+		return errors.New("a process can only be sent SIGTERM, SIGKILL, SIGSTOP and SIGCONT")
 	}
 	return p.Signal(ctx, r.Signal)
 }
@@ -221,7 +221,7 @@ func (s *Server) serveClaim(ctx context.Context, now *session, st *stream, paren
 				return err
 			}
 		default:
-			return fmt.Errorf("%q is nothing that can be done with a claimed folder", r.Do)
+			return fmt.Errorf("unknown request %q about a claimed folder", r.Do)
 		}
 		if err := sendJSON(st, reply{}); err != nil {
 			return nil
@@ -235,7 +235,7 @@ func (s *Server) serveLogs(ctx context.Context, st *stream, paths []string) erro
 		return err
 	}
 	if len(paths) > mostPaths {
-		return fmt.Errorf("at most %d files are followed at once", mostPaths)
+		return fmt.Errorf("a request can follow at most %d files", mostPaths)
 	}
 	logs, err := s.host.Follow(ctx, paths)
 	if err != nil {

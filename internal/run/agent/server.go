@@ -220,14 +220,14 @@ func (s *Server) serveSession(ctx context.Context, st grpc.ServerStream) error {
 		return err
 	}
 	if first.Version != s.o.Version {
-		return status.Errorf(codes.FailedPrecondition, "the agent is quorumbench %s and the controller %s: use the same version on all machines",
+		return status.Errorf(codes.FailedPrecondition, "the agent is quorumbench %s and the controller is %s; use the same version on all machines",
 			s.o.Version, text.Line(first.Version, 100))
 	}
 	now, err := s.enter(ctx, text.Line(first.Controller, 200))
 	if err != nil {
 		return status.Error(codes.FailedPrecondition, err.Error())
 	}
-	s.o.Say("controller %s is here", now.controller)
+	s.o.Say("controller %s has connected", now.controller)
 	beats, ended := make(chan beat), make(chan error, 1)
 	go func() {
 		for {
@@ -280,9 +280,9 @@ func (s *Server) depart(ctx context.Context, now *session, why error) error {
 		now.loads.Wait()
 		ran := now.end()
 		if ran == 0 {
-			s.o.Say("controller %s has left, and nothing that it started runs; its logs are below %s", now.controller, now.files.path)
+			s.o.Say("controller %s has disconnected, and all its processes have ended; its logs are below %s", now.controller, now.files.path)
 		} else {
-			s.o.Say("controller %s: %d servers were ended; data and logs are below %s", now.controller, ran, now.files.path)
+			s.o.Say("controller %s: ended %d servers; data and logs are below %s", now.controller, ran, now.files.path)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()

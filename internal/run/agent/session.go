@@ -72,9 +72,9 @@ func (s *session) busy() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.until.IsZero() {
-		return fmt.Errorf("the agent lost its controller (%s) and ends what that had started at %s: try again then", s.controller, s.until.UTC().Format(time.TimeOnly))
+		return fmt.Errorf("the agent lost its controller (%s) and will end that one's processes at %s; try again then", s.controller, s.until.UTC().Format(time.TimeOnly))
 	}
-	return fmt.Errorf("the agent works for another controller (%s), since %s: it takes one at a time", s.controller, s.since.UTC().Format(time.TimeOnly))
+	return fmt.Errorf("the agent has worked for another controller (%s) since %s, and serves one at a time", s.controller, s.since.UTC().Format(time.TimeOnly))
 }
 
 // hold records a process, which ends with the session. It returns false if the session is

@@ -85,7 +85,7 @@ func (w endless) Clock(ctx context.Context) (time.Time, error) {
 
 // A controller that is gone or stopped loses its load at once and its servers when the
 // lease is over; until then another controller is refused. Data remains.
-func TestAControllerThatIsLost(t *testing.T) {
+func TestEndsServersOfALostController(t *testing.T) {
 	for name, lose := range map[string]func(r *Remote, m *manual){
 		"its connection ended": func(r *Remote, _ *manual) { _ = r.conn.Close() },
 		"no heartbeat came":    func(_ *Remote, m *manual) { m.advance(missed * time.Second) },
@@ -178,7 +178,7 @@ func (s *session) leaseEnd() time.Time {
 }
 
 // When a controller has ended its session, nothing that it started remains.
-func TestAControllerThatEnds(t *testing.T) {
+func TestClosingASessionEndsItsProcesses(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
 	r := dialled(t, to)
@@ -200,7 +200,7 @@ func TestAControllerThatEnds(t *testing.T) {
 
 // An agent that is stopped is lost to the controller after two heartbeats without a reply,
 // and everything that waits for it ends with an error.
-func TestAnAgentThatStandsStill(t *testing.T) {
+func TestLosesAPausedAgent(t *testing.T) {
 	stuck := make(chan struct{})
 	free := sync.OnceFunc(func() { close(stuck) })
 	defer free()
@@ -247,7 +247,7 @@ func TestAnAgentThatStandsStill(t *testing.T) {
 }
 
 // Times from an agent are converted correctly even if its clock is set during the session.
-func TestAnAgentWhoseClockJumps(t *testing.T) {
+func TestConvertsTimesAfterClockJumps(t *testing.T) {
 	var mu sync.Mutex
 	ahead := time.Hour
 	set := func(to time.Duration) {

@@ -28,7 +28,7 @@ func (c *twoClocks) Offset() host.Clock { return c.offsets.At(c.time) }
 
 func (c *twoClocks) now() time.Time { return c.time }
 
-func (c *twoClocks) ours(theirs, asked time.Time) time.Time {
+func (c *twoClocks) toLocal(theirs, asked time.Time) time.Time {
 	return c.offsets.Ours(theirs, asked, c.time)
 }
 
@@ -70,7 +70,7 @@ func (j *countingJob) Run(_ context.Context, begin time.Time) (*load.Result, err
 
 // Whenever the other clock is set, a load begins on time and reports its beginning by our
 // clock. If its clock is uncertain, the load is not run.
-func TestALoadWhoseClockIsSet(t *testing.T) {
+func TestLoadOnAMachineThatSetsItsClock(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prepare, later func(c *twoClocks) // sets the clock during Prepare, and between Prepare and Run
 		fails          bool

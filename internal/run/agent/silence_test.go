@@ -9,7 +9,7 @@ import (
 
 // A wait ends after two heartbeats. Time in which our process could not run is not counted,
 // but the wait ends even if it never runs on time.
-func TestASilenceCountsTimeInWhichWeRan(t *testing.T) {
+func TestSilenceCountsOnlyRunningTime(t *testing.T) {
 	const tick = missed * time.Second / ticks
 	for name, c := range map[string]struct {
 		took []time.Duration // of the ticks, in turn; the last is repeated
@@ -42,7 +42,7 @@ func TestASilenceCountsTimeInWhichWeRan(t *testing.T) {
 
 // When an agent continues after it was stopped, its timer has expired and heartbeats have
 // arrived. Its controller is not lost, whichever it sees first.
-func TestAnAgentThatWasStoppedHearsItsController(t *testing.T) {
+func TestStoppedAgentKeepsItsController(t *testing.T) {
 	m := &manual{now: epoch}
 	beats, answered, ended := make(chan beat, 1), make(chan uint64), make(chan error)
 	left := make(chan error)

@@ -16,7 +16,7 @@ import (
 
 // A controller without a valid certificate of the same authority is refused with an error
 // that says why.
-func TestCertificatesThatAreRefused(t *testing.T) {
+func TestRefusesControllersCertificates(t *testing.T) {
 	_, to := served(t, nil)
 	stranger := certificates(t, "127.0.0.1")
 	dir := t.TempDir()
@@ -26,18 +26,18 @@ func TestCertificatesThatAreRefused(t *testing.T) {
 	}
 	for want, change := range map[string]func(*Target){
 		"is not signed by the CA of " + stranger.CA: func(to *Target) { to.CACert = stranger.CA },
-		"it refuses our certificate " + stranger.Controller: func(to *Target) {
+		"it refuses the certificate " + stranger.Controller: func(to *Target) {
 			to.Cert, to.Key = stranger.Controller+".crt", stranger.Controller+".key"
 		},
-		"it refuses our certificate " + expired.Controller: func(to *Target) {
+		"it refuses the certificate " + expired.Controller: func(to *Target) {
 			to.Cert, to.Key = expired.Controller+".crt", expired.Controller+".key"
 		},
-		"it is no client's certificate": func(to *Target) {
+		"it is not a client's certificate": func(to *Target) {
 			to.Cert, to.Key = stranger.Hosts[0]+".crt", stranger.Hosts[0]+".key"
 		},
 		"give all three":                   func(to *Target) { to.Cert, to.Key = "", "" },
 		"cannot be read":                   func(to *Target) { to.CACert = filepath.Join(dir, "none") },
-		"holds no certificate in PEM":      func(to *Target) { to.CACert = to.Key },
+		"contains no certificate in PEM":   func(to *Target) { to.CACert = to.Key },
 		"cannot be used":                   func(to *Target) { to.Key = stranger.Controller + ".key" },
 		"its certificate is not for local": func(to *Target) { to.Address = strings.Replace(to.Address, "127.0.0.1", "localhost", 1) },
 	} {
@@ -54,7 +54,7 @@ func TestCertificatesThatAreRefused(t *testing.T) {
 }
 
 // A controller without a certificate gets nothing, whatever it sends.
-func TestNobodyWithoutACertificateIsServed(t *testing.T) {
+func TestRefusesControllersWithoutACertificate(t *testing.T) {
 	_, to := served(t, nil)
 	pool, err := trusted(to.CACert)
 	if err != nil {
@@ -98,7 +98,7 @@ func refusing(t *testing.T, pair string) (address string) {
 }
 
 // A server that cannot prove that it is the agent gets nothing.
-func TestAgentsThatAreRefused(t *testing.T) {
+func TestRefusesAgentsCertificates(t *testing.T) {
 	c := certificates(t, "127.0.0.1")
 	dir := t.TempDir()
 	expired, err := MakeCertificates(dir, []string{"127.0.0.1"}, time.Hour, time.Now().Add(-2*time.Hour))
@@ -127,16 +127,16 @@ func TestAgentsThatAreRefused(t *testing.T) {
 	closed := mute.Addr().String()
 	_ = mute.Close()
 	for want, test := range map[string]struct{ address, ca string }{
-		"its certificate is not one for servers": {refusing(t, filepath.Join(misused, "both")), filepath.Join(misused, "ca.crt")},
-		"and that is not now":                    {refusing(t, expired.Hosts[0]), expired.CA},
-		"it cannot be reached":                   {closed, c.CA},
+		"its certificate is not a server's": {refusing(t, filepath.Join(misused, "both")), filepath.Join(misused, "ca.crt")},
+		"is not valid now":                  {refusing(t, expired.Hosts[0]), expired.CA},
+		"it cannot be reached":              {closed, c.CA},
 	} {
 		_, err := Dial(t.Context(), Target{Address: test.address, CACert: test.ca, Cert: c.Controller + ".crt", Key: c.Controller + ".key"})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("want a sentence with %q: %v", want, err)
 		}
 	}
-	if _, err := ServerTLS(c.CA, c.Controller+".crt", c.Controller+".key"); err == nil || !strings.Contains(err.Error(), "no server's certificate") {
+	if _, err := ServerTLS(c.CA, c.Controller+".crt", c.Controller+".key"); err == nil || !strings.Contains(err.Error(), "not a server's certificate") {
 		t.Errorf("an agent with a controller's certificate: %v", err)
 	}
 }
@@ -164,7 +164,7 @@ func TestMakeCertificates(t *testing.T) {
 		}
 	}
 	for want, hosts := range map[string][]string{
-		"there is no host": nil, "neither a host's name": {"a/b"}, `"../a"`: {"../a"}, "given twice": {"a", "a"}, "another file's name": {"ca"},
+		"there is no host": nil, "neither a host's name": {"a/b"}, `"../a"`: {"../a"}, "given twice": {"a", "a"}, "another certificate file": {"ca"},
 		"file exists": {"c"}, `""`: {""}, `"a\nb"`: {"a\nb"},
 	} {
 		if _, err := MakeCertificates(dir, hosts, time.Hour, time.Now()); err == nil || !strings.Contains(err.Error(), want) {

@@ -46,9 +46,9 @@ func (c *Cluster) StartAs(ctx context.Context, name string, s Server) error {
 func (c *Cluster) StartEmpty(ctx context.Context, name string) error {
 	return c.startChanged(ctx, name, func(m *member, i int) error {
 		if slices.ContainsFunc(m.running(), func(p running) bool { return !p.ended() }) {
-			return errors.New("it still runs, with its data")
+			return errors.New("it is still running with its data")
 		}
-		if err := c.emptied(ctx, m); err != nil {
+		if err := c.emptyFolder(ctx, m); err != nil {
 			return err
 		}
 		m.asked.Joining, m.of.Joining = name, name
@@ -56,11 +56,11 @@ func (c *Cluster) StartEmpty(ctx context.Context, name string) error {
 	})
 }
 
-// emptied empties a member's data folder.
-func (c *Cluster) emptied(ctx context.Context, m *member) error {
+// emptyFolder empties a member's data folder.
+func (c *Cluster) emptyFolder(ctx context.Context, m *member) error {
 	emptier, ok := m.place.host.(host.Emptier)
 	if !ok {
-		return errors.New("its folder cannot be emptied on the host that it is on")
+		return errors.New("its host cannot empty its folder")
 	}
 	return emptier.Empty(ctx, m.launch.DataDir)
 }
@@ -74,7 +74,7 @@ func (c *Cluster) startChanged(ctx context.Context, name string, change func(m *
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
 	if c.stopped {
-		return errors.New("member " + name + " is not started again: its cluster was stopped")
+		return errors.New("member " + name + " is not started again, because its cluster was stopped")
 	}
 	if err = change(m, i); err == nil {
 		err = c.startProcesses(ctx, m)

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var errNotOurs = errors.New("the cluster was not started here, and its processes are not known")
+var errNotOurs = errors.New("quorumbench did not start the cluster and does not know its processes")
 
 // Attached is a cluster that quorumbench did not start.
 type Attached struct{ Via store.Access }
@@ -60,7 +60,7 @@ func (Attached) NewCertificate(_ context.Context, member string) error {
 
 // Spare implements Running. It returns an error: no member can be added.
 func (Attached) Spare() (Spare, error) {
-	return nil, fmt.Errorf("no further member can join: %w", errNotOurs)
+	return nil, fmt.Errorf("no other member can join: %w", errNotOurs)
 }
 
 // Network implements Running. It returns an error: the network is unknown.

@@ -87,7 +87,7 @@ func (c *Cluster) NewCertificate(ctx context.Context, name string) error {
 	at := m.asked.Members[i]
 	of, ok := c.store.(store.Embedded)
 	if c.authority == nil || !ok {
-		return fmt.Errorf("member %s has no certificate: it speaks without TLS", name)
+		return fmt.Errorf("member %s has no certificate: it does not use TLS", name)
 	}
 	made, err := c.issue(at)
 	if err != nil {
@@ -103,7 +103,7 @@ func (c *Cluster) NewCertificate(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return c.shows(ctx, m, at, made)
+	return c.awaitShown(ctx, m, at, made)
 }
 
 // keep makes the member start with its new credentials from now, and returns the launch
@@ -126,9 +126,9 @@ func replaceFiles(ctx context.Context, h host.Host, certificate, key string, c k
 	return errors.Join(h.WriteFile(ctx, key, c.Key), h.WriteFile(ctx, certificate, c.Certificate))
 }
 
-// shows waits until a member presents a certificate to clients, and also to other members
+// awaitShown waits until a member presents a certificate to clients, and also to other members
 // if they use TLS between each other.
-func (c *Cluster) shows(ctx context.Context, m *member, at kv.MemberPlace, made kv.Credentials) error {
+func (c *Cluster) awaitShown(ctx context.Context, m *member, at kv.MemberPlace, made kv.Credentials) error {
 	pair, err := tls.X509KeyPair(made.Certificate, made.Key)
 	if err != nil {
 		return err
@@ -143,26 +143,26 @@ func (c *Cluster) shows(ctx context.Context, m *member, at kv.MemberPlace, made 
 		access.TLS.Certificates = []tls.Certificate{pair} // another member's would do as well
 	}
 	for {
-		if err = showsAt(ctx, &access, endpoints, pair.Leaf); err == nil {
+		if err = checkShown(ctx, &access, endpoints, pair.Leaf); err == nil {
 			return nil
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not show its new certificate within %s: %w", m.known().Name, shownWithin, err)
+			return fmt.Errorf("%s did not present its new certificate within %s: %w", m.known().Name, shownWithin, err)
 		}
 	}
 }
 
-// showsAt returns an error unless all endpoints present the certificate.
-func showsAt(ctx context.Context, a *store.Access, endpoints []string, want *x509.Certificate) error {
+// checkShown returns an error unless all endpoints present the certificate.
+func checkShown(ctx context.Context, a *store.Access, endpoints []string, want *x509.Certificate) error {
 	for _, endpoint := range endpoints {
 		shown, err := certificateOf(ctx, a, endpoint)
 		if err != nil {
 			return err
 		}
 		if !shown.Equal(want) {
-			return fmt.Errorf("it shows the one before at %s", endpoint)
+			return fmt.Errorf("it still presents the previous one at %s", endpoint)
 		}
 	}
 	return nil
@@ -177,7 +177,7 @@ func certificateOf(ctx context.Context, a *store.Access, endpoint string) (*x509
 	defer func() { _ = conn.Close() }() // it was only used for the handshake
 	secure, ok := conn.(*tls.Conn)
 	if !ok || len(secure.ConnectionState().PeerCertificates) == 0 {
-		return nil, errors.New("it shows none")
+		return nil, errors.New("it presents none")
 	}
 	return secure.ConnectionState().PeerCertificates[0], nil
 }

@@ -235,17 +235,17 @@ func (c *Cluster) Synced() bool { return c.launch.Synced }
 func (c *Cluster) Notes() []string {
 	notes := slices.Clone(c.launch.Notes)
 	if c.spec.Disks {
-		notes = append(notes, "the members' data are on disks that fail on request, which are a file system of quorumbench's (FUSE) and slower than the machine's")
+		notes = append(notes, "the members' data is on disks that fail on request: a FUSE file system of quorumbench, which is slower than the machine's disks")
 	}
 	switch {
 	case c.authority == nil:
 	case c.securedPeers():
-		notes = append(notes, "clients speak TLS with the members, and these with each other, by certificates that were made for the run")
+		notes = append(notes, "clients and members use TLS with each other, with certificates that were made for the run")
 	default:
-		notes = append(notes, "clients speak TLS with the members, by certificates that were made for the run; the members among themselves do not")
+		notes = append(notes, "clients use TLS with the members, with certificates that were made for the run; members do not use TLS between each other")
 	}
 	if c.spec.Network {
-		notes = append(notes, "each member is in a network of its own, and a process of quorumbench's forwards every packet, which takes longer than the machine's loopback and takes processor time")
+		notes = append(notes, "each member is in a separate network, and a process of quorumbench forwards every packet, which takes longer than the machine's loopback and uses processor time")
 	}
 	return notes
 }

@@ -210,7 +210,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 		return err == nil && s.Leader() != nil && s.Leader().ID != leader.ID && s.Term > status.Term
 	})
 	if err := c.Signal(t.Context(), "m9", host.Kill); err == nil || !strings.Contains(err.Error(), "m1, m2, m3") {
-		t.Errorf("killing a stranger: %v", err)
+		t.Errorf("killing an unknown member: %v", err)
 	}
 
 	if err := c.Stop(t.Context()); err != nil {
@@ -284,7 +284,7 @@ func TestKilledOwnerLeavesNoMemberAndItsDataIsRemoved(t *testing.T) {
 	}
 }
 
-func TestMemberThatExitsAtOnceIsOneSentence(t *testing.T) {
+func TestMemberExitDuringStartIsOneSentence(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "server")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\necho first\necho the disk is on fire >&2\nexit 3\n"), 0o755); err != nil {

@@ -15,7 +15,7 @@ func (c *Cluster) giveDisk(ctx context.Context, m *member) (err error) {
 	}
 	disks, ok := m.place.host.(host.Disker)
 	if !ok {
-		return fmt.Errorf("the data of %s cannot be on a disk that fails on request: the host that it is on has no such", m.about.Name)
+		return fmt.Errorf("the data of %s cannot be on a disk that fails on request: its host does not support that", m.about.Name)
 	}
 	if m.disk, err = disks.Disk(ctx, c.spec.Self, m.about.DataDir); err != nil {
 		return err

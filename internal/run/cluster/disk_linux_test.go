@@ -120,16 +120,16 @@ func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
 		}
 	}
 	if lost == 0 {
-		t.Error("no file lost anything: the database is not synced with each write")
+		t.Error("no file lost data, although the database is not synced with each write")
 	}
-	t.Logf("%d files lost something", lost)
+	t.Logf("%d files lost data", lost)
 }
 
 // later reports whether a value was written after another one.
 func later(got, than string) bool { return len(got) > len(than) || len(got) == len(than) && got > than }
 
 // A store that does not sync loses acknowledged writes, or does not even start.
-func TestPowerLossOfAllFindsThatNothingIsSynced(t *testing.T) {
+func TestPowerLossOfAllLosesUnsyncedWrites(t *testing.T) {
 	c := onDisks(t, &etcd.Settings{UnsafeNoFsync: true})
 	acknowledged, _ := powerLoss(t, c)
 	client := clientOf(t, c.Access().Endpoints...)
@@ -194,6 +194,6 @@ func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
 		}
 	}
 	if _, err := c.Disk("m9"); err == nil {
-		t.Error("there is a disk of no member")
+		t.Error("an unknown member has a disk")
 	}
 }

@@ -54,10 +54,10 @@ func Down(ctx context.Context, dir string) (Stopped, error) {
 // stoppable returns why the cluster must not be stopped from here, or nil.
 func (p *Playground) stoppable(folder *host.Folder) error {
 	if err := p.Elsewhere(); err != nil {
-		return fmt.Errorf("%w; nothing was stopped or removed: run `cluster down` there, or remove the folder yourself if that is no more", err)
+		return fmt.Errorf("%w; nothing was stopped or removed; run `cluster down` there, or remove the folder yourself if that machine or namespace is gone", err)
 	}
 	if p.Starter != nil && p.Starter.Running() {
-		return fmt.Errorf("the cluster in %s is just being started by process %d; interrupt that, or wait until it is done", p.Dir, p.Starter.PID)
+		return fmt.Errorf("process %[2]d is starting the cluster in %[1]s; interrupt it, or wait until it has finished", p.Dir, p.Starter.PID)
 	}
 	return p.removable(folder)
 }
@@ -127,7 +127,7 @@ func (p *Playground) proven(found *seen) error {
 	for i := range p.Members {
 		m := &p.Members[i]
 		if stranger := host.Unproven(m.processes(), found.processes); stranger != nil {
-			return fmt.Errorf("process %d, which the state of the cluster in %s names as member %s, shows nothing by which it proves to be that; nothing was stopped or removed: if it is the member, end it yourself, and then run `cluster down` again",
+			return fmt.Errorf("process %d, which the state of the cluster in %s names as member %s, does not prove to be that member; nothing was stopped or removed; if it is the member, end it yourself, and then run `cluster down` again",
 				stranger.PID, p.Dir, m.Name)
 		}
 	}
@@ -148,7 +148,7 @@ func (p *Playground) stop(ctx context.Context, found *seen) error {
 		}
 		err := left.signal(host.Kill)
 		if err == nil && !p.awaitGone(context.Background(), left, killTimeout, killTimeout) {
-			err = fmt.Errorf("a member of the cluster in %s does not end though it was killed", p.Dir)
+			err = fmt.Errorf("a member of the cluster in %s was killed and has not ended", p.Dir)
 		}
 		left.release()
 		if err != nil {

@@ -98,28 +98,28 @@ func TestDownRemovesOnlyWhatUpMade(t *testing.T) {
 }
 
 // The state file names a running process that does not belong to the cluster.
-func TestDownEndsOnlyWhatProvesToBeAMember(t *testing.T) {
+func TestDownEndsOnlyProvenMembers(t *testing.T) {
 	dir := t.TempDir()
 	p := asLeft(t, dir, 1)
 	stranger := bystander(t, t.TempDir(), p.Mark.Env())
 	p.Members[0].Process = stranger.Identity()
 	rewrite(t, p)
-	refused(t, dir, "shows nothing by which it proves")
+	refused(t, dir, "does not prove to be that member")
 	p.Members[0].Process = bystander(t, filepath.Join(dir, "m1"), "").Identity()
 	rewrite(t, p)
-	refused(t, dir, "shows nothing by which it proves")
+	refused(t, dir, "does not prove to be that member")
 	if !stranger.Identity().Running() || !p.Members[0].Process.Running() {
-		t.Error("a process that is no member was ended")
+		t.Error("a process that is not a member was ended")
 	}
 }
 
 // Up was killed after it had started a member and before it recorded the member's process.
-func TestDownEndsAMemberThatWasNotYetNoted(t *testing.T) {
+func TestDownEndsUnrecordedMembers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "play")
 	p := asLeft(t, dir, 3)
 	member := bystander(t, filepath.Join(dir, "m2"), p.Mark.Env())
 	if err := vacant(dir); !errors.Is(err, ErrAlreadyUp) || !strings.Contains(err.Error(), "1 of 3 members") {
-		t.Errorf("up beside it: %v", err)
+		t.Errorf("up while a member runs: %v", err)
 	}
 	s, err := Down(t.Context(), dir)
 	if err != nil || strings.Join(s.Ended, ",") != "m2" || strings.Join(s.Gone, ",") != "m1,m3" {
@@ -131,7 +131,7 @@ func TestDownEndsAMemberThatWasNotYetNoted(t *testing.T) {
 	}
 }
 
-func TestDownWhereMembersCannotBeSeen(t *testing.T) {
+func TestDownRefusesUnreachableMembers(t *testing.T) {
 	dir := t.TempDir()
 	p := asLeft(t, dir, 1)
 	here := p.Place
@@ -152,7 +152,7 @@ func TestDownWhereMembersCannotBeSeen(t *testing.T) {
 	}
 	p.Starter = &self
 	rewrite(t, p)
-	refused(t, dir, "just being started")
+	refused(t, dir, "is starting the cluster")
 
 	p.Starter = nil
 	p.Place.Boot, p.Folder.Device, p.Members[0].Folder.Device = "before", 0, 0 // device numbers may change at a boot
@@ -181,7 +181,7 @@ func TestDownLeavesTheUsersFolder(t *testing.T) {
 	}
 }
 
-func TestFolderThatOthersCanWriteIsNotUsed(t *testing.T) {
+func TestRefusesFolderThatOthersCanWrite(t *testing.T) {
 	dir := t.TempDir()
 	asLeft(t, dir, 1)
 	if err := os.Chmod(dir, 0o777); err != nil {

@@ -22,7 +22,7 @@ type world struct {
 }
 
 func (w *world) Status(context.Context) (store.Status, error) {
-	return store.Status{}, errors.New("nobody asks for all of it")
+	return store.Status{}, errors.New("Status must not be called")
 }
 func (*world) Members(context.Context) ([]store.Member, error) { return nil, nil }
 func (*world) Close() error                                    { return nil }
@@ -67,7 +67,7 @@ func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Foll
 
 // A leader that does not answer delays no other member's answer: the next leader is known
 // within the pause between two requests, and the silent one is lost after LostAfter.
-func TestAMuteMemberDelaysNobody(t *testing.T) {
+func TestASilentMemberDelaysNoOther(t *testing.T) {
 	w := &world{}
 	run(t, w, Often, func(_ *Follower, led <-chan Change) {
 		w.mute.Store(true)
@@ -83,7 +83,7 @@ func TestAMuteMemberDelaysNobody(t *testing.T) {
 	})
 }
 
-func TestHowOftenMembersAreAsked(t *testing.T) {
+func TestPollingIntervals(t *testing.T) {
 	w := &world{}
 	run(t, w, Seldom, func(f *Follower, _ <-chan Change) {
 		time.Sleep(10*time.Second + Seldom/2)
@@ -112,7 +112,7 @@ func TestHowOftenMembersAreAsked(t *testing.T) {
 
 // While the load's operations complete, members are asked seldom; when none completes, they
 // are asked often at once.
-func TestMembersAreAskedSeldomWhileTheLoadIsServed(t *testing.T) {
+func TestPollsSeldomWhileTheLoadProgresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
 		var done atomic.Uint64

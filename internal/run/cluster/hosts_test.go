@@ -211,7 +211,7 @@ func TestOrphansOfAClusterOnTwoHosts(t *testing.T) {
 }
 
 // A cluster that ran before can be used but not controlled.
-func TestAttachedIsTakenAsItIs(t *testing.T) {
+func TestAttachedClusterCannotBeControlled(t *testing.T) {
 	var c Running = Attached{Via: store.Access{Endpoints: []string{"a:1"}}}
 	if c.Access().Endpoints[0] != "a:1" || len(c.Members()) != 0 {
 		t.Errorf("%+v", c)

@@ -45,9 +45,9 @@ func (c *Cluster) collectLog(ctx context.Context, m *member, p running) string {
 	left, err := copyLog(ctx, m.place.host, p.logFile, filepath.Join(c.spec.logDir(), filepath.Base(p.logFile)))
 	switch {
 	case err != nil:
-		return fmt.Sprintf("the log of %s is not here, but on its machine as %s: %v", p.name, p.logFile, err)
+		return fmt.Sprintf("the log of %s was not copied from its machine, where it is %s: %v", p.name, p.logFile, err)
 	case left > 0:
-		return fmt.Sprintf("the log of %s is here without %s in its middle; the whole is on its machine as %s", p.name, text.Bytes(uint64(left)), p.logFile)
+		return fmt.Sprintf("the log of %s was copied without %s in its middle; the complete log is %s on its machine", p.name, text.Bytes(uint64(left)), p.logFile)
 	}
 	return ""
 }

@@ -14,7 +14,7 @@ func (c *Cluster) giveNetwork(ctx context.Context) (err error) {
 	}
 	on, ok := c.spec.Hosts[0].(host.Networker)
 	if !ok {
-		return errors.New("the members cannot have networks of their own, which faults of the network need: that is possible on the machine that quorumbench runs on, and not on a host that is reached otherwise")
+		return errors.New("network faults need separate networks for members, which are only possible on the machine that quorumbench runs on, not on other hosts")
 	}
 	names := make([]string, c.spec.places())
 	for i := range names {
@@ -27,7 +27,7 @@ func (c *Cluster) giveNetwork(ctx context.Context) (err error) {
 // Network implements Running.
 func (c *Cluster) Network() (host.Network, error) {
 	if c.network == nil {
-		return nil, errors.New("the members have no networks of their own")
+		return nil, errors.New("the members have no separate networks")
 	}
 	return c.network, nil
 }

@@ -71,7 +71,7 @@ func TestIsolatedLeaderIsReplaced(t *testing.T) {
 		status, err := c.Status(t.Context())
 		return err == nil && Unready(&status) == nil
 	})
-	if !strings.Contains(strings.Join(c.Notes(), " "), "network of its own") {
+	if !strings.Contains(strings.Join(c.Notes(), " "), "in a separate network") {
 		t.Errorf("the notes are %q", c.Notes())
 	}
 }
@@ -130,10 +130,10 @@ func inside(t *testing.T, address string) bool {
 }
 
 // A host that is reached through an agent cannot have such networks.
-func TestNetworksElsewhereAreRefused(t *testing.T) {
+func TestRefusesNetworksOnOtherHosts(t *testing.T) {
 	type elsewhere struct{ host.Host } // and no optional interfaces
 	_, err := Start(t.Context(), nil, Spec{Members: 3, Network: true, Dir: t.TempDir(), Self: "self", Hosts: []host.Host{elsewhere{}}})
-	if err == nil || !strings.Contains(err.Error(), "networks of their own") {
+	if err == nil || !strings.Contains(err.Error(), "separate networks") {
 		t.Errorf("%v", err)
 	}
 	if _, err := (Attached{}).Network(); err == nil {

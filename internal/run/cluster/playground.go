@@ -105,10 +105,10 @@ func (p *Playground) access() store.Access {
 func (p *Playground) Elsewhere() error {
 	switch p.Place.Reach() {
 	case host.OtherSpace:
-		return fmt.Errorf("the members of the cluster in %s were started in another PID namespace (%s; ours is %s), so that it cannot be seen from here whether they run",
+		return fmt.Errorf("the members of the cluster in %s were started in another PID namespace (%s; this one is %s), from where it is unknown whether they run",
 			p.Dir, p.Place.PIDs, host.Here().PIDs)
 	case host.OtherHost:
-		return fmt.Errorf("the members of the cluster in %s were started on another machine, so that it cannot be seen from here whether they run", p.Dir)
+		return fmt.Errorf("the members of the cluster in %s were started on another machine, so it is unknown whether they run", p.Dir)
 	case host.SamePlace, host.Rebooted:
 	}
 	return nil
@@ -135,7 +135,7 @@ func (p *Playground) Status(ctx context.Context, st store.Store) (store.Status, 
 func DefaultDir(storeName string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("the user's cache folder is not known (%w); name a folder for the cluster", err)
+		return "", fmt.Errorf("the user's cache folder is unknown (%w); name a folder for the cluster", err)
 	}
 	return filepath.Join(cache, "quorumbench", "cluster-"+storeName), nil
 }

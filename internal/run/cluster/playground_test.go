@@ -132,7 +132,7 @@ func TestPlaygroundNeverKillsAReusedNumber(t *testing.T) {
 	}
 }
 
-func TestPlaygroundFolderNotOurs(t *testing.T) {
+func TestRefusesForeignFolders(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "thesis.txt")
 	if err := os.WriteFile(file, []byte("dear"), 0o600); err != nil {

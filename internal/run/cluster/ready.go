@@ -20,7 +20,7 @@ const (
 const defaultStartTimeout = time.Minute
 
 // errSlow is the cause of a context whose start timeout has expired.
-var errSlow = errors.New("the time to start is over")
+var errSlow = errors.New("the start timeout has expired")
 
 // awaitReady asks the members until all respond and agree on a leader.
 func (c *Cluster) awaitReady(ctx context.Context, name string) error {
@@ -55,7 +55,7 @@ func poll(ctx context.Context, admin store.Admin, timeout time.Duration, process
 	}
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	why := errors.New("nothing was asked yet")
+	why := errors.New("no request was sent yet")
 	for next := firstPause; ; next = min(next*3/2, lastPause) {
 		select {
 		case <-asking.Done():

@@ -61,7 +61,7 @@ func (c *Cluster) everybody() []*member {
 // Spare implements Running.
 func (c *Cluster) Spare() (Spare, error) {
 	if c.spare == nil {
-		return nil, errors.New("the cluster has no place for a further member")
+		return nil, errors.New("the cluster was started without a place for another member")
 	}
 	return c.spare, nil
 }
@@ -81,7 +81,7 @@ func (s *spare) Start(ctx context.Context) error {
 	s.c.stopping.Lock()
 	defer s.c.stopping.Unlock()
 	if s.c.stopped {
-		return fmt.Errorf("member %s is not started: its cluster was stopped", s.at.Name)
+		return fmt.Errorf("member %s is not started, because its cluster was stopped", s.at.Name)
 	}
 	var err error
 	if s.m.disk == nil {
@@ -110,11 +110,11 @@ func (s *spare) End(ctx context.Context) error {
 		select {
 		case <-p.Exited():
 		case <-limit.C:
-			return fmt.Errorf("member %s does not end though it was killed", s.at.Name)
+			return fmt.Errorf("member %s was killed and has not ended", s.at.Name)
 		}
 	}
 	if err := s.m.place.host.MakeDir(ctx, s.m.launch.DataDir); err != nil { // it may have been killed before it made the folder
 		return err
 	}
-	return s.c.emptied(ctx, s.m)
+	return s.c.emptyFolder(ctx, s.m)
 }

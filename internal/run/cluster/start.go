@@ -74,7 +74,7 @@ func (s *Spec) complete() error {
 	if s.Self == "" {
 		self, err := os.Executable()
 		if err != nil {
-			return fmt.Errorf("our own binary cannot be found: %w", err)
+			return fmt.Errorf("quorumbench's binary cannot be found: %w", err)
 		}
 		s.Self = self
 	}
@@ -260,13 +260,13 @@ func (c *Cluster) startOne(ctx context.Context, m *member, i int, p store.Proces
 		return err
 	}
 	started := running{p.Name, p.LogFile, &atomic.Bool{}, process}
-	m.took(i, started)
+	m.setProcess(i, started)
 	c.reportExit(m, started)
 	return m.place.data.Note(ctx, process.Identity())
 }
 
-// took records the i-th of the member's processes after a first or later start.
-func (m *member) took(i int, p running) {
+// setProcess records the i-th of the member's processes after a first or later start.
+func (m *member) setProcess(i int, p running) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if i == len(m.processes) {

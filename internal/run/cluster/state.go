@@ -57,11 +57,11 @@ func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 	}
 	b, err := folder.Read(stateFile)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: the state of the cluster in %s is not used: %w", ErrNotOurs, dir, host.Cause(err))
+		return nil, nil, fmt.Errorf("%w: the state of the cluster in %s cannot be used: %w", ErrNotOurs, dir, host.Cause(err))
 	}
 	p, err := parse(b, dir)
 	if err == nil {
-		err = p.own(folder)
+		err = p.checkFolder(folder)
 	}
 	return p, folder, err
 }
@@ -76,10 +76,10 @@ func parse(b []byte, dir string) (*Playground, error) {
 		return nil, fmt.Errorf("%w: %s in %s is damaged (%w)", ErrNotOurs, stateFile, dir, err)
 	}
 	if p.Schema != stateSchema {
-		return nil, fmt.Errorf("%w: the cluster in %s was started by another version of quorumbench (state %d, not %d), which has to stop it", ErrNotOurs, dir, p.Schema, stateSchema)
+		return nil, fmt.Errorf("%w: the cluster in %s was started by another version of quorumbench (state %d, not %d); stop it with that version", ErrNotOurs, dir, p.Schema, stateSchema)
 	}
 	if !p.Mark.Valid() {
-		return nil, fmt.Errorf("%w: %s in %s is damaged: its mark %q is none", ErrNotOurs, stateFile, dir, p.Mark)
+		return nil, fmt.Errorf("%w: %s in %s is damaged: its mark %q is invalid", ErrNotOurs, stateFile, dir, p.Mark)
 	}
 	if len(p.Members) > kv.MaxMembers {
 		return nil, fmt.Errorf("%w: the state of the cluster in %s names %d members, and up starts no more than %d", ErrNotOurs, dir, len(p.Members), kv.MaxMembers)
@@ -96,12 +96,12 @@ func parse(b []byte, dir string) (*Playground, error) {
 // memberName returns the name of the i-th member and of its folder.
 func memberName(i int) string { return "m" + strconv.Itoa(i+1) }
 
-// own returns an error if the state belongs to another folder.
-func (p *Playground) own(folder *host.Folder) error {
+// checkFolder returns an error if the state belongs to another folder.
+func (p *Playground) checkFolder(folder *host.Folder) error {
 	if p.Mark == "" || p.same(p.Folder, folder.ID()) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is a copy of a cluster's folder, or was restored; the cluster's own is stopped with `cluster down` where it is, and the copy is yours to remove", ErrNotOurs, p.Dir)
+	return fmt.Errorf("%w: %s is a copy of a cluster's folder, or was restored; stop the cluster with `cluster down` on its original folder, and remove the copy yourself", ErrNotOurs, p.Dir)
 }
 
 // same reports whether a recorded file is the present one. Device numbers may change at a
@@ -119,7 +119,7 @@ func absent(dir string) error {
 	case err != nil:
 		return fmt.Errorf("the folder %s cannot be read: %w", dir, host.Cause(err))
 	}
-	return fmt.Errorf("%w: %s holds other files and no cluster of quorumbench; name an empty or a new folder", ErrNotOurs, dir)
+	return fmt.Errorf("%w: %s contains other files and no cluster of quorumbench; name an empty or a new folder", ErrNotOurs, dir)
 }
 
 // create makes the folder, if it is missing, and writes the first state. Only one process
@@ -158,7 +158,7 @@ func (p *Playground) create() (_ *host.Folder, err error) {
 	}
 	err = folder.Create(stateFile, b)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%w: another command has just begun to start one in %s", ErrAlreadyUp, p.Dir)
+		return nil, fmt.Errorf("%w: another command is starting one in %s", ErrAlreadyUp, p.Dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the folder %s cannot be written: %w", p.Dir, host.Cause(err))

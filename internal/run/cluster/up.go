@@ -63,7 +63,7 @@ func vacant(dir string) error {
 	s := p.look()
 	defer s.release()
 	if len(s.ended) == 0 {
-		return fmt.Errorf("%w but none of its members runs; remove what is left in %s with `cluster down` first", ErrAlreadyUp, dir)
+		return fmt.Errorf("%w but none of its members runs; remove its remains in %s with `cluster down` first", ErrAlreadyUp, dir)
 	}
 	return fmt.Errorf("%w: %d of %d members of the %s cluster in %s run, at %s; stop it with `cluster down` first",
 		ErrAlreadyUp, len(s.ended), len(p.Members), p.Store, dir, strings.Join(p.Endpoints(), ","))
@@ -187,7 +187,7 @@ func (p *Playground) discard(folder *host.Folder, processes []running, why error
 		select {
 		case <-process.Exited():
 		case <-time.After(killTimeout):
-			return &NotUndone{why, fmt.Errorf("process %d does not end though it was killed", process.Identity().PID)}
+			return &NotUndone{why, fmt.Errorf("process %d was killed and has not ended", process.Identity().PID)}
 		}
 	}
 	if err := p.remove(folder); err != nil {

@@ -22,16 +22,16 @@ func newBed(t *testing.T, n int) *bed {
 	return &bed{NewView(n), t, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 }
 
-func (b *bed) at(d time.Duration) time.Time { return b.began.Add(d) }
+func (b *bed) timeAt(d time.Duration) time.Time { return b.began.Add(d) }
 
 // says feeds an answer of member i that took 10 ms.
 func (b *bed) says(d time.Duration, i int, m store.Member) []Change {
-	return b.Take(i, b.at(d-10*time.Millisecond), b.at(d), m)
+	return b.Take(i, b.timeAt(d-10*time.Millisecond), b.timeAt(d), m)
 }
 
 // silent feeds a request to member i that remained unanswered for a second.
 func (b *bed) silent(d time.Duration, i int) []Change {
-	return b.Take(i, b.at(d-time.Second), b.at(d), store.Member{Err: errors.New("no answer in the time given")})
+	return b.Take(i, b.timeAt(d-time.Second), b.timeAt(d), store.Member{Err: errors.New("no answer in the time given")})
 }
 
 func (b *bed) want(got []Change, want ...Change) {
@@ -72,36 +72,36 @@ func TestTheFirstAnswersNameTheLeader(t *testing.T) {
 	b := newBed(t, 3)
 	b.leads(-1, 0)
 	b.want(b.says(0, 1, follows(2, 4, 1))) // which member has ID 1 is not known yet
-	b.want(b.says(time.Millisecond, 0, leadsIn(1, 4)), Change{What: Led, Member: 0, Term: 4, At: b.at(time.Millisecond)})
+	b.want(b.says(time.Millisecond, 0, leadsIn(1, 4)), Change{What: Led, Member: 0, Term: 4, At: b.timeAt(time.Millisecond)})
 	b.leads(0, 4)
 }
 
 // The leader is paused, and another one is elected. The answer of any member is enough to
 // know that, only the paused member is lost, and its outdated claims after it continues are
 // ignored.
-func TestLeaderThatHangsIsFollowed(t *testing.T) {
+func TestFollowsElectionWhileLeaderIsPaused(t *testing.T) {
 	b := three(t)
 	b.want(b.says(900*time.Millisecond, 1, store.Member{ID: 2, Term: 5})) // it is a candidate
 	b.want(b.silent(1000*time.Millisecond, 0))
 	elected := b.says(1100*time.Millisecond, 2, follows(3, 5, 2))
-	if len(elected) != 1 || !elected[0].Since.Equal(b.at(-10*time.Millisecond)) {
+	if len(elected) != 1 || !elected[0].Since.Equal(b.timeAt(-10*time.Millisecond)) {
 		t.Errorf("the leader before was confirmed at the beginning for the last time: %+v", elected)
 	}
-	b.want(elected, Change{What: Led, Member: 1, Term: 5, Before: 4, At: b.at(1100 * time.Millisecond)})
+	b.want(elected, Change{What: Led, Member: 1, Term: 5, Before: 4, At: b.timeAt(1100 * time.Millisecond)})
 	b.leads(1, 5)
 	if got := b.Followers(); !slices.Equal(got, []int{2}) {
 		t.Errorf("the followers that answer are %v", got)
 	}
 	b.want(b.silent(1500*time.Millisecond, 0))
-	b.want(b.silent(2500*time.Millisecond, 0), Change{What: Lost, Member: 0, At: b.at(0)})
+	b.want(b.silent(2500*time.Millisecond, 0), Change{What: Lost, Member: 0, At: b.timeAt(0)})
 	b.want(b.silent(3500*time.Millisecond, 0))
 	if b.Members()[0].Err == nil || b.Members()[1].Err != nil {
 		t.Errorf("the members are %+v", b.Members())
 	}
 	// When it continues, it believes at first that it still leads.
 	b.want(b.says(4000*time.Millisecond, 0, leadsIn(1, 4)),
-		Change{What: Back, Member: 0, At: b.at(4000 * time.Millisecond)},
-		Change{What: Renewed, Member: 0, Term: 5, At: b.at(4000 * time.Millisecond)})
+		Change{What: Back, Member: 0, At: b.timeAt(4000 * time.Millisecond)},
+		Change{What: Renewed, Member: 0, Term: 5, At: b.timeAt(4000 * time.Millisecond)})
 	b.leads(1, 5)
 	b.want(b.says(4100*time.Millisecond, 0, follows(1, 5, 2)))
 	if got := b.Followers(); !slices.Equal(got, []int{0, 2}) {
@@ -111,7 +111,7 @@ func TestLeaderThatHangsIsFollowed(t *testing.T) {
 
 // A slow answer, or many with answers between them, is no loss. A process that ended is
 // lost at once.
-func TestWhoIsLost(t *testing.T) {
+func TestWhenAMemberIsLost(t *testing.T) {
 	b := three(t)
 	for k := range 10 {
 		d := time.Duration(k) * 3 * time.Second
@@ -120,7 +120,7 @@ func TestWhoIsLost(t *testing.T) {
 		b.want(b.says(d+2500*time.Millisecond, 2, follows(3, 4, 1)))
 	}
 	gone := store.Member{Err: errors.New("nothing listens there"), Gone: true}
-	at := b.at(40 * time.Second)
+	at := b.timeAt(40 * time.Second)
 	b.want(b.Take(2, at, at, gone), Change{What: Lost, Member: 2, At: at})
 	b.want(b.Take(2, at, at, gone))
 	if got := b.Followers(); !slices.Equal(got, []int{1, 2}) {
@@ -129,7 +129,7 @@ func TestWhoIsLost(t *testing.T) {
 }
 
 // A member that answers that it cannot serve, as during an election, is not lost.
-func TestWhoServesNobodyIsNotLost(t *testing.T) {
+func TestUnavailableMemberIsNotLost(t *testing.T) {
 	b := three(t)
 	for d := range 30 {
 		b.want(b.says(time.Duration(d)*time.Second, 1, store.Member{}))
@@ -142,10 +142,10 @@ func TestWhoServesNobodyIsNotLost(t *testing.T) {
 // If members report no terms, the periods of leadership are counted.
 func TestPeriodsWithoutTerms(t *testing.T) {
 	b := newBed(t, 2)
-	b.want(b.says(0, 0, leadsIn(1, 0)), Change{What: Led, Member: 0, Term: 1, At: b.at(0)})
+	b.want(b.says(0, 0, leadsIn(1, 0)), Change{What: Led, Member: 0, Term: 1, At: b.timeAt(0)})
 	b.want(b.says(time.Second, 1, leadsIn(2, 0))) // which of the two is right is not known
 	b.says(2*time.Second, 0, follows(1, 0, 0))
-	b.want(b.says(3*time.Second, 1, leadsIn(2, 0)), Change{What: Led, Member: 1, Term: 2, Before: 1, At: b.at(3 * time.Second)})
+	b.want(b.says(3*time.Second, 1, leadsIn(2, 0)), Change{What: Led, Member: 1, Term: 2, Before: 1, At: b.timeAt(3 * time.Second)})
 	b.leads(1, 2)
 }
 

@@ -96,7 +96,7 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 func (f *Folder) below(path string, create bool) (*Folder, error) {
 	rest, err := filepath.Rel(f.path, path)
 	if err != nil || !filepath.IsLocal(rest) {
-		return nil, fmt.Errorf("the path %s is not below %s, which contains all files of this host", path, f.path)
+		return nil, fmt.Errorf("there is no such path as %s: %s contains all files of this host", path, f.path)
 	}
 	at, err := f.Sub(".")
 	for _, name := range strings.Split(rest, "/") {

@@ -115,7 +115,7 @@ func TestOneScheduleForAllClients(t *testing.T) {
 	}
 }
 
-func TestEveryStoreIsCheckedAndCleaned(t *testing.T) {
+func TestChecksAndCleansEveryStore(t *testing.T) {
 	for _, st := range registry.All() {
 		t.Run(st.Name(), func(t *testing.T) {
 			c := serve(t, st, "delay=1ms")
@@ -130,7 +130,7 @@ func TestEveryStoreIsCheckedAndCleaned(t *testing.T) {
 
 // A stall of 0.9 s is fully in the slowest write's time, which begins when the write was
 // due. The analysis of a check is tested in package analyze.
-func TestStallIsInTheSlowestWrite(t *testing.T) {
+func TestSlowestWriteIncludesTheStall(t *testing.T) {
 	c := serve(t, etcd.New(), "delay=1ms; stall=900ms@500ms")
 	result := check(t, c, 500, 50, "2s")
 	if result.Slowest == nil || *result.Slowest < 0.8e9 || len(result.Stores) == 0 || !empty(t, c) {
@@ -138,7 +138,7 @@ func TestStallIsInTheSlowestWrite(t *testing.T) {
 	}
 }
 
-func TestErrorsOfACheckAreCounted(t *testing.T) {
+func TestCountsErrorsOfACheck(t *testing.T) {
 	c := serve(t, etcd.New(), "error=unavailable every 50")
 	result := check(t, c, 1000, 50, "1s")
 	if n := result.Errors - result.ErrorsByKind[kv.NotSent.String()]; n != 20 || result.Cleanup.Err() != nil {
@@ -216,7 +216,7 @@ func TestStoreWithoutPrefixesIsSwept(t *testing.T) {
 }
 
 // An unsupported clean-up is refused when the scenario is validated.
-func TestWhatACleanupCannotDoIsRefused(t *testing.T) {
+func TestRefusesUnsupportedCleanups(t *testing.T) {
 	refused := 0
 	for _, st := range registry.All() {
 		c := served{st, "127.0.0.1:1"}

@@ -127,7 +127,7 @@ func r32(trial *record.Trial) string {
 }
 
 // Constant clock errors are corrected and cause no note.
-func TestHostsWithOtherClocks(t *testing.T) {
+func TestCorrectsConstantClockErrors(t *testing.T) {
 	ahead := map[string]*settable{"gen1": {}, "gen2": {}}
 	ahead["gen1"].ahead.Store(int64(time.Hour))
 	ahead["gen2"].ahead.Store(int64(-time.Minute))
@@ -152,7 +152,7 @@ func TestHostsWithOtherClocks(t *testing.T) {
 
 // If the clocks of a worker's and the member's host are set by an hour during a load, the
 // figures are right and the verdict names the hosts.
-func TestClocksThatAreSetDuringALoad(t *testing.T) {
+func TestCorrectsClocksSetDuringALoad(t *testing.T) {
 	clocks := map[string]*settable{"db": {}, "gen1": {}}
 	run := onAgents(t, clocks, 0, func() {
 		clocks["gen1"].ahead.Store(int64(time.Hour))

@@ -8,7 +8,7 @@ import (
 
 // After a member was lost, even if it is only paused, the next trial gets a new cluster. A
 // cluster that ran before is used as it is.
-func TestAClusterThatLostAMemberIsNotWhole(t *testing.T) {
+func TestClusterWithALostMemberIsNotWhole(t *testing.T) {
 	for _, test := range []struct {
 		now  running
 		want bool
@@ -18,7 +18,7 @@ func TestAClusterThatLostAMemberIsNotWhole(t *testing.T) {
 		{running{lost: true}, true},
 	} {
 		if got := test.now.whole(); got != test.want {
-			t.Errorf("ours %v, lost %v: whole is %v", test.now.own != nil, test.now.lost, got)
+			t.Errorf("started by the run %v, lost %v: whole is %v", test.now.own != nil, test.now.lost, got)
 		}
 	}
 }

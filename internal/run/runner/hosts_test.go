@@ -80,10 +80,10 @@ trials:
 	}
 	trial := &run.Trials[0]
 	if trial.Shared == nil || !*trial.Shared {
-		t.Error("a member shares the generator's machine, and none is said to")
+		t.Error("a member shares the generator's machine, which is not recorded")
 	}
 	if trial.StoreCPUSeconds == nil {
-		t.Error("it is not known what the store used")
+		t.Error("the store's usage is unknown")
 	}
 	rows, err := record.OpenMachines(dir, trial.Folder)
 	if err != nil {

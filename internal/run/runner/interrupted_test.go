@@ -9,7 +9,7 @@ import (
 )
 
 // An interrupted run ends with that error, and with one about keys that may be left.
-func TestInterruptedRunNamesWhatIsLeft(t *testing.T) {
+func TestInterruptedRunReportsRemainingKeys(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	left := &trial.KeysLeftError{Why: errors.New("keys are left")}

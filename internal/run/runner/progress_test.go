@@ -34,27 +34,27 @@ func TestLeftOfTotals(t *testing.T) {
 	p := &pace{}
 	e := estimate{trials: []scenario.Trial{total, other, total}, at: 1, running: time.Second, pace: p}
 	if share, one, all := e.times(); share != 0 || one != 0 || all != 0 {
-		t.Errorf("without a rate it tells %v, %v and %v", share, one, all)
+		t.Errorf("without a rate the estimate is %v, %v and %v", share, one, all)
 	}
 	p.now(1, began)
 	p.now(2500, began.Add(2500*time.Millisecond))
 	share, one, all := e.times()
 	if share != 0.25 || one != 7500*time.Millisecond || all != 39_400*time.Millisecond {
-		t.Errorf("at 1000/s it tells %v, %v and %v", share, one, all)
+		t.Errorf("at 1000/s the estimate is %v, %v and %v", share, one, all)
 	}
 	p.ended(&e.trials[0], &record.Trial{Seconds: 10, Counts: record.Counts{Due: 10_000}})
 	p.begin()
 	e.ended, e.at, e.running = 1, 2, time.Second
 	if share, one, all = e.times(); share != 0 || one != 21*time.Second || all != 31_600*time.Millisecond {
-		t.Errorf("after a trial at 1000/s it tells %v, %v and %v", share, one, all)
+		t.Errorf("after a trial at 1000/s the estimate is %v, %v and %v", share, one, all)
 	}
 	p.byName["a"] = 100
 	if _, _, all = e.times(); all != 121_600*time.Millisecond {
-		t.Errorf("with a repeat at 100/s it tells %v", all)
+		t.Errorf("with a repeat at 100/s the estimate is %v", all)
 	}
 	e.ended = 3
 	if share, one, all = e.times(); share != 0 || one != 0 || all != 0 {
-		t.Errorf("at the end it tells %v, %v and %v", share, one, all)
+		t.Errorf("at the end the estimate is %v, %v and %v", share, one, all)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestLeftHasWhatSurroundsLoads(t *testing.T) {
 	r.at = 1
 	r.report(Progress{})
 	if !said.AtLeast || said.Left != 3*(5*time.Second+aroundTrial) {
-		t.Errorf("before a trial has ended it tells %v, at least: %v", said.Left, said.AtLeast)
+		t.Errorf("before a trial has ended the estimate is %v, at least: %v", said.Left, said.AtLeast)
 	}
 	turn := time.Unix(1000, 0)
 	load := turn.Add(7 * time.Second)                                              // to start and preload
@@ -75,11 +75,11 @@ func TestLeftHasWhatSurroundsLoads(t *testing.T) {
 	r.ended = 1
 	r.report(Progress{})
 	if want := 2 * (7 + 5 + 3) * time.Second; said.AtLeast || said.Left != want {
-		t.Errorf("after a trial that took 15 s it tells %v, at least: %v", said.Left, said.AtLeast)
+		t.Errorf("after a trial that took 15 s the estimate is %v, at least: %v", said.Left, said.AtLeast)
 	}
 	// For the running trial, its load and the time after it are left.
 	e := estimate{trials: r.plan, ended: 1, at: 2, running: 2 * time.Second, pace: &r.pace, around: r.around}
 	if _, trial, all := e.times(); trial != 3*time.Second || all != (3+3+15)*time.Second {
-		t.Errorf("while it runs it tells %v and %v", trial, all)
+		t.Errorf("while it runs the estimate is %v and %v", trial, all)
 	}
 }

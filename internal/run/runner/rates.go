@@ -28,7 +28,7 @@ func (r rates) settle(t *scenario.Trial) error {
 		return fmt.Errorf("trial %s takes %g%% of the throughput of %s, which completed nothing", t.Name, rate.Percent, rate.Of)
 	}
 	if rate.PerSecond = of * rate.Percent / 100; rate.PerSecond > scenario.MaxRate {
-		return fmt.Errorf("trial %s takes %g%% of the throughput of %s, which are %.0f operations a second, more than any generator sends; take a smaller share", t.Name, rate.Percent, rate.Of, rate.PerSecond)
+		return fmt.Errorf("trial %s takes %g%% of the throughput of %s, which is %.0f operations per second, more than any generator sends; take a smaller share", t.Name, rate.Percent, rate.Of, rate.PerSecond)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func never(int) record.Ending { return "" }
 
 // A round begins exactly if it would end in time when it takes as long as the longest so
 // far.
-func TestTimeIsKept(t *testing.T) {
+func TestRoundsEndInTime(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 500 {
 		longest, slowest := time.Duration(0), time.Duration(1+r.IntN(100))*time.Second
@@ -176,7 +176,7 @@ func TestRepeatingGivesUp(t *testing.T) {
 		t.Errorf("%q after %d repeats: %q", why, r.Repeats, r.LeftOut)
 	}
 	if why, _ := repeated(t, 1, &record.Until{Precision: 0.02, Metrics: []string{"p90"}}, side{name: "a"}); why != record.EndedHopeless {
-		t.Errorf("a figure that nobody measured: %q", why)
+		t.Errorf("a figure without measurements: %q", why)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestRunUntilPrecise(t *testing.T) {
 		},
 		Progress: func(p Progress) {
 			if p.Trials != 0 || p.Left != 0 {
-				t.Errorf("%d trials in %v are left, which nobody knows", p.Trials, p.Left)
+				t.Errorf("%d trials in %v are left, which cannot be known", p.Trials, p.Left)
 			}
 		},
 	})

@@ -25,7 +25,7 @@ import (
 func Server(st store.Store, c *scenario.Cluster) (string, error) {
 	if c.Exec != "" {
 		if _, err := os.Stat(c.Exec); err != nil {
-			return "", fmt.Errorf("the server of %s is not there: %w", c.Named(), err)
+			return "", fmt.Errorf("the server of %s does not exist: %w", c.Named(), err)
 		}
 		return c.Exec, nil
 	}
@@ -140,7 +140,7 @@ func (r *run) findServersThere(ctx context.Context) error {
 		on := r.membersOn(t)
 		for _, h := range on[:min(len(on), c.Members)] {
 			if _, ok := h.(host.Disker); c.Disks && !ok {
-				return fmt.Errorf("host %s: members' data cannot be on disks that fail on request there, which the scenario's disk faults need", r.hostName(h))
+				return fmt.Errorf("host %s: the scenario's disk faults need disks that fail on request, which this host does not support", r.hostName(h))
 			}
 			if err := networkable(ctx, c, h); err != nil {
 				return err
@@ -193,7 +193,7 @@ func networkable(ctx context.Context, c *scenario.Cluster, h host.Host) error {
 	}
 	n, ok := h.(host.Networker)
 	if !ok {
-		return errors.New("faults of the network need members on the machine that quorumbench runs on")
+		return errors.New("network faults need members on the machine that quorumbench runs on")
 	}
 	return n.Networkable(ctx)
 }

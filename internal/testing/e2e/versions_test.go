@@ -103,7 +103,7 @@ trials:
 	w.file(t, "server/lib/zookeeper-0.jar", "")
 	for second, want := range map[string]string{
 		"store: cetcd":                              "cetcd's server cannot be installed, because no registry has it",
-		"store: cetcd, exec: " + w.path("c"):        "the server of cetcd (c) is not there",
+		"store: cetcd, exec: " + w.path("c"):        "the server of cetcd (c) does not exist",
 		"store: cetcd, exec: " + w.file(t, "d", ""): "a member of cetcd (d) cannot be started",
 		"store: zookeeper, exec: " + w.path("server") + ", settings: {java: /nowhere/java}": "a member of zookeeper",
 	} {
@@ -114,7 +114,7 @@ trials:
 	w.run(t, "run", w.file(t, "matrix.yaml", matrix), "--out", w.path("run")).exits(t, exitUsage).
 		oneSentence(t, "exec names one server, which cannot be that of several stores (etcd, cetcd)")
 	p = w.run(t, "run", "--exec", w.path("nothing"), "--out", w.path("run")).exits(t, exitFailed)
-	p.oneSentence(t, "the server of etcd (nothing) is not there", "no such file")
+	p.oneSentence(t, "the server of etcd (nothing) does not exist", "no such file")
 	if _, err := os.Stat(w.path("run")); err == nil {
 		t.Error("a run directory was made")
 	}

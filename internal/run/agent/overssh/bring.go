@@ -79,9 +79,9 @@ func (m *Machine) bring(ctx context.Context) error {
 	}
 	switch {
 	case !path.IsAbs(m.folder) || !text.Printable(m.folder):
-		return errors.New("its private folder has no path that can be used")
+		return errors.New("the path of its private folder cannot be used")
 	case len(m.socket()) > longestSocket:
-		return fmt.Errorf("its folder %s is too long for a Unix socket: choose a dir of less than %d bytes", path.Dir(m.folder), longestSocket-len("/ssh.XXXXXX/agent.sock"))
+		return fmt.Errorf("the path of its folder %s is too long for a Unix socket; choose a dir of less than %d bytes", path.Dir(m.folder), longestSocket-len("/ssh.XXXXXX/agent.sock"))
 	}
 	want, err := m.copyBinary(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (m *Machine) bring(ctx context.Context) error {
 		return err
 	}
 	if got, _, _ = strings.Cut(strings.TrimPrefix(got, `\`), " "); got != want { // sha256sum escapes odd names
-		return fmt.Errorf("the copy of quorumbench there is not what was sent: its SHA-256 is %s, and not %s", text.Line(got, sha256.Size*2), want)
+		return fmt.Errorf("the copy of quorumbench there is damaged: its SHA-256 is %s, not %s", text.Line(got, sha256.Size*2), want)
 	}
 	if err := m.goOn(); err != nil {
 		return err
@@ -118,14 +118,14 @@ var uname = map[string]string{
 func fits(system string) error {
 	words := strings.Fields(system)
 	if len(words) != 3 || net.ParseIP(words[2]) == nil {
-		return fmt.Errorf("its shell does not say what system it is, and at which address it was reached, but %q", text.Line(system, text.OfServer))
+		return fmt.Errorf("its shell did not print its system and address, but %q", text.Line(system, text.OfServer))
 	}
 	arch := words[1]
 	if name, ok := uname[arch]; ok {
 		arch = name
 	}
 	if theirs := strings.ToLower(words[0]) + "/" + arch; theirs != ours {
-		return fmt.Errorf("it is %s, and this quorumbench is for %s: start an agent that is built for it there, and reach it via agent", text.Line(theirs, 100), ours)
+		return fmt.Errorf("it is %s, and this quorumbench is for %s; start an agent built for it there, and use via: agent", text.Line(theirs, 100), ours)
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func fits(system string) error {
 func sizeOf(binary string) (int64, error) {
 	info, err := os.Stat(binary)
 	if err != nil {
-		return 0, fmt.Errorf("our own binary cannot be read: %w", err)
+		return 0, fmt.Errorf("quorumbench's binary cannot be read: %w", err)
 	}
 	return info.Size(), nil
 }
@@ -142,7 +142,7 @@ func sizeOf(binary string) (int64, error) {
 func (m *Machine) copyBinary(ctx context.Context) (string, error) {
 	f, err := os.Open(m.target.Binary)
 	if err != nil {
-		return "", fmt.Errorf("our own binary cannot be read: %w", err)
+		return "", fmt.Errorf("quorumbench's binary cannot be read: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	size, err := sizeOf(m.target.Binary)
@@ -170,11 +170,11 @@ func (m *Machine) copyBinary(ctx context.Context) (string, error) {
 	_, err = io.CopyN(m.in, read, size)
 	select {
 	case <-stood:
-		return "", fmt.Errorf("it took nothing more of the copy of quorumbench for %v", m.target.Within)
+		return "", fmt.Errorf("the copy of quorumbench made no progress for %v", m.target.Within)
 	default:
 	}
 	if err != nil && !errors.Is(err, io.EOF) { // if the shell has ended, the reason is reported elsewhere
-		return "", fmt.Errorf("our own binary cannot be copied: %w", err)
+		return "", fmt.Errorf("quorumbench's binary cannot be copied: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }

@@ -72,7 +72,7 @@ Host !db1 *
 }
 
 // An unsupported or invalid configuration is refused with one sentence.
-func TestConfigurationsThatAreRefused(t *testing.T) {
+func TestRefusesConfigurations(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	for text, want := range map[string]string{
 		"Host db1\n  ProxyJump gate\n":    "has a ProxyJump for db1",
@@ -109,7 +109,7 @@ func TestAnEntryReachesAServer(t *testing.T) {
 	to.Access.Config = file(t, "config", "Host db1\n  HostName "+host+"\n  Port "+port+"\n  IdentityFile "+s.Identity+"\n  IdentitiesOnly yes\n")
 	reached(t, s, to)
 	to.Access.Config = file(t, "config", "Host db2\n  HostName "+host+"\n  Port "+port+"\n")
-	refused(t, to, "there is no key to show it")
+	refused(t, to, "there is no key to log in with")
 }
 
 // Any configuration file yields a target and keys, or one sentence.
@@ -119,7 +119,7 @@ func FuzzConfiguration(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(strings.ToLower(text), "include") {
-			t.Skip("which reads other files")
+			t.Skip("an Include reads other files")
 		}
 		parts, err := decode([]byte(text))
 		if err != nil {

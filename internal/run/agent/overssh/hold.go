@@ -17,7 +17,7 @@ func Hold(self string, say func(format string, args ...any)) {
 		return
 	}
 	if err := host.Adopt(folder); err != nil {
-		say("the folder %s may be left behind if this agent is killed: %v", folder, err)
+		say("the folder %s will remain if this agent is killed: %v", folder, err)
 	}
 	removed, _ := host.CleanOrphans(filepath.Dir(folder), 1) // retried by the next agent
 	for _, orphan := range removed {

@@ -83,7 +83,7 @@ func (k *keys) ofAgent(within time.Duration) []ssh.Signer {
 		held, err = agent.NewClient(socket).Signers()
 	}
 	if err != nil {
-		k.unused = append(k.unused, fmt.Sprintf("the ssh agent at %s does not answer (%v)", at, err))
+		k.unused = append(k.unused, fmt.Sprintf("the ssh agent at %s does not respond (%v)", at, err))
 	}
 	return held
 }
@@ -93,7 +93,7 @@ func (k *keys) only(file string, held []ssh.Signer) error {
 	signer, err := signerOf(file, held)
 	switch {
 	case errors.Is(err, errEncrypted):
-		return fmt.Errorf("the key %s is encrypted, and no ssh agent holds it: add it to one with ssh-add %s", file, file)
+		return fmt.Errorf("the key %s is encrypted, and no ssh agent holds it; add it to one with ssh-add %s", file, file)
 	case err != nil:
 		return fmt.Errorf("the key %s cannot be used: %w", file, err)
 	}
@@ -121,7 +121,7 @@ func (k *keys) all(held []ssh.Signer, named identities) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case errors.Is(err, errEncrypted):
-			k.unused = append(k.unused, fmt.Sprintf("%s is encrypted, and no ssh agent holds it: add it to one with ssh-add", file))
+			k.unused = append(k.unused, fmt.Sprintf("%s is encrypted, and no ssh agent holds it; add it to one with ssh-add", file))
 		case err != nil:
 			k.unused = append(k.unused, fmt.Sprintf("%s cannot be used: %v", file, err))
 		case !slices.Contains(k.signers, signer):
@@ -129,7 +129,7 @@ func (k *keys) all(held []ssh.Signer, named identities) error {
 		}
 	}
 	if len(k.signers) == 0 {
-		return fmt.Errorf("there is no key to show it, neither in an ssh agent (SSH_AUTH_SOCK) nor in ~/.ssh%s", k.notes())
+		return fmt.Errorf("there is no key to log in with, neither in an ssh agent (SSH_AUTH_SOCK) nor in ~/.ssh%s", k.notes())
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (k *keys) refused(t *Target, user string, err error) error {
 		return why
 	}
 	if k.known.accepted {
-		return fmt.Errorf("it lets %s in with none of our keys (%s): add one to ~/.ssh/authorized_keys there, or choose another user or key%s",
+		return fmt.Errorf("it accepts none of the keys (%[2]s) for %[1]s; add one to ~/.ssh/authorized_keys there, or choose another user or key%[3]s",
 			user, strings.Join(k.from, ", "), k.notes())
 	}
 	return fmt.Errorf("the handshake with %s failed: %s", t.Address, text.Line(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), text.OfServer))

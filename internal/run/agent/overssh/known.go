@@ -117,13 +117,13 @@ func (k *known) refused(address string, shown ssh.PublicKey, err error) error {
 	name := knownhosts.Normalize(address)
 	switch {
 	case errors.As(err, &wrong) && len(wrong.Want) == 0:
-		return fmt.Errorf("its host key (%s) is not known: make sure that it is the machine's own, and connect once with ssh, or add it to %s", fingerprint(shown), k.to)
+		return fmt.Errorf("its host key (%s) is unknown; verify that it is the machine's, and then connect once with ssh or add it to %s", fingerprint(shown), k.to)
 	case errors.As(err, &wrong):
 		at := wrong.Want[0]
-		return fmt.Errorf("its host key has changed: it is %s, and %s line %d has another one; somebody may be in between, and if the machine has a new key indeed, remove the old one with ssh-keygen -f %s -R '%s'",
+		return fmt.Errorf("its host key has changed: it is %s, and %s line %d has another one; another machine may be intercepting the connection; if the machine has a new key, remove the old one with ssh-keygen -f %s -R '%s'",
 			fingerprint(shown), at.Filename, at.Line, at.Filename, name)
 	case errors.As(err, &revoked):
-		return fmt.Errorf("its host key (%s) is revoked in %s line %d: nobody may use it any more", fingerprint(shown), revoked.Revoked.Filename, revoked.Revoked.Line)
+		return fmt.Errorf("its host key (%s) is revoked in %s line %d and must not be used any more", fingerprint(shown), revoked.Revoked.Filename, revoked.Revoked.Line)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (m *Machine) connect(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case within.Err() != nil:
-		return fmt.Errorf("%s does not answer as an ssh server within %v", t.Address, t.Within)
+		return fmt.Errorf("%s did not respond as an ssh server within %v", t.Address, t.Within)
 	}
 	return keys.refused(t, config.User, err)
 }
@@ -93,7 +93,7 @@ func (m *Machine) start() (err error) {
 		return err
 	}
 	if m.session, err = m.client.NewSession(); err != nil {
-		return fmt.Errorf("it opens no session: %w", err)
+		return fmt.Errorf("it refused to open a session: %w", err)
 	}
 	m.session.Stderr = &m.said
 	out, err := m.session.StdoutPipe()
@@ -107,11 +107,11 @@ func (m *Machine) start() (err error) {
 		close(m.ended) // there is no shell to wait for
 		switch {
 		case !late.Stop():
-			return fmt.Errorf("it starts no shell within %v", m.target.Within)
+			return fmt.Errorf("it did not start a shell within %v", m.target.Within)
 		case strings.HasPrefix(err.Error(), "ssh: command "): // followed by the whole script
-			return errors.New("it starts no shell: its ssh server refuses to run a command")
+			return errors.New("it did not start a shell: its ssh server refuses to run a command")
 		}
-		return fmt.Errorf("it starts no shell: %w", err)
+		return fmt.Errorf("it did not start a shell: %w", err)
 	}
 	go func() {
 		m.exit = m.session.Wait()

@@ -95,7 +95,7 @@ func TestHostKeys(t *testing.T) {
 	to.Access.KnownHosts = file(t, "odd", "this is no such file\n")
 	refused(t, to, "the known hosts cannot be read: ")
 	to.Access.KnownHosts = ""
-	refused(t, to, "its host key (", "SHA256:", ") is not known: ", "/.ssh/known_hosts")
+	refused(t, to, "its host key (", "SHA256:", ") is unknown; ", "/.ssh/known_hosts")
 
 	key, err := os.ReadFile(s.KnownHosts)
 	if err != nil {
@@ -114,7 +114,7 @@ func TestHostKeys(t *testing.T) {
 }
 
 // A machine is recognized by a host certificate of a known authority.
-func TestAHostKeyThatWasSigned(t *testing.T) {
+func TestAcceptsASignedHostKey(t *testing.T) {
 	authority, err := ssh.NewSignerFromSigner(servers.NewSSHKey(t))
 	if err != nil {
 		t.Fatal(err)
@@ -160,16 +160,16 @@ func TestKeys(t *testing.T) {
 	servers.WriteSSHKey(t, encrypted, s.Key, "secret")
 
 	to.Access.Identity = ""
-	refused(t, to, "there is no key to show it, neither in an ssh agent (SSH_AUTH_SOCK) nor in ~/.ssh")
+	refused(t, to, "there is no key to log in with, neither in an ssh agent (SSH_AUTH_SOCK) nor in ~/.ssh")
 	servers.WriteSSHKey(t, id, s.Key, "secret")
-	refused(t, to, "there is no key to show it", id+" is encrypted, and no ssh agent holds it: add it to one with ssh-add")
+	refused(t, to, "there is no key to log in with", id+" is encrypted, and no ssh agent holds it; add it to one with ssh-add")
 	servers.WriteSSHKey(t, id, s.Key, "")
 	reached(t, s, to)
 
 	to.Access.Identity = wrong
-	refused(t, to, "it lets ", " in with none of our keys ("+wrong+"): ")
+	refused(t, to, "it accepts none of the keys ("+wrong+") for ")
 	to.Access.Identity = encrypted
-	refused(t, to, "the key "+encrypted+" is encrypted, and no ssh agent holds it: add it to one with ssh-add "+encrypted)
+	refused(t, to, "the key "+encrypted+" is encrypted, and no ssh agent holds it; add it to one with ssh-add "+encrypted)
 	to.Access.Identity = file(t, "odd", "no key")
 	refused(t, to, "cannot be used: ")
 	to.Access.Identity = filepath.Join(home, "none")
@@ -185,9 +185,9 @@ func TestKeys(t *testing.T) {
 	}
 	reached(t, s, to)
 	serveKeys(t, servers.NewSSHKey(t))
-	refused(t, to, "in with none of our keys (the ssh agent's 1 key): ")
+	refused(t, to, "it accepts none of the keys (the ssh agent's 1 key) for ")
 	t.Setenv("SSH_AUTH_SOCK", filepath.Join(home, "none"))
-	refused(t, to, "there is no key to show it", "does not answer")
+	refused(t, to, "there is no key to log in with", "does not respond")
 }
 
 // serveKeys starts an ssh agent with these keys at SSH_AUTH_SOCK.
@@ -221,14 +221,14 @@ func serveKeys(t *testing.T, keys ...crypto.Signer) {
 }
 
 // A copy with a wrong checksum is not started.
-func TestACopyThatIsNotWhatWasSent(t *testing.T) {
+func TestRefusesADamagedCopy(t *testing.T) {
 	for name, filter := range map[string]string{"changed": "sed -u s/a/b/", "cut": "head -c 30"} {
 		t.Run(name, func(t *testing.T) {
 			started := filepath.Join(t.TempDir(), "started")
 			s := servers.StartSSH(t, "127.0.0.74", "ForceCommand "+file(t, "filter", "#!/bin/sh\n(head -c 3; "+filter+") | sh -c \"$SSH_ORIGINAL_COMMAND\"\n"))
 			to := reachable(t, s)
 			to.Binary = file(t, "quorumbench", "#!/bin/sh\n: >"+started+"\n"+strings.Repeat("# aaaaaaaaaaaaaaaa\n", 1000))
-			refused(t, to, "the copy of quorumbench there is not what was sent: its SHA-256 is ")
+			refused(t, to, "the copy of quorumbench there is damaged: its SHA-256 is ")
 			if _, err := os.Stat(started); err == nil {
 				t.Error("it was started")
 			}
@@ -238,18 +238,18 @@ func TestACopyThatIsNotWhatWasSent(t *testing.T) {
 }
 
 // Machines that behave unexpectedly are refused.
-func TestMachinesThatCannotBeUsed(t *testing.T) {
+func TestRefusesUnusableMachines(t *testing.T) {
 	end := filepath.Join(t.TempDir(), "end")
 	says := func(system string) string { return `echo "quorumbench-system ` + system + `"; read go` }
 	for name, c := range map[string]struct{ does, want string }{
-		"another system":     {says("Linux mips64 10.0.0.1"), "it is linux/mips64, and this quorumbench is for " + runtime.GOOS + "/" + runtime.GOARCH + ": "},
-		"no system":          {says("x"), `its shell does not say what system it is, and at which address it was reached, but "x"`},
+		"another system":     {says("Linux mips64 10.0.0.1"), "it is linux/mips64, and this quorumbench is for " + runtime.GOOS + "/" + runtime.GOARCH + "; "},
+		"no system":          {says("x"), `its shell did not print its system and address, but "x"`},
 		"no shell":           {"echo 'This account is not available.' >&2; exit 1", "no agent could be started: This account is not available."},
 		"nothing":            {"exit 3", "no agent could be started: its shell ended ("},
-		"silence":            {"cat >/dev/null", "its shell does not answer within 5s"},
-		"odd folder":         {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder somewhere; cat >/dev/null", "its private folder has no path that can be used"},
-		"long folder":        {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder /" + strings.Repeat("x", 100) + "/ssh.123456; cat >/dev/null", "is too long for a Unix socket: choose a dir of less than 85 bytes"},
-		"takes no copy":      {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder /x/ssh.123456; read end <" + end, "it took nothing more of the copy of quorumbench for 5s"},
+		"silence":            {"cat >/dev/null", "its shell did not respond within 5s"},
+		"odd folder":         {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder somewhere; cat >/dev/null", "the path of its private folder cannot be used"},
+		"long folder":        {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder /" + strings.Repeat("x", 100) + "/ssh.123456; cat >/dev/null", "is too long for a Unix socket; choose a dir of less than 85 bytes"},
+		"takes no copy":      {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder /x/ssh.123456; read end <" + end, "the copy of quorumbench made no progress for 5s"},
 		"an agent that ends": {`sh -c "$SSH_ORIGINAL_COMMAND"`, "no agent could be started: quorumbench: it cannot be"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -296,13 +296,13 @@ func TestAFolderThatCannotBeMade(t *testing.T) {
 	}
 }
 
-func TestAServerThatLeadsNowhere(t *testing.T) {
+func TestReportsAServerWithoutForwarding(t *testing.T) {
 	s := servers.StartSSH(t, "127.0.0.77", "AllowStreamLocalForwarding no")
 	m, err := Reach(t.Context(), reachable(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Dial(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "its ssh server does not lead to the agent's socket (") {
+	if _, err := m.Dial(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "its ssh server does not forward to the agent's socket (") {
 		t.Errorf("%v", err)
 	}
 	if err := m.Close(); err != nil {
@@ -319,7 +319,7 @@ func TestNoServer(t *testing.T) {
 	to := Target{Name: "db1", Address: l.Addr().String(), Within: 300 * time.Millisecond}
 	to.Access = Access{KnownHosts: file(t, "known", ""), Identity: filepath.Join(t.TempDir(), "id")}
 	servers.WriteSSHKey(t, to.Access.Identity, servers.NewSSHKey(t), "")
-	refused(t, to, to.Address+" does not answer as an ssh server within 300ms")
+	refused(t, to, to.Address+" did not respond as an ssh server within 300ms")
 	to.Within = time.Minute
 	go func() {
 		for {
