@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestCleanHasWhatIsNeeded(t *testing.T) {
+func TestCleanKeepsNeededVariables(t *testing.T) {
 	for name, value := range map[string]string{
 		"PATH": "/bin", "HOME": "/h", "TMPDIR": "", "JAVA_HOME": "/j", "ETCD_UNSAFE_NO_FSYNC": "true",
 		"JAVA_TOOL_OPTIONS": "-Dx", "LD_PRELOAD": "", "GOPROXY": "p",

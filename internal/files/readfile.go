@@ -123,11 +123,11 @@ func All(from io.Reader, most int64) ([]byte, error) {
 func tooLarge(most int64) error {
 	switch {
 	case most >= 1<<20:
-		return fmt.Errorf("it has more than %d MiB, and such a file has at most that", most>>20)
+		return fmt.Errorf("it has more than %d MiB, the limit for such a file", most>>20)
 	case most >= 1<<10:
-		return fmt.Errorf("it has more than %d KiB, and such a file has at most that", most>>10)
+		return fmt.Errorf("it has more than %d KiB, the limit for such a file", most>>10)
 	}
-	return fmt.Errorf("it has more than %d bytes, and such a file has at most that", most)
+	return fmt.Errorf("it has more than %d bytes, the limit for such a file", most)
 }
 
 // regular returns an error that says what is there instead of a regular file.

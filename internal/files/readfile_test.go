@@ -37,7 +37,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 		}
 	}
 	if _, err := Read(at("nothing"), 100); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("what is not there: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 }
 

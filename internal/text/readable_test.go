@@ -109,7 +109,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-func TestASmallShareIsNotNothing(t *testing.T) {
+func TestSmallShareIsNotZero(t *testing.T) {
 	for share, want := range map[float64]string{0: "0 %", 0.0039: "0.39 %", 0.00999: "1 %", 0.13: "13 %", 1.21: "121 %"} {
 		if got := WholePercent(share); got != want {
 			t.Errorf("%v is %q, want %q", share, got, want)

@@ -202,7 +202,7 @@ func TestBadCalibrationIsExplained(t *testing.T) {
 		{changed(`"lowest": 20000`, `"lowest": 20000000`), "impossible"},
 		{changed(`"lowest_ns": 10`, `"lowest_ns": -10`), "impossible"},
 		{changed(`"open_rate": 2000`, `"open_rate": 1e999`), "not a calibration's JSON"},
-		{strings.Repeat(" ", maxCalibration+1), "such a file has at most that"},
+		{strings.Repeat(" ", maxCalibration+1), "the limit for such a file"},
 	} {
 		path := filepath.Join(t.TempDir(), "c.json")
 		must(t, os.WriteFile(path, []byte(tt.contents), 0o600))

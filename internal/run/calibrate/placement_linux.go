@@ -15,7 +15,7 @@ import (
 func bind(us, other int, together bool) (undo func(), err error) {
 	var had unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &had); err != nil {
-		return nil, fmt.Errorf("this system does not say which processors may be used: %w", err)
+		return nil, fmt.Errorf("the processors that may be used are unknown: %w", err)
 	}
 	if !together && had.Count() < 2 {
 		return nil, errors.New("there is one processor")

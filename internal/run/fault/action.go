@@ -34,8 +34,8 @@ var actions = map[fault.Kind]*action{
 	fault.Defragment: asked(defragment, "defragmented"),
 	fault.Snapshot:   asked(snapshot, "read as a snapshot"),
 	fault.Alarm:      worked(kv.Alarms, "relieved of the alarm"),
-	fault.FillQuota:  worked(kv.SpaceQuota, "given room again"),
-	fault.EnableAuth: worked(kv.AuthSwitch, "open without a user again"),
+	fault.FillQuota:  worked(kv.SpaceQuota, "given space again"),
+	fault.EnableAuth: worked(kv.AuthSwitch, "accessible without a user again"),
 
 	fault.NewCertificate: newCertificate(),
 	fault.AddLearner:     addLearner(),

@@ -23,7 +23,7 @@ func badDisk(faults func(*fault.Happening) disk.Faults) *action {
 				return errors.Join(o.setDisk(ctx, m, disk.Faults{}), o.Cluster.StartAgain(ctx, m))
 			})
 		},
-		healed: "given a disk in order",
+		healed: "given a working disk",
 	}
 }
 
@@ -72,7 +72,7 @@ func lyingDisk() *action {
 				return errors.Join(o.setDisk(ctx, m, disk.Faults{}), o.Cluster.StartAgain(ctx, m))
 			}))
 		},
-		healed: "started again after the power went, with disks in order",
+		healed: "started again after the power failure, with working disks",
 	}
 }
 

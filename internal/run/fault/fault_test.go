@@ -223,7 +223,7 @@ func TestFaultsOfDisks(t *testing.T) {
 
 // Data written long enough before a power loss survives. A lying disk loses its data at the
 // end, even if the load ends before.
-func TestPowerLossesOfWhatWasAcknowledged(t *testing.T) {
+func TestPowerLossesAfterAcknowledgedWrites(t *testing.T) {
 	s := &simulated{}
 	done, events := s.play(t, "power-loss m2 by 3s at 10s for 1s, lying-disk all at 20s for 5s, lying-disk m1 at 50s for 30s", time.Minute)
 	want := []string{
@@ -243,7 +243,7 @@ func TestPowerLossesOfWhatWasAcknowledged(t *testing.T) {
 	if f := done[2]; !strings.Contains(f.Failure, "cut short") || *f.Healed != 60 || f.LostFiles != 2 {
 		t.Errorf("of a load that ended before it says %+v", f)
 	}
-	if e := events[0]; e.Kind != record.FaultStep || e.Text != "what members had written by now is on their disks, for which they stood still for 0 s at most (fault 1)" {
+	if e := events[0]; e.Kind != record.FaultStep || e.Text != "the members' data is on their disks; they were suspended for at most 0 s to write it (fault 1)" {
 		t.Errorf("the first event is %+v", e)
 	}
 }
@@ -292,7 +292,7 @@ func TestPartsOfLargerClusters(t *testing.T) {
 	}
 }
 
-func TestFaultsAreHealedWhateverHappens(t *testing.T) {
+func TestFaultsAreHealedAfterErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		s      simulated
 		faults string

@@ -15,7 +15,7 @@ func badLinks(between func(*one) []ends, link func(*fault.Happening) network.Lin
 			return o.setLinks(ctx, faults(between(o), o.what.Direction, link(o.what)))
 		},
 		heal:   func(ctx context.Context, o *one) error { return o.setLinks(ctx, nil) },
-		healed: "given links in order",
+		healed: "given working links",
 	}
 }
 

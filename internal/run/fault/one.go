@@ -75,7 +75,7 @@ func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
 	began := o.Clock.Now()
 	if o.do.begin != nil {
 		if err := o.do.begin(must, o); err != nil {
-			return nil, errors.Join(fmt.Errorf("the fault could not be begun: %w", err), o.heal(must))
+			return nil, errors.Join(fmt.Errorf("the fault could not begin: %w", err), o.heal(must))
 		}
 	}
 	o.f.Began = o.window(began)

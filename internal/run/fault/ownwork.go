@@ -87,7 +87,7 @@ func moveLeader() *action {
 		begin: func(ctx context.Context, o *one) error {
 			to := o.chosen[0]
 			if to.Role == kv.Leader {
-				return fmt.Errorf("%s leads already", o.members[0])
+				return fmt.Errorf("%s is already the leader", o.members[0])
 			}
 			return o.ask(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
 				mover, ok := a.(store.Operator)
@@ -97,7 +97,7 @@ func moveLeader() *action {
 				return mover.MoveLeader(ctx, to.ID)
 			})
 		},
-		heal: func(context.Context, *one) error { return nil }, healed: "handed the leadership",
+		heal: func(context.Context, *one) error { return nil }, healed: "made the leader",
 	}
 }
 
@@ -169,6 +169,6 @@ func newCertificate() *action {
 		begin: func(ctx context.Context, o *one) error {
 			return o.each(func(m string) error { return o.Cluster.NewCertificate(ctx, m) })
 		},
-		heal: func(context.Context, *one) error { return nil }, healed: "seen to show a new certificate",
+		heal: func(context.Context, *one) error { return nil }, healed: "seen with a new certificate",
 	}
 }

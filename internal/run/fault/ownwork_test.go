@@ -139,7 +139,7 @@ func (a *simulatedAdmin) Work(_ context.Context, what kv.Feature, m store.Member
 	return func(context.Context) error { return a.say("undo %s of %d", what, m.ID) }, err
 }
 
-func TestTheStoresOwnWork(t *testing.T) {
+func TestStoreOperations(t *testing.T) {
 	s := &simulated{}
 	done, events := s.play(t, "move-leader m2 at 1s, compact at 2s, defragment all at 3s, snapshot leader at 4s, alarm follower at 5s for 2s, fill-quota at 8s for 1s, enable-auth at 10s for 1s", time.Minute)
 	want := []string{
@@ -156,7 +156,7 @@ func TestTheStoresOwnWork(t *testing.T) {
 			t.Errorf("fault %d: %+v", i+1, f)
 		}
 	}
-	if text := events[1].Text; text != "m2 was handed the leadership (fault 1)" {
+	if text := events[1].Text; text != "m2 was made the leader (fault 1)" {
 		t.Errorf("an event says %q", text)
 	}
 }
@@ -188,7 +188,7 @@ func TestRollingAndReplaced(t *testing.T) {
 	}
 }
 
-func TestOwnWorkThatFails(t *testing.T) {
+func TestStoreOperationsThatFail(t *testing.T) {
 	for name, c := range map[string]struct {
 		s      simulated
 		faults string
@@ -196,9 +196,9 @@ func TestOwnWorkThatFails(t *testing.T) {
 		want   []string
 		says   string
 	}{
-		"the store says no":       {simulated{refuses: 1}, "compact at 1s", time.Minute, []string{"compact at e1"}, "could not be begun: no"},
-		"half of it is undone":    {simulated{refuses: 1}, "alarm m1 at 1s for 1s", time.Minute, []string{"alarms of 1 at e1 e2 e3", "undo alarms of 1 at e1 e2 e3"}, "could not be begun: no"},
-		"it leads already":        {simulated{}, "move-leader m1 at 1s", time.Minute, nil, "m1 leads already"},
+		"the store says no":       {simulated{refuses: 1}, "compact at 1s", time.Minute, []string{"compact at e1"}, "could not begin: no"},
+		"half of it is undone":    {simulated{refuses: 1}, "alarm m1 at 1s for 1s", time.Minute, []string{"alarms of 1 at e1 e2 e3", "undo alarms of 1 at e1 e2 e3"}, "could not begin: no"},
+		"it leads already":        {simulated{}, "move-leader m1 at 1s", time.Minute, nil, "m1 is already the leader"},
 		"it is not replaced":      {simulated{refuses: 1}, "replace m3 at 1s for 1s", time.Minute, []string{"SIGKILL m3", "replace 3 at e1 e2", "start m3"}, "not healed: no"},
 		"the load ends in it":     {simulated{}, "enable-auth at 1s for 30s", 10 * time.Second, []string{"auth-switch of 1 at e1 e2 e3", "undo auth-switch of 1 at e1 e2 e3"}, "cut short"},
 		"the load ends meanwhile": {simulated{}, "rolling-restart at 1s", 2 * time.Second, []string{"SIGTERM m2", "start m2"}, "after 1 of 3 members"},
@@ -219,7 +219,7 @@ func TestOwnWorkThatFails(t *testing.T) {
 }
 
 // The member chosen by "any", and the time of a random fault, follow from the seed.
-func TestAnyMemberComesFromTheSeed(t *testing.T) {
+func TestRandomMemberComesFromTheSeed(t *testing.T) {
 	first, second := &simulated{}, &simulated{}
 	first.play(t, "random any of kill/pause at 1s for 1s every 5s repeat 8", time.Minute)
 	second.play(t, "random any of kill/pause at 1s for 1s every 5s repeat 8", time.Minute)

@@ -21,7 +21,7 @@ func rolling(start func(o *one, ctx context.Context, member string) error) *acti
 
 func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, member string) error) error {
 	last := len(o.members)
-	o.healed = "let be, not all restarted"
+	o.healed = "not all restarted"
 	for n, member := range o.leaderLast() {
 		if o.load.Err() != nil {
 			return fmt.Errorf("it was cut short: the load ended after %d of %d members", n, last)
@@ -40,7 +40,7 @@ func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, 
 			if n+1 == last {
 				break // all are restarted; the wait for readiness reports that the cluster is not whole
 			}
-			return fmt.Errorf("the cluster was not whole again after %d of %d members, and the others were let be: %w", n+1, last, err)
+			return fmt.Errorf("the cluster was not whole again after %d of %d members, and the others were not restarted: %w", n+1, last, err)
 		}
 	}
 	o.healed = o.do.healed

@@ -94,14 +94,14 @@ func (i *Injector) ahead(run, load context.Context, h *fault.Happening, f *recor
 	}
 	began := i.Clock.Now()
 	if late := began.Sub(at); late > h.By/2 { // the event contains its actual time
-		return fmt.Errorf("what it keeps was to be of %s before it, and the fault before was over only %s after that", text.FormatDuration(h.By), text.FormatDuration(late.Round(time.Millisecond)))
+		return fmt.Errorf("the members' data had to be written to their disks %s before it, but the fault before ended %s after that time", text.FormatDuration(h.By), text.FormatDuration(late.Round(time.Millisecond)))
 	}
 	if err := do(context.WithoutCancel(run), i); err != nil {
-		return fmt.Errorf("what members had written could not be written back: %w", err)
+		return fmt.Errorf("the members' data could not be written to their disks: %w", err)
 	}
 	now := i.Clock.Now()
 	i.Event(record.Event{Time: now, Kind: record.FaultStep, Member: record.AllMembers,
-		Text: fmt.Sprintf("what members had written by now is on their disks, for which they stood still for %.3g s at most (fault %d)", now.Sub(began).Seconds(), f.Number)})
+		Text: fmt.Sprintf("the members' data is on their disks; they were suspended for at most %.3g s to write it (fault %d)", now.Sub(began).Seconds(), f.Number)})
 	return nil
 }
 

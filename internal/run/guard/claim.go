@@ -135,9 +135,9 @@ func (g *Guard) clear(ctx context.Context, c *claim, m *Marker) error {
 	if m.State() != Ended || m.Kept {
 		return g.inUse(c.Prefix, m)
 	}
-	g.Say(fmt.Sprintf("removing what a run of %s left below %q when it was killed", m.Began.Format(time.RFC3339), m.Prefix))
+	g.Say(fmt.Sprintf("removing the keys below %q that a run of %s left when it was killed", m.Began.Format(time.RFC3339), m.Prefix))
 	if _, err := g.removeMarked(ctx, m); err != nil {
-		return fmt.Errorf("what a run left below %q when it was killed cannot be removed: %w", m.Prefix, err)
+		return fmt.Errorf("the keys that a killed run left below %q cannot be removed: %w", m.Prefix, err)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (g *Guard) mark(ctx context.Context, c *claim) error {
 	denied := Denied(err)
 	switch {
 	case denied:
-		g.Say(fmt.Sprintf("%s may not write the key %q, which marks the keys below %q as this run's: after a kill no command can tell them from others",
+		g.Say(fmt.Sprintf("%s may not write the key %q, which marks the keys below %q as this run's: after a kill no command can distinguish them from others",
 			g.user(), key, c.Prefix))
 	case err != nil:
 		return fmt.Errorf("the key %q, which marks the keys below %q as this run's, cannot be written: %w", key, c.Prefix, err)

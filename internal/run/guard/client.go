@@ -99,7 +99,7 @@ func (c *Client) Count(ctx context.Context, in Interval) (n int64, some []string
 	ev, err := c.ask(ctx, &op, false)
 	switch {
 	case err != nil:
-		return 0, nil, fmt.Errorf("the keys from %q on cannot be listed: %w", in.From, err)
+		return 0, nil, fmt.Errorf("the keys starting with %q cannot be listed: %w", in.From, err)
 	case ev.Outcome == kv.Miss:
 		return 0, nil, nil
 	}

@@ -37,7 +37,7 @@ func (g *Guard) Find(ctx context.Context, prefixes []string) (found []Leftover, 
 func (g *Guard) Clean(ctx context.Context, l *Leftover) (removed int64, err error) {
 	removed, err = g.removeMarked(ctx, &l.Marker)
 	if err != nil {
-		return removed, fmt.Errorf("what is below %q could not be removed: %w", l.Prefix, err)
+		return removed, fmt.Errorf("the keys below %q could not be removed: %w", l.Prefix, err)
 	}
 	return removed, nil
 }

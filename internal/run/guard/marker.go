@@ -119,7 +119,7 @@ func (m *Marker) State() State {
 // owns reports whether a key below the prefix can be the run's, by its name.
 func (m *Marker) owns(key string) bool {
 	name := strings.TrimPrefix(key, m.Prefix)
-	return key == MarkerKey(m.Prefix) || len(m.Names) == 0 || slices.ContainsFunc(m.Names, func(n Names) bool { return n.has(name) })
+	return key == MarkerKey(m.Prefix) || len(m.Names) == 0 || slices.ContainsFunc(m.Names, func(n Names) bool { return n.matches(name) })
 }
 
 // mostListed bounds the number of key names that are checked.

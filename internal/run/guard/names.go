@@ -34,8 +34,8 @@ func validNames(all []Names) bool {
 	return true
 }
 
-// has reports whether a key may have the name.
-func (n *Names) has(name string) bool {
+// matches reports whether a key may have the name.
+func (n *Names) matches(name string) bool {
 	if slices.ContainsFunc(n.Beside, func(b string) bool { return b != "" && strings.HasPrefix(name, b) }) {
 		return true
 	}

@@ -28,7 +28,7 @@ func (g *Guard) Release(ctx context.Context) error {
 func (g *Guard) release(ctx context.Context, c *claim) error {
 	switch {
 	case c.others:
-		g.Say(fmt.Sprintf("left what it wrote below %q, which cannot be told from what was there", c.Prefix))
+		g.Say(fmt.Sprintf("left the keys that it wrote below %q, which cannot be distinguished from older keys", c.Prefix))
 		return nil
 	case c.Keep:
 		return g.keep(ctx, c)
@@ -41,7 +41,7 @@ func (g *Guard) release(ctx context.Context, c *claim) error {
 	if n == 0 {
 		did = "nothing is left"
 	}
-	g.Say(fmt.Sprintf("%s below %q; the cluster has nothing of this run any more", did, c.Prefix))
+	g.Say(fmt.Sprintf("%s below %q; the cluster contains nothing of this run any more", did, c.Prefix))
 	return nil
 }
 

@@ -22,7 +22,7 @@ func echo(s httpstream.Stream, _ <-chan struct{}) error {
 			_, _ = io.Copy(s, s)
 			_ = s.Close()
 		case s.Headers().Get("port") != "7420" && s.Headers().Get("streamType") == "error":
-			_, _ = io.WriteString(s, "nobody listens\n")
+			_, _ = io.WriteString(s, "nothing listens\n")
 			_ = s.Close()
 		}
 	}()
@@ -101,7 +101,7 @@ func TestForward(t *testing.T) {
 		if c, err = a.forward(t.Context(), "p", 1); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.ReadAll(c); err == nil || !strings.Contains(err.Error(), "the pod's node says: nobody listens") {
+		if _, err := io.ReadAll(c); err == nil || !strings.Contains(err.Error(), "the pod's node says: nothing listens") {
 			t.Errorf("new %v: a port without a listener: %v", isNew, err)
 		}
 		_ = c.Close() // already closed

@@ -238,7 +238,7 @@ func (e *execLogin) run(ctx context.Context) (*credential, error) {
 	c := &credential{}
 	switch err := json.Unmarshal(said.Bytes(), c); {
 	case err != nil:
-		return nil, fmt.Errorf("what it says is no ExecCredential: %w", err)
+		return nil, fmt.Errorf("its output is no ExecCredential: %w", err)
 	case c.APIVersion != e.plugin.APIVersion:
 		return nil, fmt.Errorf("it says apiVersion %q, and the kubeconfig %q", c.APIVersion, e.plugin.APIVersion)
 	case c.Status == nil || c.Status.Token == "" && (c.Status.Cert == "" || c.Status.Key == ""):

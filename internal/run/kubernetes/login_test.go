@@ -101,7 +101,7 @@ func TestLogin(t *testing.T) {
 		"{" + exec + "command: cat, args: [" + dir + "/certifying], interactiveMode: Never}}":                                          "certificate of client",
 		"{" + exec + "command: none-such, installHint: install it}}":                                                                   "the kubeconfig's exec plug-in none-such: exec: \"none-such\": executable file not found in $PATH (install it)",
 		"{" + exec + "command: echo, args: ['{}']}}":                                                                                   `the kubeconfig's exec plug-in echo: it says apiVersion "", and the kubeconfig "client.authentication.k8s.io/v1"`,
-		"{" + exec + "command: echo, args: ['" + strings.ReplaceAll(status, `"`, `\u0022`) + "']}}":                                    "what it says is no ExecCredential",
+		"{" + exec + "command: echo, args: ['" + strings.ReplaceAll(status, `"`, `\u0022`) + "']}}":                                    "its output is no ExecCredential",
 		"{" + exec + `command: echo, args: ["{\"apiVersion\": \"client.authentication.k8s.io/v1\", \"status\": {\"token\": \"\"}}"]}}`: "neither a token nor a certificate",
 		"{auth-provider: {name: gcp}}":     `user "u" has an auth-provider`,
 		"{client-certificate: none}":       "the kubeconfig cannot be used: open " + dir + "/none",

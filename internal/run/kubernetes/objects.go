@@ -29,8 +29,8 @@ const (
 	leftFor = 10 * time.Second
 	// longest bounds a run: pods with a controller end after that.
 	longest = 24 * time.Hour
-	// nobody is the ID of the unprivileged user that the image runs as.
-	nobody = 65532
+	// unprivileged is the ID of the unprivileged user that the image runs as.
+	unprivileged = 65532
 	// endWithin is how long a pod may take to end its processes.
 	endWithin = 15 * time.Second
 )
@@ -62,7 +62,7 @@ func (o *Options) pod(role string, labels map[string]string) object {
 		"restartPolicy": "Never", "automountServiceAccountToken": false, "enableServiceLinks": false,
 		"terminationGracePeriodSeconds": endWithin / time.Second,
 		"securityContext": object{
-			"runAsNonRoot": true, "runAsUser": nobody, "runAsGroup": nobody, "fsGroup": nobody, "seccompProfile": object{"type": "RuntimeDefault"},
+			"runAsNonRoot": true, "runAsUser": unprivileged, "runAsGroup": unprivileged, "fsGroup": unprivileged, "seccompProfile": object{"type": "RuntimeDefault"},
 		},
 		"topologySpreadConstraints": []object{{
 			"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": object{"matchLabels": labels},

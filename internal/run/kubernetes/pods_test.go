@@ -284,7 +284,7 @@ func (c *cluster) testRefused(t *testing.T) {
 		{func(o *Options) { o.Kubeconfig = file("https://"+c.Host+":"+c.Port, "https://127.0.0.1:1") }, "connection refused"},
 		{func(o *Options) { o.Kubeconfig = file("clusters:", "clusters: 3 #") }, "the kubeconfig cannot be used"},
 		{func(o *Options) { o.Kubeconfig = "nowhere" }, "the kubeconfig cannot be used"},
-		{func(o *Options) { o.Context = "nobody" }, `context "nobody" does not exist`},
+		{func(o *Options) { o.Context = "unknown" }, `context "unknown" does not exist`},
 	} {
 		o := c.options(t)
 		test.change(&o)

@@ -318,7 +318,7 @@ func TestManifests(t *testing.T) {
 			}
 		}
 	}
-	if user := fmt.Sprintf("%d:%d", nobody, nobody); image.User != user || !strings.Contains(readFile(t, dockerfile), "\nUSER "+user+"\n") {
+	if user := fmt.Sprintf("%d:%d", unprivileged, unprivileged); image.User != user || !strings.Contains(readFile(t, dockerfile), "\nUSER "+user+"\n") {
 		t.Errorf("pods run as %s, and the image as %s, or as %s has it", user, image.User, dockerfile)
 	}
 }

@@ -83,7 +83,7 @@ func assemble(lines []line) ([]unix.SockFilter, error) {
 			}
 			n := at[label] - i - 1
 			if n < 0 || n > math.MaxUint8 {
-				unknown = fmt.Errorf("the filter cannot go on at %q", label)
+				unknown = fmt.Errorf("the filter cannot be continued at %q", label)
 			}
 			return uint8(n)
 		}

@@ -8,7 +8,7 @@ import (
 // Connection requests that no client confirms take bounded memory, cause no gaps, and leave
 // the calls of real connections complete: of one that was open before the flood, one that
 // begins during it, and one after it.
-func TestFloodOfRequestsCostsNoCalls(t *testing.T) {
+func TestFloodOfRequestsRecordsNoCalls(t *testing.T) {
 	a, table := listening()
 	table.most = 1000
 	real := func(port int) *talk {

@@ -62,7 +62,7 @@ func ping(t *testing.T, c net.Conn, b []byte) {
 }
 
 // Many calls share the memory in which their bytes wait.
-func TestPassingOnDoesNotAllocate(t *testing.T) {
+func TestForwardingDoesNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	c := begun(t)
 	b := make([]byte, 300)

@@ -91,7 +91,7 @@ func dial(t *testing.T, l net.Listener) net.Conn {
 
 // Every byte of many concurrent connections is captured in order, in both directions, over
 // IPv4 and IPv6.
-func TestWhatPassesIsHeard(t *testing.T) {
+func TestCapturedBytesAreDecoded(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
 		t.Run(address, func(t *testing.T) {
 			l := echo(t, address)
@@ -130,7 +130,7 @@ func TestWhatPassesIsHeard(t *testing.T) {
 }
 
 // A connection whose beginning was not captured is not decoded.
-func TestWhatWasOpenBeforeIsSaid(t *testing.T) {
+func TestConnectionsOpenBeforeTheCaptureAreReported(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	before := dial(t, l)
 	said(t, before, []byte("one"))
@@ -146,7 +146,7 @@ func TestWhatWasOpenBeforeIsSaid(t *testing.T) {
 }
 
 // Lost packets are reported, and the rest of their connections is not decoded.
-func TestPacketsThatThereIsNoRoomFor(t *testing.T) {
+func TestLostPacketsAreReported(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	p := opened(t, l, 2*blockSize)
 	c := dial(t, l)
@@ -174,7 +174,7 @@ func TestPacketsThatThereIsNoRoomFor(t *testing.T) {
 }
 
 // An endless stream of packets does not prevent a capture from ending.
-func TestPacketsThatComeForEver(t *testing.T) {
+func TestCaptureEndsDuringEndlessPackets(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	a, stop := served(t, opened(t, l, 8*blockSize), CaptureConfig{})
 	ended := make(chan struct{})
@@ -200,7 +200,7 @@ func TestPacketsThatComeForEver(t *testing.T) {
 }
 
 // The capture reports other addresses at which the port is used.
-func TestAnAddressThatNobodyUses(t *testing.T) {
+func TestCapturingAnUnusedAddress(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	_, stop := served(t, opened(t, l, room), CaptureConfig{Hosts: []netip.Addr{netip.MustParseAddr("10.1.2.3")}})
 	said(t, dial(t, l), []byte("one"))
@@ -210,7 +210,7 @@ func TestAnAddressThatNobodyUses(t *testing.T) {
 }
 
 // Threads give way and return to their original scheduling.
-func TestGivingWay(t *testing.T) {
+func TestThreadsGiveWay(t *testing.T) {
 	if !MayGiveWay() {
 		t.Skip("threads that give way may not return here")
 	}

@@ -156,7 +156,7 @@ func random(seed uint64, n int) []byte {
 // once, so that the relay cannot write everything immediately. The data arrives unchanged,
 // half-closed connections continue in the other direction, and the decoded bytes are the
 // same.
-func TestBytesPassAsTheyWere(t *testing.T) {
+func TestBytesAreForwardedUnchanged(t *testing.T) {
 	const conns, size = 4, 2 << 20
 	narrow := func(c *net.TCPConn) { _, _ = c.SetReadBuffer(64<<10), c.SetWriteBuffer(64<<10) }
 	to := member(t, func(c *net.TCPConn) {
@@ -209,7 +209,7 @@ func TestBytesPassAsTheyWere(t *testing.T) {
 
 // Calls alternate on many connections at once, and each reply is decoded after its whole
 // request.
-func TestAnswersAreHeardAfterWhatTheyAnswer(t *testing.T) {
+func TestAnswersAreDecodedAfterTheirRequests(t *testing.T) {
 	const conns, calls = 20, 200
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
 	l := &listened{}
@@ -251,7 +251,7 @@ func TestAnswersAreHeardAfterWhatTheyAnswer(t *testing.T) {
 	for n, h := range l.conns {
 		for i := range uint64(calls) {
 			if binary.BigEndian.Uint64(h.said[0][16*i:]) != i || binary.BigEndian.Uint64(h.said[0][16*i+8:]) != i {
-				t.Fatalf("connection %d: call %d is not where it is to be", n, i)
+				t.Fatalf("connection %d: call %d is not in its place", n, i)
 			}
 		}
 	}
@@ -260,7 +260,7 @@ func TestAnswersAreHeardAfterWhatTheyAnswer(t *testing.T) {
 // A blocked tap delays no bytes. The memory of the backlog is bounded. The end of a
 // connection's recording is reported once, and another connection with little data is still
 // decoded.
-func TestWhatIsNotUnderstoodInTimePasses(t *testing.T) {
+func TestBytesAreForwardedWhileDecodingIsBlocked(t *testing.T) {
 	const size = 48 << 20 // more than one connection's backlog may hold
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(io.Discard, c); _, _ = c.Write([]byte("all")) })
 	goOn := make(chan struct{})
@@ -289,11 +289,11 @@ func TestWhatIsNotUnderstoodInTimePasses(t *testing.T) {
 	say([]byte("little"))
 	close(goOn)
 	stop()
-	if len(l.gaps) != 1 || l.gaps[0].Conn != 1 || l.gaps[0].Why != "the connection's bytes came faster than they could be read: from here on it is not recorded" {
+	if len(l.gaps) != 1 || l.gaps[0].Conn != 1 || l.gaps[0].Why != "the connection's bytes came faster than they could be read: the rest of the connection is not recorded" {
 		t.Fatalf("the gaps are %+v", l.gaps)
 	}
 	if at := time.Duration(l.gaps[0].At); at > passed {
-		t.Errorf("what is missing is missing since %v, when all had passed after %v", at, passed)
+		t.Errorf("the gap begins at %v, but all had passed after %v", at, passed)
 	}
 	if most == 0 || most > 17<<20 || !bytes.HasPrefix(much, l.conns[1].said[1]) {
 		t.Errorf("%d bytes of the first connection are heard, or not those that were sent", most)
@@ -316,7 +316,7 @@ func TestManySmallPiecesAreBounded(t *testing.T) {
 }
 
 // A tap that returned an error is not called again.
-func TestAfterAnErrorBytesPass(t *testing.T) {
+func TestBytesAreForwardedAfterAnError(t *testing.T) {
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
 	l := &listened{feed: func(*heard, bool, []byte) error { return errors.New("it is nothing that I know") }}
 	addr, stop := forward(t, to, l)
@@ -338,7 +338,7 @@ func TestAfterAnErrorBytesPass(t *testing.T) {
 
 // When the relay ends, so do connections in the middle of a transfer or with a slow peer.
 // All forwarded bytes are decoded.
-func TestTheEndOfTheRelayEndsConnections(t *testing.T) {
+func TestClosingTheRelayEndsConnections(t *testing.T) {
 	came := make(chan struct{}, 3)
 	to := member(t, func(c *net.TCPConn) {
 		var b [5]byte
@@ -502,7 +502,7 @@ func TestAResetEndsBothSides(t *testing.T) {
 }
 
 // Connections' slots are reused.
-func TestConnectionsComeAndGo(t *testing.T) {
+func TestSlotsOfConnectionsAreReused(t *testing.T) {
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
 	l := &listened{}
 	addr, stop := forward(t, to, l)

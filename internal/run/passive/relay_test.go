@@ -81,7 +81,7 @@ func (r *recorder) read(t *testing.T) (calls []*call.Call, gaps []*call.Gap) {
 }
 
 // etcd's client uses a real etcd through the relay, and its calls are recorded.
-func TestWhatEtcdsClientSaysIsRecorded(t *testing.T) {
+func TestRequestsOfEtcdsClientAreRecorded(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	for name, redactor := range map[string]*call.Redactor{"hashed": call.NewRedactor(), "plain": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestTLSEndsAtTheRelay(t *testing.T) {
 
 // Bytes that are not HTTP/2 are forwarded unchanged, and the recording reports that they
 // were not decoded.
-func TestForeignBytesArePassedOn(t *testing.T) {
+func TestForeignBytesAreForwarded(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

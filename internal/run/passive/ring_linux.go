@@ -97,15 +97,16 @@ func (r *ring) block(i int) *unix.TpacketHdrV1 {
 	return (*unix.TpacketHdrV1)(unsafe.Pointer(&r.mem[i*blockSize+int(header)]))
 }
 
-func (r *ring) ours(i int) bool {
+// filled reports whether the kernel has filled a block.
+func (r *ring) filled(i int) bool {
 	return atomic.LoadUint32(&r.block(i).Block_status)&unix.TP_STATUS_USER != 0
 }
 
 // ready reports whether there is a block to read.
-func (r *ring) ready() bool { return r.ours(r.at) }
+func (r *ring) ready() bool { return r.filled(r.at) }
 
 // behind reports whether at least a quarter of the ring is waiting to be read.
-func (r *ring) behind() bool { return r.ours((r.at + r.blocks()/4) % r.blocks()) }
+func (r *ring) behind() bool { return r.filled((r.at + r.blocks()/4) % r.blocks()) }
 
 // wait waits for a block. It returns os.ErrDeadlineExceeded after the time set by until.
 func (r *ring) wait() error {

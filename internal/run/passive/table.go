@@ -42,8 +42,8 @@ const (
 	wasOpen  = "the connection was open before the capture began, and is not recorded; its client has to connect again"
 	lostOpen = "the beginning of the connection was not captured, and it is not recorded"
 	secured  = "the connection is over TLS, which a capture cannot read: record it as a relay, with --listen, --to, --cert, --key and --cacert"
-	notHeard = "a packet of the connection was not captured: from here on it is not recorded"
-	tooMuch  = "a packet of the connection was not captured, and too much came behind it: from here on it is not recorded"
+	notHeard = "a packet of the connection was not captured, and the rest of the connection is not recorded"
+	tooMuch  = "a packet of the connection was not captured, and too much data came after it: the rest of the connection is not recorded"
 	noEnd    = "the end of the connection was not captured: its client's address is another connection's now"
 )
 
@@ -139,7 +139,7 @@ func (t *table) segment(s *segment) {
 		}
 		return
 	}
-	side, c := t.of(s)
+	side, c := t.connOf(s)
 	if c == nil {
 		return
 	}
@@ -158,9 +158,9 @@ func (t *table) segment(s *segment) {
 	}
 }
 
-// of returns a segment's connection and its sender's side. A segment with data that belongs
+// connOf returns a segment's connection and its sender's side. A segment with data that belongs
 // to no known connection starts a connection whose beginning was not captured.
-func (t *table) of(s *segment) (side int, c *conn) {
+func (t *table) connOf(s *segment) (side int, c *conn) {
 	sent, answered := ends{s.from, s.to}, ends{s.to, s.from}
 	if c = t.conns[sent]; c != nil {
 		return ofClient, c
@@ -443,5 +443,5 @@ func (t *table) finish(at int64) {
 // drop reports lost packets after the last one that arrived.
 func (t *table) drop(n uint64) {
 	t.dropped = true
-	t.tap.Sink.Gap(call.Gap{At: t.last, Why: fmt.Sprintf("%s came faster than they could be read: what connections said from then on may be missing, and whole connections", text.Plural(n, "packet"))})
+	t.tap.Sink.Gap(call.Gap{At: t.last, Why: fmt.Sprintf("%s came faster than they could be read: later requests and answers may be missing, and whole connections", text.Plural(n, "packet"))})
 }

@@ -137,7 +137,7 @@ func (t *table) hear(at int64, segments ...*segment) {
 
 // However a connection's bytes are split, repeated and reordered, both sides are decoded in
 // order, and a reply after its request.
-func TestConnectionsAreHeardInOrder(t *testing.T) {
+func TestSegmentsAreReordered(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		a, table := listening()
@@ -192,7 +192,7 @@ func TestConnectionsAreHeardInOrder(t *testing.T) {
 }
 
 // Missing packets cause gaps.
-func TestWhatIsMissingIsSaid(t *testing.T) {
+func TestGapsAreReported(t *testing.T) {
 	k := func() *talk { return newTalk("10.0.0.1:40000", 100, 200) }
 	for name, c := range map[string]struct {
 		packets      func(k *talk) []*segment
@@ -286,7 +286,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 			packets: func(k *talk) []*segment {
 				return append(k.opens(), k.says(ofClient, 0, "nonsense"), k.says(ofServer, 0, "what?"))
 			},
-			client: "nonsense", why: "the connection is not understood from here on: that is nonsense", ended: 1,
+			client: "nonsense", why: "the rest of the connection is not understood: that is nonsense", ended: 1,
 		},
 		"nothing, of a connection that is refused": {
 			packets: func(k *talk) []*segment {
@@ -349,7 +349,7 @@ func boolInt(b bool) int {
 }
 
 // A client's port belongs to another connection after a new SYN.
-func TestAPortIsUsedAgain(t *testing.T) {
+func TestPortIsReused(t *testing.T) {
 	a, table := listening()
 	first := newTalk("10.0.0.1:40000", 100, 200)
 	table.hear(1, append(first.opens(), first.says(ofClient, 0, "one"))...)
@@ -365,7 +365,7 @@ func TestAPortIsUsedAgain(t *testing.T) {
 }
 
 // The memory for bytes that wait after a hole is bounded.
-func TestTooMuchIsNotKept(t *testing.T) {
+func TestHeldSegmentsAreLimited(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
 	table.hear(1, k.opens()...)
@@ -379,7 +379,7 @@ func TestTooMuchIsNotKept(t *testing.T) {
 }
 
 // Ended connections are forgotten, so memory is that of the existing ones.
-func TestWhatIsOverIsForgotten(t *testing.T) {
+func TestEndedConnectionsAreRemoved(t *testing.T) {
 	_, table := listening()
 	for i := range 1000 {
 		k := newTalk(fmt.Sprintf("10.0.%d.%d:40000", i/250, i%250), 100, 200)
@@ -435,7 +435,7 @@ func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 
 // A gap begins when the hole appears: a watcher's client sends nothing, and some of its
 // member's bytes were not captured.
-func TestAHoleIsMissingSinceItIsThere(t *testing.T) {
+func TestGapHasTheTimeOfTheLoss(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
 	table.hear(1, append(k.opens(), k.says(ofClient, 0, "watch"), k.says(ofServer, 0, "one"))...)
@@ -469,7 +469,7 @@ func TestTimesAreThoseOfPackets(t *testing.T) {
 }
 
 // Late repetitions belong to the ended connection.
-func TestRepeatsOfWhatIsOver(t *testing.T) {
+func TestRepeatedSegmentsOfEndedConnections(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
 	table.hear(1, append(k.opens(), k.says(ofClient, 0, "one"))...)
@@ -485,7 +485,7 @@ func TestRepeatsOfWhatIsOver(t *testing.T) {
 
 // Memory is bounded even if many connections are requested and answered without further
 // packets.
-func TestManyWhoSayNothing(t *testing.T) {
+func TestManySilentConnections(t *testing.T) {
 	a, table := listening()
 	table.most = 1000
 	for i := range uint32(100_000) {

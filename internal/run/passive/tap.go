@@ -46,7 +46,7 @@ func (c *Conn) Feed(ofClient bool, at int64, b []byte) bool {
 		return false
 	}
 	if err := c.tap.Feed(ofClient, at, b); err != nil {
-		c.End(at, fmt.Sprintf("the connection is not understood from here on: %v", err))
+		c.End(at, fmt.Sprintf("the rest of the connection is not understood: %v", err))
 	}
 	return !c.ended
 }

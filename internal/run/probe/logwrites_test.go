@@ -34,7 +34,7 @@ func TestLogWritesEndWithTheirContext(t *testing.T) {
 	empty(t, dir)
 }
 
-func TestLogWritesInNoFolder(t *testing.T) {
+func TestLogWritesInAMissingFolder(t *testing.T) {
 	w := LogWrites{Dir: t.TempDir() + "/none", Record: 1, Records: 1, Duration: time.Second}
 	if _, err := w.Run(t.Context()); err == nil {
 		t.Error("a folder that is not there is written in")

@@ -85,7 +85,7 @@ func TestSamplerReadsProcesses(t *testing.T) {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 		if rows[1] != (ProcessUsage{PID: 8}) {
-			t.Errorf("%s: nobody: %+v", name, rows[1])
+			t.Errorf("%s: no process: %+v", name, rows[1])
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestDisksAreAdded(t *testing.T) {
 	}
 	a.Add(&DiskUsage{Flushes: 7})
 	if a.Flushes != -1 {
-		t.Error("what is not known of one is known of all")
+		t.Error("a number unknown for one process is known for all")
 	}
 }
 
@@ -153,7 +153,7 @@ func TestSamplerSeesReplacedProcesses(t *testing.T) {
 
 // Programs are listed with their usage between two samples, combined by name and group, and
 // not after a gap.
-func TestProgramsUseWhatTheyDid(t *testing.T) {
+func TestProgramUsage(t *testing.T) {
 	root := files(t, nil)
 	s := newSampler(root)
 	s.programs.share = 1e9 // at any cost
@@ -219,12 +219,12 @@ func TestSamplerReadsThisMachine(t *testing.T) {
 		t.Skip("there is no /proc")
 	}
 	rows := s.Processes(time.Now(), []int{os.Getpid(), 1 << 30})
-	us, nobody := rows[0], rows[1]
+	us, none := rows[0], rows[1]
 	if !us.OK || us.PID != os.Getpid() || us.RSS < 1<<20 || us.Threads < 1 || us.FDs < 3 || us.Voluntary+us.Involuntary < 1 || us.Started <= 0 || us.MinorFaults < 1 {
 		t.Errorf("us: %+v", us)
 	}
-	if nobody != (ProcessUsage{PID: 1 << 30}) {
-		t.Errorf("nobody: %+v", nobody)
+	if none != (ProcessUsage{PID: 1 << 30}) {
+		t.Errorf("no process: %+v", none)
 	}
 	m, ok := s.Machine(time.Now(), nil)
 	if !ok || m.CPU.Total() <= 0 || m.LoopbackBytes < 0 || len(m.Cores) < 1 {

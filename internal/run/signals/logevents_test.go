@@ -30,7 +30,7 @@ func (words) Signal(line []byte) (store.Signal, bool) {
 
 // Counts, sums, the longest duration and both times are correct for every member and kind,
 // however many events there are.
-func TestNothingIsLostBeyondTheBound(t *testing.T) {
+func TestCountsOfManyEvents(t *testing.T) {
 	type sums struct {
 		count          uint64
 		total, longest time.Duration

@@ -96,7 +96,7 @@ func (s *Scraper) read(ctx context.Context, source store.MetricSource) (store.Sa
 // get reads Prometheus's text format over HTTP.
 func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sample, error) {
 	fail := func(err error) (store.Sample, error) {
-		return nil, fmt.Errorf("%s does not tell its metrics: %s", source.URL, why(ctx, err))
+		return nil, fmt.Errorf("metrics cannot be read from %s: %s", source.URL, why(ctx, err))
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, source.URL, nil)
 	if err != nil {
@@ -123,9 +123,9 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 	sample := pick(found, source.Names)
 	if len(sample) == 0 {
 		if remedy := remedyOf(source, ""); remedy != "" {
-			return nil, fmt.Errorf("%s tells no metric that is known; %s", source.URL, remedy)
+			return nil, fmt.Errorf("%s has no metric that is known; %s", source.URL, remedy)
 		}
-		return nil, fmt.Errorf("%s tells no metric that is known", source.URL)
+		return nil, fmt.Errorf("%s has no metric that is known", source.URL)
 	}
 	return sample, nil
 }

@@ -54,7 +54,7 @@ func TestPrometheusTextIsRead(t *testing.T) {
 		return new(net.Dialer).DialContext(ctx, "tcp", here)
 	}}, "nowhere.invalid:1")
 	if !ok {
-		t.Fatal("etcd tells no metrics")
+		t.Fatal("etcd has no metrics")
 	}
 	defer s.Close()
 	sample, err := s.Read(t.Context())
@@ -73,7 +73,7 @@ func TestPrometheusTextIsRead(t *testing.T) {
 		}
 	}
 	if _, ok := sample[store.CommitSeconds]; ok {
-		t.Error("a commit is told that is not there")
+		t.Error("a commit is returned that does not exist")
 	}
 }
 
@@ -125,7 +125,7 @@ func TestMonitorWordIsRead(t *testing.T) {
 // taken by another program.
 const nobody = "127.0.0.1:1"
 
-func TestScrapeThatFailsSaysWhy(t *testing.T) {
+func TestFailedScrapeNamesTheCause(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	s, _ := NewScraper(etcd.New(), store.Access{}, strings.TrimPrefix(server.URL, "http://"))

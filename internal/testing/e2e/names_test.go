@@ -94,7 +94,7 @@ func TestKeysAreRemovedWhenNamesNoLongerResolve(t *testing.T) {
 		p.says(t, "measuring")
 		names.knows.Store(false)
 		p.exits(t, exitDone)
-		if said := p.stderr.String(); !strings.Contains(said, "the cluster has nothing of this run any more") {
+		if said := p.stderr.String(); !strings.Contains(said, "the cluster contains nothing of this run any more") {
 			t.Errorf("it says %q", said)
 		}
 		u.unchanged(t, before, p.args)

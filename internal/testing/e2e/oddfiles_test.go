@@ -26,7 +26,7 @@ func TestOddFilesAreRefused(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		w.path("pipe"): "it is a pipe and not a regular file", "/dev/zero": "it is a device and not a regular file",
-		w.dir: "it is a folder and not a regular file", large: "such a file has at most that",
+		w.dir: "it is a folder and not a regular file", large: "the limit for such a file",
 	} {
 		for _, args := range [][]string{
 			{"run", path}, {"run", "--dry-run", path}, {"null-server", "--script-file", path}, {"null-server", "--cert", path, "--key", path},

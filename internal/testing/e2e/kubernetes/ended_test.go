@@ -92,7 +92,7 @@ func TestPodDoesNotStart(t *testing.T) {
 		{[]string{"--image", "localhost/nothing:1"}, "does not start: its image localhost/nothing:1 cannot be pulled: "},
 		{[]string{"--pod-cpu", "64", "--ready-timeout", "4s"}, "of 2 pods are not ready within 4s: worker-0: no node takes it: 0/1 nodes are available: 1 Insufficient cpu"},
 		{[]string{"--namespace", "nowhere"}, `namespaces "nowhere" not found`},
-		{[]string{"--context", "nobody"}, `context "nobody" does not exist`},
+		{[]string{"--context", "unknown"}, `context "unknown" does not exist`},
 	} {
 		c, _, out := command(t, puts, append([]string{"--workers", "2", "--endpoints", "198.18.1.1:1"}, test.args...)...)
 		if err := c.Run(); err == nil || !strings.Contains(out.String(), test.want) || strings.Contains(out.String(), "panic") {
