@@ -107,7 +107,7 @@ func TestRefusesOtherLaunches(t *testing.T) {
 		`the member ".."`:               func(c *host.Command) { c.Launch.Members[0].Name = ".." },
 		`at "evil host"`:                func(c *host.Command) { c.Launch.Members[0].Host = "evil host" },
 		"ports from 1 to":               func(c *host.Command) { c.Launch.Members[0].Ports[2] = 1 << 20 },
-		"needs 4 ports":                 func(c *host.Command) { c.Launch.Members[0].Ports = []int{1} },
+		"but needs 4":                   func(c *host.Command) { c.Launch.Members[0].Ports = []int{1} },
 		"at least one member":           func(c *host.Command) { c.Launch.Members = nil },
 		"at most 99 members":            func(c *host.Command) { c.Launch.Members = make([]kv.MemberPlace, 500) },
 		"in no data folder":             func(c *host.Command) { c.Launch.Members[0].Dir = "/etc/m1" },
