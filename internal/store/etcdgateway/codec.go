@@ -19,7 +19,7 @@ func newCodec(d store.Dialed) *codec {
 	c := &codec{Conn: http1.NewConn(http1.Config{Host: d.Endpoint, Parts: budget}), parts: budget}
 	for r, path := range paths {
 		fields := []http1.Field{{Name: "Content-Type", Value: "application/json"}}
-		if rpc(r) == ledWatchRPC { // metadata of gRPC
+		if rpc(r) == ledWatchRPC { // gRPC metadata
 			fields = append(fields, http1.Field{Name: "Grpc-Metadata-Hasleader", Value: "true"})
 		}
 		c.templates[r] = c.Template("POST", path, true, fields...)
@@ -38,7 +38,7 @@ func (c *codec) Room() int {
 // Submit implements store.Codec.
 func (c *codec) Submit(op *store.Op) {
 	if op.Kind == kv.Watch {
-		if !op.Watch.Progress { // an answer cannot be asked how far it has come
+		if !op.Watch.Progress { // the gateway cannot request progress
 			c.createWatcher(op)
 		}
 		return
@@ -73,14 +73,14 @@ func (c *codec) Submit(op *store.Op) {
 	}
 }
 
-// refuse asks something harmless, since an answer can only come from Feed.
+// refuse sends a harmless read, because only Feed can return an event.
 func (c *codec) refuse() {
 	c.refused = true
 	c.send(rangeRPC, appendEnd(appendLocal(appendKey(c.body(rangeRPC), []byte("quorumbench/refused")), true)))
 }
 
-// sends reports whether a call of an application is sent: those that etcd's own protocol
-// has, but for watchers, which are operations of their own.
+// sends reports whether a call of an application is sent: those that etcd's gRPC
+// codec also sends, except watchers, which are operations of kind Watch.
 func sends(r *call.Call) bool {
 	if r.Told || len(r.Parts) == 0 {
 		return false
@@ -94,7 +94,8 @@ func sends(r *call.Call) bool {
 	return true
 }
 
-// Cancel implements store.Codec. The answer to what was written must be awaited.
+// Cancel implements store.Codec. The response to a written request must still be
+// awaited.
 func (c *codec) Cancel(tag uint32) bool {
 	if c.watch.asked && tag == c.watch.tag {
 		c.watch.given = true
@@ -119,7 +120,7 @@ func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 	return c.answered(r, to), nil
 }
 
-// explain adds what a user can do about it.
+// explain adds a hint for users to an error.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, http1.ErrHTTP2):
@@ -166,5 +167,5 @@ func (c *codec) Lost(to []store.Event) []store.Event {
 	return append(to, store.Event{Tag: c.tag, Outcome: outcome})
 }
 
-// Tick implements store.Codec. There is nothing to do.
+// Tick implements store.Codec. It does nothing.
 func (c *codec) Tick(int64) int64 { return 0 }

@@ -13,7 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// event fills an operation's event from the body of an answer with status 200.
+// event fills in an operation's event from the body of a response with status
+// 200.
 func (c *codec) event(body []byte, e *store.Event) {
 	var a reply
 	s := httpkv.NewJSONScanner(body)
@@ -60,13 +61,13 @@ func (c *codec) event(body []byte, e *store.Event) {
 	}
 }
 
-// needsNoRevision reports whether an answer tells what was asked for without the store's
-// revision, which a server that stands in for etcd then leaves out.
+// needsNoRevision reports whether a response is complete without the store's
+// revision, which a stand-in for etcd then omits.
 func (c *codec) needsNoRevision(a *reply) bool {
 	return c.method == statusRPC || c.method == grantRPC && a.lease != 0
 }
 
-// kept judges the answer to a keep-alive: a lease that is gone has no time to live.
+// kept handles the response to a keep-alive. The TTL of an expired lease is 0.
 func (c *codec) kept(a *reply, e *store.Event) {
 	e.Count = a.ttl
 	switch {
@@ -77,7 +78,7 @@ func (c *codec) kept(a *reply, e *store.Event) {
 	}
 }
 
-// againEvent fills the event of a recorded call as etcd's own protocol does.
+// againEvent fills in the event of a recorded call like etcd's gRPC codec.
 func (c *codec) againEvent(a *reply, e *store.Event) {
 	switch c.method {
 	case rangeRPC:
@@ -89,7 +90,7 @@ func (c *codec) againEvent(a *reply, e *store.Event) {
 		e.Count = a.deleted
 	case txnRPC:
 		if e.Count = a.puts; c.guarded && !a.succeeded {
-			e.Outcome, e.Mod = kv.Conflict, a.first.Revision // which the key has, if it was read
+			e.Outcome, e.Mod = kv.Conflict, a.first.Revision // of the key, if it was read
 		}
 	case grantRPC:
 		if e.Count = a.lease; c.grants != nil {
@@ -100,12 +101,12 @@ func (c *codec) againEvent(a *reply, e *store.Event) {
 	}
 }
 
-// failed fills the event of an answer with another status than 200.
+// failed fills in the event of a response with another status than 200.
 func (c *codec) failed(r *http1.Response, e *store.Event) {
 	var a reply
 	s := httpkv.NewJSONScanner(r.Body)
 	if c.parse(&s, &a); !s.End() || a.code == 0 {
-		// A proxy's answer, or that of a server that is none of etcd's.
+		// The response of a proxy, or of a server other than etcd.
 		e.Outcome = httpkv.OutcomeOf(r.Status)
 		c.text = httpkv.AppendText(c.text[:0], r)
 		e.Text = c.text
@@ -124,8 +125,9 @@ func (c *codec) fail(e *store.Event, code int64, message []byte) {
 	}
 }
 
-// parse reads a response, or a message of a stream, which is a result or an error. One
-// is within another at most: how deep a server nests them is not ours to follow.
+// parse parses a response, or a message of a stream, which is a result or an
+// error. It follows only one level of nesting, because a server can nest results
+// arbitrarily.
 func (c *codec) parse(s *httpkv.JSONScanner, a *reply) {
 	for ok := s.Object(); ok; {
 		var name []byte
@@ -167,7 +169,8 @@ func (c *codec) parse(s *httpkv.JSONScanner, a *reply) {
 	}
 }
 
-// parseMember reads a member of a response that is no object and no array.
+// parseMember parses a member of a response that is neither an object nor an
+// array.
 func (c *codec) parseMember(s *httpkv.JSONScanner, name []byte, a *reply) {
 	switch string(name) {
 	case "code":
@@ -197,7 +200,7 @@ func (c *codec) parseMember(s *httpkv.JSONScanner, name []byte, a *reply) {
 	}
 }
 
-// parseError reads an error's text, or, in a stream, its object.
+// parseError parses an error's text or, in a stream, its object.
 func (c *codec) parseError(s *httpkv.JSONScanner, a *reply) {
 	if s.IsString() {
 		a.message, c.buf = s.String(c.buf)
@@ -241,7 +244,7 @@ func parseHeader(s *httpkv.JSONScanner, a *reply) {
 	}
 }
 
-// parseRead reads a KeyValue that was read.
+// parseRead parses a KeyValue of a read.
 func (c *codec) parseRead(s *httpkv.JSONScanner, a *reply) {
 	var e store.Event
 	c.parseKV(s, &e)
@@ -257,7 +260,7 @@ func (c *codec) parseRead(s *httpkv.JSONScanner, a *reply) {
 	}
 }
 
-// parseKV reads a KeyValue.
+// parseKV parses a KeyValue.
 func (c *codec) parseKV(s *httpkv.JSONScanner, e *store.Event) {
 	for ok := s.Object(); ok; {
 		var name []byte
@@ -279,8 +282,8 @@ func (c *codec) parseKV(s *httpkv.JSONScanner, e *store.Event) {
 	}
 }
 
-// parseResponseOp reads a part of a transaction's answer. Transactions within one, which
-// nothing asks for here, are passed over.
+// parseResponseOp parses a part of a transaction's response. It skips nested
+// transactions, which the codec does not send.
 func (c *codec) parseResponseOp(s *httpkv.JSONScanner, a *reply) {
 	for ok := s.Object(); ok; {
 		var name []byte
@@ -308,7 +311,7 @@ func (c *codec) parseResponseOp(s *httpkv.JSONScanner, a *reply) {
 	}
 }
 
-// bytes takes base64 and returns what it means, in the connection's buffer.
+// bytes scans a base64 string and returns its decoded bytes in c.buf.
 func (c *codec) bytes(s *httpkv.JSONScanner) []byte {
 	var text []byte
 	text, c.buf = s.String(c.buf)
@@ -322,10 +325,10 @@ func (c *codec) bytes(s *httpkv.JSONScanner) []byte {
 	return b[from:]
 }
 
-// number takes a 64-bit number, which is a string in JSON.
+// number scans a 64-bit number, which JSON represents as a string.
 func number(s *httpkv.JSONScanner) int64 { return int64(unsigned(s)) }
 
-// unsigned takes one without a sign, or, as 2^64 and more below it, with one.
+// unsigned scans an unsigned number; a negative one is converted modulo 2^64.
 func unsigned(s *httpkv.JSONScanner) uint64 {
 	if !s.IsString() {
 		return uint64(s.Int())

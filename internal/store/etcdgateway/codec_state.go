@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// rpc is a method of etcd's API as a path of its gateway.
+// rpc is a method of etcd's API, with a path of its gateway.
 type rpc uint8
 
 const (
@@ -21,21 +21,21 @@ const (
 	revokeRPC
 	keepAliveRPC
 	watchRPC
-	ledWatchRPC // which ends when the member knows no leader
+	ledWatchRPC // ends when the member knows no leader
 	statusRPC
 	numRPCs
 )
 
-// paths are those of etcd's rpc.proto since 3.4.
+// paths are the gateway's paths in etcd's rpc.proto, unchanged since 3.4.
 var paths = [numRPCs]string{
 	"/v3/kv/range", "/v3/kv/put", "/v3/kv/deleterange", "/v3/kv/txn", "/v3/kv/compaction",
 	"/v3/lease/grant", "/v3/lease/revoke", "/v3/lease/keepalive", "/v3/watch", "/v3/watch", "/v3/maintenance/status",
 }
 
-// codec is etcd's gateway on one connection, which has one request in flight. A
-// watcher's request has no end: its connection takes nothing else.
+// codec implements etcd's gateway on one connection with one request in flight. A
+// watcher's request does not end, so its connection accepts nothing else.
 type codec struct {
-	grants *store.Grants // takes what operations were granted; nil for nobody
+	grants *store.Grants // receives the leases that operations were granted; nil: none wanted
 	*http1.Conn
 	parts     *parts.Budget
 	templates [numRPCs]*http1.Template
@@ -43,33 +43,33 @@ type codec struct {
 	// The operation in flight.
 	tag     uint32
 	kind    kv.Kind
-	refused bool // the gateway has no such operation; something harmless is asked
+	refused bool // the gateway has no such operation; a harmless read is sent
 	lease   int64
 	keys    store.Keys
-	values  bool // and their values are wanted
+	values  bool // with their values
 	method  rpc
-	call    bool        // it is a recorded call
+	call    bool        // a recorded call
 	guarded bool        // with guards
-	writes  []call.Part // of a transaction
+	writes  []call.Part // puts of a transaction
 
 	watch    watching
-	to       []store.Event // where the events of a watcher go while Feed runs
-	buf      []byte        // what answers' base64 decodes to
-	part     reply         // of a transaction's
+	to       []store.Event // receives the events of a watcher during Feed
+	buf      []byte        // holds decoded base64 of responses
+	part     reply         // of a transaction's response
 	text     []byte        // of an error
-	messages []byte        // the beginning of a watcher's message that is not whole
+	messages []byte        // the start of an incomplete message of a watcher
 }
 
-// watching is the connection's watcher.
+// watching is the state of the connection's watcher.
 type watching struct {
 	asked   bool
 	created bool
-	given   bool // who asked has given it up
+	given   bool // the caller has abandoned it
 	number  uint32
 	tag     uint32
 }
 
-// Sentences that nobody writes to.
+// Shared texts, never modified.
 var (
 	noSuchOperation = []byte("etcd's gateway has no such operation here")
 	malformed       = []byte("the server sent an answer that is no message of etcd's gateway")
@@ -79,20 +79,20 @@ var (
 	notSucceeded    = []byte("the transaction had no guard, and was not done")
 )
 
-// reply is what matters of a response; what is 0 or false is not in it.
+// reply holds the relevant fields of a response; 0 or false if they are missing.
 type reply struct {
-	header            store.Event // its member and term
-	revision          int64       // the header's
+	header            store.Event // its member and term are used
+	revision          int64       // from the header
 	count             int64
-	first             store.Event // the first key read, of all reads
-	read              int64       // keys that were read
+	first             store.Event // the first key of all reads
+	read              int64       // number of keys read
 	succeeded         bool
 	puts, deleted     int64
 	lease, ttl        int64
 	created, canceled bool
 	compacted         int64
 	reason            []byte
-	code              int64 // of an error; 0: it is none
+	code              int64 // of an error; 0: none
 	message           []byte
-	inner             bool // it is within another, and none is within it
+	inner             bool // nested in another reply, and contains none
 }

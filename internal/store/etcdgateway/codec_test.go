@@ -29,7 +29,7 @@ func ok(members string) string { return answer("200 OK", "{"+header+members+"}")
 
 func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
-// submitted is a codec that has sent the operation, and the request's body.
+// submitted returns a codec that has sent the operation, and the request's body.
 func submitted(t testing.TB, op store.Op) (*codec, string) {
 	t.Helper()
 	c := newCodec(store.Dialed{Endpoint: "h:1"})
@@ -39,7 +39,7 @@ func submitted(t testing.TB, op store.Op) (*codec, string) {
 	return c, body
 }
 
-// collector takes keys.
+// collector is a store.Keys that stores the keys.
 type collector struct {
 	values bool
 	got    []string
@@ -93,7 +93,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// Only what certainly did not happen is definite, whoever answers.
+// TestOutcomes checks that an outcome is definite only if nothing was executed,
+// whichever server responds.
 func TestOutcomes(t *testing.T) {
 	for in, want := range map[string]kv.Outcome{
 		answer("503 X", `{"error":"etcdserver: request timed out","code":14,"message":"etcdserver: request timed out"}`):                     kv.StoreTimeout,
@@ -121,7 +122,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// What Patroni 4.1 sends, seen on its connection, is what we send for the same.
+// TestRequestsOfPatroni compares requests with those observed from Patroni 4.1.
 func TestRequestsOfPatroni(t *testing.T) {
 	text := func(s string) call.Value { return call.Value{Size: len(s), Text: []byte(s)} }
 	leader := []byte("/service/demo/leader")
@@ -150,7 +151,7 @@ func TestRequestsOfPatroni(t *testing.T) {
 	same(t, body, `{"create_request": {"key": "L3NlcnZpY2UvZGVtby8=", "range_end": "L3NlcnZpY2UvZGVtbzA=", "start_revision": "3"}}`)
 }
 
-// same compares JSON, in which a 64-bit number may be a string or not.
+// same compares JSON texts in which a 64-bit number may be a string or a number.
 func same(t *testing.T, got, want string) {
 	t.Helper()
 	var a, b any
@@ -163,8 +164,8 @@ func same(t *testing.T, got, want string) {
 	}
 }
 
-// Whatever a call is made of, etcd's own reader of JSON reads it as the message that it
-// is.
+// TestRequestsAreMessages checks with random calls that etcd's own JSON decoder
+// reads the request as the intended message.
 func TestRequestsAreMessages(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	key := func() []byte {
@@ -200,7 +201,7 @@ func TestRequestsAreMessages(t *testing.T) {
 	}
 }
 
-// after is the end of a prefix as etcd's client makes it.
+// after returns the end of a prefix as etcd's client computes it.
 func after(prefix []byte) []byte {
 	end := []byte(string(prefix))
 	for i := len(end) - 1; i >= 0; i-- {
@@ -239,7 +240,8 @@ func event(key, value string, version int) string {
 
 var whats = map[store.What]string{store.Done: "done", store.Notify: "event", store.Seen: "seen", store.Ended: "ended"}
 
-// However its answer is cut, a watcher is told each event once.
+// TestWatcher checks that a watcher reports each event once, however its response
+// is cut.
 func TestWatcher(t *testing.T) {
 	in := stream(created, event("k", "v", 3), `{"result":{`+header+`}}`, event("k", strings.Repeat("w", 3000), 4), `{"result":{`+header+`,"canceled":true,"compact_revision":"5"}}`)
 	for _, step := range []int{1, 7, 100, 10_000} {
@@ -303,8 +305,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// What a server nests in an answer is not followed however deep it is: the stack for it
-// would be many times as large as the answer.
+// TestNestedAnswers checks that deeply nested responses are not followed: they
+// would need a stack many times as large as the response.
 func TestNestedAnswers(t *testing.T) {
 	const deep = 20_000
 	for _, of := range [][2]string{{`{"result":`, `}`}, {`{"responses":[{"response_range":`, `}]}`}} {
@@ -316,8 +318,8 @@ func TestNestedAnswers(t *testing.T) {
 	}
 }
 
-// What a store can do beside its protocol is etcd's: nothing of it is forgotten but what
-// is said to be missing.
+// TestTheServerIsEtcds checks that the store has all of etcd's optional
+// interfaces and features, except those that its capabilities list as missing.
 func TestTheServerIsEtcds(t *testing.T) {
 	var st store.Store = New()
 	_, embedded := st.(store.Embedded)
@@ -332,7 +334,7 @@ func TestTheServerIsEtcds(t *testing.T) {
 	}
 }
 
-// FuzzReply: whatever a server answers to whatever operation, it is ended once.
+// FuzzReply checks that any response to any operation ends the operation once.
 func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.Get), ok(`,"kvs":[{"key":"aw==","mod_revision":"5"}]`))
 	f.Add(byte(kv.CAS), ok(`,"responses":[{"response_range":{"kvs":[{"key":"aw=="}]}}]`))
@@ -354,7 +356,8 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// FuzzWatch: a watcher is created once at most, and tells nothing before.
+// FuzzWatch checks that a watcher is created at most once and reports nothing
+// before.
 func FuzzWatch(f *testing.F) {
 	f.Add(created+"\n"+event("k", "v", 2)+"\n", byte(3))
 	f.Add(`{"error":{"code":14}}`+"\n", byte(9))
@@ -409,7 +412,8 @@ func BenchmarkKeepAlive(b *testing.B) {
 	benchmark(b, store.Op{Kind: kv.KeepAlive, Lease: 6}, answer("200 OK", `{"result":{`+header+`,"ID":"6","TTL":"30"}}`+"\n"))
 }
 
-// TestNothingIsAllocated holds the codec to it, for each kind and for watchers' events.
+// TestNothingIsAllocated checks that the codec does not allocate, for each kind
+// and for watch events.
 func TestNothingIsAllocated(t *testing.T) {
 	c := newCodec(store.Dialed{Endpoint: "h:1"})
 	events := make([]store.Event, 0, 8)
@@ -441,7 +445,8 @@ func TestNothingIsAllocated(t *testing.T) {
 	}
 }
 
-// TestEventTypeDecidesWhetherKeyWasDeleted gives events whose version says otherwise.
+// TestEventTypeDecidesWhetherKeyWasDeleted sends events whose type and version
+// disagree.
 func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
 	for _, tc := range []struct {
 		event   string
@@ -464,7 +469,7 @@ func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
 	}
 }
 
-// TestStandInsLeaveRevisionsOut gives the answers of a server that stands in for etcd.
+// TestStandInsLeaveRevisionsOut sends responses of a stand-in for etcd.
 func TestStandInsLeaveRevisionsOut(t *testing.T) {
 	for _, tc := range []struct {
 		action call.Action

@@ -16,12 +16,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// maxMessage bounds a message of a watcher, in bytes. etcd divides none by itself, and
-// a catching-up watcher's has many events.
+// maxMessage limits a message of a watcher in bytes. etcd does not split messages
+// by default, and a watcher that catches up gets many events in one message.
 const maxMessage = 64 << 20
 
-// createWatcher sends a WatchRequest, whose answer is one message in each line and has
-// no end.
+// createWatcher sends a WatchRequest, whose response has one message per line and
+// does not end.
 func (c *codec) createWatcher(op *store.Op) {
 	m := watchRPC
 	if op.Watch.RequireLeader {
@@ -39,7 +39,7 @@ func (c *codec) createWatcher(op *store.Op) {
 	c.Stream(c.told)
 }
 
-// told takes a piece of a watcher's answer.
+// told handles a piece of a watcher's response.
 func (c *codec) told(piece []byte) error {
 	for {
 		end := bytes.IndexByte(piece, '\n')
@@ -71,7 +71,7 @@ func (c *codec) told(piece []byte) error {
 	return err
 }
 
-// message takes a message of the watcher.
+// message handles a message of the watcher.
 func (c *codec) message(line []byte) error {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return nil
@@ -116,8 +116,8 @@ func (c *codec) message(line []byte) error {
 	return nil
 }
 
-// parseWatchEvent reads an Event. Only its type decides whether the key was deleted;
-// JSON omits the type of a PUT, which is the default.
+// parseWatchEvent parses an Event. Only its type decides whether the key was
+// deleted; JSON omits PUT, the default type.
 func (c *codec) parseWatchEvent(s *httpkv.JSONScanner) {
 	e := store.Event{What: store.Notify}
 	deleted := false
@@ -147,12 +147,12 @@ func (c *codec) parseWatchEvent(s *httpkv.JSONScanner) {
 	case deleted:
 		e.Version, e.Value = 0, nil
 	case e.Version <= 0:
-		e.Version = -1 // the server does not count
+		e.Version = -1 // the server doesn't count versions
 	}
 	c.to = append(c.to, e)
 }
 
-// isDelete takes an Event's type, which JSON writes as its name or its number.
+// isDelete scans an Event's type, which JSON represents by name or number.
 func isDelete(s *httpkv.JSONScanner) bool {
 	if !s.IsString() {
 		return s.Int() == int64(mvccpb.Event_DELETE)
@@ -162,7 +162,7 @@ func isDelete(s *httpkv.JSONScanner) bool {
 	return string(name) == mvccpb.Event_DELETE.String()
 }
 
-// ended is how a watcher ended that the server cancelled.
+// ended returns the outcome of a watcher that the server cancelled.
 func (a *reply) ended() kv.Outcome {
 	if a.compacted > 0 {
 		return kv.BadRequest
@@ -170,7 +170,7 @@ func (a *reply) ended() kv.Outcome {
 	return etcd.OutcomeOf(codes.Unknown, a.reason)
 }
 
-// why is a sentence about it.
+// why describes why the server cancelled a watcher.
 func (a *reply) why() []byte {
 	switch {
 	case a.compacted > 0:
@@ -181,7 +181,7 @@ func (a *reply) why() []byte {
 	return []byte("the server cancelled a watcher and gave no reason")
 }
 
-// endWatcher says once that the watcher has ended, or was not created.
+// endWatcher reports once that the watcher has ended, or was not created.
 func (c *codec) endWatcher(e store.Event) {
 	w := &c.watch
 	if e.Watcher, e.Tag = w.number, w.tag; w.created {
@@ -190,11 +190,11 @@ func (c *codec) endWatcher(e store.Event) {
 	if !w.given {
 		c.to = append(c.to, e)
 	}
-	w.given = true // nothing of it is told any more
+	w.given = true // report nothing more
 }
 
-// watchEnded takes the end of a watcher's answer, which had none; the connection serves
-// again. Its status may be that of an error.
+// watchEnded handles the unexpected end of a watcher's response, after which the
+// connection is usable again. The response may be an error.
 func (c *codec) watchEnded(r *http1.Response, to []store.Event) []store.Event {
 	var e store.Event
 	if e.Outcome, e.Text = kv.StoreError, []byte("the server ended the watch stream"); r.Status != 200 {
@@ -209,8 +209,8 @@ func (c *codec) watchEnded(r *http1.Response, to []store.Event) []store.Event {
 	return to
 }
 
-// watchLost takes the end of a watcher's connection. A watcher that was created is the
-// engine's to create again.
+// watchLost handles the end of a watcher's connection. The engine creates a
+// created watcher again.
 func (c *codec) watchLost(end http1.End, to []store.Event) []store.Event {
 	w := &c.watch
 	if end == http1.Nothing || w.given || w.created {

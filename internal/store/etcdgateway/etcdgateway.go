@@ -1,6 +1,6 @@
-// Package etcdgateway is etcd with its v3 API as JSON over HTTP/1.1: the gateway that
-// each member has beside gRPC, and that clients without gRPC use, such as Patroni. The
-// server is package etcd's; how the protocol looks on a connection is here.
+// Package etcdgateway implements etcd's v3 API as JSON over HTTP/1.1: the gateway
+// of each member, which clients without gRPC use, such as Patroni. Package etcd
+// implements the server; this package only the protocol codec.
 package etcdgateway
 
 import (
@@ -11,20 +11,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// Name is what --store and scenario files call etcd through its gateway.
+// Name is the store's name in --store and in scenario files.
 const Name = "etcd-gateway"
 
-// Store is etcd's gateway, as the rest of the program sees it.
+// Store implements store.Store for etcd's gateway.
 type Store struct{ server *etcd.Store }
 
-// New returns etcd's gateway.
+// New returns the store for etcd's gateway.
 func New() *Store { return &Store{etcd.New()} }
 
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// fromEtcd are the features that etcd's administration has, whatever protocol its
-// clients speak.
+// fromEtcd lists the features of etcd's administration, which are independent of
+// the clients' protocol.
 var fromEtcd = []kv.Feature{
 	kv.TLS, kv.RoleQuery, kv.Compaction, kv.Defragmentation, kv.LeaderTransfer, kv.PrefixDelete, kv.Hashes, kv.Leases, kv.Metrics, kv.LogSignals,
 	kv.Snapshots, kv.Alarms, kv.SpaceQuota, kv.Replacement, kv.Learners, kv.Certificates,
@@ -59,12 +59,12 @@ func (s *Store) Capabilities() kv.Capabilities {
 	return can
 }
 
-// DecodeSettings implements store.Store: they are etcd's.
+// DecodeSettings implements store.Store with etcd's settings.
 func (s *Store) DecodeSettings(decode func(into any) error) (any, error) {
 	return s.server.DecodeSettings(decode)
 }
 
-// Launch implements store.Store: the gateway is part of each member.
+// Launch implements store.Store. The gateway is part of each member.
 func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) { return s.server.Launch(spec) }
 
 // Server implements store.Store.
@@ -99,7 +99,7 @@ func (s *Store) CertificateFiles(at kv.MemberPlace) (certificate, key string) {
 	return s.server.CertificateFiles(at)
 }
 
-// RunMember implements store.Embedded. Launch names etcd, whose member it is.
+// RunMember implements store.Embedded. Launch starts members as those of etcd.
 func (s *Store) RunMember(ctx context.Context, configFile string) error {
 	return s.server.RunMember(ctx, configFile)
 }
@@ -107,7 +107,7 @@ func (s *Store) RunMember(ctx context.Context, configFile string) error {
 // Promises implements store.Store.
 func (s *Store) Promises() store.Promises { return s.server.Promises() }
 
-// Size implements store.Sizer: what fills up is etcd's, and so is the advice.
+// Size implements store.Sizer with etcd's sizes and advice.
 func (s *Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	return s.server.Size(l)
 }

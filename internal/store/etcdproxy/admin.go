@@ -15,28 +15,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// Probe asks the proxy at an endpoint whether it serves. ready says that it has
-// served before: a cheap question is enough.
+// Probe checks that the proxy at an endpoint serves. ready means that the proxy
+// has served before, so that a cheap request is sufficient.
 type Probe func(ctx context.Context, a store.Access, endpoint string, ready bool) error
 
-// Admin asks proxies and what is behind them.
+// Admin asks proxies and the etcd members that they use.
 type Admin struct {
 	name    string
 	access  store.Access
 	timeout time.Duration
 	probe   Probe
-	etcd    store.Admin // of the servers behind; nil if none is known
-	servers []string    // which those are
+	etcd    store.Admin // for the etcd members of the proxies; nil if none is known
+	servers []string    // the endpoints of these etcd members
 
 	mu    sync.Mutex
-	ready map[string]bool // proxies that have answered
+	ready map[string]bool // proxies that have responded
 }
 
-// errNobody says that no proxy listens at an endpoint.
+// errNobody reports that no proxy listens at an endpoint.
 var errNobody = errors.New("nothing listens there")
 
-// NewAdmin returns the administration of a named store's proxies. They have
-// neither TLS nor authentication, and the error says so.
+// NewAdmin returns the administration of a named store's proxies. They support
+// neither TLS nor authentication, which causes an error.
 func NewAdmin(name string, a store.Access, probe Probe) (*Admin, error) {
 	switch {
 	case a.TLS != nil:
@@ -68,8 +68,8 @@ func (a *Admin) Close() error {
 	return a.etcd.Close()
 }
 
-// Members implements store.Admin: a proxy knows none but itself, so they are
-// the endpoints as they were given.
+// Members implements store.Admin. A proxy knows no other proxy, so Members
+// returns the given endpoints.
 func (a *Admin) Members(context.Context) (out []store.Member, err error) {
 	for _, e := range a.access.Endpoints {
 		out = append(out, store.Member{Endpoint: e})
@@ -77,16 +77,16 @@ func (a *Admin) Members(context.Context) (out []store.Member, err error) {
 	return out, nil
 }
 
-// Status implements store.Admin. A member is what the etcd behind it is; where
-// that is not known, its role is not either.
+// Status implements store.Admin. A member has the state of its proxy's etcd
+// member, or an unknown role if that etcd member is unknown.
 func (a *Admin) Status(ctx context.Context) (store.Status, error) {
 	var behind store.Status
 	proxies := make([]error, len(a.access.Endpoints))
-	// All at the same time: a member that stands still takes all the time that
-	// there is, and the others must not be taken for lost with it.
+	// Ask concurrently: a paused member uses up the time limit, and the other
+	// members must not count as failed because of that.
 	var asked sync.WaitGroup
 	if a.etcd != nil {
-		asked.Go(func() { behind, _ = a.etcd.Status(ctx) }) // each member's error is within
+		asked.Go(func() { behind, _ = a.etcd.Status(ctx) }) // each member's error is in its status
 	}
 	for i, endpoint := range a.access.Endpoints {
 		asked.Go(func() { proxies[i] = a.ask(ctx, endpoint) })
@@ -110,7 +110,7 @@ func (a *Admin) Status(ctx context.Context) (store.Status, error) {
 	return status, errors.Join(errs...)
 }
 
-// with is a member whose proxy answered with err.
+// with returns a member whose proxy responded with err.
 func with(m store.Member, err error) store.Member {
 	switch {
 	case err == nil:
@@ -123,8 +123,8 @@ func with(m store.Member, err error) store.Member {
 
 func gone(err error) bool { return errors.Is(err, errNobody) }
 
-// Role implements store.Admin: the proxy and the etcd behind it are asked
-// at the same time.
+// Role implements store.Admin. It asks the proxy and its etcd member
+// concurrently.
 func (a *Admin) Role(ctx context.Context, i int) store.Member {
 	endpoint := a.access.Endpoints[i]
 	var proxy error
@@ -138,10 +138,10 @@ func (a *Admin) Role(ctx context.Context, i int) store.Member {
 	return with(a.known(endpoint, behind), proxy)
 }
 
-// UserUnchecked implements store.Admin: a proxy has no users.
+// UserUnchecked implements store.Admin. Proxies have no users.
 func (*Admin) UserUnchecked(context.Context) (string, error) { return "", nil }
 
-// known is a member as the etcd behind it reports it.
+// known returns a member as its proxy's etcd member reports it.
 func (a *Admin) known(endpoint string, servers []store.Member) store.Member {
 	m := store.Member{Endpoint: endpoint, Role: kv.Unknown}
 	server := a.access.Behind[endpoint]
@@ -161,7 +161,7 @@ func (a *Admin) known(endpoint string, servers []store.Member) store.Member {
 	return m
 }
 
-// ask asks one proxy.
+// ask probes one proxy.
 func (a *Admin) ask(ctx context.Context, endpoint string) error {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -177,7 +177,7 @@ func (a *Admin) ask(ctx context.Context, endpoint string) error {
 	return nil
 }
 
-// reason is what an error says to a user.
+// reason returns the text of an error for users.
 func reason(ctx context.Context, err error) error {
 	var op *net.OpError
 	switch {
@@ -188,7 +188,7 @@ func reason(ctx context.Context, err error) error {
 	case store.Refused(err):
 		return errNobody
 	case errors.As(err, &op):
-		return op.Err // which names the system call
+		return op.Err // without the name of the system call
 	}
 	return err
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
 )
 
-// An etcd that stands still behind one proxy takes all the time that there is,
-// and the other proxies are not taken for lost with it.
+// TestAStandstillIsNoLossOfTheOthers checks that a proxy whose etcd member is
+// paused uses up the time limit without making the other proxies count as failed.
 func TestAStandstillIsNoLossOfTheOthers(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // connects, and nobody ever answers
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and sends nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestAStandstillIsNoLossOfTheOthers(t *testing.T) {
 	if m := status.Members[0]; m.Err == nil || m.Endpoint != still || !strings.Contains(m.Err.Error(), "the etcd behind proxy "+still) {
 		t.Errorf("the proxy whose etcd stands still is %+v", m)
 	}
-	// What is wrong with both is told.
+	// Both errors are reported.
 	if m := status.Members[2]; m.Err == nil || !strings.Contains(m.Err.Error(), "it is gone") || !strings.Contains(m.Err.Error(), "the etcd behind") {
 		t.Errorf("the proxy that is gone is %+v", m)
 	}

@@ -1,7 +1,7 @@
-// Package etcdproxy is what the stores share that are proxies in front of etcd:
-// each member is an etcd member of a cluster, and before it a proxy that is given
-// this one alone. So a member has its etcd member's role, and one that is
-// killed is killed as a whole.
+// Package etcdproxy is shared by the stores that are proxies for etcd. Each
+// member consists of an etcd member and a proxy that uses only this etcd member.
+// A member therefore has its etcd member's role, and both processes are killed
+// together.
 package etcdproxy
 
 import (
@@ -14,18 +14,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// Store is all of a store.Store that is about the etcd behind a proxy, for the
-// proxy's Store to embed.
+// Store implements the methods of store.Store that concern the proxied etcd, for
+// embedding in a proxy's Store.
 type Store struct{}
 
-// DecodeSettings implements store.Store: a member's settings are those of the
-// etcd behind it, for the proxies have none.
+// DecodeSettings implements store.Store. The settings are etcd's, because the
+// proxies have none.
 func (Store) DecodeSettings(decode func(into any) error) (any, error) {
 	return etcd.New().DecodeSettings(decode)
 }
 
-// Metrics implements store.Store: the proxies report no figures of their own.
-// None where it is not known what is behind.
+// Metrics implements store.Store. The proxies report no metrics, so it returns
+// those of the proxy's etcd member, if that is known.
 func (Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	server := a.Behind[endpoint]
 	if server == "" {
@@ -34,19 +34,19 @@ func (Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return etcd.New().Metrics(store.Access{}, server)
 }
 
-// Signal implements store.Store: what happens, happens in the etcd behind the
-// proxy, whose own log reports nothing of the kind.
+// Signal implements store.Store. It parses etcd's log; the proxies' own logs
+// report no signals.
 func (Store) Signal(line []byte) (store.Signal, bool) {
 	s, ok := etcd.New().Signal(line)
-	if s.Kind == store.Serving { // not the proxy yet
+	if s.Kind == store.Serving { // the proxy may not serve yet
 		return store.Signal{}, false
 	}
 	return s, ok
 }
 
-// Capabilities adds to what the named store's proxies can do by themselves what
-// they have by the etcd behind them, and what they lack. roleQuery says how a
-// proxy is asked whether it serves.
+// Capabilities completes the capabilities of the named store's proxies, own, with
+// features of the proxied etcd and with the missing features. roleQuery describes
+// how to check that a proxy serves.
 func Capabilities(name, roleQuery string, own kv.Capabilities) kv.Capabilities {
 	own.Features = map[kv.Feature]string{
 		kv.RoleQuery:  roleQuery + ", and Maintenance.Status of the etcd behind it",
@@ -54,7 +54,7 @@ func Capabilities(name, roleQuery string, own kv.Capabilities) kv.Capabilities {
 		kv.LogSignals: "the log of the etcd behind",
 	}
 	own.NoFeatures = map[kv.Feature]string{kv.TLS: noTLS(name), kv.Users: noUsers(name)}
-	own.NonVoters = kv.NonVoters{Name: "proxy of a learner"} // which grants no lease, and so no session
+	own.NonVoters = kv.NonVoters{Name: "proxy of a learner"} // a learner grants no lease, and so no session
 	own.Durability = "that of the etcd behind it: a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set"
 	own.Disk = etcd.New().Capabilities().Disk
 	return own
@@ -66,13 +66,14 @@ func noTLS(name string) string {
 
 func noUsers(name string) string { return name + " knows no users; leave out the user" }
 
-// proxyPort is the index of the proxy's port in a MemberPlace; etcd has those
-// before it.
+// proxyPort is the index of the proxy's port in a MemberPlace; etcd uses the
+// ports before it.
 const proxyPort = 2
 
-// Launch is an embedded etcd cluster with a proxy of the named store, the binary
-// at path, before each member. args are those with which it listens at the
-// address, HOST:PORT, for the etcd with the given URL.
+// Launch returns the launch of an embedded etcd cluster with a proxy of the named
+// store, the binary at path, in front of each member. args returns the arguments
+// of a proxy that listens at an address, HOST:PORT, and uses the etcd member with
+// the given URL.
 func Launch(name, path string, spec store.LaunchSpec, args func(address, etcdURL string) []string) (store.Launch, error) {
 	spec.Exec = ""
 	l, err := etcd.New().Launch(spec)

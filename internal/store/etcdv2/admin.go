@@ -15,13 +15,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// admin asks a cluster through net/http: the v2 API's own client library went
-// with it.
+// admin implements store.Admin with net/http, because the v2 API's client library
+// no longer exists.
 type admin struct {
 	store.NoServices
 
 	access  store.Access
-	timeout time.Duration // bounds one question to one endpoint
+	timeout time.Duration // bounds one request to one endpoint
 	client  *http.Client
 }
 
@@ -39,13 +39,12 @@ func (a *admin) Close() error {
 	return nil
 }
 
-// Status implements store.Admin. Every endpoint is asked by itself and at the
-// same time.
+// Status implements store.Admin. It asks all endpoints concurrently.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	return store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, a.access.Endpoints[i]) })
 }
 
-// ask asks one member about itself.
+// ask asks one member for its state.
 func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -94,8 +93,8 @@ func unanswered(endpoint string, err error) store.Member {
 	}
 }
 
-// Role implements store.Admin: by one request where the member has the JSON
-// gateway, and by all of a Status where it has none.
+// Role implements store.Admin with one request if the member has the JSON
+// gateway, and otherwise with all requests of Status.
 func (a *admin) Role(ctx context.Context, i int) store.Member {
 	endpoint := a.access.Endpoints[i]
 	asked, cancel := context.WithTimeout(ctx, a.timeout)
@@ -119,8 +118,8 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	return m
 }
 
-// gatewayStatus is a member's status by the JSON gateway of the v3 API that
-// etcd 3 has besides the v2 API.
+// gatewayStatus is a member's status from the JSON gateway of the v3 API, which
+// etcd 3 has in addition to the v2 API.
 type gatewayStatus struct {
 	Header struct {
 		MemberID uint64 `json:"member_id,string"`
@@ -131,7 +130,7 @@ type gatewayStatus struct {
 	Learner  bool   `json:"isLearner"`
 }
 
-// follower is the role of a member that follows the leader.
+// follower returns the role of a member that follows the leader.
 func (s *gatewayStatus) follower() kv.Role {
 	if s.Learner {
 		return kv.NonVoter
@@ -144,12 +143,13 @@ func (a *admin) gateway(ctx context.Context, endpoint string) (s gatewayStatus, 
 	return s, err
 }
 
-// addTerm adds what the v2 API says nothing about, by the gateway. Older ones
-// say the term in the header of every answer about a key.
+// addTerm adds the fields that the v2 API lacks, from the gateway. Older versions
+// have no gateway, but return the term in the header of every response about a
+// key.
 func (a *admin) addTerm(ctx context.Context, m *store.Member) {
 	if status, err := a.gateway(ctx, m.Endpoint); err == nil {
 		m.Term, m.DBSize = status.RaftTerm, status.DBSize
-		if m.Role == kv.Follower { // the v2 API does not tell a learner from a follower
+		if m.Role == kv.Follower { // the v2 API reports a learner as a follower
 			m.Role = status.follower()
 		}
 		return

@@ -12,8 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// call asks one endpoint. The answer is decoded as JSON into what into points to,
-// read by it if it is a func(io.Reader) error, or passed over if it is nil.
+// call sends a request to one endpoint. The response is decoded as JSON into
+// *into, read by into if into is a func(io.Reader) error, or ignored if into is
+// nil.
 func (a *admin) call(ctx context.Context, method, endpoint, target string, into any) (http.Header, error) {
 	var body io.Reader
 	if method == http.MethodPost {
@@ -52,13 +53,13 @@ func (a *admin) call(ctx context.Context, method, endpoint, target string, into 
 	return r.Header, nil
 }
 
-// maxError bounds what is read of an answer that is an error, in bytes.
+// maxError limits how much of an error response is read, in bytes.
 const maxError = 1 << 20
 
-// apiStatus is an answer that is an error.
+// apiStatus is an error response.
 type apiStatus struct {
 	status int
-	code   int // of the v2 API; 0 if it is not one of its errors
+	code   int // of the v2 API; 0 for other errors
 	text   string
 }
 
@@ -81,7 +82,7 @@ func statusError(status int, body []byte) error {
 	return &apiStatus{status, 0, fmt.Sprintf("HTTP status %d", status)}
 }
 
-// any asks the endpoints until one answers; into is as for call.
+// any tries the endpoints in order until one responds; into is as for call.
 func (a *admin) any(ctx context.Context, method, target string, into any) error {
 	var errs []string
 	for _, e := range a.access.Endpoints {
@@ -97,8 +98,8 @@ func (a *admin) any(ctx context.Context, method, target string, into any) error 
 	return errors.New(strings.Join(errs, "; "))
 }
 
-// UserUnchecked implements store.Admin: members tell everybody whether authentication
-// is on.
+// UserUnchecked implements store.Admin. Members report to every client whether
+// authentication is on.
 func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
 	var errs []error
 	for _, e := range a.access.Endpoints {

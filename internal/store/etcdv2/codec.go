@@ -10,14 +10,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// The response fields that are kept, by their place in Config.Wanted.
+// Indexes of the response fields that are kept, in Config.Wanted.
 const (
 	fieldIndex = iota
 	fieldTerm
 	fieldLocation
 )
 
-// newCodecs returns the codecs of one event loop; with a user, requests carry
+// newCodecs returns the codecs of one event loop. With a user, requests contain
 // basic authentication (RFC 7617).
 func newCodecs(a store.Access) store.Codecs {
 	return func(d store.Dialed) store.Codec { return newCodec(d, a.User, a.Password) }
@@ -55,8 +55,8 @@ func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
 	return false
 }
 
-// redirect follows a member that is not the leader to another path, once. To
-// another member this connection does not lead.
+// redirect follows a redirect of a non-leader to another path once. It cannot
+// follow one to another member on this connection.
 func (c *codec) redirect(r *http1.Response, e *store.Event) bool {
 	err := errors.New("the server redirects the request again and again")
 	if !c.redirected {

@@ -11,10 +11,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Recorded calls sent again: what tap.go read is written here.
+// Replay of recorded calls: the inverse of tap.go.
 
-// Replays implements store.Replayer. Watches, folders made or removed by themselves, and
-// administration are not sent again.
+// Replays implements store.Replayer. Not replayed: watches, folders created or
+// removed on their own, and administration.
 func (*Store) Replays(r *call.Call) bool {
 	switch r.Method {
 	case methodGet, methodPut, methodPost, methodDelete:
@@ -23,14 +23,14 @@ func (*Store) Replays(r *call.Call) bool {
 	return false
 }
 
-// Requires implements store.Replayer: folders come by themselves.
+// Requires implements store.Replayer. Folders are created implicitly.
 func (*Store) Requires(*call.Part) []byte { return nil }
 
 // Again implements httpkv.API.
 func (c *codec) Again(r *call.Call) {
 	guards, p := r.Parts[:len(r.Parts)-1], &r.Parts[len(r.Parts)-1]
 	c.again = *p
-	c.again.Key, c.again.End, c.again.Value, c.again.Name = nil, nil, call.Value{}, nil // the caller's
+	c.again.Key, c.again.End, c.again.Value, c.again.Name = nil, nil, call.Value{}, nil // owned by the caller
 	key := httpkv.Bare(p.Key)
 	if p.Scope == call.Prefix {
 		key = bytes.TrimSuffix(key, []byte{'/'})
@@ -94,7 +94,7 @@ func appendGuards(b []byte, guards []call.Part) []byte {
 	return b
 }
 
-// answeredAgain fills the event of a recorded call that was answered.
+// answeredAgain fills in the event of a recorded call.
 func (c *codec) answeredAgain(r *http1.Response, e *store.Event) {
 	e.Term = r.Uint(fieldTerm)
 	p := &c.again

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// The codes of the v2 API's errors that need more than a place in outcomeOf
-// (etcd's api/v2error).
+// Error codes of the v2 API that are used outside of outcomeOf (etcd's
+// api/v2error).
 const (
 	keyNotFound  = 100
 	testFailed   = 101
@@ -51,7 +51,7 @@ func (c *codec) parseError(body []byte) (a apiError, ok bool) {
 	return a, s.End() && a.code > 0
 }
 
-// failed fills an event with what an answer that is not 200 or 201 means.
+// failed fills in the event of a response other than 200 or 201.
 func (c *codec) failed(r *http1.Response, e *store.Event) {
 	a, ok := c.parseError(r.Body)
 	if !ok {
@@ -77,10 +77,10 @@ func (c *codec) failed(r *http1.Response, e *store.Event) {
 	e.Text = c.text[:min(len(c.text), httpkv.MaxText)]
 }
 
-// notFound is the answer that there is no such key.
+// notFound handles the error that the key does not exist.
 func (c *codec) notFound(e *store.Event) {
 	switch {
-	case c.Doing == httpkv.Listing, c.Kind == kv.Delete: // nothing counted, nothing removed
+	case c.Doing == httpkv.Listing, c.Kind == kv.Delete: // nothing counted or deleted
 	case c.Kind == kv.Get:
 		e.Outcome = kv.Miss
 	case c.Kind == kv.CAS:
@@ -90,8 +90,8 @@ func (c *codec) notFound(e *store.Event) {
 	}
 }
 
-// revisionIn reads the key's version from the cause of a failed comparison,
-// such as "[7 != 9]"; AnyIndex if it is not there.
+// revisionIn parses the key's version from the cause of a failed comparison, such
+// as "[7 != 9]"; AnyIndex if it has none.
 func revisionIn(cause []byte) int64 {
 	_, after, ok := bytes.Cut(cause, []byte(" != "))
 	if ok {
@@ -103,8 +103,8 @@ func revisionIn(cause []byte) int64 {
 }
 
 // outcomeOf maps the errors of the v2 API (etcd's api/v2error, and
-// Documentation/v2/errorcode.md). Only what certainly did not change the store
-// may become a definite outcome.
+// Documentation/v2/errorcode.md). Only an error that proves that the store did
+// not change may map to a definite outcome.
 func outcomeOf(code int64, cause string) kv.Outcome {
 	switch {
 	case code == unauthorized:
@@ -113,7 +113,7 @@ func outcomeOf(code int64, cause string) kv.Outcome {
 		return outcomeOfCause(cause)
 	case code == leaderElect:
 		return kv.LeaderChanged
-	case code >= 100 && code < 300: // commands and forms that cannot be served
+	case code >= 100 && code < 300: // invalid commands and forms
 		return kv.BadRequest
 	case code == 400, code == 401: // of watches
 		return kv.BadRequest
@@ -121,9 +121,9 @@ func outcomeOf(code int64, cause string) kv.Outcome {
 	return kv.StoreError
 }
 
-// outcomeOfCause maps what lies behind a Raft Internal Error: the server's own
-// errors (etcdserver/errors.go). A v2 request is proposed before any of them
-// but those that say otherwise.
+// outcomeOfCause maps the cause of a Raft Internal Error: the server's own errors
+// (etcdserver/errors.go). A v2 request may have been proposed before such an
+// error, except those mapped to definite outcomes.
 func outcomeOfCause(cause string) kv.Outcome {
 	cause = strings.TrimPrefix(cause, "etcdserver: ")
 	switch {
@@ -143,7 +143,7 @@ func outcomeOfCause(cause string) kv.Outcome {
 	return kv.StoreError // stopped or cancelled, perhaps with the proposal under way
 }
 
-// appendText appends what an answer that is none of the v2 API's says.
+// appendText appends the text of an error response that is not the v2 API's.
 func appendText(b []byte, r *http1.Response) []byte {
 	switch {
 	case r.Status == 404:

@@ -2,7 +2,7 @@ package etcdv2
 
 import "bytes"
 
-// The form in which etcd writes the answer about one key, member for member.
+// The exact form of etcd's response about one key.
 var (
 	plainKey      = []byte(`{"action":"get","node":{"key":"`)
 	plainValue    = []byte(`","value":"`)
@@ -11,9 +11,10 @@ var (
 	plainEnd      = []byte("}}")
 )
 
-// parsePlain reads an answer in that form whose strings have no escapes, which
-// is nearly every one, in a third of the time that reading JSON takes. It
-// reports false for all others: they may be right, and the scanner decides.
+// parsePlain parses a response in that form without escapes in its strings.
+// Nearly all responses are in this form, and it takes a third of the JSON
+// scanner's time. It returns false for all other responses, which may be valid;
+// the scanner decides.
 func parsePlain(body []byte) (n node, ok bool) {
 	rest, ok := bytes.CutPrefix(body, plainKey)
 	if !ok {
@@ -34,8 +35,8 @@ func parsePlain(body []byte) (n node, ok bool) {
 	return n, len(rest) == 0 || len(rest) == 1 && rest[0] == '\n'
 }
 
-// cutPlain cuts a string without escapes, which the quote at the beginning of
-// after ends.
+// cutPlain cuts off a string without escapes. after starts with the quote that
+// ends the string.
 func cutPlain(b, after []byte) (text, rest []byte, ok bool) {
 	end := bytes.IndexByte(b, '"')
 	if end < 0 || bytes.IndexByte(b[:end], '\\') >= 0 {
@@ -45,7 +46,7 @@ func cutPlain(b, after []byte) (text, rest []byte, ok bool) {
 	return b[:end], rest, ok
 }
 
-// cutNumber cuts a whole number of up to 18 digits, without leading zeros.
+// cutNumber cuts off an integer of up to 18 digits without leading zeros.
 func cutNumber(b, after []byte) (n int64, rest []byte, ok bool) {
 	i := 0
 	for ; i < len(b) && b[i] >= '0' && b[i] <= '9'; i++ {
@@ -58,16 +59,16 @@ func cutNumber(b, after []byte) (n int64, rest []byte, ok bool) {
 	return n, rest, ok
 }
 
-// The forms in which etcd writes the answer to a write: without the key where
-// the value is not asked for, and else with it.
+// The forms of etcd's response to a write: without the key if the value is not
+// requested, and otherwise with it.
 var (
 	plainAction = []byte(`{"action":"`)
 	plainBare   = []byte(`"}`)
 	plainNode   = []byte(`","node":{"key":"`)
 )
 
-// plainWrite reads an answer to a write in one of those forms, which nearly every
-// one has. It reports false for all others, as parsePlain does.
+// plainWrite parses the response to a write in one of those forms, which nearly
+// all have. It returns false for all other responses, as parsePlain does.
 func plainWrite(body []byte) (action []byte, n node, ok bool) {
 	body = bytes.TrimSuffix(body, []byte("\n"))
 	rest, ok := bytes.CutPrefix(body, plainAction)

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// What is read the quick way is what the scanner reads.
+// FuzzPlain compares the fast parsers with the scanner.
 func FuzzPlain(f *testing.F) {
 	const usual = `{"action":"get","node":{"key":"/b/c","value":"v","modifiedIndex":12,"createdIndex":7}}`
 	if _, ok := parsePlain([]byte(usual + "\n")); !ok {

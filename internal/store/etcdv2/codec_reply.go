@@ -11,7 +11,7 @@ import (
 
 var malformed = []byte("the server sent an answer that is none of etcd's v2 API")
 
-// event fills the event of an operation that was answered.
+// event fills in an operation's event from its response.
 func (c *codec) event(r *http1.Response, e *store.Event) {
 	e.Term = r.Uint(fieldTerm)
 	if c.Doing == httpkv.Listing {
@@ -29,14 +29,14 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 		ok = c.parseList(r.Body, e)
 	case c.Kind == kv.Get:
 		ok = c.parseGet(r.Body, e)
-	default: // a write made the version that the store is at
+	default: // a write created the version at the store's index
 		e.Revision = int64(r.Uint(fieldIndex))
 		if c.Kind == kv.Delete {
 			e.Count = 1
 		}
 		ok = c.parseWritten(r.Body, e)
 	}
-	if e.Outcome == kv.OK { // a get and a write hold the store's lock while they note it
+	if e.Outcome == kv.OK { // a get and a write hold the store's lock while they record the index
 		e.At = int64(r.Uint(fieldIndex))
 	}
 	switch {
@@ -47,28 +47,27 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 	}
 }
 
-// Sentences about answers that the v2 API cannot have sent; nobody writes to
-// them.
+// Descriptions of responses that the v2 API cannot have sent; never modified.
 var (
 	noIndex     = []byte("the answer has no index above 0: etcd gives every key one")
 	otherAction = []byte("the answer is about another action than the one that was asked for")
 	stray       = []byte("a list has a key outside of the folder that was asked for")
 )
 
-// wrong makes an event a wrong answer.
+// wrong turns an event into a wrong answer.
 func wrong(e *store.Event, why []byte) {
 	*e = store.Event{Tag: e.Tag, Extra: e.Extra, Term: e.Term, Outcome: kv.WrongAnswer, Text: why}
 }
 
-// node is a key or folder as the API's JSON describes it.
+// node is a key or folder as in the API's JSON.
 type node struct {
 	key, value []byte
 	modified   int64
 	folder     bool
 }
 
-// parseWritten reads the answer to a write: what was done, and to which key.
-// Without the value, which we do not ask for, the key is left out too.
+// parseWritten parses the response to a write: the action and the key. The key is
+// missing if the value is not requested.
 func (c *codec) parseWritten(body []byte, e *store.Event) bool {
 	action, n, ok := plainWrite(body)
 	if !ok {
@@ -91,7 +90,7 @@ func (c *codec) parseWritten(body []byte, e *store.Event) bool {
 	return true
 }
 
-// asks reports whether an action is what the operation asks for.
+// asks reports whether an action is the one that the operation requested.
 func (c *codec) asks(action string) bool {
 	switch c.Kind {
 	case kv.Put:
@@ -102,7 +101,7 @@ func (c *codec) asks(action string) bool {
 	return action == "compareAndSwap" || action == "create"
 }
 
-// parseEvent reads the answer to a write as JSON.
+// parseEvent parses the response to a write as JSON.
 func (c *codec) parseEvent(body []byte) (action []byte, n node, ok bool) {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)
@@ -124,7 +123,7 @@ func (c *codec) parseEvent(body []byte) (action []byte, n node, ok bool) {
 	return action, n, ok && s.End()
 }
 
-// openNode goes to the node of an answer: {"action":"get","node":{...}}.
+// openNode moves to the node of a response: {"action":"get","node":{...}}.
 func openNode(s *httpkv.JSONScanner) bool {
 	for more := s.Object(); more; {
 		name, ok := s.Member()
@@ -139,7 +138,7 @@ func openNode(s *httpkv.JSONScanner) bool {
 	return false
 }
 
-// parseGet reads the answer about one key.
+// parseGet parses the response about one key.
 func (c *codec) parseGet(body []byte, e *store.Event) bool {
 	n, ok := parsePlain(body)
 	if !ok {
@@ -156,7 +155,7 @@ func (c *codec) parseGet(body []byte, e *store.Event) bool {
 	return true
 }
 
-// parseOne reads the answer about one key or folder, as JSON.
+// parseOne parses the response about one key or folder as JSON.
 func (c *codec) parseOne(body []byte) (n node, ok bool) {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)
@@ -168,14 +167,14 @@ func (c *codec) parseOne(body []byte) (n node, ok bool) {
 	return n, ok && s.End()
 }
 
-// closeNode passes over what follows the node.
+// closeNode skips the rest after the node.
 func closeNode(s *httpkv.JSONScanner) {
 	for _, ok := s.Member(); ok; _, ok = s.Member() {
 		s.Skip()
 	}
 }
 
-// asGiven is an answer's key as the operation spelt it.
+// asGiven returns a response's key as the operation spelled it.
 func (c *codec) asGiven(key []byte) []byte {
 	if c.Cut {
 		return key
@@ -183,8 +182,8 @@ func (c *codec) asGiven(key []byte) []byte {
 	return httpkv.Bare(key)
 }
 
-// parseList counts the keys below a folder that lie in the interval asked for.
-// The least of them is in the event; a list is in no order.
+// parseList counts the keys below a folder that are in the requested interval and
+// stores the smallest one in the event; lists are unordered.
 func (c *codec) parseList(body []byte, e *store.Event) bool {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)
@@ -213,12 +212,12 @@ func (c *codec) parseList(body []byte, e *store.Event) bool {
 	return true
 }
 
-// maxDepth bounds how deep folders may be nested.
+// maxDepth limits the nesting of folders.
 const maxDepth = 1000
 
-// parseNode reads an object such as {"key":"/k","value":"v","modifiedIndex":2,
-// "createdIndex":1} or, for a folder, {"key":"/f","dir":true,"nodes":[...]}.
-// Keys below it are counted in e, if that is not nil.
+// parseNode parses an object such as {"key":"/k","value":"v","modifiedIndex":2,
+// "createdIndex":1} or, for a folder, {"key":"/f","dir":true,"nodes":[...]}. It
+// counts the keys below the node in e, if e is not nil.
 func (c *codec) parseNode(s *httpkv.JSONScanner, e *store.Event, depth int) (n node, ok bool) {
 	if depth > maxDepth || !s.Object() {
 		return n, false
@@ -264,7 +263,7 @@ func (c *codec) parseNodes(s *httpkv.JSONScanner, e *store.Event, depth int) boo
 }
 
 // countIn counts a key if it is in the interval, and reports whether it is the
-// least so far.
+// smallest so far.
 func (c *codec) countIn(n *node, e *store.Event) bool {
 	if !bytes.HasPrefix(httpkv.Bare(n.key), c.folder) {
 		c.strayed = true

@@ -14,10 +14,10 @@ func (c *codec) Submit(op *store.Op) {
 	c.Codec.Submit(op)
 }
 
-// Write implements httpkv.API with PUT /v2/keys/KEY with the form value=VALUE. With an index it is a
-// compare-and-swap on prevIndex; the index 0 is no key at all, which v2 calls
-// prevExist=false. The server is asked not to send the value, old and new,
-// back.
+// Write implements httpkv.API with PUT /v2/keys/KEY and the form value=VALUE.
+// With an index it is a compare-and-swap on prevIndex; the index 0 means
+// prevExist=false: the key must not exist. noValueOnSuccess asks the server to
+// omit the old and new value in the response.
 func (c *codec) Write(key, value []byte, index int64) {
 	b := http1.AppendPath(c.Begin(c.put), key)
 	b = append(b, "?noValueOnSuccess=true"...)
@@ -32,8 +32,8 @@ func (c *codec) Write(key, value []byte, index int64) {
 	c.Send(http1.AppendForm(b, value))
 }
 
-// Read implements httpkv.API with GET /v2/keys/KEY; with quorum=true the read goes through the Raft
-// log like a write.
+// Read implements httpkv.API with GET /v2/keys/KEY. With quorum=true the read
+// passes through the Raft log like a write.
 func (c *codec) Read(key []byte, level kv.Consistency) {
 	b := http1.AppendPath(c.Begin(c.get), key)
 	if level == kv.Linearizable {
@@ -42,9 +42,9 @@ func (c *codec) Read(key []byte, level kv.Consistency) {
 	c.Send(c.Head(b))
 }
 
-// List implements httpkv.API with GET /v2/keys/FOLDER?recursive=true. v2 lists by folder alone and
-// knows no limit, so the deepest folder that holds the interval is asked for,
-// and what lies outside is passed over when the answer comes.
+// List implements httpkv.API with GET /v2/keys/FOLDER?recursive=true. v2 lists
+// only by folder and has no limit, so List requests the deepest folder that
+// covers the interval; the parser skips keys outside of it.
 func (c *codec) List(level kv.Consistency) {
 	c.folder = folderOf(c.From, c.To)
 	b := http1.AppendPath(c.Begin(c.get), c.folder)
@@ -58,10 +58,12 @@ func (c *codec) List(level kv.Consistency) {
 // Remove implements httpkv.API.
 func (c *codec) Remove(key []byte) { c.Send(c.Head(http1.AppendPath(c.Begin(c.del), key))) }
 
-// Transact implements httpkv.API. It is never asked for: there are none.
+// Transact implements httpkv.API. It is never called, because the API has no
+// transactions.
 func (*codec) Transact([]store.Pair) {}
 
-// folderOf is the deepest folder of all keys from from up to to, with its slash.
+// folderOf returns the deepest folder, with its trailing slash, that contains all
+// keys in [from, to).
 func folderOf(from, to []byte) []byte {
 	folder := 0
 	for n := 0; n < len(from) && n < len(to) && from[n] == to[n]; n++ {

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// codec is etcd's v2 keys API on one connection, which has one operation in
+// codec implements etcd's v2 keys API on one connection with one operation in
 // flight (https://etcd.io/docs/v2.3/api/).
 type codec struct {
 	httpkv.Basic
@@ -14,11 +14,11 @@ type codec struct {
 	get, put, del, post *http1.Template
 
 	// The operation in flight.
-	redirected bool      // one hop is followed
-	folder     []byte    // Range: what is asked for
-	strayed    bool      // Range: a key of the answer lies outside of it
-	again      call.Part // of a recorded call: what it does, without its texts
+	redirected bool      // one redirect was followed
+	folder     []byte    // Range: the requested folder
+	strayed    bool      // Range: a key of the response is outside of the folder
+	again      call.Part // the last part of a recorded call, without its texts
 
-	buf  []byte // what answers decode to
+	buf  []byte // holds decoded parts of responses
 	text []byte // of an error
 }

@@ -16,7 +16,7 @@ func answer(status, body string) string {
 	return fmt.Sprintf("HTTP/1.1 %s\r\nX-Etcd-Index: 77\r\nX-Raft-Term: 3\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
 }
 
-// scripted is a codec whose server is the test.
+// scripted is a codec with the test as its server.
 type scripted = storetest.Script[*codec]
 
 func newScripted(t *testing.T) scripted {
@@ -49,7 +49,7 @@ const (
 		`"modifiedIndex":6,"createdIndex":1}],"modifiedIndex":6,"createdIndex":6},{"key":"/b","value":"v","modifiedIndex":5,"createdIndex":1}]}}`
 )
 
-// done is the answer to a write of the key b.
+// done returns the response to a write of the key b.
 func done(action string, index int) string {
 	return fmt.Sprintf(`{"action":%q,"node":{"key":"/b","modifiedIndex":%d,"createdIndex":1}}`+"\n", action, index)
 }
@@ -186,8 +186,8 @@ func TestServersThatAreNotEtcd(t *testing.T) {
 	}
 }
 
-// FuzzReply: whatever a server answers to whatever operation, there is one
-// event for it, or none and an end.
+// FuzzReply checks that any response to any operation produces one event, or an
+// error.
 func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.Get), answer("200 OK", one))
 	f.Add(byte(kv.Range), answer("200 OK", two))

@@ -1,6 +1,6 @@
-// Package etcdv2 is etcd with its old v2 HTTP API, which etcd has up to 3.5:
-// what it can do, how its members are started, how they are asked, and how the
-// API looks on a connection.
+// Package etcdv2 implements the store etcd with its old v2 HTTP API, which exists
+// up to etcd 3.5: capabilities, launching and administration of members, and the
+// API's codec.
 package etcdv2
 
 import (
@@ -9,13 +9,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// Name is what --store and scenario files call etcd with its v2 API.
+// Name is the store's name in --store and in scenario files.
 const Name = "etcdv2"
 
-// Store is etcd's v2 API, as the rest of the program sees it.
+// Store implements store.Store for etcd's v2 API.
 type Store struct{}
 
-// New returns etcd's v2 API.
+// New returns the store for etcd's v2 API.
 func New() *Store { return &Store{} }
 
 // Name implements store.Store.
@@ -52,9 +52,9 @@ func (*Store) Capabilities() kv.Capabilities {
 		},
 		InFlight:   1,
 		ALPN:       []string{"http/1.1"},
-		NonVoters:  kv.NonVoters{Name: "learner", Forwards: true}, // its v2 API does not refuse as its v3 API does
+		NonVoters:  kv.NonVoters{Name: "learner", Forwards: true}, // unlike the v3 API, the v2 API of a learner refuses nothing
 		Durability: "a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set, and the contacted member has applied it in memory",
-		Disk:       etcd.New().Capabilities().Disk, // the log is etcd's own
+		Disk:       etcd.New().Capabilities().Disk, // etcd's log is the same
 		Upgrades:   etcd.UpgradeNeeds,
 		Variables: map[string]string{
 			"endpoints": "ETCDCTL_ENDPOINTS", "cacert": "ETCDCTL_CA_FILE", "cert": "ETCDCTL_CERT_FILE", "key": "ETCDCTL_KEY_FILE",
@@ -71,11 +71,11 @@ func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
 // Codecs implements store.Store.
 func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a) }
 
-// Metrics implements store.Store: the server is etcd's own.
+// Metrics implements store.Store with the metrics of the etcd server.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return etcd.New().Metrics(a, endpoint)
 }
 
-// Signal implements store.Store: etcd 3.5 writes the log that etcd 3.7 writes,
-// but for a few words that both are looked for.
+// Signal implements store.Store. The logs of etcd 3.5 and 3.7 differ only in a
+// few messages, and etcd's patterns include both.
 func (*Store) Signal(line []byte) (store.Signal, bool) { return etcd.New().Signal(line) }

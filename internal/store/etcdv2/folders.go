@@ -17,7 +17,8 @@ var (
 	_ store.Cleaner      = (*admin)(nil)
 )
 
-// KeysOf implements store.Cleaner: the keys and folders of the prefix's folder.
+// KeysOf implements store.Cleaner. It returns keys and folders in the prefix's
+// folder.
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
 	p := page{prefix: string(httpkv.Bare(prefix))}
 	folder := keyPath(p.prefix[:strings.LastIndexByte(p.prefix, '/')+1]) + "?recursive=true&quorum=true"
@@ -27,7 +28,7 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	case err != nil:
 		return nil, false, fmt.Errorf("etcd does not list the keys that begin with %q: %w", prefix, err)
 	}
-	cut := string(prefix[:len(prefix)-len(p.prefix)]) // the slash that it is spelt with
+	cut := string(prefix[:len(prefix)-len(p.prefix)]) // the leading slash, which the API omits
 	for i := range p.pieces {
 		if len(names) == most {
 			return names, true, nil
@@ -37,7 +38,8 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	return names, p.full, nil
 }
 
-// folderNotEmpty is the API's code for a folder that is removed and has keys.
+// folderNotEmpty is the error code for the removal of a folder that contains
+// keys.
 const folderNotEmpty = 108
 
 // MissingFolders implements store.FolderKeeper.

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// The v2 API lists keys with their values and has no pages, so that a list can
-// be as long as all that is stored. It is read piece by piece; of the values
-// nothing is kept, and of the keys as many as are removed before the next list.
+// The v2 API lists keys with their values and has no pages, so a list can contain
+// the whole store. It is parsed piece by piece; values are not kept, and only as
+// many keys as are removed before the next list.
 
 const (
-	// maxList bounds what is read of one list, in bytes.
+	// maxList limits how much of a list is read, in bytes.
 	maxList = 256 << 20
-	// maxPiece bounds what is read ahead of the piece that is wanted: a value, or
-	// the blanks between two, in bytes.
+	// maxPiece limits how far the decoder reads ahead for one piece, such as a
+	// value or the white space between two values, in bytes.
 	maxPiece = 8 << 20
-	// maxNested bounds how deep folders may lie in folders.
+	// maxNested limits the nesting of folders.
 	maxNested = 10_000
-	// A page ends with so many pieces, or with so many bytes of their names.
+	// Limits of a page in pieces and in bytes of their names.
 	pagePieces = 50_000
 	pageBytes  = 8 << 20
 )
@@ -29,15 +29,15 @@ const (
 type piece struct {
 	name string
 	dir  bool
-	keys int64 // it has
+	keys int64 // number of keys in it
 }
 
-// page is what is to be removed at once.
+// page is a batch of pieces to remove.
 type page struct {
-	prefix string // of the names, without the slash that they begin with
+	prefix string // of the names, without their leading slash
 	pieces []piece
-	bytes  int  // of names
-	full   bool // there may be more
+	bytes  int  // of the names
+	full   bool // there may be more pieces
 }
 
 var (
@@ -45,7 +45,7 @@ var (
 	errPageFull = errors.New("the page is full")
 )
 
-// read reads a page from a list of the folder in which the prefix lies.
+// read reads a page from a list of the folder that contains the prefix.
 func (p *page) read(body io.Reader) error {
 	p.pieces, p.bytes, p.full = nil, 0, false
 	l := newListReader(body)
@@ -72,7 +72,7 @@ func (p *page) read(body io.Reader) error {
 	return nil
 }
 
-// take takes a node of the folder.
+// take handles a node of the folder.
 func (p *page) take(l *listReader) error {
 	n, err := l.node(1)
 	if err != nil {
@@ -88,12 +88,12 @@ func (p *page) take(l *listReader) error {
 	return nil
 }
 
-// listReader reads JSON in pieces of bounded length.
+// listReader parses JSON in pieces of limited length.
 type listReader struct {
 	*json.Decoder
 	body   io.Reader
-	read   int64 // bytes of body
-	failed error // of body
+	read   int64 // bytes read from body
+	failed error // the error of body
 }
 
 func newListReader(body io.Reader) *listReader {
@@ -102,8 +102,8 @@ func newListReader(body io.Reader) *listReader {
 	return l
 }
 
-// Read implements io.Reader for the decoder, which keeps all that it has read
-// and not understood.
+// Read implements io.Reader for the decoder, which buffers all input that it has
+// not parsed yet.
 func (l *listReader) Read(b []byte) (n int, err error) {
 	if ahead := l.read - l.InputOffset(); ahead > maxPiece {
 		err = fmt.Errorf("the list has a piece of more than %d bytes, which is not taken", maxPiece)
@@ -117,8 +117,8 @@ func (l *listReader) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// object reads an object. Of each member field is called with the name, and
-// reads the value.
+// object parses an object. It calls field with the name of each member; field
+// must parse the value.
 func (l *listReader) object(field func(name string) error) error {
 	return l.within('{', func() error {
 		t, err := l.Token()
@@ -133,7 +133,7 @@ func (l *listReader) object(field func(name string) error) error {
 	})
 }
 
-// array reads an array, of which element reads each.
+// array parses an array. It calls element to parse each element.
 func (l *listReader) array(element func() error) error { return l.within('[', element) }
 
 func (l *listReader) within(open json.Delim, each func() error) error {
@@ -149,7 +149,7 @@ func (l *listReader) within(open json.Delim, each func() error) error {
 	return err
 }
 
-// skip reads a value for nobody.
+// skip skips a value.
 func (l *listReader) skip() error {
 	for depth := 0; ; {
 		t, err := l.Token()
@@ -168,7 +168,7 @@ func (l *listReader) skip() error {
 	}
 }
 
-// node reads a key or a folder with all that is in it.
+// node parses a key, or a folder with its contents.
 func (l *listReader) node(depth int) (n piece, err error) {
 	if depth > maxNested {
 		return n, errNoList

@@ -54,7 +54,7 @@ func TestWhatIsNoListIsSaid(t *testing.T) {
 	}
 }
 
-// repeated is a text so many times over.
+// repeated returns a reader of text repeated many times.
 func repeated(text string, times int) io.Reader {
 	parts := make([]io.Reader, times)
 	for i := range parts {
@@ -63,8 +63,8 @@ func repeated(text string, times int) io.Reader {
 	return io.MultiReader(parts...)
 }
 
-// A list is as long as it likes while its pieces are short, and a page of it is
-// not.
+// TestLongListsHavePages checks that a list of any length can be read if its
+// pieces are short, and that its pages are limited.
 func TestLongListsHavePages(t *testing.T) {
 	open := `{"node":{"nodes":[{"key":"/f/a"}`
 	p := page{prefix: "f/a"}
@@ -79,9 +79,10 @@ func TestLongListsHavePages(t *testing.T) {
 	}
 }
 
-// Pages are removed one after the other, as long as what was removed is gone.
+// TestPagesAreRemoved checks that pages are removed one after the other until the
+// server does not remove them.
 func TestPagesAreRemoved(t *testing.T) {
-	const name = 900 << 10 // ten of them are a page
+	const name = 900 << 10 // ten of them fill a page
 	for _, removes := range []bool{true, false} {
 		left := 25
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -95,7 +96,7 @@ func TestPagesAreRemoved(t *testing.T) {
 			if removes {
 				left = max(0, left-10)
 			}
-			_, _ = w.Write([]byte(listOf(strings.Join(nodes, ",")))) // who has its page leaves
+			_, _ = w.Write([]byte(listOf(strings.Join(nodes, ",")))) // the client closes the connection when its page is full
 		}))
 		a := &admin{access: store.Access{Endpoints: []string{server.Listener.Addr().String()}}, client: server.Client(), timeout: store.Access{}.Timeout()}
 		n, err := a.DeletePrefix(t.Context(), []byte("f/a"))

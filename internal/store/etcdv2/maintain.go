@@ -12,12 +12,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// deleters is how many removals are under way at once.
+// deleters is the number of concurrent deletes.
 const deleters = 16
 
-// DeletePrefix implements store.Cleaner. The v2 API removes keys and
-// folders, and no prefixes: what begins with the prefix in its folder is
-// removed piece by piece.
+// DeletePrefix implements store.Cleaner. The v2 API deletes keys and folders but
+// no prefixes, so DeletePrefix removes the pieces with the prefix one by one from
+// its folder.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	p := page{prefix: string(httpkv.Bare(prefix))}
 	if p.prefix == "" {
@@ -53,7 +53,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	return count, nil
 }
 
-// removeAll removes keys and folders, several at once.
+// removeAll removes keys and folders concurrently.
 func (a *admin) removeAll(ctx context.Context, pieces []piece) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -83,13 +83,13 @@ func (a *admin) removeAll(ctx context.Context, pieces []piece) error {
 	return context.Cause(ctx)
 }
 
-// missing reports whether an error says that there is no such key.
+// missing reports whether an error means that the key does not exist.
 func missing(err error) bool {
 	var e *apiStatus
 	return errors.As(err, &e) && e.code == keyNotFound
 }
 
-// keyPath is a key's place in the API.
+// keyPath returns the API's path of a key.
 func keyPath(key string) string {
 	u := url.URL{Path: "/v2/keys/" + strings.TrimPrefix(key, "/")}
 	return u.EscapedPath()

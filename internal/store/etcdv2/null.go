@@ -42,7 +42,7 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	}}, nil
 }
 
-// nullTerm and nullFields are in every answer about a key.
+// nullTerm and nullFields are in every response about a key.
 const (
 	nullTerm   = 2
 	nullFields = "Content-Type: application/json\r\nX-Etcd-Cluster-Id: ce6e756c6c000000\r\nX-Raft-Index: 2\r\nX-Raft-Term: 2\r\n"
@@ -55,7 +55,7 @@ type nullError struct {
 	code                   int
 }
 
-// nullErrors are those that error=NAME in a script asks for.
+// nullErrors maps the names of error=NAME in a script to errors.
 func nullErrors() map[string]nullError {
 	internal := func(cause string) nullError {
 		return nullError{"500 Internal Server Error", "Raft Internal Error", cause, raftInternal}
@@ -82,33 +82,33 @@ func (e nullError) appendTo(b []byte, index int64) []byte {
 	}{e.code, e.message, e.cause, index})
 }
 
-// answerJSON appends an answer of what can be marshalled.
+// answerJSON appends a response with what as JSON, which must be encodable.
 func answerJSON(b []byte, status, fields string, what any) []byte {
 	body, _ := json.Marshal(what)
 	return null.AppendAnswer(b, status, fields, string(body)+"\n")
 }
 
-// nullEntry is a key of a null cluster, which locks all of them at once.
+// nullEntry is a key of a null cluster, which locks all keys at once.
 type nullEntry = null.Entry[struct{}]
 
-// nullMember is one member of a null cluster.
+// nullMember is a member of a null cluster.
 type nullMember struct {
 	null.NoWaiting
 	number  int
 	members []net.Listener
 	scheme  string
-	auth    string // what Authorization must be; empty for none
+	auth    string // the required Authorization; empty for none
 	errors  map[string]nullError
-	memory  *null.Space[struct{}] // nil: every key is there, with one value
+	memory  *null.Space[struct{}] // nil: every key exists, with the same value
 	value   []byte
-	before  []byte // of the answer to a read without memory: what precedes its length
-	after   []byte // and what follows the key in its body
-	yes     []byte // the whole answer to a write
+	before  []byte // of the response to a read without memory: the part before its length
+	after   []byte // of the same response: the part after the key in its body
+	yes     []byte // the whole response to a write
 }
 
 const nullPrefix = "/v2/keys"
 
-// Operation implements httpd.Service.
+// Operation implements null.HTTPService.
 func (m *nullMember) Operation(r *null.HTTPRequest) bool {
 	return m.admitted(r) && bytes.HasPrefix(r.Path, []byte(nullPrefix))
 }
@@ -117,12 +117,12 @@ func (m *nullMember) admitted(r *null.HTTPRequest) bool {
 	return m.auth == "" || string(r.Auth) == m.auth
 }
 
-// Error implements httpd.Service.
+// Error implements null.HTTPService.
 func (m *nullMember) Error(b []byte, name string) []byte {
 	return m.errors[name].appendTo(b, 0)
 }
 
-// Answer implements httpd.Service.
+// Answer implements null.HTTPService.
 func (m *nullMember) Answer(b []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	switch {
 	case !m.admitted(r):
@@ -142,7 +142,7 @@ func (m *nullMember) Answer(b []byte, r *null.HTTPRequest, wrong null.Kind) []by
 	return m.admin(b, string(r.Path))
 }
 
-// admin answers what is asked about the cluster.
+// admin responds to requests about the cluster.
 func (m *nullMember) admin(b []byte, path string) []byte {
 	var body string
 	switch path {
@@ -173,7 +173,7 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 
 func nullID(i int) string { return fmt.Sprintf("8e6e756c6c%06x", i+1) }
 
-// canned makes the parts of the answers of a member without memory.
+// canned prepares the parts of the responses of a member without memory.
 func (m *nullMember) canned(value []byte) {
 	m.value = value
 	m.before = []byte("HTTP/1.1 200 OK\r\n" + nullFields + "X-Etcd-Index: 2\r\nContent-Length: ")
@@ -184,8 +184,8 @@ func (m *nullMember) canned(value []byte) {
 
 const nullBeforeKey = `{"action":"get","node":{"key":`
 
-// getCanned answers a read with the one value that there is. Keys that are
-// plain text, as a load's are, cost no more than being copied.
+// getCanned responds to a read of a member without memory. Plain ASCII keys, such
+// as a load's, are only copied.
 func (m *nullMember) getCanned(b, key []byte) []byte {
 	var room [128]byte
 	text := null.AppendJSON(room[:0], key)
@@ -196,7 +196,7 @@ func (m *nullMember) getCanned(b, key []byte) []byte {
 	return append(b, m.after...)
 }
 
-// get answers GET /v2/keys/KEY, with recursive=true or without.
+// get responds to GET /v2/keys/KEY with or without recursive=true.
 func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
 		if wrong == null.Answer {
@@ -230,7 +230,7 @@ func (m *nullMember) notFound(b, key []byte) []byte {
 	return nullError{"404 Not Found", "Key not found", "/" + string(key), keyNotFound}.appendTo(b, m.memory.Revision())
 }
 
-// nullNode is a key or a folder as etcd sends it.
+// nullNode is a key or folder in etcd's JSON.
 type nullNode struct {
 	Key      string      `json:"key"`
 	Value    *string     `json:"value,omitempty"`
@@ -240,8 +240,8 @@ type nullNode struct {
 	Created  int64       `json:"createdIndex,omitempty"`
 }
 
-// folderNode is a folder's node with those below it. Without recursive a folder in
-// it is named alone.
+// folderNode returns a folder's node with its contents. Without recursive, a
+// folder in it has only its name.
 func folderNode(folder, prefix string, list []*nullEntry, recursive bool, wrong null.Kind) *nullNode {
 	n := &nullNode{Key: "/" + folder, Dir: true}
 	for len(list) > 0 {
@@ -278,7 +278,8 @@ func nodeOf(e *nullEntry, wrong null.Kind) *nullNode {
 	return n
 }
 
-// answerNode appends an answer about a node; nil for one that is not wanted.
+// answerNode appends a response about a node; nil for a response without the
+// node.
 func answerNode(b []byte, status, action string, node *nullNode, index int64) []byte {
 	return answerJSON(b, status, nullFields+"X-Etcd-Index: "+strconv.FormatInt(index, 10)+"\r\n", struct {
 		Action string    `json:"action"`
@@ -286,8 +287,8 @@ func answerNode(b []byte, status, action string, node *nullNode, index int64) []
 	}{action, node})
 }
 
-// put answers PUT /v2/keys/KEY with the form value=VALUE, and with prevIndex,
-// prevExist and noValueOnSuccess or without.
+// put responds to PUT /v2/keys/KEY with the form value=VALUE, and optionally
+// prevIndex, prevExist and noValueOnSuccess.
 func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
@@ -335,7 +336,7 @@ func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 	return answerNode(b, status, action, node, null.Told(revision, wrong))
 }
 
-// remove answers DELETE /v2/keys/KEY, with recursive=true or without.
+// remove responds to DELETE /v2/keys/KEY with or without recursive=true.
 func (m *nullMember) remove(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)

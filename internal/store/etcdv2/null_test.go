@@ -8,7 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// The null server does what etcd does, as net/http sees it.
+// TestNullAgreesWithNetHTTP checks with net/http that the null server behaves
+// like etcd.
 func TestNullAgreesWithNetHTTP(t *testing.T) {
 	storetest.NullAgrees(t, fixture(), 60, 9, nil)
 }

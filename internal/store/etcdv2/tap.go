@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// Methods as a recording calls them.
+// Method names in a recording.
 const (
 	methodGet    = "GET keys"
 	methodWait   = "GET keys?wait"
@@ -19,10 +19,10 @@ const (
 	methodDelete = "DELETE keys"
 )
 
-// tap understands one connection of clients to a member (store.Tap).
+// tap implements store.Tap for one connection of a client to a member.
 type tap struct {
 	redactor *call.Redactor
-	parser   codec // of answers
+	parser   codec // of responses
 }
 
 // Tap implements store.Tapped.
@@ -50,8 +50,8 @@ func (t *tap) Asked(c *call.Call, r *httpkv.Request) {
 	}
 }
 
-// endpointOf is a part of the API that has no keys; others are not named, because a path
-// can have anything in it.
+// endpointOf returns a part of the API without keys, or "other": other paths are
+// not recorded, because a path can contain anything.
 func endpointOf(path string) string {
 	for _, e := range []string{"keys", "members", "stats", "machines", "auth"} {
 		if rest, ok := strings.CutPrefix(path, "/v2/"+e); ok && (rest == "" || rest[0] == '/') {
@@ -61,13 +61,13 @@ func endpointOf(path string) string {
 	return "other"
 }
 
-// part adds a part of a key; the pointer is good until the next.
+// part adds a part with a key; the pointer is valid until the next call.
 func (t *tap) part(c *call.Call, a call.Action, b call.Branch, key string) *call.Part {
 	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b, Key: t.redactor.RedactKey([]byte(key))})
 	return &c.Parts[len(c.Parts)-1]
 }
 
-// folder makes a part one of all keys below its own.
+// folder makes a part cover all keys below its key.
 func folder(p *call.Part) {
 	if p.Scope = call.Prefix; len(p.Key) > 0 {
 		p.Key = append(p.Key, '/')
@@ -97,7 +97,7 @@ func (t *tap) read(c *call.Call, r *httpkv.Request, key string) {
 	}
 }
 
-// guards adds what must be so for a write to be done, and returns the write's branch.
+// guards adds a write's conditions and returns its branch.
 func (t *tap) guards(c *call.Call, q, form httpkv.Query, key string) call.Branch {
 	given := func(name string) (string, bool) {
 		if value, ok := q.Get(name); ok {
@@ -170,7 +170,8 @@ func (t *tap) remove(c *call.Call, r *httpkv.Request, key string) {
 	}
 }
 
-// Answered implements httpkv.HeardAPI. A write's answer has the index that it made.
+// Answered implements httpkv.HeardAPI. The response to a write has the index that
+// the write created.
 func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 	c.Revision = a.Uint(0)
 	if a.Status == 200 || a.Status == 201 {
@@ -199,7 +200,7 @@ func (t *tap) done(c *call.Call, a *http1.HeardAnswer) {
 				c.Keys = 1
 				return
 			}
-			folder(p) // its own keys, without those below them
+			folder(p) // the folder's own keys, without deeper ones
 			p.Flags |= call.KeysOnly
 		}
 		if t.parser.parseList(a.Body, &e) {

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// MaxAnswer bounds the body of an answer, in bytes: a status has some
-	// kilobytes, and a list of members too.
+	// MaxAnswer limits the body of a response in bytes. Status responses and
+	// member lists have some kilobytes.
 	MaxAnswer = 4 << 20
-	// MaxHeader bounds an answer's header, in bytes.
+	// MaxHeader limits a response's header in bytes.
 	MaxHeader = 64 << 10
-	// MaxConnections is how many connections there are to a server at a time: servers
-	// limit those of one address, and most of them are the load's.
+	// MaxConnections limits the concurrent connections to a server: servers limit
+	// the connections from one address, and the load needs most of them.
 	MaxConnections = 8
-	// MaxRedirects is how many redirects at one server are followed.
+	// MaxRedirects limits how many redirects within one server are followed.
 	MaxRedirects = 3
 )
 
@@ -39,7 +39,7 @@ func Client(a store.Access) *http.Client {
 	return &http.Client{Transport: bounded{t}, CheckRedirect: sameServer}
 }
 
-// sameServer refuses a redirect to another server.
+// sameServer refuses redirects to another server, and redirect loops.
 func sameServer(to *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	switch {
@@ -59,11 +59,11 @@ func Allow(ctx context.Context, limit int64) context.Context {
 	return context.WithValue(ctx, limitKey{}, limit)
 }
 
-// bounded is a transport whose answers have an end.
+// bounded is a transport that limits the size of responses.
 type bounded struct{ *http.Transport }
 
-// RoundTrip implements http.RoundTripper. A request that the server refused because there
-// were too many is repeated after a while.
+// RoundTrip implements http.RoundTripper. It repeats a request after a pause if
+// the server refused it because of too many requests.
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.Transport.RoundTrip(r)
 	for tries := 0; err == nil && answer.StatusCode == http.StatusTooManyRequests && store.WaitRefused(r.Context(), tries); tries++ {
@@ -76,7 +76,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 				break
 			}
 		}
-		_ = answer.Body.Close() // what it says is known
+		_ = answer.Body.Close() // the status is sufficient
 		answer, err = b.Transport.RoundTrip(again)
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		limit = MaxAnswer
 	}
 	if answer.ContentLength > limit {
-		_ = answer.Body.Close() // nobody reads it
+		_ = answer.Body.Close() // not read
 		return nil, tooLong(limit)
 	}
 	answer.Body = &body{ReadCloser: answer.Body, left: limit, limit: limit}
@@ -98,7 +98,7 @@ func tooLong(limit int64) error {
 	return fmt.Errorf("the server's answer is longer than %d bytes, which is not taken", limit)
 }
 
-// body is an answer's body, which ends with an error beyond its limit.
+// body is a response's body that returns an error beyond its limit.
 type body struct {
 	io.ReadCloser
 	left, limit int64

@@ -32,7 +32,8 @@ func get(t *testing.T, url string) (string, error) {
 	return string(b), err
 }
 
-// A redirect to another server is not followed, whatever it is.
+// TestSecretsStayWithTheirServer checks that no redirect to another server is
+// followed.
 func TestSecretsStayWithTheirServer(t *testing.T) {
 	asked := 0
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
@@ -64,7 +65,8 @@ func TestRedirectsAtOneServer(t *testing.T) {
 	}
 }
 
-// An answer has an end, whatever the server says of its length and coding.
+// TestAnswersAreBounded checks that responses are limited, whatever their length
+// field and encoding.
 func TestAnswersAreBounded(t *testing.T) {
 	var small bytes.Buffer
 	bomb := gzip.NewWriter(&small)
@@ -112,7 +114,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// A request that is refused because there are too many is sent again, with its body.
+// TestTooManyRequestsIsRepeated checks that a request refused because of too many
+// requests is repeated with its body.
 func TestTooManyRequestsIsRepeated(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

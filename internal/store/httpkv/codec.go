@@ -1,6 +1,6 @@
-// Package httpkv is shared by the stores whose keys are an API over HTTP/1.1: a connection with
-// one operation in flight, which may take several requests, and a scanner of JSON (RFC 8259)
-// that neither reflects nor allocates.
+// Package httpkv is shared by the stores with an API over HTTP/1.1: a connection
+// with one operation in flight, which may take several requests, and a JSON
+// scanner (RFC 8259) that neither reflects nor allocates.
 package httpkv
 
 import (
@@ -13,15 +13,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// API is a store's requests, and what their answers mean. Keys are bare.
+// API encodes a store's requests and parses their responses. Its keys have no
+// leading slash (Bare).
 type API interface {
-	// Write sends a write of a key; with an index above 0 only if the key has that
-	// version, with 0 only if it is not there, and with AnyIndex in any case.
+	// Write sends a write of a key: unconditional if index is AnyIndex, only if
+	// the key does not exist if index is 0, and otherwise only if the key has
+	// this version.
 	Write(key, value []byte, index int64)
-	// Read sends a read of a key. kv.None is for the version that a
-	// compare-and-set writes on.
+	// Read sends a read of a key. With kv.None it reads the version for a
+	// compare-and-set.
 	Read(key []byte, level kv.Consistency)
-	// List sends a Range of the interval.
+	// List sends a Range of the codec's Interval.
 	List(level kv.Consistency)
 	// Remove sends a delete of a key.
 	Remove(key []byte)
@@ -29,35 +31,36 @@ type API interface {
 	Again(r *call.Call)
 	// Transact sends a Txn.
 	Transact(pairs []store.Pair)
-	// Answered takes the answer to the request in flight: it fills the
+	// Answered handles the response to the request in flight: it fills in the
 	// operation's event, or sends another request and returns true.
 	Answered(r *http1.Response, e *store.Event) (more bool)
 
-	// Watch sends the query that a watcher begins with. A watcher's queries wait: a
-	// connection has one watcher, and sends the next query when the one before it was
-	// answered.
+	// Watch sends a watcher's first query. Queries block: a connection has one
+	// watcher and sends the next query after the response to the previous one.
 	Watch(op *store.Op)
-	// Told takes the answer to a watcher's query. It appends the watcher's events and sends
-	// the next query, unless the watcher has ended or the connection takes no more.
+	// Told handles the response to a watcher's query. It appends the watcher's
+	// events and sends the next query, unless the watcher has ended or the
+	// connection accepts no more requests.
 	Told(r *http1.Response, to []store.Event) []store.Event
-	// KeepAlive sends a request that keeps a session or lease alive.
+	// KeepAlive sends a request that renews a session or lease.
 	KeepAlive(op *store.Op)
-	// STM sends the first request of an optimistic transaction, which takes several
-	// requests and has events before its end.
+	// STM sends the first request of an optimistic transaction, which takes
+	// several requests and has events before its end.
 	STM(op *store.Op)
-	// Stepped takes the answer to a request of the transaction. It appends events, and sends
-	// the next request or appends the operation's end; of one that was given up (r.Late)
-	// that is a store.Late, perhaps after further requests.
+	// Stepped handles the response to a request of the transaction. It appends
+	// events, and sends the next request or appends the operation's end. An
+	// abandoned transaction (r.Late) ends with a store.Late, possibly after
+	// further requests.
 	Stepped(r *http1.Response, to []store.Event) []store.Event
-	// CutOff appends how the transaction ended with its connection, whose request in flight
-	// was written in whole or was not.
+	// CutOff appends the end of a transaction whose connection has ended. written
+	// reports whether its request in flight was written completely.
 	CutOff(written bool, to []store.Event) []store.Event
-	// Register sends a request about an instance of a service (store.Op.Service).
+	// Register sends a request about a service instance (store.Op.Service).
 	Register(op *store.Op)
 }
 
-// Basic has the methods of an API without watches, sessions, optimistic transactions and
-// services. A Codec does not call them: the store's capabilities have no such operation.
+// Basic implements the API methods for watches, sessions, optimistic transactions
+// and services of a store that has none of them. A Codec does not call them.
 type Basic struct{}
 
 // Watch implements API.
@@ -81,59 +84,59 @@ func (Basic) CutOff(_ bool, to []store.Event) []store.Event { return to }
 // Register implements API.
 func (Basic) Register(*store.Op) {}
 
-// AnyIndex is the version of a write in any case, and of a key that an answer
-// does not carry.
+// AnyIndex is the version for an unconditional write, and of a key whose version
+// is unknown.
 const AnyIndex = -1
 
-// Codec is all of a store.Codec, for a store's codec to embed.
+// Codec implements store.Codec, for embedding in a store's codec.
 type Codec struct {
 	*http1.Conn
 	api   API
 	about About
 	has   [kv.NumKinds]bool
 
-	// The operation in flight. A Range of one key is a Get.
+	// The operation in flight. A Range of one key is sent as a Get.
 	Tag        uint32
 	Kind       kv.Kind
 	Doing      Doing
-	Extra      uint32 // requests beyond the first
-	key, value []byte // CAS: of the write to come; Range of one key: it
-	OfService  bool   // it is of a service's instance (API.Register)
+	Extra      uint32 // requests after the first
+	key, value []byte // CAS: of the following write; Range of one key: the key
+	OfService  bool   // it concerns a service instance (API.Register)
 	Interval          // Range
 	keys       store.Keys
-	Listed     bool // Range: the keys of the answer are to be handed out
-	Values     bool // and their values
+	Listed     bool // Range: the response's keys are passed to keys
+	Values     bool // with their values
 }
 
-// Doing is what the request in flight is to the operation.
+// Doing is the purpose of the request in flight.
 type Doing uint8
 
-// What it can be.
+// Purposes.
 const (
-	All      Doing = iota // the whole of it
-	Listing               // likewise, of a Range
-	Again                 // likewise, of a recorded call
-	reading               // CAS: the key's version is read first
-	refused               // nothing: the store has no such operation
+	All      Doing = iota // the whole operation
+	Listing               // the whole operation, a Range
+	Again                 // the whole operation, a recorded call
+	reading               // CAS: reads the key's version first
+	refused               // none: the store has no such operation
 	waiting               // the query of a watcher (API.Watch)
-	stepping              // one of several (API.STM)
+	stepping              // one of several requests (API.STM)
 )
 
-// Waits reports whether the connection is a watcher's.
+// Waits reports whether the connection belongs to a watcher.
 func (d Doing) Waits() bool { return d == waiting }
 
-// About is what sentences say of a store.
+// About describes a store for messages.
 type About struct {
-	// Operations are those of its capabilities: others are not sent.
+	// Operations are the store's operations; others are not sent.
 	Operations map[kv.Kind]string
 	Name       string
-	// HTTP2 ends the sentence about a server that speaks HTTP/2, such as "is this
-	// the store's HTTP port?". TLS is that about one that speaks TLS; empty for a
-	// question about the flags.
+	// HTTP2 ends the message about a server that speaks HTTP/2, such as "is this
+	// the store's HTTP port?". TLS ends the one about a server that speaks TLS;
+	// if empty, that message asks about the flags.
 	HTTP2, TLS string
 }
 
-// Init begins a connection.
+// Init initializes the codec of a new connection.
 func (c *Codec) Init(cfg http1.Config, api API, about About) {
 	c.Conn, c.api, c.about = http1.NewConn(cfg), api, about
 	for k := range about.Operations {
@@ -153,7 +156,7 @@ func (c *Codec) Submit(op *store.Op) {
 			c.keys = op.Range.Keys
 		}
 		c.api.Again(op.Call)
-	case !c.has[op.Kind]: // an answer can only come from Feed, so something harmless is asked
+	case !c.has[op.Kind]: // send a harmless read, because only Feed can return an event
 		c.Doing = refused
 		c.api.Read([]byte("quorumbench/refused"), kv.Local)
 	case op.Service != nil:
@@ -191,15 +194,15 @@ func (c *Codec) Submit(op *store.Op) {
 	}
 }
 
-// BeginList begins to take the answer to a Range, and finds out whether its keys are
-// wanted.
+// BeginList starts a Range's response and determines whether its keys are wanted.
 func (c *Codec) BeginList() {
 	c.Listed = c.keys != nil
 	c.Values = c.Listed && c.keys.Begin(c.Tag)
 }
 
-// HandOut gives a key of a Range's answer, as the operation spelt it, to who
-// checks it; its value only where Values. The store asks only where Listed.
+// HandOut passes a key of a Range's response, spelled as in the operation, to the
+// receiver, with its value only if Values is set. It may be called only if Listed
+// is set.
 func (c *Codec) HandOut(key, value []byte) {
 	if !c.Values {
 		value = nil
@@ -207,15 +210,15 @@ func (c *Codec) HandOut(key, value []byte) {
 	c.keys.Add(c.Tag, key, value, 0)
 }
 
-// HandOutVersion gives a key of an answer to a recorded call, its value likewise, and its
-// version.
+// HandOutVersion passes a key of the response to a recorded call to the receiver,
+// with its value and version.
 func (c *Codec) HandOutVersion(key, value []byte, version int64) {
 	c.keys.Add(c.Tag, key, value, version)
 }
 
-// swap goes on with a compare-and-set whose key was read for its version. It
-// returns false, with the event filled, when that failed, or when the connection
-// takes no more requests.
+// swap continues a compare-and-set whose key was read for its version. It returns
+// false and fills in the event if the read failed or the connection accepts no
+// more requests.
 func (c *Codec) swap(r *http1.Response, e *store.Event) bool {
 	c.Kind = kv.Get
 	more := c.api.Answered(r, e)
@@ -227,7 +230,7 @@ func (c *Codec) swap(r *http1.Response, e *store.Event) bool {
 		e.Revision = 0
 	case e.Outcome != kv.OK:
 		if !e.Outcome.Definite() && e.Outcome != kv.WrongAnswer {
-			e.Outcome = kv.NotSent // the write; the text says what became of the read
+			e.Outcome = kv.NotSent // of the write; the text describes the read's error
 		}
 		return false
 	}
@@ -241,7 +244,7 @@ func (c *Codec) swap(r *http1.Response, e *store.Event) bool {
 	return true
 }
 
-// Room implements store.Codec: one operation at a time.
+// Room implements store.Codec. A connection has one operation in flight.
 func (c *Codec) Room() int {
 	if c.Idle() {
 		return 1
@@ -249,8 +252,8 @@ func (c *Codec) Room() int {
 	return 0
 }
 
-// Cancel implements store.Codec. The answer to what was written must be
-// awaited, because the next one comes behind it.
+// Cancel implements store.Codec. The response to a written request must still be
+// awaited, because the next response follows it.
 func (c *Codec) Cancel(uint32) bool { return c.Conn.Cancel() }
 
 // Feed implements store.Codec.
@@ -292,14 +295,14 @@ func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
 	return to
 }
 
-// handOutOne hands out what a Range of one key found.
+// handOutOne passes the key of a Range of one key to the receiver.
 func (c *Codec) handOutOne(e *store.Event) {
 	if c.BeginList(); e.Outcome == kv.OK {
 		c.HandOut(c.key, e.Value)
 	}
 }
 
-// explain adds what a user can do about it.
+// explain adds a hint for users to an error.
 func (c *Codec) explain(err error) error {
 	switch {
 	case errors.Is(err, http1.ErrHTTP2):
@@ -315,7 +318,7 @@ func (c *Codec) explain(err error) error {
 // Lost implements store.Codec.
 func (c *Codec) Lost(to []store.Event) []store.Event {
 	end, r := c.Conn.Lost()
-	outcome, whole := kv.NotSent, c.Doing <= Again // or there is no connection for the rest any more
+	outcome, whole := kv.NotSent, c.Doing <= Again // otherwise the connection's end prevents the remaining requests
 	switch {
 	case end == http1.Nothing:
 		return to
@@ -323,7 +326,7 @@ func (c *Codec) Lost(to []store.Event) []store.Event {
 		return c.answered(r, to)
 	case c.Doing == stepping:
 		return c.api.CutOff(end == http1.Broken, to)
-	case c.Doing == waiting: // its watcher is created again elsewhere
+	case c.Doing == waiting: // the engine creates the watcher again on another connection
 		return to
 	case end == http1.Answered && (whole || r.Late):
 		return c.answered(r, to)
@@ -333,5 +336,5 @@ func (c *Codec) Lost(to []store.Event) []store.Event {
 	return append(to, store.Event{Tag: c.Tag, Outcome: outcome, Extra: c.Extra})
 }
 
-// Tick implements store.Codec. There is nothing to do.
+// Tick implements store.Codec. It does nothing.
 func (c *Codec) Tick(int64) int64 { return 0 }

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// echo is a codec all of whose requests are the same.
+// echo is a codec whose requests are all alike.
 type echo struct {
 	Basic
 	Codec
@@ -57,8 +57,9 @@ func (c *echo) asked(op store.Op) {
 
 const answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nv"
 
-// A write that was not sent yet is not sent, whatever became of the read before
-// it; what was sent may have happened.
+// TestLost checks that a write that was not sent yet is not sent whatever
+// happened to the read before it, and that a write that was sent may have been
+// executed.
 func TestLost(t *testing.T) {
 	cas, get := store.Op{Tag: 5, Kind: kv.CAS, Revision: -1}, store.Op{Tag: 6, Kind: kv.Get}
 	c := newEcho()
@@ -97,7 +98,7 @@ func TestLost(t *testing.T) {
 	if e := newEcho().Lost(nil); len(e) != 0 {
 		t.Errorf("%+v", e)
 	}
-	// An indefinite failure of the read leaves no doubt about the write.
+	// An indefinite error of the read is a definite one of the write.
 	for status, want := range map[string]kv.Outcome{"500": kv.NotSent, "504": kv.NotSent, "429": kv.Refused} {
 		c = newEcho()
 		c.asked(cas)
@@ -114,7 +115,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// What the store does not have is not sent, and certainly did not happen.
+// TestRefused checks that operations that a store lacks are not sent, and so have
+// a definite error.
 func TestRefused(t *testing.T) {
 	for k := range kv.NumKinds {
 		c := newEcho()
@@ -134,7 +136,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// collector takes keys.
+// collector is a store.Keys that stores the keys.
 type collector []string
 
 func (*collector) Begin(uint32) bool { return true }
@@ -195,7 +197,8 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// Only what certainly did not change the store is definite.
+// TestOutcomes checks that an outcome is definite only if the store certainly did
+// not change.
 func TestOutcomes(t *testing.T) {
 	for status, want := range map[int]kv.Outcome{
 		301: kv.BadRequest, 400: kv.BadRequest, 401: kv.Denied, 403: kv.Denied, 404: kv.BadRequest, 408: kv.StoreTimeout,

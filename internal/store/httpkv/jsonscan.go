@@ -4,29 +4,34 @@ import (
 	"bytes"
 )
 
-// maxDepth bounds how deep values that are skipped may be nested.
+// maxDepth limits the nesting of skipped values.
 const maxDepth = 10_000
 
-// JSONScanner reads one JSON text from its beginning to its end. After the first
-// thing that is not as expected it has failed: every method then returns zero
-// values, so that loops end and OK need be asked only once.
+// JSONScanner scans one JSON text. After the first unexpected token all methods
+// return zero values, so loops end and the caller needs to check OK only once:
+//
+//	s := NewJSONScanner(body)
+//	for more := s.Array(); more && s.Element(); {
+//		n += s.Int()
+//	}
+//	if !s.End() { ... }
 type JSONScanner struct {
 	b      []byte
 	i      int
 	failed bool
-	first  bool // in an object or array just entered, before its first element
+	first  bool // just entered an object or array
 }
 
-// NewJSONScanner returns a scanner at the beginning of b.
+// NewJSONScanner returns a scanner at the start of b.
 func NewJSONScanner(b []byte) JSONScanner { return JSONScanner{b: b} }
 
-// OK reports whether all was as expected so far.
+// OK reports whether all tokens were as expected so far.
 func (s *JSONScanner) OK() bool { return !s.failed }
 
-// End reports whether all was as expected and nothing but white space follows.
+// End reports whether all tokens were as expected and only white space follows.
 func (s *JSONScanner) End() bool { return s.peek() == 0 && s.i == len(s.b) && !s.failed }
 
-// peek returns the next character that is no white space; 0 at the end.
+// peek returns the next character other than white space; 0 at the end.
 func (s *JSONScanner) peek() byte {
 	for ; s.i < len(s.b); s.i++ {
 		switch c := s.b[s.i]; c {
@@ -43,7 +48,7 @@ func (s *JSONScanner) fail() {
 	s.i = len(s.b)
 }
 
-// enter takes an opening bracket.
+// enter skips an opening bracket.
 func (s *JSONScanner) enter(open byte) bool {
 	if s.failed || s.peek() != open {
 		s.fail()
@@ -54,7 +59,8 @@ func (s *JSONScanner) enter(open byte) bool {
 	return true
 }
 
-// more takes the comma before an element, or the closing bracket.
+// more skips the comma before an element and returns true, or skips the closing
+// bracket and returns false.
 func (s *JSONScanner) more(closing byte) bool {
 	c := s.peek()
 	first := s.first
@@ -77,11 +83,11 @@ func (s *JSONScanner) more(closing byte) bool {
 	return false
 }
 
-// Object enters an object; its members are got with Member.
+// Object enters an object; Member returns its members.
 func (s *JSONScanner) Object() bool { return s.enter('{') }
 
-// Member returns the name of the next member, as it is written, and leaves the
-// scanner at its value; false at the object's end.
+// Member returns the raw name of the next member and moves to its value; ok is
+// false at the object's end.
 func (s *JSONScanner) Member() (name []byte, ok bool) {
 	if !s.more('}') {
 		return nil, false
@@ -94,13 +100,13 @@ func (s *JSONScanner) Member() (name []byte, ok bool) {
 	return name, true
 }
 
-// Array enters an array; Element leaves the scanner at its values.
+// Array enters an array; Element moves to its values.
 func (s *JSONScanner) Array() bool { return s.enter('[') }
 
-// Element reports whether another element follows.
+// Element reports whether another element follows, and moves to it.
 func (s *JSONScanner) Element() bool { return s.more(']') }
 
-// Null takes a null if one is next.
+// Null skips a null, if it is next, and reports whether it was.
 func (s *JSONScanner) Null() bool {
 	if s.peek() != 'n' {
 		return false
@@ -108,7 +114,7 @@ func (s *JSONScanner) Null() bool {
 	return s.literal("null")
 }
 
-// True takes true or false and returns which.
+// True scans true or false and returns it.
 func (s *JSONScanner) True() bool {
 	if s.peek() == 't' {
 		return s.literal("true")
@@ -126,7 +132,7 @@ func (s *JSONScanner) literal(word string) bool {
 	return true
 }
 
-// Int takes a whole number that fits.
+// Int scans an integer that fits into an int64.
 func (s *JSONScanner) Int() int64 {
 	negative := s.peek() == '-'
 	if negative {
@@ -152,8 +158,8 @@ func (s *JSONScanner) Int() int64 {
 	return n
 }
 
-// Skip passes over a value of any kind. It checks brackets and strings, and
-// that literals are made of the right characters.
+// Skip skips a value of any type. It checks brackets and strings, and the
+// characters of literals.
 func (s *JSONScanner) Skip() {
 	depth := 0
 	for !s.failed {
@@ -188,7 +194,7 @@ func (s *JSONScanner) Skip() {
 	}
 }
 
-// skipWord passes over a number or a literal.
+// skipWord skips a number or a literal.
 func (s *JSONScanner) skipWord() {
 	from := s.i
 	for s.i < len(s.b) {
@@ -204,13 +210,13 @@ func (s *JSONScanner) skipWord() {
 	}
 }
 
-// IsString reports whether a string is next.
+// IsString reports whether the next value is a string.
 func (s *JSONScanner) IsString() bool { return s.peek() == '"' }
 
-// Fail makes the scanner fail: what it read is not as the caller expects.
+// Fail makes the scanner fail because the caller did not expect a value.
 func (s *JSONScanner) Fail() { s.fail() }
 
-// rawString takes a string and returns what is between its quotes.
+// rawString scans a string and returns the text between its quotes.
 func (s *JSONScanner) rawString() ([]byte, bool) {
 	if s.failed || s.peek() != '"' {
 		s.fail()
@@ -232,8 +238,8 @@ func (s *JSONScanner) rawString() ([]byte, bool) {
 	}
 }
 
-// escaped reports whether the character that follows b is escaped: an odd
-// number of backslashes ends b.
+// escaped reports whether the character after b is escaped: b ends with an odd
+// number of backslashes.
 func escaped(b []byte) bool {
 	n := 0
 	for n < len(b) && b[len(b)-1-n] == '\\' {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// read reads any value the way encoding/json does.
+// read reads any value like encoding/json.
 func read(s *JSONScanner, buf []byte) (any, []byte) {
 	switch s.peek() {
 	case '{':
@@ -89,7 +89,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// FuzzReads: what encoding/json takes with whole numbers is read the same.
+// FuzzReads checks that the scanner reads integers, strings and structures like
+// encoding/json.
 func FuzzReads(f *testing.F) {
 	for _, in := range []string{`{"a":[1,"\u00e9\ud83d\ude00",null,true]}`, `[{"Key":"k","Value":"dg==","ModifyIndex":7}]`, `"\\"`, `[]`, `{"`} {
 		f.Add([]byte(in))
@@ -99,7 +100,7 @@ func FuzzReads(f *testing.F) {
 		got, _ := read(&s, nil)
 		skipped := NewJSONScanner(in)
 		skipped.Skip()
-		if !s.End() || !utf8.Valid(in) || bytes.Contains(in, []byte("-0")) { // its zero has a sign
+		if !s.End() || !utf8.Valid(in) || bytes.Contains(in, []byte("-0")) { // -0 has a sign there
 			return
 		}
 		if !skipped.End() {
@@ -107,7 +108,7 @@ func FuzzReads(f *testing.F) {
 		}
 		var theirs any
 		if json.Unmarshal(in, &theirs) != nil {
-			return // we check less: control characters and UTF-8 in strings
+			return // the scanner is less strict: control characters and UTF-8 in strings
 		}
 		a, _ := json.Marshal(got)
 		b, _ := json.Marshal(theirs)

@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Bare is a key without a slash at its beginning: it stands behind one in a
-// path, whether it was given with it or not.
+// Bare returns a key without its leading slash: in a path the key follows a slash
+// in either case.
 func Bare(key []byte) []byte {
 	if len(key) > 0 && key[0] == '/' {
 		return key[1:]
@@ -15,16 +15,16 @@ func Bare(key []byte) []byte {
 	return key
 }
 
-// Interval is the bare keys that a Range asks for, of a store that lists by
-// prefix or folder alone and knows no limit: what lies outside is passed over
-// when the answer comes.
+// Interval holds the bare keys that a Range requests, for a store that lists only
+// by prefix or folder and without a limit: the parser skips keys outside of the
+// interval.
 type Interval struct {
-	From, To []byte // To is empty for no end
+	From, To []byte // an empty To means no end
 	Limit    int64  // 0 for all
-	Cut      bool   // the operation's key begins with a slash, which is left out
+	Cut      bool   // the operation's key begins with a slash, which From omits
 }
 
-// want keeps an operation's interval.
+// want stores an operation's interval.
 func (i *Interval) want(op *store.Op) {
 	i.Limit = op.Range.Limit
 	i.From = append(i.From[:0], Bare(op.Key)...)
@@ -34,8 +34,8 @@ func (i *Interval) want(op *store.Op) {
 	}
 }
 
-// Spelt is a bare key of the interval as the operation spells it; where that is
-// longer it is appended to buf, which is returned.
+// Spelt returns a bare key of the interval as the operation spells it. If that
+// needs memory, the spelling is appended to buf, which is returned as rest.
 func (i *Interval) Spelt(buf, key []byte) (spelt, rest []byte) {
 	if !i.Cut {
 		return key, buf
@@ -45,7 +45,7 @@ func (i *Interval) Spelt(buf, key []byte) (spelt, rest []byte) {
 	return buf[at:], buf
 }
 
-// Holds reports whether a bare key lies in the interval.
+// Holds reports whether a bare key is in the interval.
 func (i *Interval) Holds(key []byte) bool {
 	return bytes.Compare(key, i.From) >= 0 && (len(i.To) == 0 || bytes.Compare(key, i.To) < 0)
 }

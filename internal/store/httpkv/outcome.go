@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// OutcomeOf is what a status other than success means where the answer says
-// nothing that the store is known to say. Only what certainly did not change
-// the store is definite.
+// OutcomeOf returns the outcome of an HTTP status other than success, for
+// responses without a known text of the store. Only a status that proves that the
+// store did not change maps to a definite outcome.
 func OutcomeOf(status int) kv.Outcome {
 	switch {
 	case status == 401 || status == 403:
@@ -28,11 +28,10 @@ func OutcomeOf(status int) kv.Outcome {
 	return kv.StoreError
 }
 
-// MaxText bounds the text of an error, in bytes.
+// MaxText limits the text of an error in bytes.
 const MaxText = 300
 
-// AppendText appends what an answer that is an error says: its first line, or
-// its status.
+// AppendText appends an error response's text: its first line, or its status.
 func AppendText(b []byte, r *http1.Response) []byte {
 	text := bytes.TrimSpace(r.Body)
 	if i := bytes.IndexByte(text, '\n'); i >= 0 {
@@ -44,7 +43,8 @@ func AppendText(b []byte, r *http1.Response) []byte {
 	return append(b, text[:min(len(text), MaxText)]...)
 }
 
-// Reason is what an error of net/http, for a request with ctx, says to a user.
+// Reason returns the text of a net/http error for users; ctx is the request's
+// context.
 func Reason(ctx context.Context, err error) string {
 	var failed *url.Error
 	switch {

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// String takes a string and returns it decoded. If it has no escapes it is
-// returned where it lies, and to is returned as it was; else it is appended to
-// to, and is the end of that.
+// String scans a string and returns it decoded. A string without escapes is
+// returned in place, and to unchanged; otherwise the string is appended to to.
 func (s *JSONScanner) String(to []byte) (text, _ []byte) {
 	raw, ok := s.rawString()
 	if !ok {
@@ -33,9 +32,9 @@ func (s *JSONScanner) String(to []byte) (text, _ []byte) {
 	return to[from:], to
 }
 
-// unescape appends the character that an escape at the beginning of b means
-// (RFC 8259, section 7) and returns how long the escape is; 0 if it is none.
-// Half a surrogate pair becomes the replacement character.
+// unescape appends the character of the escape at the start of b (RFC 8259,
+// section 7) and returns the escape's length; 0 if it is invalid. Half a
+// surrogate pair becomes the replacement character.
 func unescape(to, b []byte) ([]byte, int) {
 	if len(b) < 2 {
 		return to, 0
@@ -70,7 +69,7 @@ func unescape(to, b []byte) ([]byte, int) {
 	return utf8.AppendRune(to, r), 6
 }
 
-// hex4 reads \uXXXX at the beginning of b; -1 if it is not there.
+// hex4 parses \uXXXX at the start of b; -1 if there is none.
 func hex4(b []byte) rune {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return -1

@@ -10,26 +10,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// HeardAPI is what a store's requests and answers say of a call to who only hears them.
+// HeardAPI decodes a store's observed requests and responses into a call.
 type HeardAPI interface {
-	// Asked says what is asked for: the call's method and its parts, at least one.
+	// Asked decodes a request: the call's method and its parts, at least one.
 	Asked(c *call.Call, r *Request)
-	// Answered says how it ended. What it does not understand it passes over.
+	// Answered decodes a response. It skips fields that it does not understand.
 	Answered(c *call.Call, a *http1.HeardAnswer)
 }
 
-// Request is a request with its target taken apart.
+// Request is a request with a parsed target.
 type Request struct {
 	*http1.HeardRequest
-	Verb  string // the HTTP method, one of those that stores have; else "other"
+	Verb  string // the HTTP method if stores use it; otherwise "other"
 	Path  string // decoded
 	Query Query
 }
 
-// Query is the parameters of a request's target, as they were sent.
+// Query holds the raw parameters of a request's target.
 type Query string
 
-// Get is a parameter's value, and whether it was given; of several of one name the first.
+// Get returns the value of the first parameter with this name, and whether there
+// is one.
 func (q Query) Get(name string) (value string, given bool) {
 	for rest := string(q); rest != ""; {
 		var one string
@@ -50,18 +51,18 @@ func (q Query) Has(name string) bool {
 	return given
 }
 
-// Tap understands one connection to a store whose API is of HTTP/1.1 (store.Tap).
+// Tap implements store.Tap for one connection to a store with an HTTP/1.1 API.
 type Tap struct {
 	cfg   store.TapConfig
 	api   HeardAPI
 	heard *http1.Overhearer
 	now   int64
-	open  []*call.Call // in the order in which they were asked
+	open  []*call.Call // in request order
 	free  []*call.Call
 }
 
-// NewTap returns a Tap of a connection from its first byte on. The answers that the
-// API takes have the wanted fields.
+// NewTap returns a Tap of a connection, starting at its first byte. The API
+// receives responses with the wanted header fields.
 func NewTap(cfg store.TapConfig, api HeardAPI, wanted ...string) *Tap {
 	t := &Tap{cfg: cfg, api: api}
 	t.heard = http1.NewOverhearer(t, wanted...)
@@ -108,7 +109,7 @@ func (t *Tap) Asked(r *http1.HeardRequest) {
 	t.open = append(t.open, c)
 }
 
-// verbOf is an HTTP method, which could be any text.
+// verbOf returns an HTTP method, or "other" because a method can be any text.
 func verbOf(method []byte) string {
 	switch v := string(method); v {
 	case "GET", "PUT", "POST", "DELETE", "HEAD":
