@@ -135,7 +135,7 @@ func TestEtcdctlIsTheServersVersion(t *testing.T) {
 	}
 }
 
-func TestEtcdctlThatCannotBeBuiltIsNotThere(t *testing.T) {
+func TestEtcdctlIsMissingIfItCannotBeBuilt(t *testing.T) {
 	cause := errors.New("no Go")
 	if err := NewEtcdctl("", cause).Missing; !errors.Is(err, cause) {
 		t.Errorf("got %v", err)

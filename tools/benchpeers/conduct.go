@@ -169,7 +169,7 @@ func (c *comparison) inRounds(ctx context.Context, b *bed, cases []Case) error {
 			able := slices.DeleteFunc(slices.Clone(c.peers), func(p Peer) bool { return !p.Does(k) })
 			for _, p := range Rotated(able, round) {
 				prefix := fmt.Sprintf("round %d of %d, %s, %s: ", round+1, rounds, k.Title, p.Name)
-				if err := c.one(ctx, b, round, prefix, k, p); err != nil {
+				if err := c.measureOne(ctx, b, round, prefix, k, p); err != nil {
 					return err
 				}
 			}
@@ -191,8 +191,8 @@ func (c *comparison) roundsOf(k Case) int {
 	return c.rounds
 }
 
-// one measures one peer at one case. Failures are noted and do not end the comparison.
-func (c *comparison) one(ctx context.Context, b *bed, round int, prefix string, k Case, p Peer) error {
+// measureOne measures one peer at one case. Failures are noted and do not end the comparison.
+func (c *comparison) measureOne(ctx context.Context, b *bed, round int, prefix string, k Case, p Peer) error {
 	figures, err := c.run(ctx, b, k, p)
 	switch {
 	case ctx.Err() != nil:

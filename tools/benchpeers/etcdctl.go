@@ -54,7 +54,7 @@ func parseEtcdctl(text string, rate float64) (Figures, error) {
 	case perSecond <= 0:
 		return Figures{}, errNothingDone
 	case perSecond > 2*rate:
-		return Figures{}, errors.New("etcdctl tells more than twice the rate that its load has: it checked something else")
+		return Figures{}, errors.New("etcdctl reports more than twice the rate of its load: it checked something else")
 	}
 	return Figures{
 		PerSecond: perSecond,

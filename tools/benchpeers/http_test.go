@@ -13,7 +13,7 @@ import (
 
 // quorumbench sends the same request as wrk, byte for byte: wrk sends the target, the Host
 // header and nothing else.
-func TestLocalReadIsWhatOursSends(t *testing.T) {
+func TestLocalReadEqualsQuorumbenchs(t *testing.T) {
 	const endpoint = "127.0.0.1:2379"
 	spoken := 0
 	for _, s := range registry.All() {

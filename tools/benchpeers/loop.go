@@ -67,7 +67,7 @@ func LoopMain(ctx context.Context, args []string, stdout io.Writer) (ok bool, er
 	case clientV3WatchCommand:
 		f, err = watch(ctx, w, watchWithClientV3)
 	case ourWatchCommand:
-		f, err = watch(ctx, w, watchWithOurs)
+		f, err = watch(ctx, w, watchWithQuorumbench)
 	default:
 		return false, nil
 	}

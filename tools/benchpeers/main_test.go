@@ -106,7 +106,7 @@ func TestTitles(t *testing.T) {
 }
 
 // The checks have the rates and clients of the loads that they name.
-func TestChecksAreTheirLoads(t *testing.T) {
+func TestChecksMatchTheirLoads(t *testing.T) {
 	for _, k := range cases() {
 		if k.Load == "" {
 			continue
@@ -169,7 +169,7 @@ func TestByDefaultEverythingIsMeasuredFiveTimes(t *testing.T) {
 	}
 }
 
-func TestSoakHasWindowsOfItsOwn(t *testing.T) {
+func TestSoakHasItsOwnWindows(t *testing.T) {
 	takes := map[string]time.Duration{}
 	for _, c := range (options{soak: true}).chosen() {
 		takes[c.Name] = c.Takes

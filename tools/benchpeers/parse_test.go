@@ -82,7 +82,7 @@ func TestGroupedMedian(t *testing.T) {
 
 // Evenly distributed times that were truncated to whole microseconds still give their
 // median.
-func TestGroupedMedianUndoesTheCut(t *testing.T) {
+func TestGroupedMedianUndoesTruncation(t *testing.T) {
 	counts := map[int64]uint64{}
 	for i := range 10_000 {
 		counts[int64(70+float64(i)/1000)]++ // 70 to 80

@@ -176,9 +176,9 @@ func parseHey(text string, valueSize int) (Figures, error) {
 	case done == 0:
 		return Figures{}, errNothingDone
 	case done >= heyMost:
-		return Figures{}, errors.New("hey does not tell how many requests it made when they are a million or more; make --seconds less")
+		return Figures{}, errors.New("hey does not report the number of requests above a million; choose fewer --seconds")
 	case size == nil:
-		return Figures{}, errors.New("hey does not tell the answers' size")
+		return Figures{}, errors.New("hey does not report the size of responses")
 	case number(size[1]) < float64(valueSize):
 		return Figures{}, fmt.Errorf("the answers to hey had %s bytes each, less than the value's %d", size[1], valueSize)
 	}

@@ -105,7 +105,7 @@ func TestShow(t *testing.T) {
 	}
 }
 
-func TestJSONIsOneObjectWithListsThatAreNeverNull(t *testing.T) {
+func TestJSONListsAreNeverNull(t *testing.T) {
 	var out bytes.Buffer
 	if err := WriteJSON(&out, Conditions{Rounds: 1}, &Results{}, nil, nil); err != nil {
 		t.Fatal(err)

@@ -203,9 +203,9 @@ func (c *clientV3Watchers) events() (sum uint64) {
 	return sum
 }
 
-// watchWithOurs watches with quorumbench's generator, which also times each event and
+// watchWithQuorumbench watches with quorumbench's generator, which also times each event and
 // checks whether it is lost, duplicated, out of order or damaged.
-func watchWithOurs(ctx context.Context, w watched) (seen watchSeen, err error) {
+func watchWithQuorumbench(ctx context.Context, w watched) (seen watchSeen, err error) {
 	worker := load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 	a := &load.Assignment{Load: watchLoad(w), Endpoints: []string{w.Endpoint}}
 	a.Load.Watch = &scenario.Watch{Watchers: w.Clients, Streams: w.Streams}

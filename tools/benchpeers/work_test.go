@@ -62,7 +62,7 @@ func overHTTP(store string) Work {
 	return w
 }
 
-func TestWhoDoesWhat(t *testing.T) {
+func TestCasesOfPeers(t *testing.T) {
 	one, linearizable, put, open := local().Case, local().Case, local().Case, local().Case
 	one.Clients, one.Connections = 1, 1
 	linearizable.Consistency = kv.Linearizable
@@ -105,7 +105,7 @@ func TestWhoDoesWhat(t *testing.T) {
 	}
 }
 
-func TestEtcdBenchmarkIsThereIfItsBinaryIs(t *testing.T) {
+func TestEtcdBenchmarkNeedsItsBinary(t *testing.T) {
 	if err := NewEtcdBenchmark("").Missing; err == nil || !strings.Contains(err.Error(), EtcdBenchmarkEnv) {
 		t.Errorf("without a binary: %v", err)
 	}

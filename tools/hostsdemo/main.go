@@ -157,7 +157,7 @@ func places(s *scenario.Scenario) (all []hosts.Place, err error) {
 		h := &s.Hosts[i]
 		ip, port, err := net.SplitHostPort(h.Address)
 		if h.Via != scenario.ViaAgent || err != nil || port != hosts.Port || slices.ContainsFunc(all, func(p hosts.Place) bool { return p.Address == ip }) {
-			return nil, fmt.Errorf("host %s of the scenario is to have an agent at an address of its own, port %s", h.Name, hosts.Port)
+			return nil, fmt.Errorf("host %s of the scenario must have an agent at a separate address, port %s", h.Name, hosts.Port)
 		}
 		all = append(all, hosts.Place{Name: h.Name, Address: ip})
 	}

@@ -76,10 +76,10 @@ func draw(kind verdictbench.Kind, seed uint64) subject {
 		d.text = "a real-time program on its processor for a share of " + d.spin
 	case verdictbench.BusyLoop:
 		d.spin = fmt.Sprintf("%.3f", log(0.005, 1))
-		d.text = "a busy loop beside it for a share of " + d.spin
+		d.text = "a busy loop on its CPU for a share of " + d.spin
 	case verdictbench.LowPriority:
 		d.nice, d.spin = 19, fmt.Sprintf("%.3f", log(0.005, 1))
-		d.text = "a lowered priority, and a busy loop beside it for a share of " + d.spin
+		d.text = "a lowered priority, and a busy loop on its CPU for a share of " + d.spin
 	case verdictbench.Quota:
 		d.quota = ms(log(2, 50))
 		d.text = fmt.Sprintf("a quota of %v in 100 ms", d.quota)

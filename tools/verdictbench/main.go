@@ -48,7 +48,7 @@ func main() {
 	flag.IntVar(&o.trials, "trials", 20, "disturbed trials of each kind")
 	flag.DurationVar(&o.window, "window", 3*time.Second, "the measured window of each")
 	flag.StringVar(&o.binary, "binary", "", "quorumbench; empty: built first")
-	flag.Uint64Var(&o.seed, "seed", 1, "what the trials are drawn from")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of the trials")
 	flag.StringVar(&o.kind, "kind", "", "the only kind of disturbance to be made, such as quota; empty: all, and quiet trials")
 	flag.BoolVar(&o.verbose, "verbose", false, "print every trial, and not only the wrong verdicts")
 	flag.Parse()

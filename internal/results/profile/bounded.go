@@ -63,8 +63,8 @@ type sample[V any] struct {
 	zeros int
 }
 
-// at returns the value of a hash, and whether it existed before; nil if it is not kept.
-func (s *sample[V]) at(hash uint64) (value *V, known bool) {
+// value returns the value of a hash, and whether it existed before; nil if it is not kept.
+func (s *sample[V]) value(hash uint64) (value *V, known bool) {
 	if bits.LeadingZeros64(hash) < s.zeros {
 		return nil, false
 	}

@@ -31,7 +31,7 @@ func (p *Profile) Lines() []string {
 	}
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 
-	note("Made of %s, %s of %s recorded from %s on.", filepath.Base(p.Path), seconds(p.Length), p.Header.Store, p.Header.Started.UTC().Format(time.RFC3339))
+	note("Made from %s, %s of %s recorded since %s.", filepath.Base(p.Path), seconds(p.Length), p.Header.Store, p.Header.Started.UTC().Format(time.RFC3339))
 	note("")
 	p.methodNotes(note)
 	p.otherNotes(note)
@@ -70,17 +70,17 @@ func (p *Profile) Lines() []string {
 	} else {
 		say("    distribution: uniform # the busiest fifth of the keys had %s of the calls", percent(p.Hot))
 	}
-	if p.has(kv.Range, kv.TxnGet) {
+	if p.hasKind(kv.Range, kv.TxnGet) {
 		say("    range-limit: %d # keys of a range: the median; 99th percentile %d", min(max(p.Read.At(50), 1), mostRead), p.Read.At(99))
 	}
-	if p.has(kv.Txn) {
+	if p.hasKind(kv.Txn) {
 		say("    txn-keys: %d", load.txnKeys)
 	}
 	say("    preload: %v", load.keySpace <= scenario.MaxPreload)
 	return out
 }
 
-func (p *Profile) has(kinds ...kv.Kind) bool {
+func (p *Profile) hasKind(kinds ...kv.Kind) bool {
 	for _, o := range p.Operations {
 		for _, k := range kinds {
 			if o.Kind == k {
@@ -134,24 +134,24 @@ func (p *Profile) otherNotes(note func(string, ...any)) {
 		note("The guards of %s of %s held.", text.Count(p.Held), text.Plural(p.Guarded, "guarded transaction"))
 	}
 	if p.Watchers > 0 || p.Told > 0 {
-		note("%s begun, which were told of %s in %s; add watch to have them.", text.Plural(p.Watchers, "watcher"), text.Plural(p.Events, "event"), text.Plural(p.Told, "message"))
+		note("%s created, which received %s in %s; add watch to include them.", text.Plural(p.Watchers, "watcher"), text.Plural(p.Events, "event"), text.Plural(p.Told, "message"))
 	}
 	if p.Partial > 0 {
 		note("%s of a prefix that ends within a segment of the key, where hashes keep no prefix.", text.Plural(p.Partial, "part"))
 	}
 	for _, g := range p.Gaps {
-		missing := "all that this connection says from then on"
+		missing := "all later data of this connection"
 		switch {
 		case g.Calls > 0:
 			missing = text.Plural(g.Calls, "call")
 		case g.Conn == 0:
-			missing = "nobody knows how much"
+			missing = "an unknown amount"
 		}
 		more := ""
 		if g.More > 0 {
-			more = "; likewise " + text.Plural(g.More, "later gap")
+			more = "; the same for " + text.Plural(g.More, "later gap")
 		}
-		note("Missing from %s on: %s; %s%s.", seconds(g.At), missing, g.Why, more)
+		note("Missing since %s: %s; %s%s.", seconds(g.At), missing, g.Why, more)
 	}
 	if p.Others > 0 {
 		note("Missing for other reasons: %s.", text.Plural(p.Others, "gap"))

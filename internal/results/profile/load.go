@@ -45,7 +45,7 @@ func (p *Profile) load() load {
 		size++
 		l.keySize = max(l.keySize, size)
 	}
-	if p.has(kv.Txn) {
+	if p.hasKind(kv.Txn) {
 		l.txnKeys = min(max(p.Written.At(50), 1), scenario.MaxTxnKeys, int64(min(l.keySpace, scenario.MaxTxnKeys)))
 	}
 	request := (l.keySize + l.valueSize + requestBytes) * l.txnKeys

@@ -157,7 +157,7 @@ func (m *maker) add(c *call.Call) {
 	}
 	m.last = max(m.last, c.At)
 	m.operations[Operation{Kind: kind, Level: level}]++
-	if at, known := m.connections.at(maphash.Comparable(m.seed, c.Conn)); at != nil {
+	if at, known := m.connections.value(maphash.Comparable(m.seed, c.Conn)); at != nil {
 		if !known {
 			*at = span{c.At, c.At}
 		}
@@ -243,7 +243,7 @@ func (m *maker) part(c *call.Call, p *call.Part) {
 	if p.Branch == call.Else || p.Scope != call.One || len(p.Key) == 0 {
 		return
 	}
-	if n, _ := m.keys.at(maphash.Bytes(m.seed, p.Key)); n != nil {
+	if n, _ := m.keys.value(maphash.Bytes(m.seed, p.Key)); n != nil {
 		*n++
 	}
 	m.KeySize.add(int64(len(p.Key)))

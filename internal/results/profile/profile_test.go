@@ -40,8 +40,8 @@ func put(at int64, key string, size int) *call.Call {
 		{Action: call.Write, Key: []byte(key), Value: call.Value{Size: size}}}}
 }
 
-// TestFiguresAreThoseOfTheCalls generates loads with known figures, in any order of calls.
-func TestFiguresAreThoseOfTheCalls(t *testing.T) {
+// TestFiguresMatchTheCalls generates loads with known figures, in any order of calls.
+func TestFiguresMatchTheCalls(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		n, keys := 50+r.IntN(2000), 5*(1+r.IntN(40))
@@ -103,7 +103,7 @@ func TestFiguresAreThoseOfTheCalls(t *testing.T) {
 	}
 }
 
-func TestWhatNoScenarioHasIsSaid(t *testing.T) {
+func TestFactsBeyondScenariosAreNoted(t *testing.T) {
 	_, err := profile.Of(write(t, []*call.Call{{Method: "Maintenance/Status", Parts: []call.Part{{Action: call.Other}}}}))
 	if err == nil || !strings.Contains(err.Error(), "has no call that a scenario could have: it has 1 call in all") {
 		t.Error(err)
@@ -131,7 +131,7 @@ func TestFewCallsHaveNoPercentiles(t *testing.T) {
 	text := strings.Join(p.Lines(), "\n")
 	for _, want := range []string{
 		`#   KV/Put +30 +\d+ +1\.0\d µs +- +0 +0\n`, `#   KV/Range +30 +\d+ +- +- +0 +30\n`,
-		`# Missing from 5ms on: 2 calls; a\.\n`, `# Missing from 6ms on: all that this connection says from then on; b\.\n`, `# Missing from 7ms on: nobody knows how much; c\.\n`,
+		`# Missing since 5ms: 2 calls; a\.\n`, `# Missing since 6ms: all later data of this connection; b\.\n`, `# Missing since 7ms: an unknown amount; c\.\n`,
 	} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("it has no %s:\n%s", want, text)

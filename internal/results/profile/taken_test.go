@@ -27,9 +27,9 @@ func drawn(r *rand.Rand, most int64) int64 {
 	return min(int64(math.Exp(r.Float64()*math.Log(float64(most)))), most)
 }
 
-// TestEveryProfileIsTaken generates recordings with numbers of any magnitude and checks
+// TestEveryProfileIsAValidScenario generates recordings with numbers of any magnitude and checks
 // that the scenario parser accepts their profiles.
-func TestEveryProfileIsTaken(t *testing.T) {
+func TestEveryProfileIsAValidScenario(t *testing.T) {
 	settle.Unraced(t)
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 32))
@@ -89,7 +89,7 @@ func TestGapsAreCountedByReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(p.Lines(), "\n")
-	for _, want := range []string{"# Missing from 0s on: 6,000 calls; a; likewise 2,999 later gaps.\n", "# Missing for other reasons: 2,969 gaps.\n"} {
+	for _, want := range []string{"# Missing since 0s: 6,000 calls; a; the same for 2,999 later gaps.\n", "# Missing for other reasons: 2,969 gaps.\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it has no %q:\n%s", want, text)
 		}

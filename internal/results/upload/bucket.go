@@ -44,7 +44,7 @@ func (b *bucket) objects(ctx context.Context, folder string) (map[string]object,
 		return nil
 	})
 	if err == nil && len(found) > maxObjects {
-		err = fmt.Errorf("it says that there are more than %d objects in %s, and no run has so many", maxObjects, folder)
+		err = fmt.Errorf("the store reports more than %d objects in %s, more than any run has", maxObjects, folder)
 	}
 	return found, err
 }

@@ -66,14 +66,14 @@ const forms = "s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or file:///FOLDER"
 func Parse(text string) (*Destination, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Opaque != "" {
-		return nil, errors.New("this is no URL of a destination; write " + forms)
+		return nil, errors.New("this is not the URL of a destination; write " + forms)
 	}
 	allowed, known := parameters(u.Scheme)
 	switch {
 	case !known:
 		return nil, fmt.Errorf("nothing can be sent to %q; write %s", u.Scheme+"://", forms)
 	case u.User != nil:
-		return nil, errors.New("the URL has a user or a password in it, which others can see; credentials come from the environment alone: " + credentialsHint(u.Scheme))
+		return nil, errors.New("the URL has a user or a password in it, which others can see; credentials are only read from the environment: " + credentialsHint(u.Scheme))
 	case u.Fragment != "":
 		return nil, errors.New("the URL has a #, which means nothing here; write " + forms)
 	}
@@ -90,22 +90,22 @@ func Parse(text string) (*Destination, error) {
 func query(u *url.URL, allowed []string) (url.Values, error) {
 	q, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, errors.New("what stands behind the ? of the URL cannot be read; write it as in ?region=eu-central-1")
+		return nil, errors.New("the parameters after the ? of the URL cannot be read; write them as in ?region=eu-central-1")
 	}
 	for name, given := range q {
 		switch {
 		case !slices.Contains(allowed, name) && len(allowed) == 0:
-			return nil, fmt.Errorf("%s URLs take nothing behind a ?", u.Scheme)
+			return nil, fmt.Errorf("%s URLs take no parameters after a ?", u.Scheme)
 		case !slices.Contains(allowed, name):
-			return nil, fmt.Errorf("%s URLs take no %s behind the ?, only %s; credentials come from the environment alone",
+			return nil, fmt.Errorf("%s URLs take no parameter %s after the ?, only %s; credentials are only read from the environment",
 				u.Scheme, text.Line(name, 40), strings.Join(allowed, ", "))
 		case len(given) > 1:
 			return nil, fmt.Errorf("the URL has %s more than once", name)
 		case name == "endpoint" && !isEndpoint(given[0]):
-			return nil, errors.New("the endpoint is to be http:// or https:// with a host, and nothing more, as in ?endpoint=http://10.0.0.1:9000")
+			return nil, errors.New("the endpoint must be http:// or https:// with only a host, as in ?endpoint=http://10.0.0.1:9000")
 		}
 		if can := values(name); can != nil && !slices.Contains(can, given[0]) {
-			return nil, fmt.Errorf("the URL's %s is to be %s", name, strings.Join(can, " or "))
+			return nil, fmt.Errorf("the URL's %s must be %s", name, strings.Join(can, " or "))
 		}
 	}
 	return q, nil
@@ -124,7 +124,7 @@ func (d *Destination) setFolder(u *url.URL) error {
 	}
 	d.bucket = filepath.Clean(filepath.FromSlash(u.Path))
 	if strings.ContainsRune(d.bucket, 0) {
-		return errors.New("the URL's path has a character that no path can have")
+		return errors.New("the URL's path has a character that paths cannot have")
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (d *Destination) setBucket(u *url.URL) error {
 		if u.Scheme == schemeS3 {
 			hint = "; a server of your own is named by ?endpoint=http://HOST:PORT"
 		}
-		return fmt.Errorf("behind %s:// stands the name of a bucket%s", u.Scheme, hint)
+		return fmt.Errorf("the name of a bucket must follow %s://%s", u.Scheme, hint)
 	}
 	d.bucket = u.Host
 	folder := strings.Trim(u.Path, "/")
@@ -182,7 +182,7 @@ func (d *Destination) server() (*url.URL, error) {
 	}
 	switch {
 	case at != "" && !isEndpoint(at):
-		return nil, errors.New("AWS_ENDPOINT_URL is to be http:// or https:// with a host, and nothing more")
+		return nil, errors.New("AWS_ENDPOINT_URL must be http:// or https:// with only a host")
 	case at != "":
 	case d.scheme == schemeGS:
 		at = "https://storage.googleapis.com"

@@ -33,15 +33,15 @@ func (d *Destination) explain(ctx context.Context, err error) error {
 	case hasOneOf(answer.Code, "InvalidRegion", "AuthorizationHeaderMalformed", "PermanentRedirect"):
 		return fmt.Errorf("the region of %s is not known, or is another: set AWS_REGION, or add ?region=REGION to the URL", d)
 	case d.scheme == schemeFile && errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no folder %s: make it, or correct the URL", d.bucket)
+		return fmt.Errorf("there is no folder %s: create it, or correct the URL", d.bucket)
 	case answer.Code == minio.NoSuchBucket:
-		return fmt.Errorf("there is no bucket %s: make it, or correct the URL", d.bucket)
+		return fmt.Errorf("there is no bucket %s: create it, or correct the URL", d.bucket)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("the disk of %s is full: make room and send the rest", d.bucket)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), answer.StatusCode == http.StatusForbidden:
-		return fmt.Errorf("no permission in %s (%s): what is sent must be listed, read, written and deleted there", d, text)
+		return fmt.Errorf("no permission in %s (%s): uploads need the permissions to list, read, write and delete", d, text)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("nobody listens at the address of %s (%s); is the server up, and its endpoint right", d, text)
+		return fmt.Errorf("no server listens at the address of %s (%s); is the server up, and its endpoint right", d, text)
 	case errors.As(err, &dns):
 		return fmt.Errorf("the server of %s is not known: there is no host %s", d, dns.Name)
 	}

@@ -127,7 +127,7 @@ func TestFileThatGrows(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	dir, there := aRun(t, "run", 1, 0), t.TempDir()
-	refused(t, parse(t, "file://"+there+"/none"), dir, "there is no folder "+there+"/none: make it")
+	refused(t, parse(t, "file://"+there+"/none"), dir, "there is no folder "+there+"/none: create it")
 	refused(t, parse(t, "file://"+dir), dir, "in the run directory")
 	refused(t, parse(t, "file://"+dir+"/trial-01-put"), dir, "in the run directory")
 	refused(t, parse(t, "file://"+filepath.Dir(dir)), dir, "is in file://"+filepath.Dir(dir)+" already")
@@ -142,7 +142,7 @@ func TestRefusals(t *testing.T) {
 	refused(t, d, other, "is another run, which started at 2026-11-22T22:20:14Z")
 	same(t, dir, filepath.Join(there, "run"))
 	put(t, there, "run/run.json", "anything")
-	refused(t, d, dir, "no run's")
+	refused(t, d, dir, "does not belong to a run")
 }
 
 // An interrupted upload has no manifest, and an earlier manifest is removed before anything

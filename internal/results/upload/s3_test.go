@@ -90,7 +90,7 @@ func TestS3KilledServer(t *testing.T) {
 			server.Kill(t)
 		}
 	}})
-	sentence(t, err, "nobody listens at the address of s3://benchmarks", "connection refused")
+	sentence(t, err, "no server listens at the address of s3://benchmarks", "connection refused")
 	if there := listFiles(t, copied); len(there) < 10 || len(there) > 40 {
 		t.Errorf("%d files are there", len(there))
 	}
@@ -111,7 +111,7 @@ func TestS3Refusals(t *testing.T) {
 	environment(t)
 	dir := aRun(t, "run", 1, 0)
 	at := "?endpoint=" + server.Endpoint
-	refused(t, parse(t, "s3://none"+at), dir, "there is no bucket none: make it")
+	refused(t, parse(t, "s3://none"+at), dir, "there is no bucket none: create it")
 	d := parse(t, "s3://benchmarks"+at)
 
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong-and-secret")
@@ -133,11 +133,11 @@ func TestS3Refusals(t *testing.T) {
 	}
 	mute := parse(t, "s3://benchmarks?endpoint=http://"+l.Addr().String())
 	_, err = mute.Send(t.Context(), dir, Options{Patience: 100 * time.Millisecond})
-	sentence(t, err, "s3://benchmarks has not moved for 100ms")
+	sentence(t, err, "s3://benchmarks had no transfer for 100ms")
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	sentence(t, mute.Check(t.Context()), "nobody listens", l.Addr().String())
+	sentence(t, mute.Check(t.Context()), "no server listens", l.Addr().String())
 	sentence(t, parse(t, "s3://benchmarks?endpoint=http://none.invalid").Check(t.Context()), "there is no host none.invalid")
 }
 
@@ -203,7 +203,7 @@ func TestS3Environment(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL_S3", "http://none.invalid")
 	sentence(t, d.Check(t.Context()), "there is no host none.invalid")
 	t.Setenv("AWS_ENDPOINT_URL_S3", "none")
-	sentence(t, d.Check(t.Context()), "AWS_ENDPOINT_URL is to be http:// or https://")
+	sentence(t, d.Check(t.Context()), "AWS_ENDPOINT_URL must be http:// or https://")
 }
 
 // A request that fails half-way is repeated with the file from its beginning.

@@ -100,7 +100,7 @@ func (s *sending) sameRun(ctx context.Context, there map[string]object) error {
 	other, err := record.Parse(b)
 	switch {
 	case err != nil:
-		return &localError{fmt.Errorf("%s has a %s that is no run's, and stays as it is; choose another folder, or remove it", s.where(), runName)}
+		return &localError{fmt.Errorf("%s has a %s that does not belong to a run, and is not changed; choose another folder, or remove it", s.where(), runName)}
 	case !other.Started.Equal(s.run.Started) || other.Name != s.run.Name:
 		return &localError{fmt.Errorf("%s is another run, which started at %s; choose another folder, or rename the run directory",
 			s.where(), other.Started.UTC().Format(time.RFC3339))}
@@ -244,7 +244,7 @@ func (s *sending) list(ctx context.Context) error {
 
 // differs returns the error for an object that differs from its file.
 func (s *sending) differs(name string) error {
-	return &localError{fmt.Errorf("%s/%s is not what was sent there; send the run again, and if that does not help, look at the store", s.where(), name)}
+	return &localError{fmt.Errorf("%s/%s differs from what was sent; upload the run again and, if that does not help, check the store", s.where(), name)}
 }
 
 // each calls do for files, for some of them concurrently.

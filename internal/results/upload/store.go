@@ -26,4 +26,4 @@ type object struct {
 }
 
 // errNotThere is the error for an object that does not exist.
-var errNotThere = errors.New("there is no such object")
+var errNotThere = errors.New("the object does not exist")

@@ -60,7 +60,7 @@ func newTree(dir string) (*tree, error) {
 			return err
 		}
 		if entries++; entries > maxFiles {
-			return fmt.Errorf("it has more than %d files, and a run directory has fewer", maxFiles)
+			return fmt.Errorf("it has more than %d files, the limit of a run directory", maxFiles)
 		}
 		below, err := filepath.Rel(whole, path)
 		if err != nil {
@@ -120,7 +120,7 @@ type sums struct {
 }
 
 // errChanged means that a file is being written to.
-var errChanged = errors.New("it changed while it was read; is the run still going on?")
+var errChanged = errors.New("it changed while it was read; is the run still running?")
 
 // source reads a file and computes the sums of its contents.
 type source struct {

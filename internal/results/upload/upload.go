@@ -91,7 +91,7 @@ func (d *Destination) outside(dir string) error {
 		return nil // opening it returns the error
 	}
 	if below, err := filepath.Rel(dir, to); err == nil && filepath.IsLocal(below) {
-		return fmt.Errorf("%s is in the run directory that is to be sent there; choose another folder", d)
+		return fmt.Errorf("%s is in the run directory that would be sent there; choose another folder", d)
 	}
 	if filepath.Join(to, filepath.Base(dir)) == dir {
 		return fmt.Errorf("the run directory %s is in %s already; choose another folder", dir, d)

@@ -18,7 +18,7 @@ func newWatch(ctx context.Context, after time.Duration, d *Destination) *watch {
 	w := &watch{after: after}
 	w.ctx, w.end = context.WithCancelCause(ctx)
 	w.timer = time.AfterFunc(after, func() {
-		w.end(fmt.Errorf("%s has not moved for %v; is the server still there", d, after))
+		w.end(fmt.Errorf("%s had no transfer for %v; is the server still running", d, after))
 	})
 	return w
 }

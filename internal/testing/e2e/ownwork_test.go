@@ -100,7 +100,7 @@ func TestOwnWorkDuringALoad(t *testing.T) {
 			faults, more = append(faults, "rolling-restart"), more+3
 		}
 		if len(faults) == 0 {
-			t.Skip("it has no work of its own; make test-long restarts its members in turn")
+			t.Skip("it has no own work; make test-long restarts its members in turn")
 		}
 		w := newWorld(t)
 		if done, steps := w.suffer(t, st, exec, settings, faults, func() {}); len(done) != len(faults) || steps != more {

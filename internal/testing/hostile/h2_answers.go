@@ -132,12 +132,12 @@ func h2Counts() []Kind {
 // possible, but all together are not.
 func h2Invented() []Kind {
 	kinds := []Kind{
-		withHeader("a member of its own for each answer", "", func(c *h2Conn, h *etcdserverpb.ResponseHeader) { h.MemberId = uint64(c.served) * 7919 }),
-		withHeader("a term of its own for each answer", "", func(c *h2Conn, h *etcdserverpb.ResponseHeader) { h.RaftTerm += uint64(c.served) }),
+		withHeader("another member in each response", "", func(c *h2Conn, h *etcdserverpb.ResponseHeader) { h.MemberId = uint64(c.served) * 7919 }),
+		withHeader("another term in each response", "", func(c *h2Conn, h *etcdserverpb.ResponseHeader) { h.RaftTerm += uint64(c.served) }),
 		withHeader("a member and a term of their own for each answer", "put", func(c *h2Conn, h *etcdserverpb.ResponseHeader) {
 			h.MemberId, h.RaftTerm = uint64(c.served)*7919, uint64(c.served)
 		}),
-		withHeader("a cluster of its own for each answer", "", func(c *h2Conn, h *etcdserverpb.ResponseHeader) { h.ClusterId += uint64(c.served) }),
+		withHeader("another cluster in each response", "", func(c *h2Conn, h *etcdserverpb.ResponseHeader) { h.ClusterId += uint64(c.served) }),
 	}
 	for i := range kinds[:3] {
 		kinds[i].Flood, kinds[i].Impossible = true, true
@@ -170,7 +170,7 @@ func h2Garbage() []Kind {
 	return []Kind{
 		replaced("an empty message to everything", "", "", func(*h2Conn, *h2Call) []byte { return nil }),
 		replaced("messages nested 1,000 deep", "", "", func(*h2Conn, *h2Call) []byte { return nested }),
-		replaced("fields that nobody knows, a megabyte of them", "", "", func(*h2Conn, *h2Call) []byte {
+		replaced("a megabyte of unknown fields", "", "", func(*h2Conn, *h2Call) []byte {
 			return bytes.Repeat(protowire.AppendVarint(protowire.AppendTag(nil, 1000, protowire.VarintType), 1), 1<<20/4)
 		}),
 		replaced("the answer to a put, to everything", "", "", func(c *h2Conn, _ *h2Call) []byte {

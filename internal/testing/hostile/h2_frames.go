@@ -27,7 +27,7 @@ func h2Greetings() []Kind {
 		garbage[i] = byte(rand.New(rand.NewPCG(1, uint64(i))).Uint32())
 	}
 	return []Kind{
-		greeting("silence from the first byte on", ""),
+		greeting("silence from the first byte", ""),
 		{Name: "closes at once", serve: func(net.Conn, string) {}},
 		{Name: "garbage that does not end", Flood: true, serve: func(c net.Conn, _ string) { flood(c, garbage) }},
 		h2Kind("GOAWAY behind the SETTINGS", func(c *h2Conn) {
@@ -208,7 +208,7 @@ func h2Streams() []Kind {
 			return err == nil && c.begin(call.id) &&
 				drip(c, frameOf(http2.FrameData, 0, call.id, prefixed(0, m)), 1, time.Millisecond) && c.trailers(call.id, "0", "")
 		}),
-		answer("right answers, each byte in a frame of its own", func(c *h2Conn, call *h2Call) bool {
+		answer("right answers, each byte in its own frame", func(c *h2Conn, call *h2Call) bool {
 			m, err := c.ask(call.method, call.message())
 			if err != nil || !c.begin(call.id) {
 				return false

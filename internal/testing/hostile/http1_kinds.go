@@ -24,7 +24,7 @@ func h1Raw() (kinds []Kind) {
 		name, bytes string
 		goesOn      bool
 	}{
-		{"silence from the first byte on", "", true},
+		{"silence from the first byte", "", true},
 		{"closes at once", "", false},
 		{"half a status line, then silence", "HTTP/1.1 20", true},
 		{"half a status line, then the end", "HTTP/1.1 20", false},
@@ -114,7 +114,7 @@ func h1Bodies() []Kind {
 		large("a body of 10 GiB", 10<<30, 10<<30),
 		packed, errors, control,
 		dripped("right answers a byte at a time", false),
-		dripped("right answers, each byte in a chunk of its own", true),
+		dripped("right answers, each byte in its own chunk", true),
 	}
 }
 
@@ -142,7 +142,7 @@ func h1Endless() []Kind {
 		endless("chunks of a byte that do not end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"),
 		endless("chunks with long extensions that do not end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1;"+strings.Repeat("e", 10_000)+"\r\nx\r\n"),
 		endless("a chunk extension that does not end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", "e"),
-		endless("answers that nobody asked for", "RIGHT", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue"),
+		endless("responses without a request", "RIGHT", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue"),
 		endless("empty lines that do not end", "RIGHT", "\r\n"),
 	)
 }
@@ -275,7 +275,7 @@ func h1Numbers() []Kind {
 		})
 	}
 	number := func(c *h1Conn) string { return fmt.Sprint(c.served * 7919) }
-	terms := possible(h1For("a term of its own for each answer", "", func(c *h1Conn, _ *http.Request, a *h1Answer) {
+	terms := possible(h1For("another term in each response", "", func(c *h1Conn, _ *http.Request, a *h1Answer) {
 		if a.fields.Get("X-Raft-Term") != "" {
 			a.fields.Set("X-Raft-Term", number(c))
 		}
@@ -285,7 +285,7 @@ func h1Numbers() []Kind {
 		terms,
 		possible(field("indexes of 2^64", "", func(*h1Conn) string { return "18446744073709551616" })), // not every store uses them
 		possible(field("indexes below 0", "", func(*h1Conn) string { return "-1" })),
-		possible(field("an index of its own for each answer", "", number)),
+		possible(field("another index in each response", "", number)),
 		field("puts at index 0", "put", func(*h1Conn) string { return "0" }),
 	}
 }

@@ -38,7 +38,7 @@ func juteValues() []Kind {
 			copy(a.body[4:], bytes.Repeat([]byte("x"), len(a.body)-4-jute.StatLen))
 		}),
 		code("no node, although all are there", int32(jute.NoNode)),
-		code("a code that nobody knows", -12345),
+		code("an unknown code", -12345),
 		code("a code above 0", 77),
 		get("values of 2 GiB", func(_ *juteConn, a *juteAnswer) { binary.BigEndian.PutUint32(a.body, 1<<31-1) }),
 		juteFor("an empty answer to everything", "", func(_ *juteConn, a *juteAnswer) { a.body = nil }),
@@ -90,7 +90,7 @@ func juteZxids() []Kind {
 		return juteFor(name, ops, func(c *juteConn, a *juteAnswer) { a.zxid = change(c, a.zxid) })
 	}
 	return []Kind{
-		flooding(zxid("an epoch of its own for each answer", "", func(c *juteConn, was int64) int64 { return int64(c.served)<<32 | was&(1<<32-1) }))[0],
+		flooding(zxid("another epoch in each response", "", func(c *juteConn, was int64) int64 { return int64(c.served)<<32 | was&(1<<32-1) }))[0],
 		flooding(zxid("epochs at random", "put", func(c *juteConn, was int64) int64 { return int64(uint32(c.served)*2654435761>>1)<<32 | 1 }))[0],
 		zxid("transactions that go back", "put", func(c *juteConn, was int64) int64 { return 1<<40 - int64(c.served) }),
 		possible(zxid("transaction 2^63-1", "", func(*juteConn, int64) int64 { return 1<<63 - 1 })),

@@ -23,7 +23,7 @@ func juteRaw() []Kind {
 		return Kind{Name: name, Flood: true, serve: func(c net.Conn, _ string) { flood(c, []byte(text)) }}
 	}
 	kinds := []Kind{
-		greeting("silence from the first byte on", ""),
+		greeting("silence from the first byte", ""),
 		greeting("a first frame of 2 GiB", "\x7f\xff\xff\xff"),
 		greeting("a first frame of no bytes", "\x00\x00\x00\x00"),
 		greeting("half of the first frame, then silence", "\x00\x00\x00\x25\x00\x00"),
@@ -66,7 +66,7 @@ func juteSessions() []Kind {
 			c.send(b)
 			return b
 		}),
-		juteKind("the end behind the session", juteHooks{greet: func(c *juteConn, b []byte) bool {
+		juteKind("the end after the session", juteHooks{greet: func(c *juteConn, b []byte) bool {
 			c.send(b)
 			return false
 		}}),
@@ -168,7 +168,7 @@ func juteWords() (kinds []Kind) {
 		say("words answered by a mebibyte without a line's end", strings.Repeat("x", 1<<20)),
 		say("a version of a mebibyte", srvr(strings.Repeat("3", 1<<19), "0x1", "leader")),
 		say("a version with control characters", srvr("3.9\x1b]0;owned\x07", "0x1", "leader")),
-		say("a mode that nobody knows", srvr("3.9.5", "0x1", "emperor")),
+		say("an unknown mode", srvr("3.9.5", "0x1", "emperor")),
 		say("a transaction id of 2^64", srvr("3.9.5", "0x1ffffffffffffffff", "leader")),
 		say("20,000 members", srvr("3.9.5", "0x1", "leader")+members.String()),
 		say("members whose numbers are none", srvr("3.9.5", "0x1", "leader")+"server.x=;\nserver.1=;:\nserver.2=;\n"),

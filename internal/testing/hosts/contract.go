@@ -164,7 +164,7 @@ func (s suite) group(t *testing.T) {
 	s.signal(t, p, host.Kill)
 	exited(t, p)
 	if !s.holds(t, "i=0; while kill -0 "+grandchild+" 2>/dev/null && [ $i -lt 1000 ]; do sleep 0.01; i=$((i+1)); done; [ $i -lt 1000 ]") {
-		t.Error("what the process started is left")
+		t.Error("a child of the process is left")
 	}
 }
 

@@ -43,7 +43,7 @@ type Host struct {
 // New creates hosts in this process's network, which must be separate (see Again).
 func New(places ...Place) (*Network, error) {
 	if !Inside() {
-		return nil, errors.New("hosts are made in a network namespace of one's own, and this process is in its machine's")
+		return nil, errors.New("hosts are created in a separate network namespace, and this process is in its machine's")
 	}
 	bridge := &netlink.Bridge{LinkAttrs: netlink.NewLinkAttrs()}
 	bridge.Name = "bridge"

@@ -6,19 +6,19 @@ import (
 	"testing"
 )
 
-// told is a testing.TB that records its calls.
-type told struct {
+// recorder is a testing.TB that records its calls.
+type recorder struct {
 	testing.TB
 	errors, logs []string
 }
 
-func (*told) Helper()                      {}
-func (f *told) Error(args ...any)          { f.errors = append(f.errors, fmt.Sprint(args...)) }
-func (f *told) Logf(s string, args ...any) { f.logs = append(f.logs, fmt.Sprintf(s, args...)) }
+func (*recorder) Helper()                      {}
+func (f *recorder) Error(args ...any)          { f.errors = append(f.errors, fmt.Sprint(args...)) }
+func (f *recorder) Logf(s string, args ...any) { f.logs = append(f.logs, fmt.Sprintf(s, args...)) }
 
 func TestWithin(t *testing.T) {
 	for good, want := range map[int]int{1: 1, 3: 3, Attempts: Attempts, Attempts + 1: Attempts} {
-		f, made := &told{}, 0
+		f, made := &recorder{}, 0
 		Within(f, func(r Reporter) {
 			if made++; made < good {
 				r.Errorf("attempt %d is too slow", made)

@@ -90,7 +90,7 @@ func drawn(r *rand.Rand) shape {
 
 // Throughput, operations in flight and counts do not depend on how many event loops drive a
 // load.
-func TestLoopsChangeNothing(t *testing.T) {
+func TestNumberOfLoopsChangesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for range settle.Drawn(24, 3) {
 		s := drawn(r)
@@ -123,7 +123,7 @@ func same(t *testing.T, s shape, loops int, what string, got, want, slack float6
 }
 
 // Two loops with two and three connections share a total like one loop.
-func TestATotalIsSharedByUnequalLoops(t *testing.T) {
+func TestUnequalLoopsShareATotal(t *testing.T) {
 	l := closed(5, 50, 0)
 	l.Warmup, l.Total = 0, 100_000
 	s := shape{load: l, members: 1, server: func() simulate.Server {
@@ -140,7 +140,7 @@ func TestATotalIsSharedByUnequalLoops(t *testing.T) {
 
 // If a member accepts no connection, the others get its share of an open loop, even if one
 // loop has all of its connections.
-func TestAnotherLoopTakesWhatOneCannot(t *testing.T) {
+func TestOtherConnectionsTakeOver(t *testing.T) {
 	for _, loops := range []int{1, 3} {
 		l := closed(3, 0, 4*time.Second)
 		l.Arrival, l.Rate.PerSecond, l.Clients = scenario.Constant, 300, 0

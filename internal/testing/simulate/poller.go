@@ -133,7 +133,7 @@ func (p *poller) Dial(i int, endpoint string) {
 	p.reset(i)
 	gen := p.conns[i].gen
 	p.conns[i].endpoint = endpoint
-	w.at(p.now+w.wire, func(at int64) {
+	w.schedule(p.now+w.wire, func(at int64) {
 		c := &p.conns[i]
 		if c.gen != gen {
 			return
@@ -198,12 +198,12 @@ func (p *poller) Write(i int, b []byte) (int, error) {
 // send delivers a request to its server and the response back; the lock is held.
 func (p *poller) send(i int, r Request) {
 	w, gen, endpoint := p.world, p.conns[i].gen, p.conns[i].endpoint
-	w.at(p.now+w.wire, func(at int64) {
+	w.schedule(p.now+w.wire, func(at int64) {
 		answered, outcome := w.server.Serve(at, endpoint, r)
 		if answered < 0 {
 			return
 		}
-		w.at(answered+w.wire, func(at int64) {
+		w.schedule(answered+w.wire, func(at int64) {
 			c := &p.conns[i]
 			if !c.open || c.gen != gen {
 				return
@@ -220,7 +220,7 @@ func (p *poller) send(i int, r Request) {
 func (w *World) Cut(at int64, endpoint string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.at(at, func(at int64) {
+	w.schedule(at, func(at int64) {
 		for _, p := range w.pollers {
 			for i := range p.conns {
 				if c := &p.conns[i]; c.open && c.endpoint == endpoint {

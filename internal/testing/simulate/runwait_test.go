@@ -8,19 +8,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
 )
 
-// stoppedBeside is a machine that the thread shares with another program, and on which it
+// sharedAndStopped is a machine that the thread shares with another program, and on which it
 // is also stopped in spans.
-type stoppedBeside struct {
+type sharedAndStopped struct {
 	simulate.Shared
 	stops simulate.Interrupted
 }
 
-func (m *stoppedBeside) Run(at, ns int64) int64 { return m.stops.Run(m.Shared.Run(at, ns), 0) }
-func (m *stoppedBeside) Wake(at int64) int64    { return m.stops.Run(m.Shared.Wake(at), 0) }
+func (m *sharedAndStopped) Run(at, ns int64) int64 { return m.stops.Run(m.Shared.Run(at, ns), 0) }
+func (m *sharedAndStopped) Wake(at int64) int64    { return m.stops.Run(m.Shared.Wake(at), 0) }
 
 // Of the time that a closed loop's generator added, run queue wait is distinguished from
 // time in which it was stopped or its virtual CPU was stolen.
-func TestWaitingForAProcessorIsToldApart(t *testing.T) {
+func TestRunQueueWaitIsDistinguished(t *testing.T) {
 	still := simulate.Quiet{Jitter: 5_000, Seed: 3}
 	stops := func(steal bool) simulate.Interrupted {
 		return simulate.Interrupted{Quiet: still, Spans: simulate.Every(1e9, 100e6, 5), Steal: steal}
@@ -38,7 +38,7 @@ func TestWaitingForAProcessorIsToldApart(t *testing.T) {
 		"shared":  {func() simulate.Machine { m := shared(0.5); return &m }, 0.95, 1},
 		// It waits for half of 3 ms at half of its wake-ups, and is stopped for a tenth of
 		// the time.
-		"shared and stopped": {func() simulate.Machine { return &stoppedBeside{shared(0.5), stops(false)} }, 0.5, 0.9},
+		"shared and stopped": {func() simulate.Machine { return &sharedAndStopped{shared(0.5), stops(false)} }, 0.5, 0.9},
 		// The system counts that as run queue wait; time held back by limits is known
 		// separately.
 		"held back": {func() simulate.Machine {
@@ -69,7 +69,7 @@ func TestWaitingForAProcessorIsToldApart(t *testing.T) {
 }
 
 // An open loop does not read the counter, because its clients do not wait for responses.
-func TestAnOpenLoopDoesNotAsk(t *testing.T) {
+func TestOpenLoopDoesNotReadRunDelay(t *testing.T) {
 	l := closed(4, 0, 2*time.Second)
 	l.Arrival, l.Rate.PerSecond = scenario.Constant, 1000
 	m := run(t, l, &simulate.Delaying{Times: simulate.Times{Median: 2e6, Seed: 3}}, func(int) simulate.Machine {

@@ -53,7 +53,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-func TestServersDoWhatTheySay(t *testing.T) {
+func TestServersHaveTheirTimes(t *testing.T) {
 	delaying := func() simulate.Server {
 		return &simulate.Delaying{Times: simulate.Times{Median: 2e6, Spread: 0.2, Seed: 3}}
 	}
@@ -71,7 +71,7 @@ func TestServersDoWhatTheySay(t *testing.T) {
 	}
 }
 
-func TestATrialIsTheSameEachTime(t *testing.T) {
+func TestTrialsAreReproducible(t *testing.T) {
 	one := func() *measure.Totals {
 		l := closed(7, 21, 2*time.Second)
 		l.Threads = 3
@@ -88,20 +88,20 @@ func TestATrialIsTheSameEachTime(t *testing.T) {
 // refusing is a server that accepts no connection.
 type refusing struct{ simulate.Server }
 
-func (refusing) Dial(int64, string) error { return errors.New("nobody is let in") }
+func (refusing) Dial(int64, string) error { return errors.New("no connection is accepted") }
 
 // A load that cannot connect ends, although its world never begins.
-func TestARefusedLoadEnds(t *testing.T) {
+func TestRefusedLoadEnds(t *testing.T) {
 	l := closed(3, 3, time.Second)
 	l.Threads = 3
 	w := simulate.New(3, 20_000, refusing{&simulate.Delaying{Times: simulate.Times{Median: 1e6}}}, quiet(1))
-	if _, err := runIn(w, simulate.Store{}, l, "m1"); err == nil || !strings.Contains(err.Error(), "nobody is let in") {
+	if _, err := runIn(w, simulate.Store{}, l, "m1"); err == nil || !strings.Contains(err.Error(), "no connection is accepted") {
 		t.Errorf("the load ended with %v", err)
 	}
 }
 
 // The counters of a machine have the time that it withholds.
-func TestMachinesTakeWhatTheySay(t *testing.T) {
+func TestMachinesCountWithheldTime(t *testing.T) {
 	for name, m := range map[string]simulate.Machine{
 		"interrupted": &simulate.Interrupted{Spans: simulate.Every(1e9, 1e8, 1), Steal: true},
 		"shared":      &simulate.Shared{Slice: 3e6, Other: 3e6, Busy: func(int64) bool { return true }},

@@ -124,8 +124,8 @@ func (h *events) Pop() any {
 	return x
 }
 
-// at schedules an event; the lock is held.
-func (w *World) at(at int64, do func(at int64)) {
+// schedule schedules an event; the lock is held.
+func (w *World) schedule(at int64, do func(at int64)) {
 	w.seq++
 	heap.Push(&w.events, event{at: at, seq: w.seq, do: do})
 }

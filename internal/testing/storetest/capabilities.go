@@ -56,7 +56,7 @@ func Agrees(t *testing.T, st store.Store) {
 		t.Errorf("its watches are %+v", w)
 	}
 	if can.Operations[kv.KeepAlive] != "" && !can.Has(kv.Leases) && !can.OwnSessions {
-		t.Error("it keeps leases alive that nobody can grant")
+		t.Error("it keeps leases alive, but cannot grant any")
 	}
 }
 

@@ -55,7 +55,7 @@ func Operations(t *testing.T, f Fixture, a store.Access) {
 		{kv.KeepAlive, "leases", c.keepLeasesAlive},
 		{kv.Watch, "watches", c.agreeOnWatches},
 	} {
-		if c.has(of.kind) {
+		if c.supports(of.kind) {
 			c.run(of.name, of.test)
 		}
 	}
@@ -105,7 +105,7 @@ func (c *conformer) run(name string, test func()) {
 	c.w.For(outer)
 }
 
-func (c *conformer) has(k kv.Kind) bool { return c.can.Operations[k] != "" }
+func (c *conformer) supports(k kv.Kind) bool { return c.can.Operations[k] != "" }
 
 // want runs an operation that must end with the outcome.
 func (c *conformer) want(o kv.Outcome, op store.Op) store.Event {
@@ -202,18 +202,18 @@ func (c *conformer) agreeOnKey(key string, value []byte) {
 		c.t.Fatalf("key %.40q: a put of a key that is there took %d requests more", key, e.Extra)
 	}
 	version = max(version, c.same(key, other))
-	if c.has(kv.Range) {
+	if c.supports(kv.Range) {
 		if e := c.want(kv.OK, Range(kv.Range, key, "", c.levels[0], store.RangeOp{})); e.Count != 1 {
-			c.t.Fatalf("key %.40q: a range of it alone has %d keys", key, e.Count)
+			c.t.Fatalf("key %.40q: a range of only this key has %d keys", key, e.Count)
 		}
 	}
-	if c.has(kv.CAS) {
+	if c.supports(kv.CAS) {
 		c.conflict(key, value, old)
 		c.conflict(key, value, 0)
 		c.wrote(c.want(kv.OK, CAS(key, value, version)), key, value)
 		c.unknown(key, other)
 	}
-	if !c.has(kv.Delete) {
+	if !c.supports(kv.Delete) {
 		c.create(key+"-new", value)
 		c.create(key+"-newer", value)
 		return
@@ -231,7 +231,7 @@ func (c *conformer) agreeOnKey(key string, value []byte) {
 		c.t.Fatalf("key %.40q: the official client: %v", key, err)
 	}
 	c.want(kv.Miss, Get(key, c.levels[0]))
-	if c.has(kv.CAS) {
+	if c.supports(kv.CAS) {
 		c.unknown(key, value)
 		c.deleted(key, 1)
 	}
@@ -265,7 +265,7 @@ func another(value []byte) []byte {
 // create creates a missing key by a compare-and-set.
 func (c *conformer) create(key string, value []byte) {
 	c.t.Helper()
-	if !c.has(kv.CAS) {
+	if !c.supports(kv.CAS) {
 		c.want(kv.OK, Put(key, value))
 		return
 	}

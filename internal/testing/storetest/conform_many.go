@@ -77,7 +77,7 @@ func (c *conformer) agreeOnRanges() {
 			*keys = collector{}
 			c.checkRange(of, collecting.Want(kv.OK, Range(kv.Range, of.key, of.end, level, store.RangeOp{Limit: of.limit, Keys: keys})))
 			c.checkKeys(of, keys)
-			if c.has(kv.TxnGet) {
+			if c.supports(kv.TxnGet) {
 				c.checkRange(of, c.want(kv.OK, Range(kv.TxnGet, of.key, of.end, level, store.RangeOp{Limit: of.limit})))
 			}
 			if c.can.Has(kv.RangeForms) {
@@ -303,7 +303,7 @@ func (c *conformer) agreeOnStreams() {
 	w.Codec.Submit(&ask)
 	for _, e := range w.Until(len(c.Keys)/2, func(e *store.Event) bool { return e.What == store.Seen }) {
 		if e.Watcher%2 != 1 || e.Revision < was.Revision {
-			c.t.Fatalf("at revision %d it was told of all so far: %+v", was.Revision, e)
+			c.t.Fatalf("at revision %d it had received all so far: %+v", was.Revision, e)
 		}
 	}
 }
@@ -320,7 +320,7 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 		op.Watch.Mode, op.Tag = mode, w.NextTag()
 		w.Codec.Submit(&op)
 		if w.Codec.Room() == 0 {
-			c.t.Fatal("there is no room for so many watchers")
+			c.t.Fatal("there is no room for that many watchers")
 		}
 	}
 	last := int64(0)
@@ -357,7 +357,7 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 	w.Codec.Submit(&ask)
 	for _, e := range w.Until(len(c.Keys), func(e *store.Event) bool { return e.What == store.Seen }) {
 		if e.Revision < last {
-			c.t.Fatalf("at revision %d it was told of all so far: %+v", last, e)
+			c.t.Fatalf("at revision %d it had received all so far: %+v", last, e)
 		}
 	}
 }

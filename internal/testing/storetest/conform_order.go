@@ -44,14 +44,14 @@ func (c *conformer) agreeOnOrder() {
 		}
 	}
 	c.applied(last)
-	if c.has(kv.CAS) {
+	if c.supports(kv.CAS) {
 		version := wrote.Revision
 		goesOn("compare-and-set", c.want(kv.OK, CAS(key, []byte("x"), version)))
 		if e := c.want(kv.Conflict, CAS(key, []byte("y"), version)); e.At < last || promises.Conflicts && e.Revision != last {
 			c.t.Errorf("a conflict with a version of %d is at %d, of %d", last, e.At, e.Revision)
 		}
 	}
-	if c.has(kv.Delete) {
+	if c.supports(kv.Delete) {
 		goesOn("delete", c.want(kv.OK, Delete(key)))
 		for _, level := range c.levels {
 			if e := c.want(kv.Miss, Get(key, level)); e.At < last {

@@ -15,7 +15,7 @@ func (c *conformer) agreeOnStates() {
 		w := c.beginState(key, "")
 		for _, value := range [][]byte{fmt.Appendf(nil, "a%d", i), []byte("v"), bytes.Repeat([]byte("v"), 20_000)} {
 			c.theyPut(key, value)
-			c.toldState(w, key, value, 1)
+			c.checkState(w, key, value, 1)
 		}
 		c.theyRemove(w, key)
 		_ = w.Conn.Close() // there are many
@@ -28,7 +28,7 @@ func (c *conformer) agreeOnStates() {
 	for i, key := range []string{"states/d", "states/b", "states/c", "states/b"} {
 		value := fmt.Appendf(nil, "%s now, %d", key, i) // writing the same value again is not a change
 		c.theyPut(key, value)
-		c.toldState(w, key, value, 1)
+		c.checkState(w, key, value, 1)
 	}
 	c.theyRemove(w, "states/c")
 	c.theyRemove(w, "states/b")
@@ -49,15 +49,15 @@ func (c *conformer) beginState(key, end string) *Wire {
 	return w
 }
 
-// toldState checks the next event of a watcher.
-func (c *conformer) toldState(w *Wire, key string, value []byte, there int64) {
+// checkState checks the next event of a watcher.
+func (c *conformer) checkState(w *Wire, key string, value []byte, there int64) {
 	c.t.Helper()
 	e := w.Until(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
 	if e.Watcher != 7 || string(e.Key) != key || !bytes.Equal(e.Value, value) || min(e.Version, 1) != there {
 		c.t.Fatalf("key %.40q: %+v", key, e)
 	}
 	if _, now := c.theirs(key); now != 0 && now != e.Revision {
-		c.t.Fatalf("key %.40q is at %d, and its watcher was told %d", key, now, e.Revision)
+		c.t.Fatalf("key %.40q is at %d, and its watcher received %d", key, now, e.Revision)
 	}
 }
 
@@ -73,11 +73,11 @@ func (c *conformer) theyPut(key string, value []byte) {
 // the watcher's event.
 func (c *conformer) theyRemove(w *Wire, key string) {
 	c.t.Helper()
-	if !c.has(kv.Delete) {
+	if !c.supports(kv.Delete) {
 		return
 	}
 	if err := c.client.Delete(key); err != nil {
 		c.t.Fatal(err)
 	}
-	c.toldState(w, key, nil, 0)
+	c.checkState(w, key, nil, 0)
 }

@@ -94,7 +94,7 @@ func AdminOfNothing(t *testing.T, st HTTPStore) {
 		t.Error("nothing answers")
 	}
 	if _, err := a.Members(t.Context()); err == nil {
-		t.Error("nothing tells its members")
+		t.Error("its members are not known")
 	}
 	if _, err := a.(store.Cleaner).DeletePrefix(t.Context(), []byte("/")); err == nil {
 		t.Error("every key would be removed")

@@ -28,7 +28,7 @@ func SignalLines(t testing.TB, path string) (lines [][]byte, wants []string) {
 			continue
 		}
 		if want == "" {
-			t.Fatalf("%s does not say what this line tells: %s", path, line)
+			t.Fatalf("%s does not match this line: %s", path, line)
 		}
 		lines, wants, want = append(lines, line), append(wants, want), ""
 	}
@@ -88,13 +88,13 @@ func Fuzz(f *testing.F, st store.Store, path string) {
 			t.Fatalf("the line %q was changed to %q", before, line)
 		}
 		if again, okAgain := st.Signal(before); okAgain != ok || again != s {
-			t.Fatalf("%q tells %+v, and then %+v", line, s, again)
+			t.Fatalf("%q yields %+v, and then %+v", line, s, again)
 		}
 		switch {
 		case !ok && s.Kind != "":
-			t.Errorf("%q tells nothing, and %q", line, s.Kind)
+			t.Errorf("%q yields nothing, and %q", line, s.Kind)
 		case ok && (!known[s.Kind] || s.Duration < 0 || s.Time.Location() != time.UTC):
-			t.Errorf("%q tells %+v", line, s)
+			t.Errorf("%q yields %+v", line, s)
 		}
 	})
 }

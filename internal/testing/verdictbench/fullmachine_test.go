@@ -12,15 +12,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// stoppedBeside is a machine that the generator's thread shares with members that keep it
+// sharedAndStopped is a machine that the generator's thread shares with members that keep it
 // busy, and on which the thread is stopped in some spans.
-type stoppedBeside struct {
+type sharedAndStopped struct {
 	simulate.Shared
 	stops simulate.Interrupted
 }
 
-func (m *stoppedBeside) Run(at, ns int64) int64 { return m.stops.Run(m.Shared.Run(at, ns), 0) }
-func (m *stoppedBeside) Wake(at int64) int64    { return m.stops.Run(m.Shared.Wake(at), 0) }
+func (m *sharedAndStopped) Run(at, ns int64) int64 { return m.stops.Run(m.Shared.Run(at, ns), 0) }
+func (m *sharedAndStopped) Wake(at int64) int64    { return m.stops.Run(m.Shared.Wake(at), 0) }
 
 // closedSubject returns a random closed loop: only closed loops conserve anything.
 func closedSubject(d *draws) subject {
@@ -31,9 +31,9 @@ func closedSubject(d *draws) subject {
 	}
 }
 
-// beside returns random stops of a generator that waits for a CPU as often as members cause
+// stopsNextToMembers returns random stops of a generator that waits for a CPU as often as members cause
 // it: the machine without the stops, the one with them, and their description.
-func beside(d *draws) (without, with func() simulate.Machine, words string) {
+func stopsNextToMembers(d *draws) (without, with func() simulate.Machine, words string) {
 	q := quietMachine(d.seed + 2)
 	refused, other := d.log(0.02, 0.5), d.log(0.3e6, 3e6)
 	length := d.log(20e6, 400e6)
@@ -43,16 +43,16 @@ func beside(d *draws) (without, with func() simulate.Machine, words string) {
 	}
 	without = func() simulate.Machine { m := shared(); return &m }
 	with = func() simulate.Machine {
-		return &stoppedBeside{shared(), simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed)}}
+		return &sharedAndStopped{shared(), simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed)}}
 	}
-	return without, with, fmt.Sprintf("stopped for %s every %s, beside members for which it waits for up to %s at %s of the wake-ups",
+	return without, with, fmt.Sprintf("stopped for %s every %s, next to members for which it waits for up to %s at %s of the wake-ups",
 		text.Duration(length), text.Duration(period), text.Duration(other), text.Share(refused))
 }
 
 // A machine that members keep busy does not excuse stops: the figures without the stops are
 // the truth, because run queue wait caused by members belongs to them, and figures far from
 // the truth are not valid.
-func TestAFullMachineExcusesNoStop(t *testing.T) {
+func TestFullMachineExcusesNoStop(t *testing.T) {
 	settle.Unraced(t)
 	var rates Rates
 	waited, stops := 0, 0
@@ -61,7 +61,7 @@ func TestAFullMachineExcusesNoStop(t *testing.T) {
 	for seed := range n {
 		d := &draws{seed: keys.DeriveSeed(seed, "verdict's bench, full machine")}
 		s := closedSubject(d)
-		without, with, text := beside(d)
+		without, with, text := stopsNextToMembers(d)
 		truth, err := s.run(d.seed, without, &full)
 		if err != nil {
 			t.Fatal(err)

@@ -215,7 +215,7 @@ func (k Kind) machine(d *draws) (func() simulate.Machine, string) {
 		duty, refused := d.log(0.003, 1), d.log(0.02, 0.9)
 		return func() simulate.Machine {
 			return &simulate.Shared{Quiet: q, Slice: 3e6, Other: 3e6, Refused: refused, Busy: duties(duty, d.seed)}
-		}, fmt.Sprintf("a busy loop beside it for %s of the time, which goes on at %s of the wake-ups", text.Share(duty), text.Share(refused))
+		}, fmt.Sprintf("a busy loop on its CPU for %s of the time, which continues at %s of the wake-ups", text.Share(duty), text.Share(refused))
 	case LowPriority:
 		duty, refused, other := d.log(0.001, 1), d.log(0.02, 0.9), d.log(5e6, 50e6)
 		return func() simulate.Machine {
