@@ -28,7 +28,7 @@ const (
 // pauses detects times in which the loop did not run although it had work.
 //
 // Example: the loop asks to wake at 10 ms, wakes at 13 ms, and processes two replies
-// until 13.02 ms. awake adds a pause of 3 ms to sum, and replies that the turn read may
+// until 13.02 ms. beginTurn adds a pause of 3 ms to sum, and replies that the turn read may
 // have waited since 10 ms (asked): readInto records that wait as their lag.
 //
 // Invariant: asked <= woke.

@@ -129,7 +129,7 @@ func (l *Loop) handleReady() {
 	}
 }
 
-// readConn reads the data of connection i. answer processes it later.
+// readConn reads the data of connection i. processReadings processes it later.
 func (l *Loop) readConn(i int) {
 	c := l.conns.table[i]
 	most := readMost

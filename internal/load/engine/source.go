@@ -60,7 +60,8 @@ type Reactive interface {
 	// Sent is called when operation n was sent. late is its lateness in nanoseconds, without
 	// the time for which it waited for a reply or a connection; waited reports whether it did.
 	Sent(n uint64, late int64, waited bool)
-	// Failed is called when operation n failed. Check is not called for it.
+	// Failed is called when operation n failed: either without a successful reply, and then
+	// Check is not called, or because Check returned kv.WrongAnswer.
 	Failed(n uint64)
 	// Ended is called with the outcome of operation n, after Check or Failed. response is the
 	// response time in nanoseconds, and service, if the operation succeeded, the service
