@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// applications returns all applications, in the order of lists.
+// applications returns all applications, in the order in which lists show them.
 func applications() []app.Application {
 	return []app.Application{
 		kubernetes.Application{},

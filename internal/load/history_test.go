@@ -225,7 +225,7 @@ func TestWorkersReadEveryKeyBack(t *testing.T) {
 				t.Fatalf("without a history, %d keys were found: %v", found, err)
 			}
 		}
-		// Of some keys: the first ten, of which those that were written are found.
+		// Read only the first ten keys. Those that were written are found.
 		want := uint64(0)
 		for k := range uint64(10) {
 			if written[k] {

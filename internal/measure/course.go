@@ -8,7 +8,6 @@ type Course struct {
 	Done, Definite, Indefinite []uint32
 	// Members has the successes by the member that replied (0: unknown), and Operations by
 	// operation.
-	// Operations by what was asked.
 	Members    map[uint64]*Pulse
 	Operations map[Asked]*Pulse
 	// P99 is the p99 of the response times, by the second in which operations were due.

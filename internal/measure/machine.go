@@ -14,12 +14,12 @@ type Machine struct {
 	CPU          string `json:"cpu"` // the processor's model
 	CPUs         int    `json:"cpus"`
 	MemoryBytes  uint64 `json:"memory_bytes"`
-	// CPULimit is the control group's quota in processors.
+	// CPULimit is the control group's quota in CPUs; null without a limit.
 	CPULimit *float64 `json:"cpu_limit"`
 }
 
 // Unlike describes the first difference from an earlier description; empty without one. It
-// ignores memory: a kernel keeps another part of it for itself after each start.
+// ignores memory, because after each boot the kernel reserves a different part of it.
 func (m *Machine) Unlike(was *Machine) string {
 	limit := func(m *Machine) string {
 		if m.CPULimit == nil {

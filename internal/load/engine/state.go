@@ -56,8 +56,8 @@ type Loop struct {
 	runWaits runWaits
 	events   []store.Event
 	ready    []poll.Ready
-	op       store.Op // functions that Config.Mark returned, to be called after the next write
-	marked   []func() // what marks left to be done
+	op       store.Op
+	marked   []func() // functions that Config.Mark returned, to be called after the next write
 
 	reads
 	recording

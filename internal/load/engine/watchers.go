@@ -162,8 +162,8 @@ func (w *watchers) submitPending(i int, now int64) {
 
 // handle processes a codec's event about a watcher, and counts it in the current second, if
 // there is one.
-func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, secs *secondQueue) { // the new connection of the place has its watchers
-	if w.none || w.conns.table[i].moved { // its watchers are on the place's new connection
+func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, secs *secondQueue) {
+	if w.none || w.conns.table[i].moved { // the place's new connection has its watchers
 		return
 	}
 	switch ev.What {

@@ -148,7 +148,7 @@ func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	due, sent := w.window().FromDue, w.window().FromSent
-	// Of 1,000 puts, 250 waited from 500 ms down to nothing.
+	// 250 of the 1,000 puts waited, from 500 ms down to 0.
 	near(t, "p95 from due", float64(due.ValueAtQuantile(95)), 0.4e9, 0.05)
 	near(t, "the mean from due", due.Mean(), 0.25*0.25e9, 0.08)
 	near(t, "p90 from sent", float64(sent.ValueAtQuantile(90)), 20_000, 0.01)
