@@ -323,7 +323,23 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 	if err := a.Report(f.format, report.Capacity(found, dir)); err != nil {
 		return errors.Join(runErr, err)
 	}
-	return searched(found, runErr)
+	err = searched(found, runErr)
+	if f.format == "text" && runErr == nil {
+		a.nextOfSearch(f, dir, err)
+	}
+	return err
+}
+
+// nextOfSearch prints what to do after a search that ended with err.
+func (a *commandLine) nextOfSearch(f *capacityFlags, dir string, err error) {
+	switch code := command.ExitCode(err); {
+	case code == command.ExitNotKnown:
+		a.Next("%s (searches twice as long)", a.Again("--until", text.FormatDuration(2*f.until)))
+	case code != command.ExitDone || f.over.key != "":
+		a.Next("quorumbench report %s --format html --out PAGE (draws every trial)", command.Quoted(dir))
+	default:
+		a.Next("quorumbench capacity share %s --rate R (how much of the capacity R operations per second use)", command.Quoted(dir))
+	}
 }
 
 // slowAtFirst returns why a store is slower after its start; empty if that is not known.

@@ -117,7 +117,11 @@ func (a *commandLine) capacityShare(f *shareFlags, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	return a.Report(f.format, report.Sizes(sizes))
+	if err := a.Report(f.format, report.Sizes(sizes)); err != nil || f.format != "text" {
+		return err
+	}
+	a.Next("quorumbench check perf --rate %g --endpoints HOST:PORT,... (does the cluster carry the rate)", load.Rate)
+	return nil
 }
 
 // sharedLoad is the load that is asked about. Without a file it is that of the recorded

@@ -280,11 +280,25 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 		return err
 	}
 	b := a.newBar(f.format, f.duration.Seconds(), " s")
-	return a.check(ctx, f.checkFlags, s, b, b.seconds, func(t *record.Trial) error {
+	err = a.check(ctx, f.checkFlags, s, b, b.seconds, func(t *record.Trial) error {
 		c := analyze.CheckPerf(t)
 		return judged(c.Pass, c.NotKnown != "", a.Report(f.format, report.PerfCheck(&c, load, f.verbose)))
 	})
+	if f.format == "text" {
+		switch {
+		case err == nil:
+			a.Next("quorumbench capacity --objective 'p99<100ms'%s (how much more the cluster carries)", f.Shown())
+		case isOnlyCode(err, command.ExitFailed):
+			a.Next("quorumbench check disk DIR (on each member's machine, with its data folder)")
+		case isOnlyCode(err, command.ExitNotKnown):
+			a.Next("repeat it on a quieter machine than this one")
+		}
+	}
+	return err
 }
+
+// isOnlyCode reports whether a command ends with this code because of a printed result.
+func isOnlyCode(err error, code int) bool { return command.ExitCode(err) == code && err.Error() == "" }
 
 func (a *commandLine) checkDatascaleCommand() *cobra.Command {
 	c := &cobra.Command{
@@ -332,7 +346,7 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 		}
 		b.show(p, float64(p.Done))
 	}
-	return a.check(ctx, f, s, b, show, func(t *record.Trial) error {
+	err = a.check(ctx, f, s, b, show, func(t *record.Trial) error {
 		if t.Opened != nil {
 			begin() // it was over before anybody looked
 		}
@@ -346,6 +360,10 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 		}
 		return judged(c.Pass, false, a.Report(f.format, report.ScaleCheck(&c, load, f.verbose)))
 	})
+	if err == nil && f.format == "text" {
+		a.Next("quorumbench check perf%s (does the cluster take a load in time)", f.Shown())
+	}
+	return err
 }
 
 // bar shows how far a check is: on a terminal a bar that fills in place,

@@ -130,5 +130,14 @@ func (a *commandLine) checkDisk(ctx context.Context, f *diskFlags, dir string, c
 			c.Judge(name, *rule)
 		}
 	}
-	return judged(c.Pass(f.store), c.Unknown(f.store), a.Report(f.format, report.DiskCheck(&c)))
+	err = judged(c.Pass(f.store), c.Unknown(f.store), a.Report(f.format, report.DiskCheck(&c)))
+	if f.format == "text" {
+		switch {
+		case err == nil:
+			a.Next("quorumbench check perf --endpoints HOST:PORT,... (is the cluster fast enough)")
+		case isOnlyCode(err, command.ExitFailed):
+			a.Next("quorumbench check disk DIR (is another disk fast enough)")
+		}
+	}
+	return err
 }

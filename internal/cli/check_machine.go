@@ -145,6 +145,7 @@ func (a *commandLine) checkMachine(ctx context.Context, f *machineFlags) error {
 	}
 	if f.format != "json" {
 		a.Printf("\nKept in %s\n", path)
+		a.Next("quorumbench run (its report shows these limits)")
 	}
 	return nil
 }

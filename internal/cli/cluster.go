@@ -125,15 +125,7 @@ func (f *clusterFlags) again() string {
 	if dir, err := cluster.DefaultDir(f.store); err == nil && dir == f.dir {
 		return " --store " + f.store
 	}
-	return " --dir " + quoted(f.dir)
-}
-
-// quoted is a path as a POSIX shell reads it back.
-func quoted(path string) string {
-	if !strings.ContainsAny(path, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	return " --dir " + command.Quoted(f.dir)
 }
 
 func (a *commandLine) clusterStatus(ctx context.Context, f *clusterFlags) error {

@@ -42,7 +42,7 @@ together, with a correction for their number.`,
 	}
 	r := command.NewFlags(c.Flags())
 	r.Choice("format", &f.format, "output format", "text", "markdown", "json", "csv", "junit")
-	r.Set.Var(&f.metrics, "metric", "figure to compare, as in p99.9; can be given again")
+	r.Set.Var(&f.metrics, "metric", "metric to compare, as in p99.9 or errors; can be given again")
 	r.Set.Var(&f.margin, "margin", "changes within this margin count as the same, as in 3%")
 	r.Choice("fail-on", &f.failOn, "exit with 1 if a change is worse, and with 6 if a trial could not be judged", "worse")
 	c.RunE = func(_ *cobra.Command, args []string) error { return a.compare(f, args) }
@@ -84,8 +84,18 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	} else {
 		err = a.Report(f.format, report.Comparisons(all...))
 	}
-	if err != nil || f.failOn == "" {
+	if err != nil {
 		return err
+	}
+	if f.format == "text" {
+		words := make([]string, 0, len(dirs))
+		for _, dir := range dirs {
+			words = append(words, command.Quoted(dir))
+		}
+		defer a.Next("quorumbench report %s --format html --out PAGE (draws charts)", strings.Join(words, " "))
+	}
+	if f.failOn == "" {
+		return nil
 	}
 	if worse := compare.Worsened(all); len(worse) > 0 {
 		return fmt.Errorf("worse than %s: %s", against, strings.Join(worse, ", "))
@@ -104,10 +114,14 @@ type metrics struct {
 
 // Set implements pflag.Value.
 func (m *metrics) Set(s string) error {
+	f, err := record.ParseMetric(s)
+	if err != nil {
+		return err
+	}
 	if !m.given {
 		m.given, m.names = true, nil
 	}
-	m.names = append(m.names, strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "_", "-"))
+	m.names = append(m.names, f.Name)
 	return nil
 }
 

@@ -28,7 +28,10 @@ type commandLine struct{ *command.App }
 // the exit code. Results go to stdout; progress, warnings and errors, each one
 // sentence, go to stderr.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	return carryOut(stdin, stdout, stderr, func(a *commandLine) error { return a.execute(context.Background(), args) })
+	return carryOut(stdin, stdout, stderr, func(a *commandLine) error {
+		a.Args = args
+		return a.execute(context.Background(), args)
+	})
 }
 
 // carryOut does one thing with the program, and says what came of it.

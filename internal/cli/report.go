@@ -196,6 +196,13 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 				return err
 			}
 		}
+		if f.format == "text" {
+			words := make([]string, 0, len(runs))
+			for _, run := range runs {
+				words = append(words, command.Quoted(run.Dir))
+			}
+			a.Next("quorumbench report %s --format html --out PAGE (draws charts)", strings.Join(words, " "))
+		}
 		return nil
 	}
 	if err := report.EmptyFolder(f.out); err != nil {

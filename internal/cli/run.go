@@ -17,6 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // runFlags are the flags of `run`.
@@ -78,7 +79,7 @@ standard input. "quorumbench init" writes a first scenario file.`,
 		"repeat the trials, interleaved A B B A, until every 95 % interval extends at most this far to either side, as in 2%; instead of the file's repeats")
 	command.Value(r, "at-most", &f.until.AtMost, "DURATION", scenario.ParseAtMost, unlessZero(text.FormatDuration),
 		"with --until-precision: start no round that would end later than this after the start; default: 30m")
-	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: figure that must be precise, as in ops or p99, instead of ops and p90; can be given again")
+	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: metric that must be precise, as in ops or p99, instead of ops and p90; can be given again")
 	r.Text("agent-certs", &f.agents.certs, "DIR", "for hosts reached via agent: folder with the certificates of \"quorumbench agent certs\"")
 	r.Text("ssh-identity", &f.agents.access.Identity, "FILE", "for hosts reached via ssh: private key, instead of the keys of the ssh agent and of ~/.ssh")
 	r.Text("ssh-known-hosts", &f.agents.access.KnownHosts, "FILE", "for hosts reached via ssh: file with the keys of hosts, instead of ~/.ssh/known_hosts")
@@ -145,13 +146,32 @@ func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error
 	if f.look.dryRun || f.look.validate {
 		return a.dryRun(o, f.look.dryRun)
 	}
+	var done *record.Run
 	err = a.Conduct(ctx, o, command.Rendering{Format: f.format, Strict: f.strict, Upload: f.upload,
-		Then: func(run *record.Run, dir string) error { return a.reportFiles(run, dir, f.format == "json") }})
+		Then: func(run *record.Run, dir string) error {
+			done = run
+			return a.reportFiles(run, dir, f.format == "json")
+		}})
 	err = f.pods.remove(err)
 	for _, line := range f.agents.clocks() {
 		a.Remark("%s", line)
 	}
+	if err == nil && f.format == "text" {
+		a.nextOfRun(f, s, done)
+	}
 	return err
+}
+
+// nextOfRun prints what to do after a run.
+func (a *commandLine) nextOfRun(f *runFlags, s *scenario.Scenario, run *record.Run) {
+	switch suspect := run.Verdict() == verdict.Suspect; {
+	case suspect && s.Until == nil && f.resume == "":
+		a.Next("%s (repeats until the figures are precise)", a.Again("--until-precision", "5%"))
+	case suspect:
+		a.Next("repeat it on a quieter machine, or with the load generator on a machine of its own")
+	default:
+		a.Next("quorumbench compare %s RUN (is another run of the scenario better or worse)", command.Quoted(run.Dir))
+	}
 }
 
 // checkDataDir refuses a folder for the data of members where none is started.

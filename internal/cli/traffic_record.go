@@ -131,5 +131,6 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	if n.Gaps > 0 {
 		a.Warn(fmt.Sprintf("the recording has %s; \"quorumbench traffic profile\" says what is missing", text.Plural(n.Gaps, "gap")))
 	}
+	a.Next("quorumbench traffic profile %s (a scenario with the same load)", command.Quoted(f.out))
 	return nil
 }

@@ -102,9 +102,17 @@ func (a *commandLine) replay(ctx context.Context, f *replayFlags, path string) e
 	a.Warn(s.Warnings...)
 	f.describe(&s.Trials[0], plan, path)
 	s.Name = "replay"
-	return a.Conduct(ctx, runner.Options{
+	err = a.Conduct(ctx, runner.Options{
 		Scenario: s, Out: f.out, Script: plan, Replayed: func() *record.Replay { return replayed(f, plan, path) },
 	}, command.Rendering{Format: f.format, Strict: f.strict, Single: true, Discard: f.out == "", Upload: f.upload})
+	switch {
+	case err != nil || f.format != "text":
+	case f.out == "":
+		a.Next("%s (keeps the run for report and compare)", a.Again("--out", "DIR"))
+	default:
+		a.Next("quorumbench report %s --format html --out PAGE (draws charts)", command.Quoted(f.out))
+	}
+	return err
 }
 
 func (f *replayFlags) check() error {

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // Command returns the command bench.
@@ -75,8 +76,31 @@ func measure(ctx context.Context, a *command.App, f *options, args []string) err
 		return err
 	}
 	a.Warn(s.Warnings...)
-	return a.Conduct(ctx, runner.Options{Scenario: s, Out: f.out}, command.Rendering{
+	var done *record.Run
+	err = a.Conduct(ctx, runner.Options{Scenario: s, Out: f.out}, command.Rendering{
 		Format: f.format, Strict: f.strict, Single: f.repeats == 1, Discard: f.out == "", Upload: f.upload,
-		Then: func(run *record.Run, dir string) error { return afterwards(a, f, run, dir) },
+		Then: func(run *record.Run, dir string) error {
+			done = run
+			return afterwards(a, f, run, dir)
+		},
 	})
+	if err == nil && f.format == "text" {
+		f.next(a, done)
+	}
+	return err
+}
+
+// next prints what to do after a result.
+func (f *options) next(a *command.App, run *record.Run) {
+	once := f.repeats == 1 && !f.summary.Sample && !f.summary.Precise && !f.perfdash
+	switch suspect := run.Verdict() == verdict.Suspect; {
+	case suspect && once:
+		a.Next("%s (repeats show how far the suspect figures vary)", a.Again("--repeats", "5"))
+	case suspect:
+		a.Next("repeat it on a quieter machine, or with the load generator on a machine of its own")
+	case f.out == "":
+		a.Next("%s (keeps the run for report and compare)", a.Again("--out", "DIR"))
+	default:
+		a.Next("quorumbench report %s --format html --out PAGE (draws charts)", command.Quoted(f.out))
+	}
 }

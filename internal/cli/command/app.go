@@ -31,6 +31,7 @@ const (
 
 // App is what the commands share.
 type App struct {
+	Args    []string // the command line without the program's name
 	Stdin   io.Reader
 	Stdout  *Output
 	Stderr  io.Writer // printable

@@ -23,7 +23,7 @@ type Gate struct {
 // Judge registers --threshold for a command whose result is a run.
 func (g *Gate) Judge(r Flags) {
 	Repeated(r, "threshold", &g.Thresholds, "[TRIAL:]METRIC<LIMIT", analyze.ParseThreshold,
-		"exit with 1 if a trial's figure misses the limit, and with 6 if it is not known, as in p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'")
+		"exit with 1 if a trial's metric misses the limit, and with 6 if it is not known, as in p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'")
 }
 
 // Gated gives a command that conducts a run the flags of its gate.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,40 +82,15 @@ func ParseThreshold(text string) (Threshold, error) {
 			return t, fmt.Errorf("%q: the pattern %q of trials is not one; close its brackets", text, t.Trials)
 		}
 	}
-	t.Metric = strings.ReplaceAll(strings.ToLower(t.Metric), "_", "-")
-	var ok bool
-	if t.Figure, ok = record.Find(t.Metric); !ok {
-		return t, t.noMetric()
+	var err error
+	if t.Figure, err = record.ParseMetric(t.Metric); err != nil {
+		return t, fmt.Errorf("%q: %w", text, err)
 	}
+	t.Metric = t.Figure.Name
 	if err := t.limit(strings.TrimSpace(right)); err != nil {
 		return t, fmt.Errorf("%q: %w", text, err)
 	}
 	return t, nil
-}
-
-// noMetric names the metric that was likely meant.
-func (t *Threshold) noMetric() error {
-	known := []string{"p50", "p90", "p95", "p99", "p99.9", "p99.99"}
-	var short []string // without the parts of a whole
-	for _, f := range record.Figures() {
-		if f.Name == "" {
-			continue
-		}
-		known = append(known, f.Name)
-		if !strings.Contains(f.Name, "-") || f.Times == nil && !strings.HasPrefix(f.Name, "errors-") {
-			short = append(short, f.Name)
-		}
-	}
-	slices.Sort(known)
-	slices.Sort(short)
-	near := scenario.Nearest(t.Metric, known)
-	switch {
-	case near != "":
-		return fmt.Errorf("%q: there is no metric %q; did you mean %q?", t.Text, t.Metric, near)
-	case len(t.Metric) > 1 && t.Metric[0] == 'p' && t.Metric[1] >= '0' && t.Metric[1] <= '9':
-		return fmt.Errorf("%q: there is no metric %q; did you mean a percentile such as p99 or p99.9, below 100 and with three decimals at most?", t.Text, t.Metric)
-	}
-	return fmt.Errorf("%q: there is no metric %q; choose a percentile such as p99 or one of: %s", t.Text, t.Metric, strings.Join(short, ", "))
 }
 
 func (t *Threshold) limit(limit string) (err error) {

@@ -50,7 +50,7 @@ func TestParseThreshold(t *testing.T) {
 		"p99.9999<1ms":   "no metric",
 		"pp<1ms":         "no metric",
 		"stdev<1ms":      `did you mean "stddev"?`,
-		"thruput>1":      "choose a percentile such as p99 or one of: ",
+		"thruput>1":      "choose ops, errors, mean, max, a percentile such as p99, or another metric of docs/reference/figures.md",
 		"ops>x":          `"x" is no limit for ops; write a number`,
 		"ops>-1":         "is no limit for ops",
 		"ops>5%":         "ops is no share",

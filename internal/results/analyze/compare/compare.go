@@ -60,16 +60,18 @@ func ByDefault() Comparing {
 func ComparingBy(names []string) (Comparing, error) {
 	var by Comparing
 	for _, name := range names {
-		f, ok := record.Find(name)
+		f, err := record.ParseMetric(name)
 		switch {
-		case !ok || !f.Recorded():
-			return by, fmt.Errorf("there is no recorded metric %q; choose a percentile such as p50, p90, p99 or p99.9, or another that docs/reference/figures.md lists, such as ops", name)
+		case err != nil:
+			return by, err
+		case !f.Recorded():
+			return by, fmt.Errorf("runs do not record the metric %q; choose p50, p90, p99 or p99.9, or another metric such as ops", f.Name)
 		case f.Better == record.Neither:
-			return by, fmt.Errorf("%s is neither better when it is more nor when it is less; choose a metric that has a direction, such as ops or p99", name)
+			return by, fmt.Errorf("the metric %q is better neither when it grows nor when it falls; choose a metric that has a direction, such as ops or p99", f.Name)
 		case slices.ContainsFunc(by.Figures, func(c Compared) bool { return c.Figure.Name == f.Name }):
 			return by, fmt.Errorf("the metric %s is given twice; drop one", name)
 		}
-		by.Figures = append(by.Figures, Compared{Title: name, Figure: f})
+		by.Figures = append(by.Figures, Compared{Title: f.Name, Figure: f})
 	}
 	return by, nil
 }

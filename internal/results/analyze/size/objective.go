@@ -28,6 +28,9 @@ func ParseObjective(text string) (Objective, error) {
 			continue
 		}
 		t, err := analyze.ParseThreshold(part)
+		if t.Metric != "" && !boundable(&t) {
+			return o, fmt.Errorf("%q: an objective cannot bound the metric %q; %s", part, t.Metric, objectiveTakes)
+		}
 		if err == nil {
 			_, err = goalOf(&t)
 		}
@@ -37,9 +40,18 @@ func ParseObjective(text string) (Objective, error) {
 		o.Parts = append(o.Parts, t)
 	}
 	if len(o.Parts) == 0 {
-		return o, errors.New("an objective bounds a percentile of response times, the share of errors, or both; write one such as p99<20ms, errors<0.1%")
+		return o, errors.New("the objective is empty; " + objectiveTakes)
 	}
 	return o, nil
+}
+
+// objectiveTakes says which metrics an objective can bound.
+const objectiveTakes = "write percentiles of response times and the share of errors, as in 'p99<20ms, errors<0.1%'"
+
+// boundable reports whether an objective can bound the metric of a threshold.
+func boundable(t *analyze.Threshold) bool {
+	_, ofTimes := percentile100(t)
+	return ofTimes || t.Metric == "errors" || t.Metric == "error-share"
 }
 
 // errorSpan is for how many seconds a cause of errors lasts at least, where nothing
@@ -53,7 +65,7 @@ func goalOf(t *analyze.Threshold) (capacity.Goal, error) {
 		return g, fmt.Errorf("%q names trials, and an objective is of the load whose capacity is searched; write it without %q", t.Text, t.Trials+":")
 	}
 	if t.Op != "<" && t.Op != "<=" {
-		return g, fmt.Errorf("%q bounds from below, and the search is for the highest rate at which something is kept; write < or <=", t.Text)
+		return g, fmt.Errorf("%q bounds from below, and a search is for the highest rate at which an objective holds; write < or <=", t.Text)
 	}
 	p, ofTimes := percentile100(t)
 	switch {
@@ -67,7 +79,7 @@ func goalOf(t *analyze.Threshold) (capacity.Goal, error) {
 		}
 		g.Limit, g.Span = t.Limit, errorSpan
 	default:
-		return g, fmt.Errorf("%q cannot be searched for: an objective bounds percentiles of response times (p99<20ms) and the share of errors (errors<0.1%%)", t.Text)
+		return g, fmt.Errorf("%q: an objective bounds errors as a share of the operations; write a limit in percent, as in errors<0.1%%", t.Text)
 	}
 	return g, nil
 }

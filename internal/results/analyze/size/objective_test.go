@@ -30,17 +30,17 @@ func TestObjectivesAreThresholds(t *testing.T) {
 
 func TestWhatIsNoObjectiveIsRefused(t *testing.T) {
 	for text, says := range map[string]string{
-		"":                  "write one such as",
+		"":                  "the objective is empty; write percentiles",
 		"p99":               "has no < or >",
 		"p99>20ms":          "bounds from below",
 		"p99<0s":            "no operation is so fast",
 		"put-*:p99<20ms":    "names trials",
-		"ops<100":           "cannot be searched for",
-		"errors<5":          "cannot be searched for",
+		"ops<100":           "cannot bound the metric",
+		"errors<5":          "as a share of the operations",
 		"errors<0%":         "above 0",
-		"mean<5ms":          "cannot be searched for",
-		"service-p99<5ms":   "cannot be searched for",
-		"p99<20ms, pp<1ms":  "there is no metric",
+		"mean<5ms":          "cannot bound the metric",
+		"service-p99<5ms":   "cannot bound the metric",
+		"p99<20ms, pp<1ms":  "cannot bound the metric",
 		"p99<20ms; p50<1ms": "is a time",
 	} {
 		if _, err := ParseObjective(text); err == nil || !strings.Contains(err.Error(), says) {

@@ -1,0 +1,81 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// Next prints what to do after a result: a command line and, in brackets, what it answers. The
+// line is on standard error, and only --format text has one, so that programs that read a result
+// find nothing else.
+func (a *App) Next(format string, args ...any) {
+	within(args)
+	_, _ = fmt.Fprintf(a.Stderr, "Next: %s\n", fmt.Sprintf(format, args...)) // there is no other place for the error
+}
+
+// Again returns the command line of this program for a shell, with more arguments. It shows no
+// password.
+func (a *App) Again(more ...string) string {
+	words := []string{"quorumbench"}
+	afterUser := false
+	for _, arg := range append(a.Args[:len(a.Args):len(a.Args)], more...) {
+		flag, value, hasValue := strings.Cut(arg, "=")
+		switch {
+		case afterUser:
+			arg = shownUser(arg)
+		case flag == "--user" && hasValue:
+			arg = "--user=" + shownUser(value)
+		case flag == "user" && hasValue: // of --set
+			arg = "user=" + shownUser(value)
+		}
+		afterUser = flag == "--user" && !hasValue
+		words = append(words, Quoted(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// shownUser returns the value of --user without a password.
+func shownUser(given string) string {
+	if _, secret, found := strings.Cut(given, ":"); found && strings.HasPrefix(secret, "env:") {
+		return given
+	}
+	return "NAME:PASSWORD"
+}
+
+// Shown returns the flags that reach the same cluster, for a shell. They show no password.
+func (f *AttachFlags) Shown() string {
+	var b strings.Builder
+	add := func(flag, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, " --%s %s", flag, Quoted(value))
+		}
+	}
+	if f.Store != "etcd" {
+		add("store", f.Store)
+	}
+	var endpoints []string
+	for _, e := range f.endpoints.list {
+		endpoints = append(endpoints, scenario.ShownEndpoint(e))
+	}
+	add("endpoints", strings.Join(endpoints, ","))
+	add("cacert", f.Cluster.CACert)
+	add("cert", f.Cluster.Cert)
+	add("key", f.Cluster.CertKey)
+	if f.Cluster.SkipVerify {
+		b.WriteString(" --insecure-skip-tls-verify")
+	}
+	if f.Cluster.User != "" {
+		add("user", shownUser(f.Cluster.User))
+	}
+	return b.String()
+}
+
+// Quoted returns a word as a POSIX shell reads it.
+func Quoted(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

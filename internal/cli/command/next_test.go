@@ -1,0 +1,20 @@
+package command
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+func TestNextShowsNoPassword(t *testing.T) {
+	a := &App{Args: []string{"bench", "put", "--user", "root:secret", "--user=root:secret", "--set", "user=root:secret", "--user", "root:env:PW", "--prefix", "it's /"}}
+	want := `quorumbench bench put --user NAME:PASSWORD --user=NAME:PASSWORD --set user=NAME:PASSWORD --user root:env:PW --prefix 'it'\''s /' --repeats 5`
+	if got := a.Again("--repeats", "5"); got != want {
+		t.Errorf("Again returns\n%s, want\n%s", got, want)
+	}
+	f := NewAttachFlags()
+	f.Store, f.Cluster = "zookeeper", scenario.Attach{CACert: "ca.crt", User: "root:secret", SkipVerify: true}
+	if got, want := f.Shown(), " --store zookeeper --endpoints 127.0.0.1:2379 --cacert ca.crt --insecure-skip-tls-verify --user NAME:PASSWORD"; got != want {
+		t.Errorf("Shown returns\n%s, want\n%s", got, want)
+	}
+}

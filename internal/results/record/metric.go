@@ -1,0 +1,43 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// otherNames maps what other tools call a metric to its name.
+var otherNames = map[string]string{
+	"throughput": "ops", "qps": "ops", "rps": "ops", "tps": "ops", "rate": "ops", "ops/s": "ops",
+	"latency": "p99", "median": "p50", "avg": "mean", "average": "mean", "failures": "errors",
+}
+
+// ParseMetric returns the figure that a flag or a file names, such as p99, errors or watch-lost;
+// case, and underscores instead of dashes, do not matter. All flags that take a metric use it.
+// Its error names the metric that was probably meant.
+func ParseMetric(text string) (Figure, error) {
+	name := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), "_", "-")
+	if f, ok := Find(name); ok {
+		return f, nil
+	}
+	known := []string{"p50", "p90", "p95", "p99", "p99.9", "p99.99"}
+	for _, f := range Figures() {
+		if f.Name != "" {
+			known = append(known, f.Name)
+		}
+	}
+	slices.Sort(known)
+	near := otherNames[name]
+	if near == "" {
+		near = scenario.Nearest(name, known)
+	}
+	switch {
+	case near != "":
+		return Figure{}, fmt.Errorf("there is no metric %q; did you mean %q?", name, near)
+	case len(name) > 1 && name[0] == 'p' && name[1] >= '0' && name[1] <= '9':
+		return Figure{}, fmt.Errorf("there is no metric %q; did you mean a percentile such as p99 or p99.9, below 100 and with three decimals at most?", name)
+	}
+	return Figure{}, fmt.Errorf("there is no metric %q; choose ops, errors, mean, max, a percentile such as p99, or another metric of docs/reference/figures.md", name)
+}
