@@ -106,7 +106,7 @@ the capacity is not known because the trials showed too little of the store.`,
 func (f *capacityFlags) check() error {
 	switch {
 	case len(f.objective.Parts) == 0:
-		return command.Usage("--objective says what is to be kept, and is missing; give one such as --objective 'p99<20ms, errors<0.1%%'")
+		return command.Usage("--objective is missing; give one such as --objective 'p99<20ms, errors<0.1%%'")
 	case f.out != "" && f.given("runs-dir"):
 		return command.Usage("--out names the run directory and --runs-dir a folder to make it in; give one of them")
 	case f.root == "":

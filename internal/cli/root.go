@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 )
 
-// execute finds and runs the command. Whatever is wrong comes back as one
+// execute finds and runs the command. It returns every error as one
 // sentence: the library prints neither errors nor usage.
 func (a *commandLine) execute(ctx context.Context, args []string) error {
 	root := a.root()

@@ -168,7 +168,7 @@ func (a *commandLine) nextOfRun(f *runFlags, s *scenario.Scenario, run *record.R
 	case suspect && s.Until == nil && f.resume == "":
 		a.Next("%s (repeats until the figures are precise)", a.Again("--until-precision", "5%"))
 	case suspect:
-		a.Next("repeat it on a quieter machine, or with the load generator on a machine of its own")
+		a.Next("repeat it on a quieter machine, or with the load generator on another machine")
 	default:
 		a.Next("quorumbench compare %s RUN (is another run of the scenario better or worse)", command.Quoted(run.Dir))
 	}

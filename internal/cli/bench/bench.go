@@ -97,7 +97,7 @@ func (f *options) next(a *command.App, run *record.Run) {
 	case suspect && once:
 		a.Next("%s (repeats show how far the suspect figures vary)", a.Again("--repeats", "5"))
 	case suspect:
-		a.Next("repeat it on a quieter machine, or with the load generator on a machine of its own")
+		a.Next("repeat it on a quieter machine, or with the load generator on another machine")
 	case f.out == "":
 		a.Next("%s (keeps the run for report and compare)", a.Again("--out", "DIR"))
 	default:

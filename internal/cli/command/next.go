@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Next prints what to do after a result: a command line and, in brackets, what it answers. The
+// Next prints what to do after a result: a command line and, in brackets, its purpose. The
 // line is on standard error, and only --format text has one, so that programs that read a result
 // find nothing else.
 func (a *App) Next(format string, args ...any) {
@@ -16,21 +16,25 @@ func (a *App) Next(format string, args ...any) {
 }
 
 // Again returns the command line of this program for a shell, with more arguments. It shows no
-// password.
+// password, and DIR instead of a run directory, which is no longer empty.
 func (a *App) Again(more ...string) string {
 	words := []string{"quorumbench"}
-	afterUser := false
+	last := ""
 	for _, arg := range append(a.Args[:len(a.Args):len(a.Args)], more...) {
 		flag, value, hasValue := strings.Cut(arg, "=")
 		switch {
-		case afterUser:
+		case last == "--user":
 			arg = shownUser(arg)
+		case last == "--out":
+			arg = "DIR"
+		case flag == "--out" && hasValue:
+			arg = "--out=DIR"
 		case flag == "--user" && hasValue:
 			arg = "--user=" + shownUser(value)
 		case flag == "user" && hasValue: // of --set
 			arg = "user=" + shownUser(value)
 		}
-		afterUser = flag == "--user" && !hasValue
+		last = arg
 		words = append(words, Quoted(arg))
 	}
 	return strings.Join(words, " ")

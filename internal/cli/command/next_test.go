@@ -7,8 +7,8 @@ import (
 )
 
 func TestNextShowsNoPassword(t *testing.T) {
-	a := &App{Args: []string{"bench", "put", "--user", "root:secret", "--user=root:secret", "--set", "user=root:secret", "--user", "root:env:PW", "--prefix", "it's /"}}
-	want := `quorumbench bench put --user NAME:PASSWORD --user=NAME:PASSWORD --set user=NAME:PASSWORD --user root:env:PW --prefix 'it'\''s /' --repeats 5`
+	a := &App{Args: []string{"bench", "put", "--user", "root:secret", "--user=root:secret", "--set", "user=root:secret", "--user", "root:env:PW", "--out", "one", "--prefix", "it's /"}}
+	want := `quorumbench bench put --user NAME:PASSWORD --user=NAME:PASSWORD --set user=NAME:PASSWORD --user root:env:PW --out DIR --prefix 'it'\''s /' --repeats 5`
 	if got := a.Again("--repeats", "5"); got != want {
 		t.Errorf("Again returns\n%s, want\n%s", got, want)
 	}
