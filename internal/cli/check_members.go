@@ -66,8 +66,17 @@ func (a *commandLine) checkMembers(ctx context.Context, f *checkFlags, rate floa
 		return err
 	}
 	b := a.newBar(f.format, duration.Seconds(), " s")
-	return a.check(ctx, f, s, b, b.seconds, func(t *record.Trial) error {
+	err = a.check(ctx, f, s, b, b.seconds, func(t *record.Trial) error {
 		c := analyze.CheckMembers(t)
 		return judged(c.Pass, false, a.Report(f.format, report.MembersCheck(&c)))
 	})
+	if f.format == "text" {
+		switch {
+		case err == nil:
+			a.Next("quorumbench check perf%s (does the cluster take a load in time)", f.Shown())
+		case isOnlyCode(err, command.ExitFailed):
+			a.Next("quorumbench check disk DIR (on the slow member's machine, with its data folder)")
+		}
+	}
+	return err
 }
