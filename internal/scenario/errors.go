@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Problem describes, in one sentence without a position, what is wrong with the value of a
-// key (or of its flag).
+// Problem is a sentence, without a position, about an error in the value of a key (or of
+// its flag).
 type Problem struct {
 	Key  string // as in scenario files, such as key-size
 	Text string

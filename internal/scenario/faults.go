@@ -120,7 +120,7 @@ func (l *Load) checkFaults(c *checks) {
 				h.String(), text.FormatDuration(h.At), all[i-1].String(), text.FormatDuration(all[i-1].At))
 			return
 		case h.Ahead() > h.At, i > 0 && h.Ahead() > h.At-all[i-1].At-all[i-1].For:
-			c.add("faults", "the fault %q at %s keeps what was written %s before it, when the window had not opened or another fault was not over; make it later, or by shorter",
+			c.add("faults", "the fault %q at %s keeps the data from %s before it, when the window had not opened or another fault was not over; make it later, or by shorter",
 				h.String(), text.FormatDuration(h.At), text.FormatDuration(h.By))
 			return
 		}

@@ -18,7 +18,7 @@ func (b *builder) settleApplication() {
 	}
 	for _, key := range saidByApplication {
 		if s, ok := b.asked[key]; ok {
-			b.failf(s.at, "the application says itself what is sent, when and to which keys, so <"+key+"> means nothing; drop it")
+			b.failf(s.at, "the application determines what is sent, when and to which keys, so <"+key+"> means nothing; drop it")
 		}
 	}
 	which := application.Find(b.apps, a.Name)
@@ -140,7 +140,7 @@ func (l *Load) checkApplication(c *checks) {
 		c.add("application", "there is no application %q; choose %s", a.Name, strings.Join(application.Names(c.apps), ", "))
 		return
 	case l.Arrival != Recorded || l.Total > 0 || l.Warmup > 0 || l.Workers > 1:
-		c.add("application", "an application says itself when its calls become due: it has a duration, no total, no warm-up and one worker")
+		c.add("application", "an application determines when its calls become due: it has a duration, no total, no warm-up and one worker")
 	}
 	d := app.Definition()
 	values := a.Values()

@@ -109,8 +109,8 @@ func isZero[T comparable](v T) bool {
 	return v == zero
 }
 
-// optional is a parameter whose zero value means that it is absent, such as one of the two
-// that bound the window.
+// optional is a parameter whose zero value means that it is absent, such as total and
+// duration, which both bound the window.
 func optional[T comparable](t typed[T]) typed[T] {
 	t.unsaid = isZero[T]
 	return t

@@ -114,7 +114,7 @@ type change struct {
 func (l *Load) changes() []change {
 	return slices.DeleteFunc([]change{
 		{l.CompactFirst, kv.Compaction, "compacts the history of all keys before the load"},
-		{l.Compact.Every > 0, kv.Compaction, "compacts the history of all keys again and again"},
+		{l.Compact.Every > 0, kv.Compaction, "compacts the history of all keys repeatedly"},
 		{l.Cleanup.Compact, kv.Compaction, "compacts the history of all keys at the end"},
 		{l.Cleanup.Defragment, kv.Defragmentation, "defragments every member at the end"},
 		{l.ClusterWide && l.Application.Compacts, kv.Compaction, "compacts the history of all keys as the application does"},

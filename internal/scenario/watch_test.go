@@ -66,12 +66,12 @@ trials:
   - name: default
   - {name: own, watch: {watchers: 2}}
   - {name: off, watch: none}
-  - name: beside-{watch}
+  - name: with-{watch}
     matrix: {watch: [none, {watchers: 10}, {watchers: 10, streams: 2}]}
 `)
 	want := map[string]*Watch{
 		"default": {Watchers: 7, Streams: 7, PrevKV: true}, "own": {Watchers: 2, Streams: 1}, "off": nil,
-		"beside-none": nil, "beside-watchers=10": {Watchers: 10, Streams: 1}, "beside-watchers=10+streams=2": {Watchers: 10, Streams: 2},
+		"with-none": nil, "with-watchers=10": {Watchers: 10, Streams: 1}, "with-watchers=10+streams=2": {Watchers: 10, Streams: 2},
 	}
 	got := map[string]*Watch{}
 	for i := range s.Trials {

@@ -74,7 +74,7 @@ func orNaN(x *float64) float64 {
 
 // The figures of a fault match its known course: one member stops for two seconds, then the
 // other for one second, and the backlog adds half of the load in another second.
-func TestRecoveryMatchesTheCourse(t *testing.T) {
+func TestRecoveryFromAKnownFault(t *testing.T) {
 	p := play(1, 20, func(ms, member int) float64 {
 		switch {
 		case member == 0 && ms >= 8000 && ms < 10_000, member == 1 && ms >= 8500 && ms < 9500:
@@ -199,14 +199,14 @@ func TestFaultsOneAfterTheOther(t *testing.T) {
 	}
 	text := strings.Join(Broke(all), "\n")
 	if want := "pause leader for 1s, 3 times: no operation succeeded for "; !strings.HasPrefix(text, want) || !strings.Contains(text, "1 of them were not over") {
-		t.Errorf("it says %q", text)
+		t.Errorf("the sentence is %q", text)
 	}
 	one := Broke(all[:1])
 	if len(one) != 1 || !strings.HasPrefix(one[0], "pause leader for 1s: no operation succeeded for 1.5 s; the longest gap before was ") || !strings.HasSuffix(one[0], "; the cluster was whole again after 2 s") {
-		t.Errorf("of one it says %q", one)
+		t.Errorf("one fault gives %q", one)
 	}
 	if none := Broke(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage: no time without any success was longer than before") {
-		t.Errorf("of none it says %q", none)
+		t.Errorf("no fault gives %q", none)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // Watch events and expired leases are attributed to the fault during which they occurred.
-// Of two faults, the first delays events by 800 ms and loses two.
+// The first of two faults delays events by 800 ms and loses two.
 func TestWatchRecovery(t *testing.T) {
 	p := play(1, 12, func(int, int) float64 { return 4000 }, never)
 	c := &p.course

@@ -18,8 +18,8 @@ import (
 )
 
 // stall returns the standard example of coordinated omission: 1,000 operations per second
-// are due for 10 s, each takes 2 ms, and the store stalls for one second. Of the 10,000
-// operations due, 1,000 were due during the stall and waited for its end.
+// are due for 10 s, each takes 2 ms, and the store stalls for one second. 1,000 of the
+// 10,000 operations due became due during the stall and waited for its end.
 func stall() *measure.Totals {
 	t := &measure.Totals{Seconds: 10, LongestGap: 1, MeanInFlight: 52, Tally: measure.Tally{Due: 10_000, Done: 10_000, Lateness: measure.NewHistogram()}}
 	t.Outcomes[kv.OK] = 10_000

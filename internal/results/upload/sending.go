@@ -108,8 +108,7 @@ func (s *sending) sameRun(ctx context.Context, there map[string]object) error {
 	return nil
 }
 
-// half is what a sender that was killed leaves of a file in a folder: its
-// temporary name there.
+// half matches the temporary name of a file that a killed sender leaves in a folder.
 var half = regexp.MustCompile(`^(.+)\.[0-9a-f]{16}\.tmp$`)
 
 func (s *sending) removeHalf(ctx context.Context, there map[string]object) error {

@@ -1,5 +1,5 @@
-// Package agents runs agents in a test's process, over loopback with mutual TLS, and records
-// what the workers of a load sent.
+// Package agents runs agents in a test's process, over loopback with mutual TLS, and
+// records the seconds that a load's workers sent.
 package agents
 
 import (

@@ -28,7 +28,7 @@ func TestCapacityOfEtcd(t *testing.T) {
 		Curve  []json.RawMessage `json:"curve"`
 	}
 	if err := json.Unmarshal([]byte(p.stdout.String()), &said); err != nil || said.Lower <= 0 || len(said.Curve) == 0 {
-		t.Errorf("it says %+v, %v", said, err)
+		t.Errorf("the output is %+v, %v", said, err)
 	}
 	run := whole(t, dir, record.Complete)
 	if run.Capacity == nil || run.Capacity.LowerPerSecond != said.Lower || len(run.Capacity.Trials) != len(run.Trials) {
@@ -90,7 +90,7 @@ func TestUnknownCapacityIsExplained(t *testing.T) {
 		Curve []struct{ Void string } `json:"curve"`
 	}
 	if err := json.Unmarshal([]byte(p.stdout.String()), &said); err != nil || said.Known || said.Status != "not_known" || len(said.Curve) < 3 {
-		t.Fatalf("it says %+v, %v", said, err)
+		t.Fatalf("the output is %+v, %v", said, err)
 	}
 	void := 0
 	for _, v := range said.Void {
@@ -121,7 +121,7 @@ func TestInterruptedCapacityIsReadable(t *testing.T) {
 		t.Errorf("the record has %+v", run.Capacity)
 	}
 	if out := p.stdout.String(); !strings.Contains(out, "for p99<5s: at least ") || !strings.Contains(out, "it was interrupted") {
-		t.Errorf("it says\n%s", out)
+		t.Errorf("the output is\n%s", out)
 	}
 }
 
@@ -159,6 +159,6 @@ func TestCapacityOverAParameter(t *testing.T) {
 		}
 	}
 	if out := p.stdout.String(); !strings.Contains(out, "\n64 ") || !strings.Contains(out, "it was interrupted") {
-		t.Errorf("it says\n%s", out)
+		t.Errorf("the output is\n%s", out)
 	}
 }

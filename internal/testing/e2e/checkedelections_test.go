@@ -142,7 +142,7 @@ func TestNoStoreIsAccusedByElections(t *testing.T) {
 	}, func(t *testing.T, st store.Store, _ string, run *record.Run) {
 		for _, kind := range kinds[st.Name()] {
 			if a := unaccused(t, run, kind); a.Watches == nil || a.Watches.Events == 0 {
-				t.Errorf("of the %s it says %+v", kind, a)
+				t.Errorf("the %s has %+v", kind, a)
 			}
 		}
 	})

@@ -118,7 +118,7 @@ func TestNoStoreIsAccusedByPatronis(t *testing.T) {
 		a := unaccused(t, run, "patroni")
 		sameKeys(t, a)
 		if a.Watches == nil || a.Watches.Watchers == 0 || a.Operations < 100 {
-			t.Errorf("it says %+v", a)
+			t.Errorf("the output is %+v", a)
 		}
 		if ends := endsIn(t, dir, "patroni"); ends > 0 != (st.Name() == "zookeeper") {
 			t.Errorf("of %d keys it is known when their session ended", ends)

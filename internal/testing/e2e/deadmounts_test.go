@@ -47,7 +47,7 @@ func TestDeadMountsAreRemovedByTheNextStart(t *testing.T) {
 	}
 	said := func(t *testing.T, w *world, p *startedProgram, dir string) {
 		if said := p.stderr.String(); strings.Count(said, ", which a killed command left, and unmounted 1 disk in it\n") != 1 {
-			t.Errorf("it says %q", said)
+			t.Errorf("the output is %q", said)
 		}
 		if mounted(w) {
 			t.Error("a dead disk is mounted")

@@ -144,7 +144,7 @@ func TestUnwritableFolders(t *testing.T) {
 	} {
 		p := w.run(t, test.args...).exits(t, exitFailed)
 		if said := p.oneSentence(t, test.want); strings.Contains(said, "\n") || p.stdout.String() != "" && !strings.Contains(p.stdout.String(), "failed") {
-			t.Errorf("%q: it says %q and prints\n%s", test.args, said, p.stdout.String())
+			t.Errorf("%q: the output is %q and prints\n%s", test.args, said, p.stdout.String())
 		}
 	}
 	if got := w.read(t, "file"); got != "in the way" {

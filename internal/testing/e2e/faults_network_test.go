@@ -129,7 +129,7 @@ func TestNetworkFaultsWithoutPermissionAreRefused(t *testing.T) {
 	file := w.file(t, "cut.yaml", "trials: [{store: etcd, operation: put, duration: 5s, faults: [isolate leader at 1s for 1s]}]")
 	setpriv, err := exec.LookPath("setpriv")
 	if err != nil {
-		t.Skip("rights are taken away with setpriv, which is not here: install Debian's util-linux")
+		t.Skip("dropping privileges needs setpriv, which is missing: install Debian's util-linux")
 	}
 	p := w.startWith(t, setpriv, "--bounding-set", "-net_admin,-sys_admin", os.Getenv(binaryEnv), "run", file, "--out", w.path("run"))
 	p.exits(t, exitFailed).oneSentence(t, "need root")

@@ -140,7 +140,7 @@ func TestForeignKeysBelowThePrefixStay(t *testing.T) {
 		p.signal(t, syscall.SIGINT)
 		p.exits(t, exitInterrupted)
 		if said := p.stderr.String(); !strings.Contains(said, `quorumbench/mine", is not of this run and stays`) {
-			t.Errorf("it says %s", said)
+			t.Errorf("the output is %s", said)
 		}
 		for key, value := range u.read(t).Keys {
 			if _, was := users[key]; !was && value != "the user's" && key != "/quorumbench" {
@@ -214,7 +214,7 @@ func TestNoClusterWideChangeWithoutAFlag(t *testing.T) {
 	}
 	file := w.file(t, "allowed.yaml", fmt.Sprintf("name: load\ntrials:\n  - {store: etcd, endpoints: ['%s'], operation: put, clients: 4, connections: 1, key-space: 100, duration: 1s, warmup: 0s, compact-first: true, cluster-wide: true}\n", u.endpoint))
 	if said := w.run(t, "run", file, "--out", w.path("allowed")).exits(t, exitDone).stderr.String(); !strings.Contains(said, "compacts the history of all keys") {
-		t.Errorf("it says %q", said)
+		t.Errorf("the output is %q", said)
 	}
 	after := u.read(t)
 	if !maps.Equal(before.Keys, after.Keys) || !slices.Contains(after.Others, "the history is gone") {
@@ -233,7 +233,7 @@ func TestKeptKeys(t *testing.T) {
 		}
 		u.quorumbench(t, w, "cleanup").exits(t, exitDone)
 		if got := u.read(t); len(got.Keys) <= len(before.Keys) {
-			t.Fatal("cleanup removes what was to stay")
+			t.Fatal("cleanup removes kept keys")
 		}
 		u.quorumbench(t, w, "bench", "get", "--total", "20", "--key-space-size", "100", "--cleanup=false").exits(t, exitDone)
 		u.quorumbench(t, w, "cleanup", "--prefix", "quorumbench/").exits(t, exitDone)

@@ -177,7 +177,7 @@ func TestHungLeaderInACheck(t *testing.T) {
 	p.exits(t, exitFailed)
 	found := regexp.MustCompile(`([\d.]+) writes/s`).FindStringSubmatch(p.stdout.String())
 	if found == nil {
-		t.Fatalf("it says no throughput:\n%s", p.stdout.String())
+		t.Fatalf("no throughput is printed:\n%s", p.stdout.String())
 	}
 	// An election takes one or two of the ten seconds.
 	if written, err := strconv.ParseFloat(found[1], 64); err != nil || written < 250 {

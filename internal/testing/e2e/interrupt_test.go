@@ -85,7 +85,7 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 				t.Errorf("the table has %d lines:\n%s", lines, out)
 			}
 			if errors := p.stderr.String(); strings.Contains(errors, "stopping the etcd cluster of 3, ") {
-				t.Errorf("it says how long a run that was interrupted still takes:\n%s", errors)
+				t.Errorf("the remaining time of an interrupted run is printed:\n%s", errors)
 			}
 			if len(w.processes()) > 0 {
 				t.Errorf("when it ended there were still %v", w.processes())

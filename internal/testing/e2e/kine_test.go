@@ -149,7 +149,7 @@ func TestAServerWithoutDeletesIsNotWrittenTo(t *testing.T) {
 	}
 	said := u.quorumbench(t, w, "bench", "put", "--total", "20", "--cleanup=false").exits(t, exitDone).stderr.String()
 	if strings.Contains(said, "cleanup") || strings.Count(said, "no key can be removed (") != 2 {
-		t.Errorf("of keys that are to stay it says %q", said)
+		t.Errorf("for kept keys the output is %q", said)
 	}
 	for key := range u.read(t).Keys {
 		if strings.Contains(key, "probe") {

@@ -95,7 +95,7 @@ func TestKeysAreRemovedWhenNamesNoLongerResolve(t *testing.T) {
 		names.knows.Store(false)
 		p.exits(t, exitDone)
 		if said := p.stderr.String(); !strings.Contains(said, "the cluster contains nothing of this run any more") {
-			t.Errorf("it says %q", said)
+			t.Errorf("the output is %q", said)
 		}
 		u.unchanged(t, before, p.args)
 	})

@@ -69,8 +69,7 @@ func withoutVote(t *testing.T, st store.Store, exec string) []string {
 	return append(endpoints, last.Endpoint)
 }
 
-// inConfig configures member i of a cluster of four as one of three voters, or as the
-// non-voter.
+// inConfig configures member i of a cluster of four, either as a voter or as the non-voter.
 func inConfig(t *testing.T, p *store.Process, i int) {
 	t.Helper()
 	for path, contents := range p.Files {

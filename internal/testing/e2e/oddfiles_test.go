@@ -54,6 +54,6 @@ func TestStoresWithoutAHome(t *testing.T) {
 	p := w.run(t, "stores")
 	p.exits(t, exitDone)
 	if text := p.stdout.String(); strings.Contains(text, "damaged") || !strings.Contains(text, "set HOME") {
-		t.Errorf("it says:\n%s", text)
+		t.Errorf("the output is:\n%s", text)
 	}
 }

@@ -146,7 +146,7 @@ func TestNothingCompletedIsInvalid(t *testing.T) {
 	endpoint := w.nullServer(t, "--script", "stall=18s@300ms")
 	p := w.run(t, "bench", "put", "--endpoints", endpoint, "--conns", "4", "--clients", "80", "--warmup", "2s", "--duration", "1s", "--timeout", "300ms")
 	if said := p.exits(t, exitFailed).oneSentence(t, "invalid", "completed"); !strings.Contains(said, "none of the") {
-		t.Errorf("it says %q", said)
+		t.Errorf("the output is %q", said)
 	}
 	out := p.stdout.String()
 	for _, want := range []string{"0/s", "100 %", "timeout", "Verdict: invalid"} {

@@ -52,7 +52,7 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	compareRun := []string{"compare", w.path("run"), "--metric", "ops", "--margin", "70%", "--format", "markdown"}
 	out := w.run(t, compareRun...).exits(t, exitDone).stdout.String()
 	if !strings.Contains(out, "| metric |") || strings.Contains(out, "| worse |") {
-		t.Errorf("of itself it says\n%s", out)
+		t.Errorf("the comparison with itself is\n%s", out)
 	}
 	if r := compare.RepeatingOf(run); r.Repeats >= analyze.MinRepeats && run.Verdict() != verdict.Invalid {
 		w.run(t, append(compareRun, "--fail-on", "worse")...).exits(t, exitDone)

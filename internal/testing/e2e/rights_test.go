@@ -54,31 +54,31 @@ func TestUserWithFewPermissions(t *testing.T) {
 	app := []string{"--user", "app:secret", "--total", "20"}
 	said := u.quorumbench(t, w, append(app, "bench", "put", "--prefix", "app/")...).exits(t, exitDone).stderr.String()
 	if !strings.Contains(said, `may not write the key "app.quorumbench-run"`) {
-		t.Errorf("it says %q", said)
+		t.Errorf("the output is %q", said)
 	}
 	left("a run without a marker")
 	said = u.quorumbench(t, w, append(app, "bench", "put", "--prefix", "app/bench/")...).exits(t, exitDone).stderr.String()
 	if strings.Contains(said, "may not write") {
-		t.Errorf("it says %q", said)
+		t.Errorf("the output is %q", said)
 	}
 	left("a run with a marker")
 	if said := u.quorumbench(t, w, append(app, "bench", "put")...).exits(t, exitFailed).stderr.String(); !strings.Contains(said, "permission denied") {
-		t.Errorf("without rights it says %q", said)
+		t.Errorf("without rights the output is %q", said)
 	}
 	said = u.quorumbench(t, w, append(app, "bench", "lease-keepalive")...).exits(t, exitDone).stderr.String()
 	if strings.Contains(said, "denied") {
-		t.Errorf("leases need no right to a key, and it says %q", said)
+		t.Errorf("leases need no right to a key, and the output is %q", said)
 	}
 	said = u.quorumbench(t, w, append(app, "bench", "put", "--prefix", "app/bench/", "--check-hashkv")...).exits(t, 6).stderr.String()
 	if !strings.Contains(said, "only to a user with the role root") {
-		t.Errorf("the hashes need the role root, and it says %q", said)
+		t.Errorf("the hashes need the role root, and the output is %q", said)
 	}
 	perf := []string{"--user", "app:secret", "check", "perf", "--prefix", "app/bench/", "--rate", "20", "--clients", "2", "--duration", "1s"}
 	for flag, does := range map[string]string{"--auto-compact": "compacts its history only for a user with the role root", "--auto-defrag": "defragments its members only for a user with the role root"} {
 		p := u.quorumbench(t, w, append(perf, flag)...).exits(t, exitFailed)
 		said := p.stdout.String() + p.stderr.String()
 		if !strings.Contains(said, does) || !strings.Contains(said, "nothing was written") || strings.Contains(said, "may not have been removed") || strings.Contains(said, "writes up to") {
-			t.Errorf("%s: it says %q", flag, said)
+			t.Errorf("%s: the output is %q", flag, said)
 		}
 		left("a load that may not " + flag)
 	}
@@ -137,20 +137,20 @@ func TestTokenWithFewPermissions(t *testing.T) {
 	} {
 		said := run(few, exitDone, args...)
 		if !strings.Contains(said, "lacks agent:read") {
-			t.Errorf("%v: it says %s", args, short(said))
+			t.Errorf("%v: the output is %s", args, short(said))
 		}
 	}
 	if said := run(few, exitFailed, "bench", "put", "--total", "10"); !strings.Contains(said, "lacks permission 'key:write'") {
-		t.Errorf("without rights it says %q", said)
+		t.Errorf("without rights the output is %q", said)
 	}
 	if said := run(few, exitFailed, "bench", "lease-keepalive", "--total", "10"); !strings.Contains(said, "lacks permission 'session:write'") {
-		t.Errorf("without a right to sessions it says %q", said)
+		t.Errorf("without a right to sessions the output is %q", said)
 	}
 	if said := run(few, 6, "check", "datascale", "--prefix", "app/"); !strings.Contains(said, "give the token agent:read") {
-		t.Errorf("without a right to metrics it says %q", said)
+		t.Errorf("without a right to metrics the output is %q", said)
 	}
 	if said := run("33333333-3333-3333-3333-333333333333", exitFailed, "bench", "put", "--prefix", "app/", "--total", "10"); !strings.Contains(said, "ACL not found") {
-		t.Errorf("with a token that is not known it says %q", said)
+		t.Errorf("with a token that is not known the output is %q", said)
 	}
 }
 
@@ -189,13 +189,13 @@ func TestZooKeeperUserWithFewPermissions(t *testing.T) {
 		{"bench", "mixed", "--prefix", "/app/bench/", "--total", "50", "--verify"},
 	} {
 		if said := run(exitDone, append(args, "--user", "app:secret")...); strings.Contains(said, "NoAuth") {
-			t.Errorf("%v: it says %s", args, short(said))
+			t.Errorf("%v: the output is %s", args, short(said))
 		}
 	}
 	if said := run(exitFailed, "bench", "put", "--total", "10", "--user", "app:secret"); !strings.Contains(said, "NoAuth") && !strings.Contains(said, "not authorized") {
-		t.Errorf("without rights it says %q", said)
+		t.Errorf("without rights the output is %q", said)
 	}
 	if said := run(exitFailed, "bench", "put", "--prefix", "/app/", "--total", "10", "--user", "app:wrong"); !strings.Contains(said, "NoAuth") && !strings.Contains(said, "not authorized") {
-		t.Errorf("with a wrong password it says %q", said)
+		t.Errorf("with a wrong password the output is %q", said)
 	}
 }

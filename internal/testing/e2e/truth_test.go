@@ -259,7 +259,7 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 		}
 		for _, text := range []string{said, page, p.stdout.String()} {
 			if strings.Contains(text, "unevenly") || !strings.Contains(html.UnescapeString(text), "Jain's index") {
-				r.Errorf("it says\n%.3000s", text)
+				r.Errorf("the output is\n%.3000s", text)
 			}
 		}
 	})

@@ -56,7 +56,7 @@ func TestUnsentOperationsHaveTheirKind(t *testing.T) {
 	}
 	for _, s := range trial.ByRole {
 		if s.Operation != kv.Get.String() {
-			t.Errorf("of %d operations and %d errors it says %q", s.Operations, s.Errors, s.Operation)
+			t.Errorf("of %d operations and %d errors the output is %q", s.Operations, s.Errors, s.Operation)
 		}
 	}
 }

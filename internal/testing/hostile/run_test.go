@@ -156,7 +156,7 @@ type suite struct {
 // outcome is the result of a client.
 type outcome struct {
 	report    hostile.Report
-	ended     string // how it ended, if it failed
+	ended     string // the failure, if it failed
 	stderr    string
 	stdout    string
 	processor time.Duration

@@ -132,7 +132,7 @@ func (s suite) environment(t *testing.T) {
 	e := exited(t, s.sh(t, `echo "$GIVEN"; pwd; cat`, logTo(path.Join(s.dir, "environment.log")),
 		func(c *host.Command) { c.Env = []string{"GIVEN=this"} }))
 	if len(e.Tail) != 2 || e.Tail[0] != "this" || path.Base(e.Tail[1]) != path.Base(s.dir) {
-		t.Errorf("it says %q", e.Tail)
+		t.Errorf("the output is %q", e.Tail)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
 	pid := 0
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if _, scanned := fmt.Sscanf(line, "child %d\n", &pid); err != nil || scanned != nil {
-		t.Fatalf("it says %q, %v", line, err)
+		t.Fatalf("the output is %q, %v", line, err)
 	}
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)

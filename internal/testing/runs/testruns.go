@@ -1,4 +1,4 @@
-// Package runs records runs that are too long for tests, such as one of an hour with 100
+// Package runs records runs that are too long for tests, for example an hour with 100
 // million operations: every operation passes through the histograms and the recorder of a
 // real trial, in simulated time.
 package runs

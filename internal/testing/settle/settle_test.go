@@ -28,7 +28,7 @@ func TestWithin(t *testing.T) {
 			t.Errorf("good at the %d.: made %d times, errors %q, logs %q", good, made, f.errors, f.logs)
 		}
 		if good > Attempts && !strings.Contains(f.errors[0], "attempt 5 is too slow") {
-			t.Errorf("it says %q", f.errors)
+			t.Errorf("the output is %q", f.errors)
 		}
 	}
 }

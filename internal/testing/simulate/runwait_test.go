@@ -18,7 +18,7 @@ type sharedAndStopped struct {
 func (m *sharedAndStopped) Run(at, ns int64) int64 { return m.stops.Run(m.Shared.Run(at, ns), 0) }
 func (m *sharedAndStopped) Wake(at int64) int64    { return m.stops.Run(m.Shared.Wake(at), 0) }
 
-// Of the time that a closed loop's generator added, run queue wait is distinguished from
+// In the time that a closed loop's generator added, run queue wait is distinguished from
 // time in which it was stopped or its virtual CPU was stolen.
 func TestRunQueueWaitIsDistinguished(t *testing.T) {
 	still := simulate.Quiet{Jitter: 5_000, Seed: 3}

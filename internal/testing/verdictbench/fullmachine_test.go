@@ -31,8 +31,9 @@ func closedSubject(d *draws) subject {
 	}
 }
 
-// stopsNextToMembers returns random stops of a generator that waits for a CPU as often as members cause
-// it: the machine without the stops, the one with them, and their description.
+// stopsNextToMembers returns random stops of a generator that waits for a CPU as often as
+// members cause it: the machine without the stops, the one with them, and their
+// description.
 func stopsNextToMembers(d *draws) (without, with func() simulate.Machine, words string) {
 	q := quietMachine(d.seed + 2)
 	refused, other := d.log(0.02, 0.5), d.log(0.3e6, 3e6)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// insideEnv marks this process as the first of its own namespaces.
+// insideEnv marks this process as the first process in separate namespaces.
 const insideEnv = "QUORUMBENCH_TEST_KUBERNETES_INSIDE"
 
 // nodeAddress is the node's address in its own network; the pods have others. Both are in
@@ -31,7 +31,7 @@ func Outside(program string, args ...string) *exec.Cmd {
 	return exec.Command("ip", append([]string{"netns", "exec", outside, program}, args...)...) // ip executes the program
 }
 
-// Isolated runs this test binary again as the first process of its own namespaces for
+// Isolated runs this test binary again as the first process of separate namespaces for
 // processes, mounts and the network. Everything that a node starts, mounts and connects
 // ends with that process, however it ends. inside reports that this already is that
 // process; otherwise code is its exit code.
