@@ -14,7 +14,7 @@ import (
 // nobody else needs it.
 func diskCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: disk.Command + " FOLDER BESIDE", Short: "Serve a disk that fails on request", Hidden: true,
+		Use: disk.Command + " FOLDER FILES", Short: "Serve a disk that fails on request", Hidden: true,
 		Args: command.Takes(2, 2, "the folder, and the one that keeps its files"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			probe.GiveBackPages()

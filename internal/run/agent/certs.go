@@ -44,7 +44,7 @@ func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.
 		return made, fmt.Errorf("the folder %s cannot be opened: %w", dir, host.Cause(err))
 	}
 	defer folder.Close()
-	if err := folder.Ours(); err != nil {
+	if err := folder.CheckOwner(); err != nil {
 		return made, err
 	}
 	err = sign(hosts, valid, now, func(name string, contents []byte) error {

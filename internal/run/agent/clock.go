@@ -102,10 +102,10 @@ func (o *Offsets) At(at time.Time) host.Clock {
 	return best
 }
 
-// Ours converts a time of the other clock that was read between asked and heard. If the
+// Convert converts a time of the other clock that was read between asked and heard. If the
 // result is not between these, the other clock was set since the last exchange, and these
 // times form a new exchange, which shows by how much.
-func (o *Offsets) Ours(theirs, asked, heard time.Time) time.Time {
+func (o *Offsets) Convert(theirs, asked, heard time.Time) time.Time {
 	is := o.best(heard)
 	slack := is.Within(heard)
 	at := theirs.Add(-is.Ahead)

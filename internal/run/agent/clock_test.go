@@ -164,7 +164,7 @@ func TestTimesOfAnswersAfterAJump(t *testing.T) {
 			}
 			said := at.Add(time.Duration(r.ExpFloat64() * 1e6))
 			heard := said.Add(time.Duration(r.ExpFloat64() * 1e6))
-			got := o.Ours(said.Add(w.offsetAt(said)), at, heard)
+			got := o.Convert(said.Add(w.offsetAt(said)), at, heard)
 			if is := o.At(heard); (got.Sub(said)).Abs() > is.Within(heard)+heard.Sub(at) || got.Before(at.Add(-is.Within(heard))) || got.After(heard.Add(is.Within(heard))) {
 				t.Fatalf("seed %d: said at %v of %v to %v, and taken for %v", seed, said.Sub(at), 0, heard.Sub(at), got.Sub(at))
 			}

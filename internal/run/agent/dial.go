@@ -312,7 +312,7 @@ func (r *Remote) unheard() time.Time {
 func (r *Remote) toLocal(theirs, asked time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.offsets.Ours(theirs, asked, r.now())
+	return r.offsets.Convert(theirs, asked, r.now())
 }
 
 // Host returns the agent's machine.

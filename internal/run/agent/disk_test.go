@@ -16,8 +16,8 @@ func TestEmptiesOnlyDataFolders(t *testing.T) {
 	s, to := served(t, nil)
 	h := dialled(t, to).Host()
 	ctx := t.Context()
-	beside := filepath.Join(string(s.folder), "beside")
-	if err := h.MakeDir(ctx, filepath.Join(beside, "sub")); err != nil {
+	sibling := filepath.Join(string(s.folder), "sibling")
+	if err := h.MakeDir(ctx, filepath.Join(sibling, "sub")); err != nil {
 		t.Fatal(err)
 	}
 	c, err := h.Claim(ctx, filepath.Join(string(s.folder), "data"))
@@ -36,14 +36,14 @@ func TestEmptiesOnlyDataFolders(t *testing.T) {
 		}
 		return err
 	}
-	for _, dir := range []string{beside, c.Path(), string(s.folder), filepath.Dir(string(s.folder)), c.Path() + "/../../beside", "/", ""} {
+	for _, dir := range []string{sibling, c.Path(), string(s.folder), filepath.Dir(string(s.folder)), c.Path() + "/../../sibling", "/", ""} {
 		for _, err := range []error{empty(dir), disk(dir)} {
 			if err == nil || !strings.Contains(err.Error(), "data folder of this session") && !strings.Contains(err.Error(), "outside the agent's folder") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%q: %v", dir, err)
 			}
 		}
 	}
-	if _, err := os.Stat(filepath.Join(beside, "sub")); err != nil {
+	if _, err := os.Stat(filepath.Join(sibling, "sub")); err != nil {
 		t.Error(err)
 	}
 	if err := empty(data); err != nil {

@@ -121,7 +121,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the agent's folder %s cannot be used: %w", path, host.Cause(err))
 	}
-	if err := opened.Ours(); err != nil {
+	if err := opened.CheckOwner(); err != nil {
 		return nil, err
 	}
 	if err := nothingForeign(opened); err != nil {

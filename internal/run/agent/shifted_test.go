@@ -29,7 +29,7 @@ func (c *twoClocks) Offset() host.Clock { return c.offsets.At(c.time) }
 func (c *twoClocks) now() time.Time { return c.time }
 
 func (c *twoClocks) toLocal(theirs, asked time.Time) time.Time {
-	return c.offsets.Ours(theirs, asked, c.time)
+	return c.offsets.Convert(theirs, asked, c.time)
 }
 
 // counting is a worker whose load's clock continues from its preparation, whatever its

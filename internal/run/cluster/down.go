@@ -73,7 +73,7 @@ func (p *Playground) removable(folder *host.Folder) error {
 		case err != nil:
 			return fmt.Errorf("the folder of member %s in %s cannot be read: %w", m.Name, p.Dir, host.Cause(err))
 		case !ours || !p.same(m.Folder, id) && (m.Folder != (host.FileID{}) || !folder.Empty(m.Name)):
-			return fmt.Errorf("%w: %s in %s is not what `cluster up` made there; nothing was stopped or removed", ErrNotOurs, m.Name, p.Dir)
+			return fmt.Errorf("%w: %s in %s is not what `cluster up` made there; nothing was stopped or removed", ErrForeign, m.Name, p.Dir)
 		}
 	}
 	return nil

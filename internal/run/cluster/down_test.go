@@ -193,7 +193,7 @@ func TestRefusesFolderThatOthersCanWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &Playground{Dir: empty}
-	if _, err := p.create(); !errors.Is(err, ErrNotOurs) {
+	if _, err := p.create(); !errors.Is(err, ErrForeign) {
 		t.Errorf("up: %v", err)
 	}
 	if os.Geteuid() != 0 {
@@ -203,7 +203,7 @@ func TestRefusesFolderThatOthersCanWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, dir, "belongs to another user")
-	if _, err := Load(dir); !errors.Is(err, ErrNotOurs) {
+	if _, err := Load(dir); !errors.Is(err, ErrForeign) {
 		t.Errorf("status: %v", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Errors that callers distinguish.
 var (
 	ErrNoPlayground = errors.New("there is no cluster")
-	ErrNotOurs      = errors.New("the folder is not ours")
+	ErrForeign      = errors.New("the folder cannot be used")
 	ErrAlreadyUp    = errors.New("the cluster is already there")
 )
 

@@ -138,10 +138,10 @@ func TestRefusesForeignFolders(t *testing.T) {
 	if err := os.WriteFile(file, []byte("dear"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Up(t.Context(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 1, Dir: dir}, time.Unix(1, 0)); !errors.Is(err, ErrNotOurs) {
+	if _, _, err := Up(t.Context(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 1, Dir: dir}, time.Unix(1, 0)); !errors.Is(err, ErrForeign) {
 		t.Errorf("up: %v", err)
 	}
-	if _, err := Down(t.Context(), dir); !errors.Is(err, ErrNotOurs) {
+	if _, err := Down(t.Context(), dir); !errors.Is(err, ErrForeign) {
 		t.Errorf("down: %v", err)
 	}
 	for name, state := range map[string]string{
@@ -152,7 +152,7 @@ func TestRefusesForeignFolders(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, stateFile), []byte(state), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Down(t.Context(), dir); !errors.Is(err, ErrNotOurs) {
+		if _, err := Down(t.Context(), dir); !errors.Is(err, ErrForeign) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

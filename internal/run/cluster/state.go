@@ -21,7 +21,7 @@ const stateFile = "quorumbench-cluster.json"
 const stateSchema = 2
 
 // Load reads the playground of a folder. It returns ErrNoPlayground if the folder is
-// missing or empty, and ErrNotOurs if it contains something else, or if another user may
+// missing or empty, and ErrForeign if it contains something else, or if another user may
 // have written the state.
 func Load(dir string) (*Playground, error) {
 	p, folder, err := load(dir)
@@ -52,12 +52,12 @@ func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 	if _, _, err := folder.Look(stateFile); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, absent(dir)
 	}
-	if err := folder.Ours(); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrNotOurs, err)
+	if err := folder.CheckOwner(); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrForeign, err)
 	}
 	b, err := folder.Read(stateFile)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: the state of the cluster in %s cannot be used: %w", ErrNotOurs, dir, host.Cause(err))
+		return nil, nil, fmt.Errorf("%w: the state of the cluster in %s cannot be used: %w", ErrForeign, dir, host.Cause(err))
 	}
 	p, err := parse(b, dir)
 	if err == nil {
@@ -73,20 +73,20 @@ func parse(b []byte, dir string) (*Playground, error) {
 	}
 	p := &Playground{}
 	if err := json.Unmarshal(b, p); err != nil {
-		return nil, fmt.Errorf("%w: %s in %s is damaged (%w)", ErrNotOurs, stateFile, dir, err)
+		return nil, fmt.Errorf("%w: %s in %s is damaged (%w)", ErrForeign, stateFile, dir, err)
 	}
 	if p.Schema != stateSchema {
-		return nil, fmt.Errorf("%w: the cluster in %s was started by another version of quorumbench (state %d, not %d); stop it with that version", ErrNotOurs, dir, p.Schema, stateSchema)
+		return nil, fmt.Errorf("%w: the cluster in %s was started by another version of quorumbench (state %d, not %d); stop it with that version", ErrForeign, dir, p.Schema, stateSchema)
 	}
 	if !p.Mark.Valid() {
-		return nil, fmt.Errorf("%w: %s in %s is damaged: its mark %q is invalid", ErrNotOurs, stateFile, dir, p.Mark)
+		return nil, fmt.Errorf("%w: %s in %s is damaged: its mark %q is invalid", ErrForeign, stateFile, dir, p.Mark)
 	}
 	if len(p.Members) > kv.MaxMembers {
-		return nil, fmt.Errorf("%w: the state of the cluster in %s names %d members, and up starts no more than %d", ErrNotOurs, dir, len(p.Members), kv.MaxMembers)
+		return nil, fmt.Errorf("%w: the state of the cluster in %s names %d members, and up starts no more than %d", ErrForeign, dir, len(p.Members), kv.MaxMembers)
 	}
 	for i := range p.Members {
 		if name := p.Members[i].Name; name != memberName(i) {
-			return nil, fmt.Errorf("%w: the state of the cluster in %s names the member %q where up makes %s", ErrNotOurs, dir, name, memberName(i))
+			return nil, fmt.Errorf("%w: the state of the cluster in %s names the member %q where up makes %s", ErrForeign, dir, name, memberName(i))
 		}
 	}
 	p.Dir = dir // the folder may have been moved
@@ -101,7 +101,7 @@ func (p *Playground) checkFolder(folder *host.Folder) error {
 	if p.Mark == "" || p.same(p.Folder, folder.ID()) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is a copy of a cluster's folder, or was restored; stop the cluster with `cluster down` on its original folder, and remove the copy yourself", ErrNotOurs, p.Dir)
+	return fmt.Errorf("%w: %s is a copy of a cluster's folder, or was restored; stop the cluster with `cluster down` on its original folder, and remove the copy yourself", ErrForeign, p.Dir)
 }
 
 // same reports whether a recorded file is the present one. Device numbers may change at a
@@ -119,7 +119,7 @@ func absent(dir string) error {
 	case err != nil:
 		return fmt.Errorf("the folder %s cannot be read: %w", dir, host.Cause(err))
 	}
-	return fmt.Errorf("%w: %s contains other files and no cluster of quorumbench; name an empty or a new folder", ErrNotOurs, dir)
+	return fmt.Errorf("%w: %s contains other files and no cluster of quorumbench; name an empty or a new folder", ErrForeign, dir)
 }
 
 // create makes the folder, if it is missing, and writes the first state. Only one process
@@ -148,8 +148,8 @@ func (p *Playground) create() (_ *host.Folder, err error) {
 			folder.Close()
 		}
 	}()
-	if err := folder.Ours(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotOurs, err)
+	if err := folder.CheckOwner(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrForeign, err)
 	}
 	p.Folder = folder.ID()
 	b, err := p.encode()

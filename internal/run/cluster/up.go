@@ -16,7 +16,7 @@ import (
 
 // Up starts a playground in spec.Dir (DefaultDir if that is empty) on the local machine,
 // whatever hosts the spec has, and returns when it is ready. Its members outlive this
-// process. The error is ErrAlreadyUp if the folder has a playground, and ErrNotOurs if it
+// process. The error is ErrAlreadyUp if the folder has a playground, and ErrForeign if it
 // contains something else or others can write it. If Up fails, nothing is left running, and
 // the error contains the end of the logs.
 func Up(ctx context.Context, h *host.Local, st store.Store, spec Spec, now time.Time) (*Playground, store.Status, error) {

@@ -48,7 +48,7 @@ func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
 	}
 	names := p.Names
 	if p.Prefix != c.Prefix { // a prefix below
-		names = Names{Beside: []string{strings.TrimPrefix(p.Prefix, c.Prefix)}}
+		names = Names{Prefixes: []string{strings.TrimPrefix(p.Prefix, c.Prefix)}}
 	}
 	known := slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&names) })
 	if known && (m.Leases || !p.Leases) && (m.Services || !p.Services) {

@@ -18,8 +18,8 @@ type Names struct {
 	KeySpace uint64 `json:"key_space,omitempty"`
 	// Application matches the names of the application's keys.
 	Application string `json:"application,omitempty"`
-	// Beside holds prefixes of further names, such as that of a lock.
-	Beside []string `json:"beside,omitempty"`
+	// Prefixes holds prefixes of further names, such as that of a lock.
+	Prefixes []string `json:"beside,omitempty"`
 }
 
 // validNames reports whether names read from a marker can be a load's.
@@ -36,7 +36,7 @@ func validNames(all []Names) bool {
 
 // matches reports whether a key may have the name.
 func (n *Names) matches(name string) bool {
-	if slices.ContainsFunc(n.Beside, func(b string) bool { return b != "" && strings.HasPrefix(name, b) }) {
+	if slices.ContainsFunc(n.Prefixes, func(b string) bool { return b != "" && strings.HasPrefix(name, b) }) {
 		return true
 	}
 	if n.Application != "" {
@@ -56,5 +56,5 @@ func (n *Names) matches(name string) bool {
 
 // equal reports whether n and o match the same names.
 func (n *Names) equal(o *Names) bool {
-	return n.KeySize == o.KeySize && n.KeySpace == o.KeySpace && n.Application == o.Application && slices.Equal(n.Beside, o.Beside)
+	return n.KeySize == o.KeySize && n.KeySpace == o.KeySpace && n.Application == o.Application && slices.Equal(n.Prefixes, o.Prefixes)
 }

@@ -82,7 +82,7 @@ func (f *Folder) claim() (c *claim, err error) {
 func (c *claim) writeOwner() error {
 	self, err := Identify(os.Getpid())
 	if err == nil {
-		err = c.folder.Ours()
+		err = c.folder.CheckOwner()
 	}
 	if err != nil {
 		return err

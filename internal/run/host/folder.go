@@ -61,9 +61,9 @@ func (f *Folder) Path() string { return f.path }
 // ID returns the folder's device and inode.
 func (f *Folder) ID() FileID { return fileID(f.info) }
 
-// Ours returns an error, one sentence, if another user owns the folder or can write to it:
-// that user could have named any process and file in it.
-func (f *Folder) Ours() error { return checkOwned(f.info, "the folder "+f.path) }
+// CheckOwner returns an error, one sentence, if another user owns the folder or can write
+// to it: that user could have named any process and file in it.
+func (f *Folder) CheckOwner() error { return checkOwned(f.info, "the folder "+f.path) }
 
 // errLink reports a link in place of a file or folder.
 var errLink = errors.New("is a link, which is not followed there; remove it")

@@ -21,8 +21,8 @@ func FuzzOwnerFile(f *testing.F) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		beside := filepath.Join(root, "precious")
-		for path, b := range map[string][]byte{filepath.Join(dir, ownerFile): contents, beside: nil} {
+		sibling := filepath.Join(root, "precious")
+		for path, b := range map[string][]byte{filepath.Join(dir, ownerFile): contents, sibling: nil} {
 			if err := os.WriteFile(path, b, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -31,7 +31,7 @@ func FuzzOwnerFile(f *testing.F) {
 		if exists(dir) == (len(removed) == 1) {
 			t.Errorf("removed %v, %v, and the folder is there: %v", removed, err, exists(dir))
 		}
-		if !exists(beside) {
+		if !exists(sibling) {
 			t.Error("a file next to the folder is gone")
 		}
 	})

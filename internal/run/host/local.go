@@ -56,13 +56,13 @@ func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 	return &Local{now: now, pick: pick, sampler: sampler, about: about}
 }
 
-// Beside returns a copy of l for a clock, passed to NewLocal, that differs from the
+// WithClockAhead returns a copy of l for a clock, passed to NewLocal, that differs from the
 // machine's. ahead returns by how much the machine's clock is ahead: the times in members'
 // log lines are the machine's.
-func (l *Local) Beside(ahead func() time.Duration) *Local {
-	beside := *l
-	beside.ahead = ahead
-	return &beside
+func (l *Local) WithClockAhead(ahead func() time.Duration) *Local {
+	copied := *l
+	copied.ahead = ahead
+	return &copied
 }
 
 // At returns a copy of l whose servers all listen on the given IP address of the machine.

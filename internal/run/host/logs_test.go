@@ -206,7 +206,7 @@ func TestLinesHaveTheHostsTime(t *testing.T) {
 func TestLinesReportThatTheClockWasSet(t *testing.T) {
 	ahead := time.Duration(0)
 	path := filepath.Join(t.TempDir(), "log")
-	logs, err := NewLocal(nil, nil).Beside(func() time.Duration { return ahead }).Follow(t.Context(), []string{path})
+	logs, err := NewLocal(nil, nil).WithClockAhead(func() time.Duration { return ahead }).Follow(t.Context(), []string{path})
 	if err != nil {
 		t.Fatal(err)
 	}

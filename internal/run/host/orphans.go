@@ -82,13 +82,13 @@ func cleanBelow(f *Folder, depth int) (removed []Orphan, err error) {
 		if err != nil {
 			continue
 		}
-		if claimed && sub.Ours() == nil {
+		if claimed && sub.CheckOwner() == nil {
 			disks, gone, err := f.removeOrphan(sub)
 			errs = append(errs, err)
 			if gone {
 				removed = append(removed, Orphan{sub.Path(), disks})
 			}
-		} else if sub.Ours() == nil {
+		} else if sub.CheckOwner() == nil {
 			more, err := cleanBelow(sub, depth-1)
 			errs = append(errs, err)
 			removed = append(removed, more...)

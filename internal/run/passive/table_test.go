@@ -282,7 +282,7 @@ func TestGapsAreReported(t *testing.T) {
 			packets: func(k *talk) []*segment { return append(k.opens(), k.says(ofClient, 0, "\x16\x03\x01 hello")) },
 			why:     secured, ended: 1,
 		},
-		"what is not understood": {
+		"nonsense": {
 			packets: func(k *talk) []*segment {
 				return append(k.opens(), k.says(ofClient, 0, "nonsense"), k.says(ofServer, 0, "what?"))
 			},

@@ -161,7 +161,7 @@ func (r *run) worker(spec *scenario.Trial) load.Worker {
 	case len(on) == 0:
 		return load.Locals(n, r.Lookup)
 	}
-	all, beside := make(load.Workers, n), map[*reached]int{}
+	all, workersOf := make(load.Workers, n), map[*reached]int{}
 	process := func(i int) *reached { // local hosts are in our process
 		if h := on[i%len(on)]; h.Via != scenario.ViaLocal {
 			return h
@@ -169,11 +169,11 @@ func (r *run) worker(spec *scenario.Trial) load.Worker {
 		return nil
 	}
 	for i := range all {
-		beside[process(i)]++
+		workersOf[process(i)]++
 	}
 	for i := range all {
 		h := on[i%len(on)]
-		all[i] = load.Named{Worker: h.worker(), Name: fmt.Sprintf("w%d on %s", i+1, h.Name), Beside: beside[process(i)] - 1}
+		all[i] = load.Named{Worker: h.worker(), Name: fmt.Sprintf("w%d on %s", i+1, h.Name), Beside: workersOf[process(i)] - 1}
 	}
 	return all
 }

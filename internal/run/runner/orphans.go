@@ -46,7 +46,7 @@ func openNotes() *host.Folder {
 	if err != nil {
 		return nil
 	}
-	if notes.Ours() != nil {
+	if notes.CheckOwner() != nil {
 		notes.Close()
 		return nil
 	}

@@ -14,7 +14,9 @@ import (
 
 // newHost returns the machine of this process. It draws where to look for free ports
 // without the run's seed, so that two concurrent runs do not look in the same place.
-func newHost() *host.Local { return host.NewLocal(measure.Now, rand.IntN).Beside(measure.Ahead) }
+func newHost() *host.Local {
+	return host.NewLocal(measure.Now, rand.IntN).WithClockAhead(measure.Ahead)
+}
 
 // reached is a connected host of the scenario.
 type reached struct {

@@ -65,12 +65,12 @@ func (t *Trial) writes() guard.Plan {
 		Prefix: l.Prefix, Overwrite: l.Overwrite, Keep: l.Cleanup.Keep, ClusterWide: l.ClusterWideChanges(),
 		Keys: l.KeySpace, Leases: load.NeedsLeases(l, can), Names: guard.Names{KeySize: l.KeySize, KeySpace: l.KeySpace},
 	}
-	p.Beside = []string{load.ProbeName}
+	p.Prefixes = []string{load.ProbeName}
 	if l.STM != nil && l.STM.Locker != kv.LockNone {
-		p.Beside = append(p.Beside, load.LockName)
+		p.Prefixes = append(p.Prefixes, load.LockName)
 	}
 	if w := l.Watch; w != nil && w.Expect > 0 {
-		p.Beside = append(p.Beside, strings.TrimPrefix(string(w.Key), l.Prefix))
+		p.Prefixes = append(p.Prefixes, strings.TrimPrefix(string(w.Key), l.Prefix))
 	}
 	if !l.Preload && !t.ofScript() {
 		p.Keys = min(p.Keys, mostOperations(l)*l.KeysOfOperation())

@@ -67,7 +67,7 @@ func (w *monitor) observed(res *load.Result) record.Observed {
 	var here *float64
 	if store != nil {
 		here = &started
-	} else if all, found := w.sampler.beside.between(res.Opened, closed); all != nil {
+	} else if all, found := w.sampler.local.between(res.Opened, closed); all != nil {
 		here = &found
 	}
 	machine, _ := os.Hostname()

@@ -12,7 +12,7 @@ import (
 )
 
 func newSampler(ctx context.Context, generator host.Host, members []cluster.Member, sources ...Source) (*sampler, error) {
-	s := &sampler{store: newStoreUsage(members), beside: newStoreUsage(nil), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}, ahead: measure.Ahead}
+	s := &sampler{store: newStoreUsage(members), local: newStoreUsage(nil), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}, ahead: measure.Ahead}
 	s.own.was = s.ahead()
 	s.hosts = []*sampled{{host: generator, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()}, folders: map[int]string{}, elsewhere: map[int]bool{}}}
 	if err := s.addSources(ctx, sources); err != nil {
@@ -42,7 +42,7 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 func (s *sampler) addLocalMembers(found map[string]int) {
 	h := s.hosts[0]
 	for name, pid := range found {
-		s.beside.of[name] = true
+		s.local.of[name] = true
 		h.names, h.pids, h.began = append(h.names, name), append(h.pids, pid), append(h.began, -1)
 		*h.ours = append(*h.ours, pid)
 	}
@@ -103,7 +103,7 @@ func (s *sampler) place(ctx context.Context) error {
 			h.machine = record.MachineName
 		}
 		if !h.whole && seer != same && d.Place == places[same] {
-			s.hosts[same].beside = append(s.hosts[same].beside, h.pids[:h.own]...)
+			s.hosts[same].local = append(s.hosts[same].local, h.pids[:h.own]...)
 		}
 		if !h.whole && d.Network != "" && about[same].Network != "" && d.Network != about[same].Network {
 			s.placeNetwork(i, about[:i+1])

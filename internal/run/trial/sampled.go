@@ -43,7 +43,7 @@ type sampled struct {
 	ours *[]int
 	// This field holds our processes on the machine that other host entries sample, so that
 	// they do not count as other programs.
-	beside []int
+	local []int
 	// sees holds the indexes of the hosts whose processes are sampled through this one,
 	// because both see the same processes: itself first, then others. It is nil if another
 	// host samples this one's processes.

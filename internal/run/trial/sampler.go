@@ -22,7 +22,7 @@ type sampler struct {
 	sources   []source
 	throttled map[string][]usedBy
 	store     *storeUsage
-	beside    *storeUsage   // of members that were found on the generator's machine, which have no rows
+	local     *storeUsage   // of members that were found on the generator's machine, which have no rows
 	edges     chan struct{} // signals that the window opened or closed
 	// cost is the processor time of sampling on all machines together, at the times of
 	// samples. Only the sampling goroutine uses it until that has ended.
@@ -73,7 +73,7 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 		}
 		s.take(h, &sample, 0)
 		for i := range sample.Processes {
-			if p := &sample.Processes[i]; p.OK && h.names[i] != "" && !s.beside.of[h.names[i]] {
+			if p := &sample.Processes[i]; p.OK && h.names[i] != "" && !s.local.of[h.names[i]] {
 				row := processRow(sample.At, h.names[i], p)
 				row.Machine, row.Network = h.machine, h.network
 				if bytes, weighed := folders[i]; weighed {
@@ -98,7 +98,7 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 // figures.
 func (s *sampler) take(h *sampled, sample *host.Sample, first int) {
 	s.store.add(sample.At, h.names[first:], sample.Processes)
-	s.beside.add(sample.At, h.names[first:], sample.Processes)
+	s.local.add(sample.At, h.names[first:], sample.Processes)
 	if h.whole {
 		h.use.add(sample.At, sample.Machine)
 	}
@@ -177,7 +177,7 @@ func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen)
 	}
 	machine := whole && (h.whole || h.makesNetwork)
 	if machine {
-		asked = append(asked, h.beside...)
+		asked = append(asked, h.local...)
 	}
 	if len(asked) == 0 && !machine {
 		if _, apart := h.host.(host.Clocked); apart && whole {

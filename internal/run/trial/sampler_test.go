@@ -83,13 +83,13 @@ func TestSamplerNoticesReusedProcessNumbers(t *testing.T) {
 // the same name share a row.
 func TestSamplerRecordsOtherPrograms(t *testing.T) {
 	here, there := newScripted("here"), newScripted("there")
-	beside := newScripted("here")
+	other := newScripted("here")
 	here.whole.Programs = []probe.ProgramUsage{{Name: "etcd", Group: 50, Processors: 2}, {Name: "cc1", Group: 9, Processors: 0.5}, {Name: "cc1", Group: 8, Processors: 0.25}}
 	there.whole.Programs = []probe.ProgramUsage{{Name: "cc1", Group: 50, Processors: 0.125}}
 	member := func(h host.Host, name string, pid int) cluster.Member {
 		return cluster.Member{Host: h, Process: cluster.Process{Name: name, PID: pid}}
 	}
-	s, err := newSampler(t.Context(), here, []cluster.Member{member(beside, "m1", 50), member(there, "m2", 51)})
+	s, err := newSampler(t.Context(), here, []cluster.Member{member(other, "m1", 50), member(there, "m2", 51)})
 	if err != nil {
 		t.Fatal(err)
 	}

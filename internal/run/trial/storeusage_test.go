@@ -195,8 +195,8 @@ func TestSamplerCollectsStoreUsage(t *testing.T) {
 // are on one machine.
 func TestSamplerAsksEachHost(t *testing.T) {
 	here, there := another("here", nil), another("there", nil)
-	beside := another("here", nil)
-	s := sampling(t, here, runningOn(there, "m1"), runningOn(beside, "m2"), runningOn(there, "m3"))
+	other := another("here", nil)
+	s := sampling(t, here, runningOn(there, "m1"), runningOn(other, "m2"), runningOn(there, "m3"))
 	var names []string
 	for _, row := range s.rows(t.Context()) {
 		if kind := row.Kind(); kind != record.DiskRow && kind != record.ProgramRow { // which depend on this machine
@@ -210,7 +210,7 @@ func TestSamplerAsksEachHost(t *testing.T) {
 		t.Errorf("on the generator's machine: %v", s.store.of)
 	}
 	s.note(t.Context())
-	for h, want := range map[*machine][]int{here: {1}, there: {2, 2}, beside: {1, 1}} {
+	for h, want := range map[*machine][]int{here: {1}, there: {2, 2}, other: {1, 1}} {
 		var got []int
 		for _, pids := range h.sampled {
 			got = append(got, len(pids))

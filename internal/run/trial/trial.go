@@ -62,9 +62,9 @@ type Cluster struct {
 	Guard *guard.Guard
 	// Shared reports whether members run on the generator's machine; nil if unknown.
 	Shared *bool
-	// Beside holds the members' processes of a running cluster that were found on the
+	// Local holds the members' processes of a running cluster that were found on the
 	// generator's machine. Unfound says why some of them are unknown.
-	Beside  []int
+	Local   []int
 	Unfound string
 }
 

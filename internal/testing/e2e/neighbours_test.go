@@ -111,14 +111,14 @@ func TestDownInAnotherUsersFolder(t *testing.T) {
 		runAsOther(t, fmt.Sprintf(`mkdir -p %[1]s/m1 && cat >%[1]s/quorumbench-cluster.json <<'END'
 {"schema":%[3]d,"store":"etcd","mark":"%[4]s","members":[{"name":"m1","endpoint":"127.0.0.1:1","process":%[2]s}]}
 END`, dir, text, schema, host.NewMark()))
-		w.run(t, "cluster", "down", "--dir", dir).exits(t, exitFailed).oneSentence(t, "not ours", "uid 65534")
-		w.run(t, "cluster", "status", "--dir", dir).exits(t, exitFailed).oneSentence(t, "not ours", "uid 65534")
+		w.run(t, "cluster", "down", "--dir", dir).exits(t, exitFailed).oneSentence(t, "cannot be used", "uid 65534")
+		w.run(t, "cluster", "status", "--dir", dir).exits(t, exitFailed).oneSentence(t, "cannot be used", "uid 65534")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "m1")); err != nil || !id.Running() {
 		t.Errorf("the process runs: %v, the folder: %v", id.Running(), err)
 	}
 	runAsOther(t, "rm -r "+dir+" && mkdir "+dir)
-	w.run(t, "cluster", "up", "--members", "1", "--dir", dir).exits(t, exitFailed).oneSentence(t, "not ours", "uid 65534")
+	w.run(t, "cluster", "up", "--members", "1", "--dir", dir).exits(t, exitFailed).oneSentence(t, "cannot be used", "uid 65534")
 }
 
 // A folder for run directories that another user created first, or a link of another user,
@@ -191,7 +191,7 @@ func TestDownElsewhere(t *testing.T) {
 	state := w.read(t, "playground/quorumbench-cluster.json")
 	for _, name := range []string{"./", "m1/..", "../copied", "foreigndir"} {
 		w.file(t, "playground/quorumbench-cluster.json", strings.Replace(state, `"name": "m1"`, fmt.Sprintf(`"name": %q`, name), 1))
-		w.run(t, "cluster", "down", "--dir", dir).exits(t, exitFailed).oneSentence(t, "not ours", name)
+		w.run(t, "cluster", "down", "--dir", dir).exits(t, exitFailed).oneSentence(t, "cannot be used", name)
 		stays("with the member " + name)
 	}
 	w.file(t, "playground/quorumbench-cluster.json", state)
@@ -202,7 +202,7 @@ func TestDownElsewhere(t *testing.T) {
 	if err := os.Symlink(copied, m1); err != nil {
 		t.Fatal(err)
 	}
-	w.run(t, "cluster", "down", "--dir", dir).exits(t, exitFailed).oneSentence(t, "not ours", "m1")
+	w.run(t, "cluster", "down", "--dir", dir).exits(t, exitFailed).oneSentence(t, "cannot be used", "m1")
 	if err := os.Remove(m1); err != nil {
 		t.Fatal(err)
 	}

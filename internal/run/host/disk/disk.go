@@ -47,10 +47,10 @@ type request struct {
 }
 
 // Serve mounts a disk on the folder at, which must exist and be empty, and keeps its files
-// below beside. It executes requests from in until in ends; then it unmounts the disk and
-// leaves the files below beside. Its first answer reports whether the disk was mounted.
-func Serve(at, beside string, in io.Reader, out io.Writer) error {
-	d, err := mount(at, beside)
+// below folder. It executes requests from in until in ends; then it unmounts the disk and
+// leaves the files below folder. Its first answer reports whether the disk was mounted.
+func Serve(at, folder string, in io.Reader, out io.Writer) error {
+	d, err := mount(at, folder)
 	answers := json.NewEncoder(out)
 	if saying := answers.Encode(helper.AnswerOf(err)); err != nil || saying != nil {
 		if err == nil {

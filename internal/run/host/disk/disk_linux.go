@@ -32,10 +32,10 @@ type disk struct {
 	contents map[fs.StableAttr]*contents // of files that are open for writing or not synced
 }
 
-// mount mounts a disk at the folder at and keeps its files below beside.
-func mount(at, beside string) (*disk, error) {
-	d := &disk{at: at, files: filepath.Join(beside, "files"), contents: map[fs.StableAttr]*contents{}}
-	d.names.trash = filepath.Join(beside, "removed")
+// mount mounts a disk at the folder at and keeps its files below folder.
+func mount(at, folder string) (*disk, error) {
+	d := &disk{at: at, files: filepath.Join(folder, "files"), contents: map[fs.StableAttr]*contents{}}
+	d.names.trash = filepath.Join(folder, "removed")
 	d.faults.Store(&Faults{})
 	for _, dir := range [...]string{d.files, d.names.trash} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

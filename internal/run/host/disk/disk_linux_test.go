@@ -30,7 +30,7 @@ func mounted(t *testing.T) *disk {
 	if err := os.Mkdir(at, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	d, err := mount(at, filepath.Join(dir, "beside"))
+	d, err := mount(at, filepath.Join(dir, "files"))
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		t.Skip(err)
 	}
@@ -321,7 +321,7 @@ func TestServeEndsWithItsInput(t *testing.T) {
 	in, requests := io.Pipe()
 	var out bytes.Buffer
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(at, filepath.Join(filepath.Dir(at), "beside"), in, &out) }()
+	go func() { ended <- Serve(at, filepath.Join(filepath.Dir(at), "files"), in, &out) }()
 	_, err := requests.Write([]byte(`{"set":{"full":true}}` + "\n" + `{"power_loss":true}` + "\n"))
 	must(t, err)
 	must(t, requests.Close())

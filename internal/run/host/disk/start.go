@@ -6,11 +6,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host/helper"
 )
 
-// Command is the name of quorumbench's command that serves a disk: Command FOLDER BESIDE.
+// Command is the name of quorumbench's command that serves a disk: Command FOLDER FILES.
 const Command = "disk"
 
-// Beside returns the folder that holds the files of the disk at the folder at.
-func Beside(at string) string { return at + ".disk" }
+// FilesOf returns the folder that holds the files of the disk at the folder at.
+func FilesOf(at string) string { return at + ".disk" }
 
 // Disk is a folder that behaves like a bad disk on request. A separate process serves it
 // and unmounts the folder when it ends. Only one goroutine at a time may use it.
@@ -20,9 +20,9 @@ type Disk struct {
 }
 
 // Start makes the folder at, which must exist and be empty, a disk served by our binary at
-// self. It makes the folder Beside(at) for the files.
+// self. It makes the folder FilesOf(at) for the files.
 func Start(ctx context.Context, self, at string) (*Disk, error) {
-	server, err := helper.Start(ctx, self, "the disk at "+at, nil, Command, at, Beside(at))
+	server, err := helper.Start(ctx, self, "the disk at "+at, nil, Command, at, FilesOf(at))
 	if err != nil {
 		forget(at)
 		return nil, err
@@ -53,8 +53,8 @@ func (d *Disk) PowerLoss(ctx context.Context) (lost int, err error) {
 	return a.Lost, err
 }
 
-// Close unmounts the disk and waits until it is unmounted. Its files stay in Beside. Close
-// may be called more than once.
+// Close unmounts the disk and waits until it is unmounted. Its files stay in FilesOf(at).
+// Close may be called more than once.
 func (d *Disk) Close() {
 	d.server.Close()
 	forget(d.at) // a killed server unmounts nothing

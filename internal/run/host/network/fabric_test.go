@@ -64,7 +64,7 @@ func (s *simulated) until(now int64) {
 	s.now = now
 }
 
-func at(from, to int, l Link) faultAt { return faultAt{from, to, l} }
+func between(from, to int, l Link) faultAt { return faultAt{from, to, l} }
 
 func TestLinksInOrderForwardAtOnce(t *testing.T) {
 	s := newSimulated()
@@ -82,7 +82,7 @@ func TestLinksInOrderForwardAtOnce(t *testing.T) {
 }
 
 func TestCutLinksAreOneWay(t *testing.T) {
-	s := newSimulated(at(1, 2, Link{Cut: true}))
+	s := newSimulated(between(1, 2, Link{Cut: true}))
 	s.put(0, 1, 2, 1, 100)
 	s.put(1, 2, 1, 2, 100)
 	s.put(2, 1, 3, 3, 100)
@@ -93,7 +93,7 @@ func TestCutLinksAreOneWay(t *testing.T) {
 
 // Each packet is delayed by exactly the link's delay, and order is kept.
 func TestDelay(t *testing.T) {
-	s := newSimulated(at(1, 2, Link{Delay: 50 * time.Millisecond}))
+	s := newSimulated(between(1, 2, Link{Delay: 50 * time.Millisecond}))
 	for i := range uint32(1000) {
 		s.put(time.Duration(i)*time.Millisecond, 1, 2, i, 100)
 	}
@@ -110,14 +110,14 @@ func TestDelay(t *testing.T) {
 
 func TestLossTakesItsShare(t *testing.T) {
 	const n = 20_000
-	s := newSimulated(at(1, 2, Link{Loss: 0.1}))
+	s := newSimulated(between(1, 2, Link{Loss: 0.1}))
 	for i := range uint32(n) {
 		s.put(time.Duration(i), 1, 2, i, 100)
 	}
 	if lost := n - len(s.sent); lost < n*9/100 || lost > n*11/100 { // the margins are more than 4 standard deviations
 		t.Errorf("%d of %d packets were lost", lost, n)
 	}
-	if s = newSimulated(at(1, 2, Link{Loss: 1})); len(s.sent) != 0 {
+	if s = newSimulated(between(1, 2, Link{Loss: 1})); len(s.sent) != 0 {
 		t.Error("a link that loses everything passed something")
 	}
 }
@@ -125,7 +125,7 @@ func TestLossTakesItsShare(t *testing.T) {
 // Some packets arrive after later ones, none is lost, and the others are not delayed.
 func TestReorder(t *testing.T) {
 	const n = 20_000
-	s := newSimulated(at(1, 2, Link{Reorder: 0.05}))
+	s := newSimulated(between(1, 2, Link{Reorder: 0.05}))
 	for i := range uint32(n) {
 		s.put(time.Duration(i)*time.Millisecond, 1, 2, i, 100)
 	}
@@ -150,7 +150,7 @@ func TestReorder(t *testing.T) {
 // A slow link passes exactly its rate, in order, and drops what does not fit its queue.
 func TestRate(t *testing.T) {
 	const rate, size = 1_000_000, 1000
-	s := newSimulated(at(1, 2, Link{Rate: rate}))
+	s := newSimulated(between(1, 2, Link{Rate: rate}))
 	for i := range uint32(4000) { // four times the rate, for one second
 		s.put(time.Duration(i)*250*time.Microsecond, 1, 2, i, size)
 	}
@@ -181,14 +181,14 @@ func TestRate(t *testing.T) {
 // Healing a link sends its waiting packets in order; cutting it drops them.
 func TestHealingSendsWaitingPackets(t *testing.T) {
 	late := Link{Delay: time.Hour}
-	s := newSimulated(at(1, 2, late), at(1, 3, late))
+	s := newSimulated(between(1, 2, late), between(1, 3, late))
 	for i := range uint32(10) {
 		s.put(time.Duration(i), 1, 2+int(i%2), i, 100)
 	}
 	if len(s.sent) != 0 {
 		t.Fatalf("%+v came", s.sent)
 	}
-	if err := s.set([]faultAt{at(1, 3, Link{Cut: true})}); err != nil {
+	if err := s.set([]faultAt{between(1, 3, Link{Cut: true})}); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.sent) != 5 {
@@ -202,7 +202,7 @@ func TestHealingSendsWaitingPackets(t *testing.T) {
 	if _, ok := s.next(); ok || s.bytes != 0 {
 		t.Errorf("%d bytes still wait", s.bytes)
 	}
-	if s.set([]faultAt{at(1, 4, late)}) == nil || s.set([]faultAt{at(-1, 2, late)}) == nil {
+	if s.set([]faultAt{between(1, 4, late)}) == nil || s.set([]faultAt{between(-1, 2, late)}) == nil {
 		t.Error("a link to an unknown end was accepted")
 	}
 }
@@ -210,7 +210,7 @@ func TestHealingSendsWaitingPackets(t *testing.T) {
 // MostWaiting bounds the waiting bytes.
 func TestWaitingPacketsAreBounded(t *testing.T) {
 	const size = 60_000
-	s := newSimulated(at(1, 2, Link{Delay: time.Hour}))
+	s := newSimulated(between(1, 2, Link{Delay: time.Hour}))
 	for i := range uint32(2 * MostWaiting / size) {
 		s.put(time.Duration(i), 1, 2, i, size)
 	}
@@ -239,7 +239,7 @@ func FuzzForward(f *testing.F) {
 			}
 			to = append(to, end)
 		})
-		if err := f.set([]faultAt{at(1, 2, Link{Delay: time.Second, Rate: 1, Loss: 0.1, Reorder: 0.5})}); err != nil {
+		if err := f.set([]faultAt{between(1, 2, Link{Delay: time.Second, Rate: 1, Loss: 0.1, Reorder: 0.5})}); err != nil {
 			t.Fatal(err)
 		}
 		now = max(now, 0) % int64(time.Hour)

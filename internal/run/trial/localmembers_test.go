@@ -51,7 +51,7 @@ func TestSamplesMembersOnTheGeneratorsMachine(t *testing.T) {
 			}
 		}
 	}
-	if len(s.beside.seen["member with process 41"]) != 3 || len(s.store.seen) > 0 {
-		t.Errorf("seen were %+v", s.beside.seen)
+	if len(s.local.seen["member with process 41"]) != 3 || len(s.store.seen) > 0 {
+		t.Errorf("seen were %+v", s.local.seen)
 	}
 }

@@ -31,7 +31,7 @@ func (t *Trial) findLocalMembers(ctx context.Context, m *members) {
 
 // recordLocalMembers records the servers found at the endpoints.
 func (c *Cluster) recordLocalMembers(endpoints []string, found []probe.Server) {
-	c.Beside, c.Unfound = nil, ""
+	c.Local, c.Unfound = nil, ""
 	var unseen, forwarded []string
 	for i, l := range found {
 		if !l.Here {
@@ -43,8 +43,8 @@ func (c *Cluster) recordLocalMembers(endpoints []string, found []probe.Server) {
 			unseen = append(unseen, endpoints[i])
 		case l.Forwards():
 			forwarded = append(forwarded, fmt.Sprintf("%s (%s)", endpoints[i], l.Program))
-		case !slices.Contains(c.Beside, l.PID):
-			c.Beside = append(c.Beside, l.PID)
+		case !slices.Contains(c.Local, l.PID):
+			c.Local = append(c.Local, l.PID)
 		}
 	}
 	const effect = "how much processor time other programs took from the members is not known (R23)"
@@ -69,7 +69,7 @@ func (c *Cluster) unfoundNotes() []string {
 func (c *Cluster) localProcesses() map[string]int {
 	all := map[string]int{}
 	if c.Unfound == "" { // otherwise members that were not found would count as other programs
-		for _, pid := range c.Beside {
+		for _, pid := range c.Local {
 			all[fmt.Sprintf("member with process %d", pid)] = pid
 		}
 	}
