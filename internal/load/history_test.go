@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// recordings collects the recorders of a worker's loops, each with the time at which the loop's clock
-// was 0.
+// recordings collects the recorders of a worker's loops, each with the time at which the loop's
+// clock was 0.
 type recordings struct {
 	mu  sync.Mutex
 	ops []history.Op

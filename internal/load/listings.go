@@ -174,8 +174,8 @@ func (s *source) interval() (first, end []byte) {
 	return nil, s.end
 }
 
-// rangesOverKeySpace reports whether ranges are over the key space. A given interval may also contain
-// keys of other programs.
+// rangesOverKeySpace reports whether ranges are over the key space. A given interval may also
+// contain keys of other programs.
 func (s *source) rangesOverKeySpace() bool { return len(s.load.RangeKey) == 0 }
 
 // checkRange checks the reply to a range: its keys are in the interval, in order and within

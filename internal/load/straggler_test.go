@@ -12,30 +12,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// telling is a worker that reports up to a number of seconds until it is stopped.
-type telling struct {
+// reporting is a worker that reports up to a number of seconds until it is stopped.
+type reporting struct {
 	load.Worker
 	most int
 }
 
-type tellingJob struct {
+type reportingJob struct {
 	load.Job
-	of telling
-	to load.Reports
+	worker reporting
+	to     load.Reports
 }
 
-func (w telling) Prepare(_ context.Context, _ *load.Assignment, to load.Reports) (load.Job, error) {
-	return tellingJob{of: w, to: to}, nil
+func (w reporting) Prepare(_ context.Context, _ *load.Assignment, to load.Reports) (load.Job, error) {
+	return reportingJob{worker: w, to: to}, nil
 }
 
-func (j tellingJob) Connect(context.Context) error { return nil }
-func (j tellingJob) Close()                        {}
+func (j reportingJob) Connect(context.Context) error { return nil }
+func (j reportingJob) Close()                        {}
 
-func (j tellingJob) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
+func (j reportingJob) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
 	j.to.Mark(load.Mark{Phase: measure.Measured, At: begin})
 	told := 0
 	s := wide()
-	for ; told < j.of.most && ctx.Err() == nil; told++ {
+	for ; told < j.worker.most && ctx.Err() == nil; told++ {
 		s.Index = told
 		j.to.Second(s)
 	}
@@ -66,7 +66,7 @@ func wide() *measure.Second {
 func TestSilentWorkerIsCutOff(t *testing.T) {
 	t.Parallel()
 	w := load.Workers{
-		load.Named{Worker: telling{local(), 1 << 30}, Name: "w1"}, load.Named{Worker: telling{local(), 3}, Name: "w2"}, load.Named{Worker: telling{local(), 1 << 30}, Name: "w3"},
+		load.Named{Worker: reporting{local(), 1 << 30}, Name: "w1"}, load.Named{Worker: reporting{local(), 3}, Name: "w2"}, load.Named{Worker: reporting{local(), 1 << 30}, Name: "w3"},
 	}
 	l := base(kv.Put, kv.None)
 	l.Duration = time.Hour

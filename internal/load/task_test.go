@@ -55,10 +55,10 @@ func preload(ctx context.Context, p task) (*load.Preloaded, error) {
 	return p.worker().Preload(ctx, &p.Assignment)
 }
 
-// behind wraps a worker for a test. TestMain sets it.
-var behind = func(w load.Worker) load.Worker { return w }
+// wrapWorker wraps a worker for a test. TestMain sets it.
+var wrapWorker = func(w load.Worker) load.Worker { return w }
 
-func (p *task) worker() load.Worker { return behind(p.Worker) }
+func (p *task) worker() load.Worker { return wrapWorker(p.Worker) }
 
 // notOverAPipe matches the tests that do not need to run again over a pipe: those of memory per
 // operation, long measurements, tests that use their own pipes, and tests without a worker.
@@ -73,7 +73,7 @@ const sampleOverAPipe = "Recorded|EveryWorker|Errors|Preload|Watchers|Judged|Wro
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 && flag.Lookup("test.bench").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == "" {
-		behind = func(w load.Worker) load.Worker { return remote.Piped(w) }
+		wrapWorker = func(w load.Worker) load.Worker { return remote.Piped(w) }
 		skipped := flag.Lookup("test.skip").Value
 		if s := skipped.String(); s == "" {
 			_ = skipped.Set(notOverAPipe) // accepts any string

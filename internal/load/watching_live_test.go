@@ -21,8 +21,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// seen returns the number of events of n writes to each of `keys` keys.
-func seen(w scenario.Watch, keys, n int) (events uint64) {
+// expectedEvents returns the number of events of n writes to each of `keys` keys.
+func expectedEvents(w scenario.Watch, keys, n int) (events uint64) {
 	if w.WatchedKeys == 0 {
 		w.WatchedKeys = uint64(keys)
 	}
@@ -70,7 +70,7 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 				t.Errorf("not every event came once: %+v", *w)
 			}
 			// The window's events are those of the window's writes.
-			if want := seen(c.watch, 10, 100); given == 0 && (w.Delivered != w.Expected || m.Watch.Delivered != want || w.Expected < want) {
+			if want := expectedEvents(c.watch, 10, 100); given == 0 && (w.Delivered != w.Expected || m.Watch.Delivered != want || w.Expected < want) {
 				t.Errorf("%d events in the window, want %d, and %d of %d in all", m.Watch.Delivered, want, w.Delivered, w.Expected)
 			}
 			if due, sent := m.Watch.FromDue, m.Watch.FromSent; uint64(due.TotalCount()) != m.Watch.Delivered ||

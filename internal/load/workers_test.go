@@ -34,15 +34,15 @@ func eachWorker(t *testing.T, test func(t *testing.T, w load.Worker)) {
 	for name, w := range map[string]load.Worker{
 		"local": local(), "piped": remote.Piped(local()),
 		"two": load.Workers{local(), local()}, "two piped": load.Workers{remote.Piped(local()), remote.Piped(local())},
-		"two behind one pipe": remote.Piped(load.Workers{local(), local()}),
-		"agent":               agents.Worker(t, nil), "two agents": load.Workers{agents.Worker(t, nil), agents.Worker(t, nil)},
+		"two over one pipe": remote.Piped(load.Workers{local(), local()}),
+		"agent":             agents.Worker(t, nil), "two agents": load.Workers{agents.Worker(t, nil), agents.Worker(t, nil)},
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })
 	}
 }
 
-// heard collects the reports of a worker.
-type heard struct {
+// reported collects the reports of a worker.
+type reported struct {
 	mu      sync.Mutex
 	due     uint64 // in the window's seconds
 	timed   int64
@@ -51,7 +51,7 @@ type heard struct {
 	changed bool
 }
 
-func (h *heard) reports(t *testing.T) load.Reports {
+func (h *reported) reports(t *testing.T) load.Reports {
 	return load.Reports{
 		Second: func(s *measure.Second) {
 			h.mu.Lock()
@@ -102,7 +102,7 @@ func TestWorkersOnEtcd(t *testing.T) {
 		if a.Preloaded, err = w.Preload(t.Context(), &a); err != nil || a.Preloaded.Written != l.KeySpace {
 			t.Fatalf("preloaded %+v, %v", a.Preloaded, err)
 		}
-		var h heard
+		var h reported
 		began := time.Now()
 		res, err := load.Run(t.Context(), w, &a, h.reports(t))
 		if err != nil {
@@ -135,7 +135,7 @@ func TestWorkersReportErrors(t *testing.T) {
 		l := open(base(kv.Put, kv.None), 1000, 2*time.Second)
 		l.Timeout = 5 * time.Second
 		a := taskFor(serve(t, "error=unavailable every 100; close every 333", store.NullOptions{Memory: true}), l).Assignment
-		var h heard
+		var h reported
 		res, err := load.Run(t.Context(), w, &a, h.reports(t))
 		if err != nil {
 			t.Fatal(err)

@@ -63,16 +63,16 @@ func (m *mixed) Shares(measure.Phase) []Share {
 	return []Share{{Kind: kv.Put, Of: m.share}, {Kind: kv.Get, Consistency: kv.Local, Of: 1 - m.share}}
 }
 
-// held collects the seconds that a loop hands over.
-type held struct {
+// collectingLoop collects the seconds that a loop hands over.
+type collectingLoop struct {
 	*Loop
 	seconds []*measure.Second
 }
 
-// behind returns loop i of n, whose schedule is at operation first of the first phase, and whose
-// clock is in the last phase.
-func behind(source Source, i, n, places int, first uint64, phases ...Phase) *held {
-	h := &held{}
+// laggingLoop returns loop i of n, whose schedule is at operation first of the first phase, and
+// whose clock is in the last phase.
+func laggingLoop(source Source, i, n, places int, first uint64, phases ...Phase) *collectingLoop {
+	h := &collectingLoop{}
 	l := New(Config{
 		Hand:   func(s *measure.Second) { h.seconds = append(h.seconds, s) },
 		Source: source, Offset: uint64(i), Stride: uint64(n), Places: places, Endpoints: make([]string, 1),
@@ -95,8 +95,8 @@ func behind(source Source, i, n, places int, first uint64, phases ...Phase) *hel
 	return h
 }
 
-// oneByOne counts the same operations as abandonSchedule, one at a time.
-func oneByOne(l *held, at int64) {
+// countOneByOne counts the same operations as abandonSchedule, one at a time.
+func countOneByOne(l *collectingLoop, at int64) {
 	for l.sched.due < at {
 		kind, level := l.cfg.Source.Kind(l.clock.phases[l.sched.phase].Kind, l.sched.n)
 		acc := l.sched.dueSecond(&l.secs)
@@ -136,9 +136,9 @@ func TestBulkCountEqualsCountingOneByOne(t *testing.T) {
 		}
 		first := rng.Uint64N(20)
 		seed := rng.Uint64()
-		make := func() *held {
+		make := func() *collectingLoop {
 			rng = rand.New(rand.NewPCG(seed, 0))
-			return behind(source, i, n, places, first, phases()...)
+			return laggingLoop(source, i, n, places, first, phases()...)
 		}
 		bulk, single := make(), make()
 		rng = rand.New(rand.NewPCG(seed, 1))
@@ -148,7 +148,7 @@ func TestBulkCountEqualsCountingOneByOne(t *testing.T) {
 			t.Fatalf("round %d: the backlog is %d, and one by one %d", round, got, want)
 		}
 		bulk.abandonSchedule(at)
-		oneByOne(single, at)
+		countOneByOne(single, at)
 		bulk.secs.release(never)
 		single.secs.release(never)
 		same := len(bulk.seconds) == len(single.seconds)
@@ -171,7 +171,7 @@ func TestBulkCountEqualsCountingOneByOne(t *testing.T) {
 }
 
 // backlogOneByOne counts the operations of backlog one at a time.
-func backlogOneByOne(l *held, at int64) (count uint64) {
+func backlogOneByOne(l *collectingLoop, at int64) (count uint64) {
 	for phase := l.sched.phase; l.sched.due < at && l.sched.phase == phase; l.sched.step() {
 		count++
 	}
@@ -188,7 +188,7 @@ func TestCountsAnyBacklogAtOnce(t *testing.T) {
 				const loops = 3
 				var due, puts uint64
 				for i := range loops {
-					l := behind(&mixed{share: share}, i, loops, 10, 0, Phase{Kind: measure.Measured, Duration: length, Pacer: pacer, Total: total})
+					l := laggingLoop(&mixed{share: share}, i, loops, 10, 0, Phase{Kind: measure.Measured, Duration: length, Pacer: pacer, Total: total})
 					l.abandonSchedule(1_234_567_890 + length)
 					for _, s := range l.seconds {
 						due += s.Due
@@ -242,7 +242,7 @@ func (c *countedShares) Shares(p measure.Phase) []Share {
 func TestSharesAreRequestedOnce(t *testing.T) {
 	const rate, length = 1000, 5 * secondNS
 	source := &countedShares{mixed: mixed{share: 0.3}}
-	l := behind(source, 0, 1, 1, 0, open(rate, length))
+	l := laggingLoop(source, 0, 1, 1, 0, open(rate, length))
 	l.abandonSchedule(l.clock.origin + length)
 	if source.asked != 1 || l.ended.failed != 5*rate {
 		t.Errorf("%d operations were not sent, and the shares asked for %d times", l.ended.failed, source.asked)

@@ -256,15 +256,15 @@ func TestRefusedWatcherIsReported(t *testing.T) {
 	}
 }
 
-// heard is a History that counts the events of watchers.
-type heard struct {
+// eventCounter is a History that counts the events of watchers.
+type eventCounter struct {
 	HistoryBase
 	events int
 }
 
-func (*heard) Ended(*Completion) {}
+func (*eventCounter) Ended(*Completion) {}
 
-func (h *heard) Told(uint32, *store.Event, int64, int64, int64) { h.events++ }
+func (h *eventCounter) Told(uint32, *store.Event, int64, int64, int64) { h.events++ }
 
 // Processing a watch event does not allocate.
 func TestEventsDoNotAllocate(t *testing.T) {
@@ -277,7 +277,7 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	value := w.values.Append(nil, key, 0, 7)
 	w.board.Times.Due(measure.Measured, 7, 1)
 	w.board.Times.Sent(measure.Measured, 7, 2)
-	version, ev, history := int64(0), &store.Event{}, heard{}
+	version, ev, history := int64(0), &store.Event{}, eventCounter{}
 	l.watchers.cfg.History, l.watchers.fine = &history, true
 	once := func() {
 		version++

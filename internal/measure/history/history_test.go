@@ -23,8 +23,8 @@ func header() *ops.Header {
 	return &ops.Header{Store: "etcd", Started: time.Unix(1700000000, 5).UTC(), Base: 12, Promises: map[ops.Promise]string{ops.Order: "said there"}}
 }
 
-// some returns the operations of a load of 50,000 operations per second on 100,000 keys.
-func some(seed uint64, n int) []ops.Op {
+// sampleOps returns the operations of a load of 50,000 operations per second on 100,000 keys.
+func sampleOps(seed uint64, n int) []ops.Op {
 	r := rand.New(rand.NewPCG(seed, 1))
 	all := make([]ops.Op, n)
 	for i := range all {
@@ -79,7 +79,7 @@ func read(t testing.TB, paths ...string) ([]ops.Op, *ops.Set) {
 
 func TestFilesAreRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
-	want := some(1, 20_000)
+	want := sampleOps(1, 20_000)
 	bytes := write(t, path, header(), want)
 	got, s := read(t, path)
 	if d := cmp.Diff(want, got); d != "" || len(s.Problems) > 0 {
@@ -164,7 +164,7 @@ func TestFilesArePutOnOneClock(t *testing.T) {
 func TestEveryPrefixIsRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
-	want := some(2, 9000)
+	want := sampleOps(2, 9000)
 	write(t, path, header(), want)
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -231,7 +231,7 @@ func TestFullDiskIsReported(t *testing.T) {
 	}
 	w.FillDisk()
 	r := w.Recorder()
-	for _, o := range some(1, 20_000) {
+	for _, o := range sampleOps(1, 20_000) {
 		r.Add(&o)
 	}
 	r.Flush()
@@ -242,7 +242,7 @@ func TestFullDiskIsReported(t *testing.T) {
 
 func FuzzOpen(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "a")
-	write(f, path, header(), some(4, 50))
+	write(f, path, header(), sampleOps(4, 50))
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		f.Fatal(err)
@@ -277,7 +277,7 @@ func FuzzOpen(f *testing.F) {
 
 // BenchmarkWrite measures recording and writing per operation, including the disk.
 func BenchmarkWrite(b *testing.B) {
-	all := some(1, 1_000_000)
+	all := sampleOps(1, 1_000_000)
 	var size int64
 	path := filepath.Join(b.TempDir(), "a")
 	n := 0
@@ -291,7 +291,7 @@ func BenchmarkWrite(b *testing.B) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	all := some(1, 1_000_000)
+	all := sampleOps(1, 1_000_000)
 	path := filepath.Join(b.TempDir(), "a")
 	write(b, path, header(), all)
 	s, err := ops.Open(path)

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// maxWaitingBlocks is the number of full blocks that wait for the disk before the loop that fills them has
-// to wait: half a minute of 50,000 operations per second.
+// maxWaitingBlocks is the number of full blocks that wait for the disk before the loop that
+// fills them has to wait: half a minute of 50,000 operations per second.
 const maxWaitingBlocks = 512
 
 // Writer writes the file of one loop. Its own goroutine compresses and writes the blocks.
