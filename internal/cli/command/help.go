@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 const (
@@ -239,26 +241,10 @@ func writeEntry(b *strings.Builder, name, meaning string, longest int) {
 		b.WriteString("\n")
 		at = 0
 	}
-	for i, line := range wrap(meaning, helpWidth-indent) {
+	for i, line := range text.Wrap(meaning, helpWidth-indent) {
 		if i > 0 {
 			at = 0
 		}
 		fmt.Fprintf(b, "%s%s\n", strings.Repeat(" ", indent-at), line)
 	}
-}
-
-// wrap breaks text at spaces. Lines are at most columns wide unless a word is longer.
-func wrap(text string, columns int) (lines []string) {
-	line, at := "", 0
-	for _, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		if at > 0 && at+1+n > columns {
-			lines, line, at = append(lines, line), "", 0
-		}
-		if at > 0 {
-			line, at = line+" ", at+1
-		}
-		line, at = line+word, at+n
-	}
-	return append(lines, line)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	comparing "github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
@@ -140,6 +141,7 @@ func TestJSON(t *testing.T) {
 	perf := filled[analyze.PerfCheck]()
 	perf.Pass = false
 	written("check perf --format json, failed", report.PerfCheck(perf, "s", false))
+	written("break --format json", report.Effect(filled[faults.Effect]()))
 	written("check members --format json", report.MembersCheck(filled[analyze.MembersCheck]()))
 	written("check datascale --format json", report.ScaleCheck(filled[analyze.ScaleCheck](), "s", false))
 

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	_ "embed" // of the load
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
+)
+
+//go:embed break.yaml
+var breakLoad string
+
+// The schedule of `break` unless the fault gives its own.
+const (
+	faultAt  = " at 5s"
+	faultFor = " for 3s"
+)
+
+// breakFlags are the flags of `break`.
+type breakFlags struct {
+	checkFlags
+	store    string
+	rate     float64
+	clients  int
+	duration time.Duration
+	given    func(flag string) bool
+}
+
+func (a *commandLine) breakCommand() *cobra.Command {
+	f := &breakFlags{checkFlags: checkFlags{seed: scenario.DefaultSeed, format: "text"}, rate: 500, clients: 30, duration: 25 * time.Second}
+	c := &cobra.Command{
+		Use: "break 'FAULT'", Short: "Break a member of a local cluster, and report what happened to clients", Args: command.Takes(1, 1, "one fault, such as 'kill leader'"),
+		Long: `Start a cluster of three members on this machine, send reads and writes at a steady rate,
+break a member, and report what happened to clients in one sentence: the outage, the time
+until throughput was back, the errors, and the p99 before and after.
+
+FAULT is a fault of scenario files, such as 'pause follower' or 'kill leader for 5s'. It
+begins 5 s after the start of the measurement and lasts 3 s, unless it has other times.
+docs/reference/faults.md lists all faults.
+
+The exit code is 0 if the fault was injected as requested, whatever it broke.`,
+		Example: `  quorumbench break 'kill leader'
+  quorumbench break 'isolate leader for 5s' --store zookeeper --duration 40s`,
+	}
+	r := command.NewFlags(c.Flags())
+	r.Text("store", &f.store, "NAME[@VERSION]", "store (default etcd)")
+	r.Number("rate", &f.rate, "R", "reads and writes per second")
+	r.Whole("clients", &f.clients, "number of connections")
+	r.Span("duration", &f.duration, "duration of the measurement; the fault must end before")
+	r.Seed("seed", &f.seed, "seed of everything random")
+	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		f.given = c.Flags().Changed
+		return a.breakMember(c.Context(), f, args[0])
+	}
+	return c
+}
+
+// oneFault completes the text of a fault with its times.
+func oneFault(words string) (string, error) {
+	whole := strings.TrimSpace(words)
+	if !strings.Contains(whole, " at ") {
+		whole += faultAt
+	}
+	f, err := fault.ParseOne(whole)
+	if err != nil {
+		return "", command.Usage("%s", strings.ReplaceAll(err.Error(), whole, words))
+	}
+	if f.Every > 0 || f.Repeat > 0 {
+		return "", command.Usage("break injects one fault, and %q repeats it; drop every and repeat, or use run --set faults=...", words)
+	}
+	if f.For == 0 && !strings.Contains(whole, " for ") {
+		f.For = 1
+		if f.Wrong() == "" {
+			whole += faultFor
+		}
+	}
+	return whole, nil
+}
+
+// scenario returns the scenario with the fault.
+func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario, error) {
+	whole, err := oneFault(words)
+	if err != nil {
+		return nil, err
+	}
+	name, version, err := storeVersion(f.store, "")
+	if err != nil {
+		return nil, err
+	}
+	o := scenario.Options{Store: name, Version: version, Set: []scenario.Assignment{{Key: "faults", Value: whole}}}
+	for _, of := range []struct{ flag, key, value string }{
+		{"rate", "rate", strconv.FormatFloat(f.rate, 'g', -1, 64)},
+		{"clients", "connections", strconv.Itoa(f.clients)},
+		{"clients", "clients", strconv.Itoa(f.clients)},
+		{"duration", "duration", f.duration.String()},
+	} {
+		if f.given(of.flag) {
+			o.Set = append(o.Set, scenario.Assignment{Key: of.key, Value: of.value})
+		}
+	}
+	s, err := scenario.Parse("break.yaml", []byte(breakLoad), a.Catalog, o)
+	if err != nil {
+		return nil, inFlags(err)
+	}
+	s.Reseed(f.seed)
+	return s, nil
+}
+
+// setFaults is the beginning of an error about the fault, which is an argument here.
+var setFaults = regexp.MustCompile(`--set faults=[^:]*: `)
+
+// inFlags turns the first error about --set into one about the command's own arguments and
+// flags.
+func inFlags(err error) error {
+	var all scenario.Errors
+	text := err.Error()
+	if errors.As(err, &all) {
+		text = all.Lines()[0]
+	}
+	text = strings.NewReplacer("break.yaml: ", "", "--set connections", "--clients", "--set ", "--").Replace(setFaults.ReplaceAllString(text, ""))
+	return command.Usage("%s", text)
+}
+
+func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words string) error {
+	s, err := f.scenario(a, words)
+	if err != nil {
+		return err
+	}
+	a.Warn(s.Warnings...)
+	b := a.newBar(f.format, f.duration.Seconds(), " s")
+	return a.check(ctx, &f.checkFlags, s, b, b.seconds, func(t *record.Trial) error {
+		if t.State == record.Interrupted {
+			return nil
+		}
+		e, err := faults.OneEffect(t)
+		if err != nil {
+			return err
+		}
+		return judged(e.Fault.Failure == "", false, a.Report(f.format, report.Effect(e)))
+	})
+}

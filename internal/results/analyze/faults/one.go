@@ -1,0 +1,100 @@
+package faults
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// Effect is what one fault did to the clients of a trial.
+type Effect struct {
+	Trial *record.Trial
+	Fault *record.Fault
+	// Recovered is the time from the start of the fault until throughput was back; nil if it
+	// was not back before the window closed.
+	Recovered *float64
+	// Before and After are p99s of the response times of successes: of the whole seconds
+	// before the fault, and of those after the recovery. Not known if there are too few.
+	Before, After measure.Figure
+}
+
+// OneEffect returns the effect of the only fault of a trial. The fault's failure is an error
+// if it was not injected.
+func OneEffect(t *record.Trial) (*Effect, error) {
+	if len(t.Faults) == 0 {
+		return nil, errors.New("the record has no fault: the load ended before it; read the verdict of the run")
+	}
+	f := &t.Faults[0]
+	if !f.Done() {
+		return nil, fmt.Errorf("the fault was not injected: %s", cmp.Or(f.Failure, "the load ended before it"))
+	}
+	e := &Effect{Trial: t, Fault: f}
+	if f.ThroughputBack != nil {
+		e.Recovered = new(*f.ThroughputBack - *f.Began)
+	}
+	var before, after measure.Sum
+	keep := func(g record.Tag) bool { return g.Phase == measure.Measured && g.Time == record.Response }
+	err := record.EachInterval(t.Dir, t.Folder, keep, func(i *record.Interval) error {
+		from := i.Start.Sub(*t.Opened)
+		switch to := from + i.Length; {
+		case to.Seconds() <= *f.Began:
+			before.Add(&i.Steps)
+		case f.ThroughputBack != nil && f.Ready != nil && from.Seconds() >= max(*f.ThroughputBack, *f.Ready):
+			after.Add(&i.Steps)
+		}
+		return nil
+	})
+	e.Before, e.After = p99(&before), p99(&after)
+	return e, err
+}
+
+// p99 returns the p99 of times; not known if there are too few.
+func p99(times *measure.Sum) measure.Figure {
+	n := times.Total()
+	if n <= 0 || !measure.Supports(99, uint64(n)) {
+		return measure.Figure{}
+	}
+	return times.PercentilesOf(0, 99)[0]
+}
+
+// Sentence describes the effect on clients.
+func (e *Effect) Sentence() string {
+	f := e.Fault
+	of := f.Member
+	if f.Role != "" {
+		of += ", " + f.Role
+	}
+	s := fmt.Sprintf("%s (%s): ", f.What, of)
+	switch {
+	case f.Outage == nil:
+		s += "clients saw no outage"
+	case f.OutageLasted:
+		s += fmt.Sprintf("no operation succeeded for the last %s of the window", length(*f.Outage))
+	default:
+		s += fmt.Sprintf("no operation succeeded for %s", length(*f.Outage))
+	}
+	if e.Recovered != nil {
+		s += fmt.Sprintf(", throughput was back after %s", length(*e.Recovered))
+	} else {
+		s += ", throughput was not back when the window closed"
+	}
+	s += fmt.Sprintf("; %s failed, and %s an unknown outcome", text.Plural(f.Definite+f.Indefinite, "operation"), writesHave(f.Indefinite))
+	if !e.Before.Known || !e.After.Known {
+		return s + "; the p99 is not known: there were fewer than 1,000 operations before the fault or after the recovery."
+	}
+	return s + fmt.Sprintf("; p99 was %s before and %s after.", e.Before.Text(), e.After.Text())
+}
+
+func writesHave(n uint64) string {
+	if n == 1 {
+		return "1 write has"
+	}
+	return text.Plural(n, "write") + " have"
+}
+
+func length(seconds float64) string { return text.Duration(seconds * float64(time.Second)) }

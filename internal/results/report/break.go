@@ -1,0 +1,65 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// Effect reports the effect of one fault in a sentence.
+func Effect(e *faults.Effect) Finding {
+	return Finding{parts: func(to layout) { effectParts(to, e) }, object: func() any { return effectObject(e) }}
+}
+
+func effectParts(to layout, e *faults.Effect) {
+	t := e.Trial
+	to.say(text.Wrap(e.Sentence(), 100)...)
+	if e.Fault.Failure != "" {
+		to.say("The fault was not as requested: " + e.Fault.Failure)
+	}
+	to.say("", fmt.Sprintf("%s %s, %s; load %s for %s; verdict %s%s.", t.Store, t.Version, text.Plural(uint64(max(t.Members, 0)), "member"),
+		text.PerSecond(*t.Rate), text.FormatDuration(t.Duration), t.Verdict.State, rules(t)))
+}
+
+// rules returns the numbers of the rules that a verdict names.
+func rules(t *record.Trial) string {
+	var names []string
+	for _, r := range t.Verdict.Reasons {
+		names = append(names, fmt.Sprintf("R%d", r.Rule))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
+
+func effectObject(e *faults.Effect) (o record.Object) {
+	t, f := e.Trial, e.Fault
+	o.Add("fault", f.What)
+	o.Add("member", f.Member)
+	o.Add("role", f.Role)
+	o.Add("store", t.Store)
+	o.Add("version", t.Version)
+	o.Add("members", t.Members)
+	o.Add("rate", t.Rate)
+	o.Add("duration_seconds", t.Duration.Seconds())
+	o.Add("seed", t.Seed)
+	o.Add("began_seconds", f.Began)
+	o.Add("outage_seconds", f.Outage)
+	o.Add("outage_lasted", f.OutageLasted)
+	o.Add("recovery_seconds", e.Recovered)
+	o.Add("errors_definite", f.Definite)
+	o.Add("errors_indefinite", f.Indefinite)
+	o.Add("p99_before_seconds", analyze.Seconds(e.Before))
+	o.Add("p99_after_seconds", analyze.Seconds(e.After))
+	o.Add("verdict", t.Verdict)
+	o.Add("sentence", e.Sentence())
+	if f.Failure != "" {
+		o.Add("failure", f.Failure)
+	}
+	return o
+}
