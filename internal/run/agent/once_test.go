@@ -43,7 +43,7 @@ func over(t *testing.T, ended <-chan error) {
 			t.Error(err)
 		}
 	case <-time.After(time.Minute):
-		t.Fatal("the agent goes on")
+		t.Fatal("the agent continues")
 	}
 }
 

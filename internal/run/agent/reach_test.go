@@ -68,7 +68,7 @@ func TestReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadAll(conn); err != nil || !bytes.Equal(got, long) {
-		t.Errorf("%d bytes of %d came back, %v", len(got), len(long), err)
+		t.Errorf("%d bytes of %d returned, %v", len(got), len(long), err)
 	}
 	if err := conn.Close(); err != nil {
 		t.Error(err)

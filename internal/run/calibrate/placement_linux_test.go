@@ -43,7 +43,7 @@ func TestBind(t *testing.T) {
 			t.Errorf("together %t: they are on %d and %d processors, the same: %t", together, one.Count(), ours.Count(), one == ours)
 		}
 		if now, its := on(os.Getpid()), on(c.Process.Pid); now != had || its != had {
-			t.Error("they have not what they had")
+			t.Error("their processors differ from the original ones")
 		}
 	}
 }

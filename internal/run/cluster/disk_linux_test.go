@@ -66,7 +66,7 @@ func powerLoss(t *testing.T, c *Cluster) (acknowledged map[string]string, lost i
 	select {
 	case <-enough:
 	case early := <-all:
-		t.Fatalf("the store failed a write before the power went, with %d keys written", len(early))
+		t.Fatalf("the store failed a write before the power failure, with %d keys written", len(early))
 	}
 	for _, m := range c.Members() {
 		if err := c.Signal(ctx, m.Name, host.Kill); err != nil {

@@ -124,7 +124,7 @@ func TestPlaygroundNeverKillsAReusedNumber(t *testing.T) {
 	p.Members[0].Process = self
 	rewrite(t, p)
 	if _, _, err := Up(t.Context(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 1, Dir: dir}, time.Unix(1, 0)); !errors.Is(err, ErrAlreadyUp) || !strings.Contains(err.Error(), "none of its members runs") {
-		t.Errorf("up on what is left of another: %v", err)
+		t.Errorf("up on the remains of another cluster: %v", err)
 	}
 	down, err := Down(t.Context(), dir)
 	if err != nil || strings.Join(down.Gone, ",") != "m1" || len(down.Ended) != 0 {

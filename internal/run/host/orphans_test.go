@@ -207,7 +207,7 @@ func TestReleaseRemovesOnlyWhatWasClaimed(t *testing.T) {
 		t.Log(err)
 	}
 	if !exists(filepath.Join(precious, "thesis")) || !exists(c.Path()) {
-		t.Error("another's folder was emptied, or its link removed")
+		t.Error("another user's folder was emptied, or its link removed")
 	}
 	if exists(filepath.Join(parent, "away", ownerFile)) {
 		t.Error("the claimed folder was not removed")

@@ -75,7 +75,7 @@ func said(t *testing.T, c net.Conn, text []byte) {
 	go func() { _, _ = c.Write(text) }()
 	got := make([]byte, len(text))
 	if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, text) {
-		t.Error("the echo is other than what was said:", err)
+		t.Error("the echo differs from the sent bytes:", err)
 	}
 }
 
@@ -118,11 +118,11 @@ func TestCapturedBytesAreDecoded(t *testing.T) {
 			}
 			speak.Wait()
 			if got := stop().Heard(); got.Connections != conns || got.WereOpen != 0 || len(got.Elsewhere) != 0 || len(a.gaps) > 0 {
-				t.Errorf("%+v, missing is %v", got, a.gaps)
+				t.Errorf("%+v, gaps: %v", got, a.gaps)
 			}
 			for n, h := range a.conns {
 				if !texts[string(h.said[ofClient])] || !bytes.Equal(h.said[ofClient], h.said[ofServer]) || h.ended != 1 {
-					t.Errorf("of connection %d %d and %d bytes are heard, and it ended %d times", n, len(h.said[ofClient]), len(h.said[ofServer]), h.ended)
+					t.Errorf("of connection %d %d and %d bytes are decoded, and it ended %d times", n, len(h.said[ofClient]), len(h.said[ofServer]), h.ended)
 				}
 			}
 		})
@@ -138,10 +138,10 @@ func TestConnectionsOpenBeforeTheCaptureAreReported(t *testing.T) {
 	said(t, before, []byte("two"))
 	said(t, dial(t, l), []byte("three"))
 	if got := stop().Heard(); got.Connections != 2 || got.WereOpen != 1 || a.why(1) != wasOpen || len(a.gaps) != 1 {
-		t.Errorf("%+v, missing is %v", got, a.gaps)
+		t.Errorf("%+v, gaps: %v", got, a.gaps)
 	}
 	if h := a.conns[2]; h == nil || string(h.said[ofServer]) != "three" {
-		t.Errorf("heard is %v", a.conns)
+		t.Errorf("decoded: %v", a.conns)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestLostPacketsAreReported(t *testing.T) {
 		t.Errorf("missing is %v, and it ended %d times", a.gaps, a.conns[1].ended)
 	}
 	if n := len(a.conns[1].said[ofClient]); n == 0 || n >= 4<<20 {
-		t.Errorf("%d bytes are heard", n)
+		t.Errorf("%d bytes are decoded", n)
 	}
 }
 

@@ -189,20 +189,20 @@ func TestBytesAreForwardedUnchanged(t *testing.T) {
 			got, err := io.ReadAll(c)
 			sum := sha256.Sum256(say)
 			if want := append(sum[:], random(uint64(i), size)...); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("connection %d: %d bytes came, not %d as they were; %v", i, len(got), len(want), err)
+				t.Errorf("connection %d: %d bytes arrived, not the %d sent; %v", i, len(got), len(want), err)
 			}
 		}()
 	}
 	all.Wait()
 	stop()
 	if len(l.gaps) > 0 || len(l.conns) != conns {
-		t.Fatalf("%d connections are heard, with the gaps %v", len(l.conns), l.gaps)
+		t.Fatalf("%d connections are decoded, with the gaps %v", len(l.conns), l.gaps)
 	}
 	for _, h := range l.conns {
 		i := h.said[1][0]
 		sum := sha256.Sum256(h.said[1])
 		if h.ended != 1 || h.back || !bytes.Equal(h.said[1][1:], random(uint64(100+int(i)), size)) || !bytes.Equal(h.said[0], append(sum[:], random(uint64(i), size)...)) {
-			t.Errorf("of connection %d is heard: %d and %d bytes; it ended %d times", i, len(h.said[1]), len(h.said[0]), h.ended)
+			t.Errorf("of connection %d is decoded: %d and %d bytes; it ended %d times", i, len(h.said[1]), len(h.said[0]), h.ended)
 		}
 	}
 }
@@ -237,7 +237,7 @@ func TestAnswersAreDecodedAfterTheirRequests(t *testing.T) {
 					t.Error(err)
 				}
 				if _, err := io.ReadFull(c, b[:]); err != nil || binary.BigEndian.Uint64(b[:]) != n {
-					t.Errorf("%x came for %d, %v", b, n, err)
+					t.Errorf("%x arrived for %d, %v", b, n, err)
 					return
 				}
 			}
@@ -246,7 +246,7 @@ func TestAnswersAreDecodedAfterTheirRequests(t *testing.T) {
 	all.Wait()
 	stop()
 	if early || len(l.conns) != conns {
-		t.Errorf("an answer was heard before its question: %v; %d connections", early, len(l.conns))
+		t.Errorf("a reply was decoded before its request: %v; %d connections", early, len(l.conns))
 	}
 	for n, h := range l.conns {
 		for i := range uint64(calls) {
@@ -280,7 +280,7 @@ func TestBytesAreForwardedWhileDecodingIsBlocked(t *testing.T) {
 		}
 		_ = c.CloseWrite()
 		if got, err := io.ReadAll(c); err != nil || string(got) != "all" {
-			t.Fatalf("%q came, %v", got, err)
+			t.Fatalf("%q arrived, %v", got, err)
 		}
 	}
 	much := random(7, size)
@@ -296,10 +296,10 @@ func TestBytesAreForwardedWhileDecodingIsBlocked(t *testing.T) {
 		t.Errorf("the gap begins at %v, but all had passed after %v", at, passed)
 	}
 	if most == 0 || most > 17<<20 || !bytes.HasPrefix(much, l.conns[1].said[1]) {
-		t.Errorf("%d bytes of the first connection are heard, or not those that were sent", most)
+		t.Errorf("%d bytes of the first connection are decoded, or differ from the sent ones", most)
 	}
 	if got := string(l.conns[2].said[1]); got != "littleall" {
-		t.Errorf("of the second connection %q is heard", got)
+		t.Errorf("of the second connection %q is decoded", got)
 	}
 	for n, h := range l.conns {
 		if h.ended != 1 {
@@ -364,12 +364,12 @@ func TestClosingTheRelayEndsConnections(t *testing.T) {
 	stop()
 	for _, c := range conns {
 		if _, err := c.Read(make([]byte, 1)); err == nil {
-			t.Error("a connection goes on")
+			t.Error("a connection continues")
 		}
 	}
 	for n, h := range l.conns {
 		if h.ended != 1 || string(h.said[1]) != "hello" {
-			t.Errorf("of connection %d %q is heard, and it ended %d times", n, h.said[1], h.ended)
+			t.Errorf("of connection %d %q is decoded, and it ended %d times", n, h.said[1], h.ended)
 		}
 	}
 }
@@ -466,7 +466,7 @@ func TestTheEndReachesConnectionsHoweverLate(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("the relay goes on, with its connection")
+		t.Error("the relay continues, with its connection")
 		_ = c.CloseWrite()
 		if err := <-served; err != nil {
 			t.Error(err)
@@ -521,7 +521,7 @@ func TestSlotsOfConnectionsAreReused(t *testing.T) {
 				_, _ = c.Write(say)
 				_ = c.(*net.TCPConn).CloseWrite()
 				if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, say) {
-					t.Errorf("%d bytes came back, %v", len(got), err)
+					t.Errorf("%d bytes returned, %v", len(got), err)
 				}
 				_ = c.Close()
 			}
@@ -530,11 +530,11 @@ func TestSlotsOfConnectionsAreReused(t *testing.T) {
 	all.Wait()
 	stop()
 	if len(l.conns) != 200 {
-		t.Errorf("%d connections are heard", len(l.conns))
+		t.Errorf("%d connections are decoded", len(l.conns))
 	}
 	for n, h := range l.conns {
 		if h.ended != 1 || len(h.said[0]) != 1000 || !slices.Equal(h.said[0], h.said[1]) {
-			t.Errorf("connection %d: %d and %d bytes are heard, it ended %d times", n, len(h.said[1]), len(h.said[0]), h.ended)
+			t.Errorf("connection %d: %d and %d bytes are decoded, it ended %d times", n, len(h.said[1]), len(h.said[0]), h.ended)
 		}
 	}
 }

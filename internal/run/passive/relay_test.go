@@ -262,7 +262,7 @@ func TestForeignBytesAreForwarded(t *testing.T) {
 	}
 	var got bytes.Buffer
 	if _, err := got.ReadFrom(c); err != nil || got.String() != "heard hello" {
-		t.Fatalf("%q came, %v", got.String(), err)
+		t.Fatalf("%q arrived, %v", got.String(), err)
 	}
 	_ = c.Close()
 	r.stop()

@@ -179,11 +179,11 @@ func TestSegmentsAreReordered(t *testing.T) {
 		table.hear(at, k.closes()[2]) // late
 		h := a.conns[1]
 		if len(a.gaps) > 0 || h.ended != 1 || !bytes.Equal(h.said[ofClient], said[ofClient]) || !bytes.Equal(h.said[ofServer], said[ofServer]) {
-			t.Fatalf("seed %d: %d and %d bytes are heard of %d and %d, it ended %d times, the gaps are %v", seed,
+			t.Fatalf("seed %d: %d and %d bytes are decoded of %d and %d, it ended %d times, the gaps are %v", seed,
 				len(h.said[ofClient]), len(h.said[ofServer]), len(said[ofClient]), len(said[ofServer]), h.ended, a.gaps)
 		}
 		if got := slices.Compact(h.order); !slices.Equal(got, want) {
-			t.Fatalf("seed %d: they are heard as %v, not %v", seed, got, want)
+			t.Fatalf("seed %d: they are decoded as %v, not %v", seed, got, want)
 		}
 		if !slices.IsSorted(h.at) {
 			t.Fatalf("seed %d: the clock goes back: %v", seed, h.at)
@@ -335,7 +335,7 @@ func TestGapsAreReported(t *testing.T) {
 				h = &heard{}
 			}
 			if string(h.said[ofClient]) != c.client || string(h.said[ofServer]) != c.said || h.ended != c.ended || a.why(1) != c.why || len(a.gaps) > 1 {
-				t.Errorf("%q and %q are heard, it ended %d times, the gaps are %v", h.said[ofClient], h.said[ofServer], h.ended, a.gaps)
+				t.Errorf("%q and %q are decoded, it ended %d times, the gaps are %v", h.said[ofClient], h.said[ofServer], h.ended, a.gaps)
 			}
 		})
 	}
@@ -360,7 +360,7 @@ func TestPortIsReused(t *testing.T) {
 		t.Errorf("missing is %v", a.gaps)
 	}
 	if len(a.conns) != 2 || string(a.conns[1].said[ofClient]) != "one" || string(a.conns[2].said[ofClient]) != "two" || a.conns[1].ended != 1 || a.conns[2].ended != 1 {
-		t.Errorf("heard is %+v, %+v", a.conns[1], a.conns[2])
+		t.Errorf("decoded: %+v, %+v", a.conns[1], a.conns[2])
 	}
 }
 
@@ -444,7 +444,7 @@ func TestGapHasTheTimeOfTheLoss(t *testing.T) {
 		table.hear(at*second, k.says(ofServer, 0, "event"))
 	}
 	if h := a.conns[1]; h.ended != 1 || a.why(1) != notHeard || a.gaps[0].At != 10*second || string(h.said[ofServer]) != "one" {
-		t.Errorf("heard is %q, missing is %v", h.said, a.gaps)
+		t.Errorf("decoded: %q, gaps: %v", h.said, a.gaps)
 	}
 }
 
@@ -457,7 +457,7 @@ func TestTimesAreThoseOfPackets(t *testing.T) {
 	table.hear(2*second, k.says(ofClient, 0, "one"))
 	table.hear(3*second, k.says(ofServer, 0, "two"))
 	if h := a.conns[1]; !slices.Equal(h.at, []int64{2 * second, 3 * second}) || a.gaps[0].At != second || !strings.HasPrefix(a.gaps[0].Why, "1 packet came faster") {
-		t.Errorf("heard at %v, missing is %v", h.at, a.gaps)
+		t.Errorf("decoded at %v, gaps: %v", h.at, a.gaps)
 	}
 	// If packets were lost, a connection is not reported as open before the capture.
 	late := newTalk("10.0.0.1:40001", 100, 200)
@@ -479,7 +479,7 @@ func TestRepeatedSegmentsOfEndedConnections(t *testing.T) {
 		table.hear(at*second, again)
 	}
 	if table.number != 1 || len(a.gaps) > 0 {
-		t.Errorf("%d connections, missing is %v", table.number, a.gaps)
+		t.Errorf("%d connections, gaps: %v", table.number, a.gaps)
 	}
 }
 
@@ -535,7 +535,7 @@ func FuzzTable(f *testing.F) {
 			}
 			for side := range h.said {
 				if !strings.HasPrefix(truth[side], string(h.said[side])) {
-					t.Errorf("of connection %d side %d is heard as %q", n, side, h.said[side])
+					t.Errorf("of connection %d side %d is decoded as %q", n, side, h.said[side])
 				}
 			}
 		}

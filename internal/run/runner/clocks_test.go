@@ -91,12 +91,12 @@ func rightFigures(t *testing.T, run *record.Run) {
 		t.Errorf("the store's processor time is %v", cpu)
 	}
 	if trial.Opened.Before(run.Started) || trial.Opened.After(*run.Finished) {
-		t.Errorf("the window opened at %v, and the run went from %v to %v", trial.Opened, run.Started, run.Finished)
+		t.Errorf("the window opened at %v, and the run lasted from %v to %v", trial.Opened, run.Started, run.Finished)
 	}
 	sampled := map[string]bool{}
 	for _, r := range trial.Machines {
 		if sampled[r.Name] = true; r.Time.Before(run.Started.Add(-time.Minute)) || r.Time.After(run.Finished.Add(time.Minute)) {
-			t.Errorf("%s was sampled at %v, and the run went from %v to %v", r.Name, r.Time, run.Started, run.Finished)
+			t.Errorf("%s was sampled at %v, and the run lasted from %v to %v", r.Name, r.Time, run.Started, run.Finished)
 		}
 	}
 	for _, name := range []string{"generator", "generator gen1", "generator gen2", "machine", "m1"} {

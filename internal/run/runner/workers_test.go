@@ -57,7 +57,7 @@ func TestWorkersAndMembersCountAlike(t *testing.T) {
 	for i, o := range ears {
 		union = measure.Add(union, o.Response)
 		if p := &m.Parts[i]; p.Due != o.Due || p.Due != l.Total/4+map[bool]uint64{true: 1}[i < 3] {
-			t.Errorf("worker %d had %d due, and told %d", i+1, p.Due, o.Due)
+			t.Errorf("worker %d had %d due, and reported %d", i+1, p.Due, o.Due)
 		}
 	}
 	if !reflect.DeepEqual(union.Export().Counts, m.Whole().Response.Export().Counts) {

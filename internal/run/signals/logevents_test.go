@@ -75,11 +75,11 @@ func TestCountsOfManyEvents(t *testing.T) {
 			}
 		}
 		if len(in) != len(out) {
-			t.Errorf("%d kinds went in and %d came out", len(in), len(out))
+			t.Errorf("%d kinds were added and %d returned", len(in), len(out))
 		}
 		for key, want := range in {
 			if out[key] == nil || *out[key] != *want {
-				t.Errorf("%v: %+v went in and %+v came out", key, want, out[key])
+				t.Errorf("%v: %+v was added and %+v returned", key, want, out[key])
 			}
 		}
 	}

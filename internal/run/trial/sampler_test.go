@@ -125,7 +125,7 @@ func TestSamplerRecordsDisksAndItsCost(t *testing.T) {
 	}
 	last := s.cost[0].at
 	if s.costBetween(last, last) == nil {
-		t.Error("what sampling took is not known")
+		t.Error("the cost of sampling is unknown")
 	}
 	if got := s.costBetween(last, last.Add(time.Second)); got != nil {
 		t.Errorf("%v was taken by no sample", *got)

@@ -260,7 +260,7 @@ func TestMappedFileShowsWhatIsWritten(t *testing.T) {
 		must(t, err)
 		must(t, unix.Fdatasync(int(f.Fd())))
 		if !bytes.Equal(mapped[i*4096:(i+1)*4096], page) {
-			t.Fatalf("page %d is not what was written", i)
+			t.Fatalf("page %d differs from the written one", i)
 		}
 	}
 }

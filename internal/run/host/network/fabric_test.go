@@ -73,11 +73,11 @@ func TestLinksInOrderForwardAtOnce(t *testing.T) {
 	}
 	for i, d := range s.sent {
 		if d.at != time.Duration(i) || d.number != uint32(i) || d.to != (i+1)%4 {
-			t.Errorf("packet %d came as %+v", i, d)
+			t.Errorf("packet %d arrived as %+v", i, d)
 		}
 	}
 	if len(s.sent) != 100 {
-		t.Errorf("%d packets came", len(s.sent))
+		t.Errorf("%d packets arrived", len(s.sent))
 	}
 }
 
@@ -87,7 +87,7 @@ func TestCutLinksAreOneWay(t *testing.T) {
 	s.put(1, 2, 1, 2, 100)
 	s.put(2, 1, 3, 3, 100)
 	if len(s.sent) != 2 || s.sent[0].number != 2 || s.sent[1].number != 3 {
-		t.Errorf("%+v came", s.sent)
+		t.Errorf("%+v arrived", s.sent)
 	}
 }
 
@@ -100,11 +100,11 @@ func TestDelay(t *testing.T) {
 	s.until(int64(time.Hour))
 	for i, d := range s.sent {
 		if d.number != uint32(i) || d.at != time.Duration(i+50)*time.Millisecond {
-			t.Fatalf("packet %d came as %+v", i, d)
+			t.Fatalf("packet %d arrived as %+v", i, d)
 		}
 	}
 	if len(s.sent) != 1000 {
-		t.Errorf("%d packets came", len(s.sent))
+		t.Errorf("%d packets arrived", len(s.sent))
 	}
 }
 
@@ -135,7 +135,7 @@ func TestReorder(t *testing.T) {
 		if late := d.at - time.Duration(d.number)*time.Millisecond; late == HeldBack {
 			held++
 		} else if late != 0 {
-			t.Fatalf("%+v came %s late", d, late)
+			t.Fatalf("%+v arrived %s late", d, late)
 		}
 		if d.number < highest {
 			overtaken++
@@ -143,7 +143,7 @@ func TestReorder(t *testing.T) {
 		highest = max(highest, d.number)
 	}
 	if len(s.sent) != n || held < n*4/100 || held > n*6/100 || overtaken < held*9/10 {
-		t.Errorf("%d of %d packets came, %d were held back, %d overtaken", len(s.sent), n, held, overtaken)
+		t.Errorf("%d of %d packets arrived, %d were held back, %d overtaken", len(s.sent), n, held, overtaken)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestRate(t *testing.T) {
 		}
 	}
 	if inTime < rate/size-2 || inTime > rate/size {
-		t.Errorf("%d packets of %d bytes came in a second", inTime, size)
+		t.Errorf("%d packets of %d bytes arrived in a second", inTime, size)
 	}
 	s.until(int64(time.Hour))
 	if !slices.IsSortedFunc(s.sent, func(a, b delivery) int { return int(a.number) - int(b.number) }) {
@@ -174,7 +174,7 @@ func TestRate(t *testing.T) {
 	s.put(2*time.Hour, 1, 2, 9, size)
 	s.until(int64(3 * time.Hour))
 	if last := s.sent[len(s.sent)-1]; last.at != 2*time.Hour+time.Millisecond {
-		t.Errorf("the packet came as %+v", last)
+		t.Errorf("the packet arrived as %+v", last)
 	}
 }
 
@@ -186,17 +186,17 @@ func TestHealingSendsWaitingPackets(t *testing.T) {
 		s.put(time.Duration(i), 1, 2+int(i%2), i, 100)
 	}
 	if len(s.sent) != 0 {
-		t.Fatalf("%+v came", s.sent)
+		t.Fatalf("%+v arrived", s.sent)
 	}
 	if err := s.set([]faultAt{between(1, 3, Link{Cut: true})}); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.sent) != 5 {
-		t.Fatalf("%+v came", s.sent)
+		t.Fatalf("%+v arrived", s.sent)
 	}
 	for i, d := range s.sent {
 		if d.to != 2 || d.number != uint32(2*i) {
-			t.Errorf("packet %d came as %+v", i, d)
+			t.Errorf("packet %d arrived as %+v", i, d)
 		}
 	}
 	if _, ok := s.next(); ok || s.bytes != 0 {
@@ -246,7 +246,7 @@ func FuzzForward(f *testing.F) {
 		f.forward(now, int(from)%4, p)
 		f.release(now + int64(24*365*time.Hour))
 		if len(to) > 1 || len(to) == 1 && (to[0] < 0 || to[0] > 3 || p[19] != ourPlace && int(p[19]) != to[0]) {
-			t.Errorf("%x went to %v", p, to)
+			t.Errorf("%x was sent to %v", p, to)
 		}
 	})
 }
