@@ -212,8 +212,8 @@ func TestWrongAnswersAreViolations(t *testing.T) {
 				t.Fatal(err)
 			}
 			trial := &run.Trials[0]
-			if n := trial.Answers.Wrong["wrong answer"]; n < trial.WrongAnswers || trial.WrongAnswers == 0 {
-				t.Errorf("%d wrong answers in the window, %d in the record of the check", trial.WrongAnswers, n)
+			if n := trial.Answers.Wrong["wrong response"]; n < trial.WrongAnswers || trial.WrongAnswers == 0 {
+				t.Errorf("%d wrong responses in the window, %d in the record of the verification", trial.WrongAnswers, n)
 			}
 			w.run(t, "verify", w.path("run")).exits(t, exitFailed)
 		})
