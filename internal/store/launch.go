@@ -46,7 +46,7 @@ func (s *LaunchSpec) Check(product string) error {
 	}
 	for _, m := range s.Members {
 		if len(m.Ports) < PortsPerMember {
-			return fmt.Errorf("member %s of %s has %d ports, but needs %d", m.Name, product, len(m.Ports), PortsPerMember)
+			return fmt.Errorf("member %s of %s has %d ports, but needs %d ports", m.Name, product, len(m.Ports), PortsPerMember)
 		}
 		if !filepath.IsAbs(m.Dir) {
 			return fmt.Errorf("the folder of the member %s of %s, %s, is not an absolute path", m.Name, product, m.Dir)

@@ -84,7 +84,7 @@ func (w *RecordingWriter) Call(c *Call) {
 		return
 	}
 	if !w.cur.call(c) {
-		w.countMissed(c.At, "calls with more parts than a record holds")
+		w.countMissed(c.At, "calls with more parts than a record can hold")
 		return
 	}
 	w.counts.Calls++

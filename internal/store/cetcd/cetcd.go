@@ -37,26 +37,26 @@ func (*Store) Name() string { return Name }
 func (*Store) Capabilities() kv.Capabilities {
 	can := etcdproxy.Capabilities(Name, "a GET of the proxy", kv.Capabilities{
 		Operations: map[kv.Kind]string{
-			kv.Put:   "PUT /v1/kv/KEY: an etcd transaction that reads the key's lock and writes its value and flags, retried by cetcd when others were in between",
-			kv.Get:   "GET /v1/kv/KEY, as JSON with the value in base64: ?raw would end the connection where the key is not there",
-			kv.Range: "GET /v1/kv/PREFIX?recurse=true, of which the keys in the interval are counted",
+			kv.Put:   "PUT /v1/kv/KEY: an etcd transaction that reads the key's lock and writes its value and flags, which cetcd retries after a conflict",
+			kv.Get:   "GET /v1/kv/KEY, as JSON with the value in base64: ?raw would end the connection if the key does not exist",
+			kv.Range: "GET /v1/kv/PREFIX?recurse=true, counting the keys in the interval",
 			kv.CAS:   "PUT /v1/kv/KEY?cas=MODIFYINDEX",
 		},
 		Reads: map[kv.Consistency]string{
-			kv.Linearizable: "GET ?consistent=true: a transaction that the leader of the etcd behind the proxy confirms with a majority before it answers",
-			kv.Local:        "a serializable transaction of the etcd member behind the proxy, which answers from its applied state and may be stale: what cetcd does with and without ?stale",
+			kv.Linearizable: "GET ?consistent=true: a transaction for which etcd's leader confirms its leadership with a majority before the response",
+			kv.Local:        "a serializable transaction of the proxy's etcd member, which responds from its applied state and may be stale; cetcd does the same with and without ?stale",
 		},
 		NoOperations: map[kv.Kind]string{
-			kv.Delete: "cetcd answers a DELETE with true and deletes nothing, and the next GET of the key ends the connection",
+			kv.Delete: "cetcd responds to a DELETE with true but deletes nothing, and the next GET of the key ends the connection",
 			kv.Txn:    "a transaction ends the connection to cetcd",
 		},
 		NoReads: map[kv.Consistency]string{
-			kv.Lease: "cetcd's default mode is no leader's lease but a read that may be stale: ask for local reads",
+			kv.Lease: "cetcd's default mode is not a lease read but a read that may be stale: use local reads",
 		},
 		Ascending: true,
 		InFlight:  1,
 	})
-	can.Features[kv.Order] = "the ModifyIndex of what is read, which is etcd's revision; writes tell none"
+	can.Features[kv.Order] = "the ModifyIndex of a read, which is etcd's revision; writes return none"
 	return can
 }
 
@@ -106,7 +106,7 @@ func probe(ctx context.Context, a store.Access, endpoint string, _ bool) error {
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("it answers with status %d; is this cetcd?", response.StatusCode)
+		return fmt.Errorf("it responded with status %d; is this cetcd?", response.StatusCode)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (s *Store) Codecs(a store.Access) store.Codecs { return s.dialect().Codecs(
 func (s *Store) dialect() *consul.Dialect {
 	return &consul.Dialect{JSON: true, Failed: failed, About: httpkv.About{
 		Operations: s.Capabilities().Operations, Name: Name,
-		HTTP2: "is this cetcd's port, and not that of the etcd behind it?", TLS: "which cetcd does not",
+		HTTP2: "is this cetcd's port, and not its etcd member's?", TLS: "which cetcd does not",
 	}}
 }
 
@@ -142,7 +142,7 @@ func failed(r *http1.Response) (outcome kv.Outcome, text []byte) {
 	case r.Status >= 300 && r.Status < 400:
 		return kv.BadRequest, []byte("cetcd redirected the request: a key must not have an empty, . or .. segment")
 	case r.Status == 404:
-		return kv.BadRequest, []byte("the server knows no /v1/kv: is this cetcd's port?")
+		return kv.BadRequest, []byte("the server has no /v1/kv: is this cetcd's port?")
 	case string(text) == "Missing key name":
 		return kv.BadRequest, text
 	}

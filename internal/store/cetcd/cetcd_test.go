@@ -53,11 +53,11 @@ func TestLaunch(t *testing.T) {
 
 func TestAdminRefuses(t *testing.T) {
 	for want, a := range map[string]store.Access{
-		"cetcd does not serve TLS":       {Endpoints: []string{"h:1"}, TLS: &tls.Config{MinVersion: tls.VersionTLS12}},
-		"cetcd knows no users":           {Endpoints: []string{"h:1"}, User: "u"},
-		"no cetcd endpoint was given":    {},
-		"nothing listens there":          {Endpoints: []string{"127.0.0.1:1"}},
-		"it answers with status 404; is": {Endpoints: []string{elsewhere(t)}},
+		"cetcd does not support TLS":       {Endpoints: []string{"h:1"}, TLS: &tls.Config{MinVersion: tls.VersionTLS12}},
+		"cetcd has no users":               {Endpoints: []string{"h:1"}, User: "u"},
+		"no cetcd endpoint was given":      {},
+		"no process listens there":         {Endpoints: []string{"127.0.0.1:1"}},
+		"it responded with status 404; is": {Endpoints: []string{elsewhere(t)}},
 	} {
 		admin, err := New().Admin(a)
 		if err == nil {

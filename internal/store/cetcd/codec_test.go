@@ -42,8 +42,8 @@ func TestOperations(t *testing.T) {
 		"not put":             {store.Op{Kind: kv.Put, Key: []byte("k")}, "PUT /v1/kv/k", 200, "false", store.Event{Outcome: kv.StoreError, Revision: -1, Text: []byte("cetcd did not execute the write, and gave no reason")}},
 		"cas":                 {store.Op{Kind: kv.CAS, Key: []byte("k"), Value: []byte("v"), Revision: 7}, "PUT /v1/kv/k?cas=7 v", 200, "true", store.Event{Revision: -1}},
 		"conflict":            {store.Op{Kind: kv.CAS, Key: []byte("k"), Value: []byte("v")}, "PUT /v1/kv/k?cas=0 v", 200, "false", store.Event{Outcome: kv.Conflict, Revision: -1}},
-		"delete":              {store.Op{Kind: kv.Delete, Key: []byte("k")}, "GET /v1/kv/quorumbench/refused", 200, "[]", store.Event{Outcome: kv.BadRequest, Text: []byte("cetcd has no such operation that works")}},
-		"txn":                 {store.Op{Kind: kv.Txn}, "GET /v1/kv/quorumbench/refused", 200, "[]", store.Event{Outcome: kv.BadRequest, Text: []byte("cetcd has no such operation that works")}},
+		"delete":              {store.Op{Kind: kv.Delete, Key: []byte("k")}, "GET /v1/kv/quorumbench/refused", 200, "[]", store.Event{Outcome: kv.BadRequest, Text: []byte("cetcd has no working operation of this kind")}},
+		"txn":                 {store.Op{Kind: kv.Txn}, "GET /v1/kv/quorumbench/refused", 200, "[]", store.Event{Outcome: kv.BadRequest, Text: []byte("cetcd has no working operation of this kind")}},
 		"range": {store.Op{Kind: kv.Range, Key: []byte("k"), Range: &store.RangeOp{End: []byte("l"), Limit: 2}}, "GET /v1/kv/?recurse=true", 200,
 			`[{"Key":"a","ModifyIndex":1,"Value":"YQ=="},{"Key":"k","ModifyIndex":2,"Value":"Yg=="},{"Key":"k1","ModifyIndex":3,"Value":"Yw=="},{"Key":"k2","ModifyIndex":3,"Value":"Yw=="},{"Key":"l","ModifyIndex":3,"Value":"Yw=="}]`,
 			store.Event{Key: []byte("k"), Value: []byte("b"), Revision: 2, Count: 2}},
@@ -52,7 +52,7 @@ func TestOperations(t *testing.T) {
 		"error":          {store.Op{Kind: kv.Put, Key: []byte("k")}, "PUT /v1/kv/k", 400, "bad body\n", store.Event{Outcome: kv.StoreError, Text: []byte("bad body")}},
 		"no text":        {store.Op{Kind: kv.Put, Key: []byte("k")}, "PUT /v1/kv/k", 500, "", store.Event{Outcome: kv.StoreError, Text: []byte("HTTP status 500")}},
 		"no key":         {store.Op{Kind: kv.Put}, "PUT /v1/kv/", 400, "Missing key name\n", store.Event{Outcome: kv.BadRequest, Text: []byte("Missing key name")}},
-		"another server": {store.Op{Kind: kv.Get, Key: []byte("k")}, "GET /v1/kv/k", 404, "404 page not found", store.Event{Outcome: kv.BadRequest, Text: []byte("the server knows no /v1/kv: is this cetcd's port?")}},
+		"another server": {store.Op{Kind: kv.Get, Key: []byte("k")}, "GET /v1/kv/k", 404, "404 page not found", store.Event{Outcome: kv.BadRequest, Text: []byte("the server has no /v1/kv: is this cetcd's port?")}},
 		"no index":       {store.Op{Kind: kv.Get, Key: []byte("k")}, "GET /v1/kv/k", 200, `[{"Key":"k","Value":"dg=="}]`, store.Event{Outcome: kv.WrongAnswer, Text: []byte("the response has no index above 0, but cetcd gives every key one")}},
 		"stray":          {store.Op{Kind: kv.Range, Key: []byte("ka"), Range: &store.RangeOp{End: []byte("kb")}}, "GET /v1/kv/k?recurse=true", 200, `[{"Key":"l","ModifyIndex":3,"Value":"dg=="}]`, store.Event{Outcome: kv.WrongAnswer, Text: []byte("cetcd listed a key without the requested prefix")}},
 		"no JSON":        {store.Op{Kind: kv.Get, Key: []byte("k")}, "GET /v1/kv/k", 200, `[{"Key":"k"`, store.Event{Outcome: kv.StoreError, Text: []byte("the server sent a response that cetcd does not send")}},
@@ -113,7 +113,7 @@ func TestUnknownVersion(t *testing.T) {
 
 func TestAnotherProtocol(t *testing.T) {
 	for in, want := range map[string]string{
-		"\x00\x00\x06\x04\x00\x00\x00\x00\x00": "that of the etcd behind it",
+		"\x00\x00\x06\x04\x00\x00\x00\x00\x00": "not its etcd member's",
 		"\x15\x03\x01\x00\x02\x02\x46":         "which cetcd does not",
 	} {
 		s := newScripted(t)

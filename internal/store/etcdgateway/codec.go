@@ -124,7 +124,7 @@ func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 func explain(err error) error {
 	switch {
 	case errors.Is(err, http1.ErrHTTP2):
-		return fmt.Errorf("%w: does this etcd serve HTTP there, and not gRPC alone?", err)
+		return fmt.Errorf("%w: does this etcd serve HTTP there, not only gRPC?", err)
 	case errors.Is(err, http1.ErrTLS):
 		return fmt.Errorf("%w: are --cacert, --cert and --key missing?", err)
 	}

@@ -71,12 +71,12 @@ type watching struct {
 
 // Shared texts, never modified.
 var (
-	noSuchOperation = []byte("etcd's gateway has no such operation here")
-	malformed       = []byte("the server sent an answer that is no message of etcd's gateway")
+	noSuchOperation = []byte("etcd's gateway has no such operation")
+	malformed       = []byte("the server sent a response that etcd's gateway does not send")
 	anotherLease    = []byte("the response is for another lease")
 	noLease         = []byte("etcdserver: requested lease not found")
-	noRevision      = []byte("the answer does not say at which revision it was given")
-	notSucceeded    = []byte("the transaction had no guard, and was not done")
+	noRevision      = []byte("the response has no revision")
+	notSucceeded    = []byte("the server did not execute a transaction without guards")
 )
 
 // reply holds the relevant fields of a response; 0 or false if they are missing.

@@ -62,7 +62,7 @@ func (c *codec) told(piece []byte) error {
 		}
 	}
 	if len(c.messages)+len(piece) > maxMessage {
-		return fmt.Errorf("the server sent a message of a watcher of more than %d MiB", maxMessage>>20)
+		return fmt.Errorf("the server sent a watch message of more than %d MiB", maxMessage>>20)
 	}
 	var err error
 	if len(piece) > 0 {
@@ -95,7 +95,7 @@ func (c *codec) message(line []byte) error {
 		c.endWatcher(store.Event{Outcome: a.ended(), Text: a.why()})
 	case !w.created && !a.created:
 		c.to = c.to[:from]
-		return errors.New("the server sent events of a watcher before it said that it created it")
+		return errors.New("the server sent events of a watcher before it confirmed the watcher's creation")
 	case a.created && (w.created || len(c.to) > from):
 		c.to = c.to[:from]
 		return errors.New("the server created a watcher that was not requested")

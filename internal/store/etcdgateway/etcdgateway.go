@@ -34,7 +34,7 @@ var fromEtcd = []kv.Feature{
 func (s *Store) Capabilities() kv.Capabilities {
 	can := s.server.Capabilities()
 	features := map[kv.Feature]string{
-		kv.Order:            "the revision in each answer's header, and each key's mod_revision",
+		kv.Order:            "the revision in each response's header, and each key's mod_revision",
 		kv.ApplicationCalls: "POST /v3/kv/txn with any guard, /v3/lease/grant, /v3/kv/compaction, /v3/maintenance/status and /v3/watch",
 	}
 	for _, f := range fromEtcd {
@@ -48,13 +48,13 @@ func (s *Store) Capabilities() kv.Capabilities {
 		kv.CAS:       "POST /v3/kv/txn that compares the key's mod_revision",
 		kv.Txn:       "POST /v3/kv/txn of several puts",
 		kv.KeepAlive: "POST /v3/lease/keepalive",
-		kv.Watch:     "POST /v3/watch, one watcher on a connection",
+		kv.Watch:     "POST /v3/watch, one watcher per connection",
 	}
 	can.Features = features
 	can.NoFeatures = map[kv.Feature]string{
-		kv.Users: "etcd's gateway is spoken to without users here; etcd itself has them",
+		kv.Users: "quorumbench uses etcd's gateway without users; the store etcd supports them",
 	}
-	can.Watches.Modes = map[kv.WatchMode]string{kv.StreamWatch: "the answer to POST /v3/watch, which has no end"}
+	can.Watches.Modes = map[kv.WatchMode]string{kv.StreamWatch: "the response to POST /v3/watch, which does not end"}
 	can.InFlight, can.ALPN = 1, []string{"http/1.1"}
 	return can
 }

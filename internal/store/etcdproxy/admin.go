@@ -33,7 +33,7 @@ type Admin struct {
 }
 
 // errNobody reports that no proxy listens at an endpoint.
-var errNobody = errors.New("nothing listens there")
+var errNobody = errors.New("no process listens there")
 
 // NewAdmin returns the administration of a named store's proxies. They support
 // neither TLS nor authentication, which causes an error.
@@ -169,7 +169,7 @@ func (a *Admin) ask(ctx context.Context, endpoint string) error {
 	ready := a.ready[endpoint]
 	a.mu.Unlock()
 	if err := a.probe(ctx, a.access, endpoint, ready); err != nil {
-		return fmt.Errorf("%s at %s does not answer: %w", a.name, endpoint, reason(ctx, err))
+		return fmt.Errorf("%s at %s did not respond: %w", a.name, endpoint, reason(ctx, err))
 	}
 	a.mu.Lock()
 	a.ready[endpoint] = true

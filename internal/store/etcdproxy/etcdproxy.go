@@ -55,16 +55,16 @@ func Capabilities(name, roleQuery string, own kv.Capabilities) kv.Capabilities {
 	}
 	own.NoFeatures = map[kv.Feature]string{kv.TLS: noTLS(name), kv.Users: noUsers(name)}
 	own.NonVoters = kv.NonVoters{Name: "proxy of a learner"} // a learner grants no lease, and so no session
-	own.Durability = "that of the etcd behind it: a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set"
+	own.Durability = "that of the etcd behind it: a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set"
 	own.Disk = etcd.New().Capabilities().Disk
 	return own
 }
 
 func noTLS(name string) string {
-	return name + " does not serve TLS; leave out the certificates and https://"
+	return name + " does not support TLS; omit the certificates and https://"
 }
 
-func noUsers(name string) string { return name + " knows no users; leave out the user" }
+func noUsers(name string) string { return name + " has no users; omit the user" }
 
 // proxyPort is the index of the proxy's port in a MemberPlace; etcd uses the
 // ports before it.

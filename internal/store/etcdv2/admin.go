@@ -72,7 +72,7 @@ func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 	}
 	var err error
 	if m.ID, err = strconv.ParseUint(self.ID, 16, 64); err != nil {
-		return fail(fmt.Errorf("its member id is %q", self.ID))
+		return fail(fmt.Errorf("its member ID is %q, which is invalid", self.ID))
 	}
 	m.Name, m.Version = self.Name, version.Server
 	m.Leader, _ = strconv.ParseUint(self.LeaderInfo.Leader, 16, 64)
@@ -89,7 +89,7 @@ func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 func unanswered(endpoint string, err error) store.Member {
 	return store.Member{
 		Endpoint: endpoint, Gone: store.Refused(err),
-		Err: fmt.Errorf("%s does not answer as etcd with its v2 API: %w", endpoint, err),
+		Err: fmt.Errorf("%s did not respond like etcd's v2 API: %w", endpoint, err),
 	}
 }
 

@@ -22,7 +22,7 @@ func (a *admin) call(ctx context.Context, method, endpoint, target string, into 
 	}
 	req, err := http.NewRequestWithContext(ctx, method, a.access.URL(endpoint)+target, body)
 	if err != nil {
-		return nil, fmt.Errorf("%s%s is no place to ask: %w", endpoint, target, err)
+		return nil, fmt.Errorf("%s%s is not a valid URL: %w", endpoint, target, err)
 	}
 	if a.access.User != "" {
 		req.SetBasicAuth(a.access.User, a.access.Password)
@@ -41,7 +41,7 @@ func (a *admin) call(ctx context.Context, method, endpoint, target string, into 
 		err = read(r.Body)
 	default:
 		if text, err = io.ReadAll(r.Body); err == nil && into != nil && json.Unmarshal(text, into) != nil {
-			err = fmt.Errorf("the answer to %s is not what etcd answers", target)
+			err = fmt.Errorf("the response to %s is not from etcd's v2 API", target)
 		}
 	}
 	switch {
@@ -77,7 +77,7 @@ func statusError(status int, body []byte) error {
 		return &apiStatus{status, e.ErrorCode, e.Message[:min(len(e.Message), httpkv.MaxText)]}
 	}
 	if status == http.StatusNotFound {
-		return &apiStatus{status, 0, "there is no v2 API: etcd needs --enable-v2, and has none from 3.6 on"}
+		return &apiStatus{status, 0, "there is no v2 API: etcd needs --enable-v2, and etcd 3.6 and later do not have it"}
 	}
 	return &apiStatus{status, 0, fmt.Sprintf("HTTP status %d", status)}
 }

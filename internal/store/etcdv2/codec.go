@@ -31,7 +31,7 @@ func newCodec(d store.Dialed, user, password string) *codec {
 	}
 	c := &codec{}
 	c.Init(cfg, c, httpkv.About{
-		Operations: New().Capabilities().Operations, Name: "etcd's v2 API", HTTP2: "does this etcd serve HTTP there, and not gRPC alone?",
+		Operations: New().Capabilities().Operations, Name: "etcd's v2 API", HTTP2: "does this etcd serve HTTP there, not only gRPC?",
 	})
 	c.get = c.Template("GET", "/v2/keys/", false)
 	c.del = c.Template("DELETE", "/v2/keys/", false)
@@ -58,7 +58,7 @@ func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
 // redirect follows a redirect of a non-leader to another path once. It cannot
 // follow one to another member on this connection.
 func (c *codec) redirect(r *http1.Response, e *store.Event) bool {
-	err := errors.New("the server redirects the request again and again")
+	err := errors.New("the server redirects the request repeatedly")
 	if !c.redirected {
 		err = c.Redirect(r.Field(fieldLocation))
 	}

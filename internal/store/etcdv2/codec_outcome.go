@@ -147,7 +147,7 @@ func outcomeOfCause(cause string) kv.Outcome {
 func appendText(b []byte, r *http1.Response) []byte {
 	switch {
 	case r.Status == 404:
-		return append(b, "there is no v2 API: etcd needs --enable-v2, and has none from 3.6 on"...)
+		return append(b, "there is no v2 API: etcd needs --enable-v2, and etcd 3.6 and later do not have it"...)
 	case r.Status >= 300 && r.Status < 400:
 		return append(append(b, "the server redirects the request to "...), r.Field(fieldLocation)...)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-var malformed = []byte("the server sent an answer that is none of etcd's v2 API")
+var malformed = []byte("the server sent a response that etcd's v2 API does not send")
 
 // event fills in an operation's event from its response.
 func (c *codec) event(r *http1.Response, e *store.Event) {
@@ -49,9 +49,9 @@ func (c *codec) event(r *http1.Response, e *store.Event) {
 
 // Descriptions of responses that the v2 API cannot have sent; never modified.
 var (
-	noIndex     = []byte("the answer has no index above 0: etcd gives every key one")
-	otherAction = []byte("the answer is about another action than the one that was asked for")
-	stray       = []byte("a list has a key outside of the folder that was asked for")
+	noIndex     = []byte("the response has no index above 0, but etcd gives every key one")
+	otherAction = []byte("the response is about another action than the requested one")
+	stray       = []byte("a list contains a key outside of the requested folder")
 )
 
 // wrong turns an event into a wrong answer.

@@ -27,13 +27,13 @@ func (*Store) Capabilities() kv.Capabilities {
 		Operations: map[kv.Kind]string{
 			kv.Put:    "PUT /v2/keys/KEY?noValueOnSuccess=true",
 			kv.Get:    "GET /v2/keys/KEY",
-			kv.Range:  "GET /v2/keys/FOLDER?recursive=true, of which the keys in the interval are counted",
+			kv.Range:  "GET /v2/keys/FOLDER?recursive=true, counting the keys in the interval",
 			kv.Delete: "DELETE /v2/keys/KEY",
 			kv.CAS:    "PUT /v2/keys/KEY?prevIndex=MODIFIEDINDEX",
 		},
 		Reads: map[kv.Consistency]string{
-			kv.Linearizable: "?quorum=true: the read goes through the Raft log like a write, and the contacted member answers when it applies it",
-			kv.Local:        "the contacted member answers from its own state, which may be old without bound",
+			kv.Linearizable: "?quorum=true: the read passes through the Raft log like a write, and the contacted member responds once it has applied it",
+			kv.Local:        "the contacted member responds from its own state, which may be arbitrarily old",
 		},
 		Features: map[kv.Feature]string{
 			kv.TLS:          "of the client's URL",
@@ -43,17 +43,17 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Metrics:      "Prometheus's format at /metrics of the client's URL",
 			kv.LogSignals:   "its JSON log",
 			kv.NullServer:   "the HTTP API of the operations",
-			kv.Order:        "X-Etcd-Index of each answer, and each key's modifiedIndex",
+			kv.Order:        "X-Etcd-Index of each response, and each key's modifiedIndex",
 		},
 		NoFeatures: map[kv.Feature]string{
 			kv.Compaction:      "etcd's v2 API keeps the last 1000 events and no other history, so there is nothing to compact",
 			kv.Defragmentation: "etcd's v2 API holds its keys in memory, so there is nothing to defragment",
-			kv.LeaderTransfer:  "etcd's v2 API cannot move the leadership",
+			kv.LeaderTransfer:  "etcd's v2 API cannot transfer leadership",
 		},
 		InFlight:   1,
 		ALPN:       []string{"http/1.1"},
 		NonVoters:  kv.NonVoters{Name: "learner", Forwards: true}, // unlike the v3 API, the v2 API of a learner refuses nothing
-		Durability: "a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set, and the contacted member has applied it in memory",
+		Durability: "a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set, and the contacted member has applied it in memory",
 		Disk:       etcd.New().Capabilities().Disk, // etcd's log is the same
 		Upgrades:   etcd.UpgradeNeeds,
 		Variables: map[string]string{

@@ -26,7 +26,7 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	case missing(err):
 		return nil, false, nil
 	case err != nil:
-		return nil, false, fmt.Errorf("etcd does not list the keys that begin with %q: %w", prefix, err)
+		return nil, false, fmt.Errorf("etcd did not list the keys with the prefix %q: %w", prefix, err)
 	}
 	cut := string(prefix[:len(prefix)-len(p.prefix)]) // the leading slash, which the API omits
 	for i := range p.pieces {
@@ -56,7 +56,7 @@ func (a *admin) MissingFolders(ctx context.Context, prefix string) ([]string, er
 		case missing(err):
 			return all[i:], nil
 		case err != nil:
-			return nil, fmt.Errorf("etcd does not say whether there is a folder %q: %w", folder, err)
+			return nil, fmt.Errorf("cannot determine whether etcd has the folder %q: %w", folder, err)
 		}
 	}
 	return nil, nil
@@ -69,7 +69,7 @@ func (a *admin) RemoveFolders(ctx context.Context, folders []string) error {
 		var status *apiStatus
 		notEmpty := errors.As(err, &status) && status.code == folderNotEmpty
 		if err != nil && !missing(err) && !notEmpty {
-			return fmt.Errorf("etcd does not remove the folder %q: %w", strings.TrimSuffix(folder, "/"), err)
+			return fmt.Errorf("etcd did not remove the folder %q: %w", strings.TrimSuffix(folder, "/"), err)
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ type page struct {
 }
 
 var (
-	errNoList   = errors.New("the answer is no list of keys")
+	errNoList   = errors.New("the response is not a list of keys")
 	errPageFull = errors.New("the page is full")
 )
 
@@ -106,7 +106,7 @@ func newListReader(body io.Reader) *listReader {
 // not parsed yet.
 func (l *listReader) Read(b []byte) (n int, err error) {
 	if ahead := l.read - l.InputOffset(); ahead > maxPiece {
-		err = fmt.Errorf("the list has a piece of more than %d bytes, which is not taken", maxPiece)
+		err = fmt.Errorf("the list has a piece longer than the limit of %d bytes", maxPiece)
 	} else {
 		n, err = l.body.Read(b)
 	}

@@ -39,13 +39,13 @@ func TestListsAreRead(t *testing.T) {
 
 func TestWhatIsNoListIsSaid(t *testing.T) {
 	for list, want := range map[string]string{
-		"": "no list", "[]": "no list", "null": "no list", `{"node":[]}`: "no list", `{"node":{"nodes":{}}}`: "no list",
-		`{"node":{"nodes":[{"key":"/f/a"}`:                         "no list",
-		`{"node":{"nodes":[{"key":7}]}}`:                           "no list",
-		`{"node":{"nodes":["/f/a"]}}`:                              "no list",
-		listOf(strings.Repeat(`{"nodes":[`, 100_000)):              "no list",
-		strings.Repeat(" ", 2*maxPiece):                            "a piece of more than 8388608 bytes",
-		listOf(`{"key":"` + strings.Repeat("k", 2*maxPiece) + `"`): "a piece of more than 8388608 bytes",
+		"": "not a list", "[]": "not a list", "null": "not a list", `{"node":[]}`: "not a list", `{"node":{"nodes":{}}}`: "not a list",
+		`{"node":{"nodes":[{"key":"/f/a"}`:                         "not a list",
+		`{"node":{"nodes":[{"key":7}]}}`:                           "not a list",
+		`{"node":{"nodes":["/f/a"]}}`:                              "not a list",
+		listOf(strings.Repeat(`{"nodes":[`, 100_000)):              "not a list",
+		strings.Repeat(" ", 2*maxPiece):                            "a piece longer than the limit of 8388608 bytes",
+		listOf(`{"key":"` + strings.Repeat("k", 2*maxPiece) + `"`): "a piece longer than the limit of 8388608 bytes",
 	} {
 		p := page{prefix: "f/a"}
 		if err := p.read(strings.NewReader(list)); err == nil || !strings.Contains(err.Error(), want) {
@@ -100,7 +100,7 @@ func TestPagesAreRemoved(t *testing.T) {
 		}))
 		a := &admin{access: store.Access{Endpoints: []string{server.Listener.Addr().String()}}, client: server.Client(), timeout: store.Access{}.Timeout()}
 		n, err := a.DeletePrefix(t.Context(), []byte("f/a"))
-		if removes && (n != 25 || err != nil) || !removes && (err == nil || len(err.Error()) > 1000 || !strings.Contains(err.Error(), "still there")) {
+		if removes && (n != 25 || err != nil) || !removes && (err == nil || len(err.Error()) > 1000 || !strings.Contains(err.Error(), "still exists")) {
 			t.Errorf("removes: %v: %d removed, %v", removes, n, err)
 		}
 		server.Close()

@@ -24,7 +24,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 		return 0, errors.New("an empty prefix would delete every key of the etcd cluster")
 	}
 	fail := func(err error) (int64, error) {
-		return 0, fmt.Errorf("etcd does not remove the keys that begin with %q: %w", prefix, err)
+		return 0, fmt.Errorf("etcd did not delete the keys with the prefix %q: %w", prefix, err)
 	}
 	folder := keyPath(p.prefix[:strings.LastIndexByte(p.prefix, '/')+1]) + "?recursive=true&quorum=true"
 	count, before := int64(0), ""
@@ -40,7 +40,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 			break
 		}
 		if p.pieces[0].name == before {
-			return fail(fmt.Errorf("%.200q was removed and is still there", before))
+			return fail(fmt.Errorf("%.200q still exists after its removal", before))
 		}
 		before = p.pieces[0].name
 		if err := a.removeAll(ctx, p.pieces); err != nil {

@@ -166,7 +166,7 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 		}
 		body = `{"members":[` + strings.Join(list, ",") + `]}`
 	default:
-		return null.AppendAnswer(b, "404 Not Found", "", "This is quorumbench's null server: it has keys and status, and nothing else.\n")
+		return null.AppendAnswer(b, "404 Not Found", "", "This is quorumbench's null server: it has only keys and status.\n")
 	}
 	return null.AppendAnswer(b, "200 OK", nullJSON, body)
 }

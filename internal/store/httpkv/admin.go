@@ -44,9 +44,9 @@ func sameServer(to *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	switch {
 	case to.URL.Host != first.Host || to.URL.Scheme != first.Scheme:
-		return fmt.Errorf("the server redirects to another one, %.200q, which is not asked", to.URL.Scheme+"://"+to.URL.Host)
+		return fmt.Errorf("the server redirects to another server, %.200q, which is not allowed", to.URL.Scheme+"://"+to.URL.Host)
 	case len(via) > MaxRedirects:
-		return errors.New("the server redirects the request again and again")
+		return errors.New("the server redirects the request repeatedly")
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func tooLong(limit int64) error {
-	return fmt.Errorf("the server's answer is longer than %d bytes, which is not taken", limit)
+	return fmt.Errorf("the server's response is longer than the limit of %d bytes", limit)
 }
 
 // body is a response's body that returns an error beyond its limit.

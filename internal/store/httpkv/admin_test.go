@@ -40,7 +40,7 @@ func TestSecretsStayWithTheirServer(t *testing.T) {
 	defer other.Close()
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		server := httptest.NewServer(http.RedirectHandler(other.URL+"/v1/agent/self", status))
-		if _, err := get(t, server.URL); err == nil || !strings.Contains(err.Error(), "redirects to another one") {
+		if _, err := get(t, server.URL); err == nil || !strings.Contains(err.Error(), "redirects to another server") {
 			t.Errorf("%d: %v", status, err)
 		}
 		server.Close()
@@ -60,7 +60,7 @@ func TestRedirectsAtOneServer(t *testing.T) {
 	if text, err := get(t, server.URL+"/a"); text != "here" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
-	if _, err := get(t, server.URL+"/round"); err == nil || !strings.Contains(err.Error(), "again and again") {
+	if _, err := get(t, server.URL+"/round"); err == nil || !strings.Contains(err.Error(), "repeatedly") {
 		t.Error(err)
 	}
 }
@@ -99,7 +99,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	for _, path := range []string{"/announced", "/endless"} {
-		if b, err := get(t, server.URL+path); err == nil || !strings.Contains(err.Error(), "longer than 4194304 bytes") {
+		if b, err := get(t, server.URL+path); err == nil || !strings.Contains(err.Error(), "longer than the limit of 4194304 bytes") {
 			t.Errorf("%s: %d bytes, %v", path, len(b), err)
 		}
 	}

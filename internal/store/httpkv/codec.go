@@ -281,7 +281,7 @@ func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
 	case r.Late:
 		*e = store.Event{Tag: c.Tag, What: store.Late}
 	case c.Doing == refused:
-		e.Outcome, e.Text = kv.BadRequest, []byte(c.about.Name+" has no such operation that works")
+		e.Outcome, e.Text = kv.BadRequest, []byte(c.about.Name+" has no working operation of this kind")
 	case c.Doing == reading:
 		more = c.swap(r, e)
 	default:

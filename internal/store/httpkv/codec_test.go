@@ -125,7 +125,7 @@ func TestRefused(t *testing.T) {
 		if k != kv.Get && k != kv.CAS && k != kv.Range {
 			want = kv.BadRequest
 		}
-		if e, err := c.Feed([]byte(answer), nil); err != nil || len(e) != 1 || e[0].Outcome != want || want.Failed() && string(e[0].Text) != "it has no such operation that works" {
+		if e, err := c.Feed([]byte(answer), nil); err != nil || len(e) != 1 || e[0].Outcome != want || want.Failed() && string(e[0].Text) != "it has no working operation of this kind" {
 			t.Errorf("%v: %+v %v", k, e, err)
 		}
 		if c.asked(store.Op{Kind: k, Range: &store.RangeOp{}, Revision: -1}); want.Failed() {

@@ -103,7 +103,7 @@ func (t *Tap) Asked(r *http1.HeardRequest) {
 	}
 	t.api.Asked(c, &Request{HeardRequest: r, Verb: verbOf(r.Method), Path: decoded, Query: Query(query)})
 	if len(c.Parts) > call.MaxParts {
-		t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "requests of " + c.Method + " have more parts than a record holds"})
+		t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "requests of " + c.Method + " have more parts than a record can hold"})
 		c.Parts = append(c.Parts[:0], call.Part{Action: call.Other})
 	}
 	t.open = append(t.open, c)

@@ -204,7 +204,7 @@ func TestPickVersion(t *testing.T) {
 		}
 	}
 	_, err := store.PickVersion("x", "4", known)
-	if err == nil || !strings.Contains(err.Error(), "there is 3.9.5, 3.8.4") {
+	if err == nil || !strings.Contains(err.Error(), "known versions: 3.9.5, 3.8.4") {
 		t.Errorf("%v", err)
 	}
 }

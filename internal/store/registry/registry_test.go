@@ -62,7 +62,7 @@ func TestCatalog(t *testing.T) {
 		{"etcd", kv.NumKinds, kv.None, "it has put, get, range"},
 		{"etcdv2", kv.Txn, kv.None, "no operation txn"},
 		{"cetcd", kv.Delete, kv.None, "deletes nothing"},
-		{"cetcd", kv.Get, kv.Lease, "no leader's lease"},
+		{"cetcd", kv.Get, kv.Lease, "not a lease read"},
 		{"redis", kv.Put, kv.None, "has no operation put"},
 	} {
 		if err := c.Capabilities(bad.store).Operation(bad.store, bad.k, bad.c); err == nil || !strings.Contains(err.Error(), bad.want) {

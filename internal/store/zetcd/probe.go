@@ -68,7 +68,7 @@ func session(conn net.Conn) error {
 // hungUp describes the end of a connection for users.
 func hungUp(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("it closed the connection, as it does when etcd does not answer it")
+		return errors.New("it closed the connection, as it does if etcd does not respond")
 	}
 	return err
 }

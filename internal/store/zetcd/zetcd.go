@@ -31,24 +31,24 @@ func (*Store) Name() string { return Name }
 func (*Store) Capabilities() kv.Capabilities {
 	can := etcdproxy.Capabilities(Name, "the word ruok of the proxy", kv.Capabilities{
 		Operations: map[kv.Kind]string{
-			kv.Put:    "setData: an etcd transaction that reads and writes the node's version, time and data, retried by zetcd when others were in between; create when the node is not there (a second request, inside the operation's time)",
+			kv.Put:    "setData: an etcd transaction that reads and writes the node's version, time and data, which zetcd retries after a conflict; create if the node does not exist (a second request, within the operation's time)",
 			kv.Get:    "getData: one etcd transaction of six ranges",
 			kv.Exists: "exists: the same etcd transaction",
-			kv.Range:  "getChildren2 of the key's parent: names without values, the whole list whatever the interval; those in the interval are counted",
+			kv.Range:  "getChildren2 of the key's parent: names without values, always the whole list; the names in the interval are counted",
 			kv.Delete: "delete of any version",
-			kv.CAS:    "setData with the version that the node must have; create when there must be none",
-			kv.Txn:    "multi of setData, for keys that are there: a multi that fails answers \"api error\" and not what was in its way, so that no create can follow",
+			kv.CAS:    "setData with the version that the node must have; create if the node must not exist",
+			kv.Txn:    "multi of setData, for existing keys: a failed multi returns \"api error\" without the reason, so no create can follow",
 		},
 		Reads: map[kv.Consistency]string{
-			kv.Linearizable: "sync, then getData: zetcd's sync is a linearizable read (ReadIndex) of the etcd member behind it, from whose applied state getData is then answered; a zetcd that somebody started with several etcd endpoints may ask another one",
-			kv.Local:        "getData: a serializable transaction of the etcd member behind the proxy, which answers from its applied state and may be stale",
+			kv.Linearizable: "sync, then getData: zetcd's sync is a linearizable read (ReadIndex) of its etcd member, from whose applied state getData is answered; a zetcd with several etcd endpoints may ask another member",
+			kv.Local:        "getData: a serializable transaction of the proxy's etcd member, which responds from its applied state and may be stale",
 		},
 		ShortOf: map[kv.Consistency]string{
-			kv.Linearizable: "sync, then getData: the sync is a quorum read of the member behind the proxy, and the getData after it is none; it is answered from what that member has applied",
+			kv.Linearizable: "sync, then getData: the sync is a quorum read of the proxy's etcd member, but the getData is not; it is answered from that member's applied state",
 		},
 		Ordered: true,
 	})
-	can.Features[kv.Order] = "the zxid of each answer, which is etcd's revision less one, and each node's mzxid and version"
+	can.Features[kv.Order] = "the zxid of each response, which is etcd's revision minus 1, and each node's mzxid and version"
 	return can
 }
 

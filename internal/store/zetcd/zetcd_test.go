@@ -70,12 +70,12 @@ func TestLaunch(t *testing.T) {
 
 func TestAdminRefuses(t *testing.T) {
 	for want, a := range map[string]store.Access{
-		"zetcd does not serve TLS":                  {Endpoints: []string{"h:1"}, TLS: &tls.Config{MinVersion: tls.VersionTLS12}},
-		"zetcd knows no users":                      {Endpoints: []string{"h:1"}, User: "u", Password: "p"},
-		"nothing listens there":                     {Endpoints: []string{"127.0.0.1:1"}},
-		"it closed the connection":                  {Endpoints: []string{server(t, "")}},
-		"no response within the time limit":         {Endpoints: []string{server(t, "wait")}, DialTimeout: 50 * time.Millisecond},
-		"zetcd at 127.0.0.1:1 does not answer: not": {Endpoints: []string{"127.0.0.1:1", server(t, "")}},
+		"zetcd does not support TLS":                       {Endpoints: []string{"h:1"}, TLS: &tls.Config{MinVersion: tls.VersionTLS12}},
+		"zetcd has no users":                               {Endpoints: []string{"h:1"}, User: "u", Password: "p"},
+		"no process listens there":                         {Endpoints: []string{"127.0.0.1:1"}},
+		"it closed the connection":                         {Endpoints: []string{server(t, "")}},
+		"no response within the time limit":                {Endpoints: []string{server(t, "wait")}, DialTimeout: 50 * time.Millisecond},
+		"zetcd at 127.0.0.1:1 did not respond: no process": {Endpoints: []string{"127.0.0.1:1", server(t, "")}},
 	} {
 		admin, err := New().Admin(a)
 		if err == nil {

@@ -113,7 +113,7 @@ func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	defer cancel()
 	m, zxid := a.serveAt(ctx, a.access.Endpoints[i])
 	if m.Err == nil && zxid == 0 {
-		return 0, fmt.Errorf("%s serves nobody now", m.Endpoint)
+		return 0, fmt.Errorf("%s is not serving requests at present", m.Endpoint)
 	}
 	return zxid, m.Err
 }
@@ -146,10 +146,10 @@ func (a *admin) serveAt(ctx context.Context, endpoint string) (m store.Member, z
 		return m, 0
 	}
 	if err == nil && field(text, "Mode:") == "" {
-		err = errors.New("it answers srvr as no ZooKeeper server does")
+		err = errors.New("its response to srvr is not a ZooKeeper server's")
 	}
 	if err != nil {
-		m.Err, m.Gone = fmt.Errorf("%s does not answer as ZooKeeper: %s", endpoint, reason(ctx, err)), store.Refused(err)
+		m.Err, m.Gone = fmt.Errorf("%s did not respond like ZooKeeper: %s", endpoint, reason(ctx, err)), store.Refused(err)
 		return m, 0
 	}
 	m.Version, _, _ = strings.Cut(field(text, "Zookeeper version:"), "-")
@@ -230,5 +230,5 @@ func peerAddresses(config string) (peers []string) {
 
 // UserUnchecked implements store.Admin: ZooKeeper has no list of users.
 func (*admin) UserUnchecked(context.Context) (string, error) {
-	return "ZooKeeper has no list of users and accepts any name and password, for whom alone the load's nodes are made", nil
+	return "ZooKeeper has no list of users and accepts any name and password; the load's nodes are accessible only to that user", nil
 }

@@ -36,7 +36,7 @@ func (a *admin) begin(ctx context.Context) (*asker, error) {
 		}
 		errs = append(errs, e+": "+reason(ctx, err))
 	}
-	return nil, fmt.Errorf("no session at the ZooKeeper cluster: %s", strings.Join(errs, "; "))
+	return nil, fmt.Errorf("cannot open a session at the ZooKeeper cluster: %s", strings.Join(errs, "; "))
 }
 
 // beginAt opens a session at an endpoint, as the user of the access if it has one.

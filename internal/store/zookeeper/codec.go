@@ -81,7 +81,7 @@ func (c *codec) submitCAS(call jute.Call, p jute.Path, op *store.Op) {
 		call.Sub = callCASCreate
 		c.conn.Create(call, jute.NewNode{Path: p, Data: op.Value, ACL: c.acl})
 	case op.Revision > 1<<31:
-		c.refuse(call, "a ZooKeeper node cannot have such a version")
+		c.refuse(call, "a ZooKeeper node cannot have this version")
 	default:
 		call.Sub = callCAS
 		c.conn.SetData(call, p, op.Value, int32(op.Revision-1))
@@ -124,7 +124,7 @@ func explain(err error) error {
 	case errors.Is(err, jute.ErrTLS):
 		return fmt.Errorf("%w: are --cacert, --cert and --key missing?", err)
 	case errors.Is(err, jute.ErrExpired):
-		return fmt.Errorf("%w; a new session is begun", err)
+		return fmt.Errorf("%w; the client starts a new session", err)
 	}
 	return err
 }
@@ -146,7 +146,7 @@ func (c *codec) Lost(to []store.Event) []store.Event {
 			e.Outcome = kv.NotSent
 		}
 		if len(r.Request) > jute.DefaultMaxBuffer {
-			e.Text = fmt.Appendf(nil, "a request of %d bytes: a server ends the connection on one larger than its jute.maxbuffer, %d unless set",
+			e.Text = fmt.Appendf(nil, "the request has %d bytes; a server closes the connection on a request larger than its jute.maxbuffer, %d by default",
 				len(r.Request), jute.DefaultMaxBuffer)
 		}
 		to = append(to, e)

@@ -33,7 +33,7 @@ const maxExtra = 200
 // failed sets the outcome and text of an event from an error code.
 func failed(e *store.Event, code jute.Code) {
 	e.Outcome = outcomeOf(code)
-	e.Text = fmt.Appendf(nil, "ZooKeeper answered %v (%d)", code, int32(code))
+	e.Text = fmt.Appendf(nil, "ZooKeeper returned %v (%d)", code, int32(code))
 }
 
 // next returns the call of the request that follows a reply; n is the number of additional
@@ -50,7 +50,7 @@ func exhausted(r *jute.Reply, e *store.Event) bool {
 	if r.Extra < maxExtra {
 		return false
 	}
-	e.Outcome, e.Text = kv.Refused, []byte("the key was created and removed by others again and again")
+	e.Outcome, e.Text = kv.Refused, []byte("other clients kept creating and removing the key")
 	return true
 }
 

@@ -100,7 +100,7 @@ func TestAMuteConnectionIsGivenUp(t *testing.T) {
 		t.Error("it is given up before two thirds of the timeout are over")
 	}
 	s.ticks(heard+6*second, heard+6*second+2*look, false)
-	if why := s.c.Mute(); why == nil || s.c.Mute().Error() != "the server has said nothing for two thirds of the session's timeout" {
+	if why := s.c.Mute(); why == nil || s.c.Mute().Error() != "the server has sent nothing for two thirds of the session's timeout" {
 		t.Errorf("it is given up for %v", why)
 	}
 

@@ -34,7 +34,7 @@ func (c *codec) watch(call jute.Call, p jute.Path, op *store.Op) {
 		c.progress()
 		return
 	case op.Watch.PrevKV:
-		c.refuse(call, "ZooKeeper's watch events carry no value before")
+		c.refuse(call, "ZooKeeper's watch events have no previous value")
 		return
 	}
 	if w.creating == nil {
@@ -56,7 +56,7 @@ func (c *codec) watch(call jute.Call, p jute.Path, op *store.Op) {
 		call.Sub = callWatchRead
 		c.conn.GetData(call, p, true)
 	default:
-		c.refuse(call, "ZooKeeper has no such watch: one of mode once is of one key, and one of mode persistent of an interval")
+		c.refuse(call, "ZooKeeper has no such watch: mode once watches one key, and mode persistent a key or an interval")
 		return
 	}
 	w.creating[call.Tag] = of
@@ -107,7 +107,7 @@ func (c *codec) watchDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	case r.Code != jute.OK:
 		delete(w.creating, r.Tag)
 		if failed(e, r.Code); r.Code == jute.Unimplemented || r.Code == jute.MarshallingError {
-			e.Outcome, e.Text = kv.BadRequest, []byte("the server has no watches that stay (ZooKeeper has them from 3.6 on); use mode once")
+			e.Outcome, e.Text = kv.BadRequest, []byte("the server has no persistent watches (ZooKeeper 3.6 or later); use mode once")
 		}
 		return true, true
 	case r.Sub != callAddWatch:
@@ -221,7 +221,7 @@ func (c *codec) below(t *recursive, what jute.WatchEvent, path []byte, zxid int6
 	return to
 }
 
-var missingZxid = []byte("a watch event does not tell its transaction, as ZooKeeper's do from 3.9 on: what it is of cannot be known; use mode once")
+var missingZxid = []byte("a watch event has no zxid (ZooKeeper 3.9 or later sends it), so its change is unknown; use mode once")
 
 // setAgain handles the response to the read that sets a watch again after it fired, and reports
 // the result to its watchers.
@@ -281,7 +281,7 @@ func (c *codec) setAgain(r *jute.Reply, to []store.Event) ([]store.Event, error)
 	return to, nil
 }
 
-var newsFirst = []byte("the answer has data that the session's watch has not told of: a client sees the event before the new data")
+var newsFirst = []byte("ZooKeeper returned new data before the watch event; it promises the opposite order")
 
 // beforeItsEvent checks that a read on a session with a watch of the node does not return a
 // change before its watch event.

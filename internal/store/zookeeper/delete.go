@@ -19,7 +19,7 @@ const deleteBatch = 500
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	path := "/" + strings.TrimPrefix(string(prefix), "/")
 	if path == "/" {
-		return 0, errors.New("a prefix that is empty, or a slash, would remove every node of the ZooKeeper cluster")
+		return 0, errors.New("an empty prefix or / would delete every node of the ZooKeeper cluster")
 	}
 	s, err := a.begin(ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	i := strings.LastIndexByte(path, '/')
 	d := deletion{s: s}
 	if err = d.children(path[:i], path[i+1:], 0); err != nil {
-		return d.deleted, fmt.Errorf("ZooKeeper does not remove the keys that begin with %q: %s", prefix, reason(ctx, err))
+		return d.deleted, fmt.Errorf("ZooKeeper did not delete the keys with the prefix %q: %s", prefix, reason(ctx, err))
 	}
 	return d.deleted, nil
 }
@@ -47,12 +47,12 @@ type deletion struct {
 // refused is the error code of a request that failed.
 type refused jute.Code
 
-func (r refused) Error() string { return "it answered " + jute.Code(r).String() }
+func (r refused) Error() string { return "it returned " + jute.Code(r).String() }
 
 // children removes the children whose names begin with prefix, except ZooKeeper's own nodes.
 func (d *deletion) children(parent, prefix string, depth int) error {
 	if depth > maxDepth {
-		return fmt.Errorf("its nodes are more than %d deep", maxDepth)
+		return fmt.Errorf("its nodes are nested more than %d deep", maxDepth)
 	}
 	r, err := d.s.do(func(c *jute.Conn) { c.GetChildren(jute.Call{}, pathTo(cmp.Or(parent, "/")), false) })
 	switch {
@@ -72,7 +72,7 @@ func (d *deletion) children(parent, prefix string, depth int) error {
 			continue
 		}
 		if name == "" || strings.Contains(name, "/") {
-			return fmt.Errorf("it names a child %.100q, which no node can have", name)
+			return fmt.Errorf("it returned the invalid child name %.100q", name)
 		}
 		if batch = append(batch, path); len(batch) == deleteBatch {
 			if err := d.removeAll(batch, depth); err != nil {

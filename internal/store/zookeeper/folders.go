@@ -28,7 +28,7 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	case r.Code == jute.NoNode:
 		return nil, false, nil
 	case r.Code != jute.OK:
-		return nil, false, fmt.Errorf("ZooKeeper does not list the nodes that begin with %q: %w", prefix, refused(r.Code))
+		return nil, false, fmt.Errorf("ZooKeeper did not list the nodes with the prefix %q: %w", prefix, refused(r.Code))
 	}
 	b := jute.NewReader(r.Body)
 	for range b.Count(4) {
@@ -78,7 +78,7 @@ func (a *admin) MissingFolders(ctx context.Context, prefix string) (missing []st
 		case r.Code == jute.NoNode:
 			return all[i:], nil
 		case r.Code != jute.OK:
-			return nil, fmt.Errorf("ZooKeeper does not say whether there is a node %q: %w", node, refused(r.Code))
+			return nil, fmt.Errorf("cannot determine whether ZooKeeper has the node %q: %w", node, refused(r.Code))
 		}
 	}
 	return nil, nil
@@ -97,7 +97,7 @@ func (a *admin) RemoveFolders(ctx context.Context, folders []string) error {
 		case err != nil:
 			return err
 		case r.Code != jute.OK && r.Code != jute.NoNode && r.Code != jute.NotEmpty:
-			return fmt.Errorf("ZooKeeper does not remove the node %q: %w", node, refused(r.Code))
+			return fmt.Errorf("ZooKeeper did not delete the node %q: %w", node, refused(r.Code))
 		}
 	}
 	return nil

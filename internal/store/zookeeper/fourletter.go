@@ -44,9 +44,9 @@ func word(ctx context.Context, a store.Access, endpoint, word string) (string, e
 	case err != nil && len(b) == 0:
 		return "", err
 	case len(b) == 0:
-		return "", errors.New("it closed the connection without an answer: is this a ZooKeeper client port, and without TLS?")
+		return "", errors.New("it closed the connection without a response: is this a ZooKeeper client port without TLS?")
 	case strings.Contains(text, notInWhitelist):
-		return "", fmt.Errorf("it may not answer the word %s: %w", word, errNotAllowed)
+		return "", fmt.Errorf("it is not configured to answer the word %s: %w", word, errNotAllowed)
 	case strings.HasPrefix(text, "This ZooKeeper instance is not currently serving requests"):
 		return "", errNotServing
 	}
@@ -72,7 +72,7 @@ func reason(ctx context.Context, err error) string {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return "no response within the time limit"
 	case store.Refused(err):
-		return "nothing listens there"
+		return "no process listens there"
 	case errors.As(err, &op):
 		return fmt.Sprintf("%s: %v", op.Op, op.Err)
 	}

@@ -149,7 +149,7 @@ func TestSettingsFromAFile(t *testing.T) {
 		"heap: 0m":                     "is not a size",
 		"tick-time: -1":                "tick-time must not be negative",
 		"snap-count: 1":                "snap-count must be at least 2",
-		"jvm-options: [Xmx3g]":         `"Xmx3g", which is no option`,
+		"jvm-options: [Xmx3g]":         `"Xmx3g", which is not an option`,
 		"properties: {\"a b\": \"c\"}": "cannot be a property's name",
 		"heapp: 1g":                    "heapp",
 	} {

@@ -30,11 +30,11 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 		}
 	}
 	if !errors.Is(err, errNotAllowed) {
-		return nil, fmt.Errorf("ZooKeeper's members cannot be read: %s", reason(ctx, err))
+		return nil, fmt.Errorf("cannot read ZooKeeper's members: %s", reason(ctx, err))
 	}
 	config, err := a.config(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("ZooKeeper's members cannot be read from %s: %s", configNode, reason(ctx, err))
+		return nil, fmt.Errorf("cannot read ZooKeeper's members from %s: %s", configNode, reason(ctx, err))
 	}
 	return a.membersOr(clientAddresses(config)), nil
 }

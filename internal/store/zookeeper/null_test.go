@@ -131,9 +131,9 @@ func TestNullStatus(t *testing.T) {
 func TestNullScripts(t *testing.T) {
 	get := store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local}
 	for script, want := range map[string]string{
-		"error=noauth every 1":           "denied ZooKeeper answered NoAuth (-102)",
-		"error=requesttimeout every 1":   "store_timeout ZooKeeper answered RequestTimeout (-122)",
-		"reset=refused every 1":          "refused ZooKeeper answered ThrottledOp (-127)",
+		"error=noauth every 1":           "denied ZooKeeper returned NoAuth (-102)",
+		"error=requesttimeout every 1":   "store_timeout ZooKeeper returned RequestTimeout (-122)",
+		"reset=refused every 1":          "refused ZooKeeper returned ThrottledOp (-127)",
 		"wrong=value every 1":            "ok ",
 		"huge=frame every 1":             "the server sent an answer of 2147483647 bytes, and more than 67108864 are not allowed",
 		"huge=message every 1":           "the server sent an answer that is cut off: it is not ZooKeeper's protocol",
@@ -206,7 +206,7 @@ func TestNullUser(t *testing.T) {
 	a := startNull(t, 1, store.NullOptions{User: "alice:wonder land", ValueSize: 1})
 	get := store.Op{Kind: kv.Get, Key: []byte("k")}
 	for user, want := range map[string]string{
-		"": "denied ZooKeeper answered NoAuth (-102)", "alice:wonder land": "ok ",
+		"": "denied ZooKeeper returned NoAuth (-102)", "alice:wonder land": "ok ",
 		"alice:no": "the server refused the user's name and password: AuthFailed",
 	} {
 		a.User, a.Password, _ = strings.Cut(user, ":")

@@ -83,7 +83,7 @@ func (h *hearing) look(now, third int64, awaits bool) {
 	}
 }
 
-var errMute = errors.New("the server has said nothing for two thirds of the session's timeout")
+var errMute = errors.New("the server has sent nothing for two thirds of the session's timeout")
 
 // Mute implements store.SessionCodec.
 func (c *codec) Mute() error {

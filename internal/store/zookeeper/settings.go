@@ -82,7 +82,7 @@ func (s *Settings) Check() error {
 func (s *Settings) checkJVM() error {
 	for _, o := range s.JVMOptions {
 		if !strings.HasPrefix(o, "-") {
-			return fmt.Errorf("ZooKeeper's jvm-options has %q, which is no option: it does not begin with a dash", o)
+			return fmt.Errorf("ZooKeeper's jvm-options has %q, which is not an option: it does not begin with a dash", o)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -143,16 +143,16 @@ var (
 // CheckConfined implements store.LaunchSettings.
 func (s *Settings) CheckConfined() error {
 	if s.Java != "" {
-		return fmt.Errorf("ZooKeeper's java %q names a program, and another machine takes none but its own", s.Java)
+		return fmt.Errorf("ZooKeeper's java %q names a program, but another machine only runs its own", s.Java)
 	}
 	for _, o := range s.JVMOptions {
 		if !confinedOption.MatchString(o) {
-			return fmt.Errorf("ZooKeeper's jvm-options has %q, which another machine does not take: it could name a file or a program", o)
+			return fmt.Errorf("ZooKeeper's jvm-options has %q, which another machine refuses: it could name a file or a program", o)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		if !confinedProperty.MatchString(name + "=" + s.Properties[name]) {
-			return fmt.Errorf("ZooKeeper's properties has %s, which another machine does not take: it could name a file or a program", name)
+			return fmt.Errorf("ZooKeeper's properties has %s, which another machine refuses: it could name a file or a program", name)
 		}
 	}
 	return nil

@@ -80,7 +80,7 @@ func (t *tap) gap(why string) {
 func (t *tap) Frame(ofClient, first bool, body []byte, size int) {
 	switch {
 	case body == nil:
-		t.gap("frames that are too large are not read")
+		t.gap("frames are too large, and were skipped")
 	case ofClient && first:
 		t.connect(body, size)
 	case ofClient:
@@ -138,12 +138,12 @@ func (t *tap) asked(body []byte, size int) {
 	c := t.begin(method, size)
 	q := tapRequest{t: t, c: c}
 	if !q.read(op, &r) || len(c.Parts) > call.MaxParts {
-		t.gap("requests of " + method + " that are malformed, or that have too many parts")
+		t.gap("requests of " + method + " are malformed or have too many parts")
 		c.Parts = append(c.Parts[:0], call.Part{Action: call.Other})
 		c.Guarded = false
 	}
 	if len(t.open) >= maxTapped {
-		t.gap("requests beyond those of which so many await their answers that no more are kept")
+		t.gap("requests exceed the number of requests without a reply that are tracked")
 		return
 	}
 	t.open = append(t.open, tapped{xid, op, c})

@@ -219,11 +219,11 @@ func TestImpossibleOwnWorkIsReportedBeforeTheStart(t *testing.T) {
 	}{
 		{"etcd", "rolling-upgrade to " + w.path("nothing") + " at 1s", exitFailed, "no such file"},
 		{"etcd", "rolling-upgrade to 1.2.3 at 1s", exitUsage, "etcd is built into quorumbench in version"},
-		{"etcd", "fill-quota at 1s for 1s", exitUsage, "etcd's quota is reached by writing 1 GiB at most: give a smaller one"},
+		{"etcd", "fill-quota at 1s for 1s", exitUsage, "filling etcd's quota writes at most 1 GiB: set a smaller quota"},
 		{"etcd", "new-certificate m1 at 1s", exitUsage, "needs members that speak TLS: give settings: {tls: true}"},
 		{"consul", "new-certificate m1 at 1s", exitUsage, "the certificates of consul's members are not replaced while they run here"},
 		{"consul", "add-learner at 1s for 1s", exitUsage, "no member joins consul as a learner here"},
-		{"zookeeper", "move-leader follower at 1s", exitUsage, "ZooKeeper's leadership cannot be moved"},
+		{"zookeeper", "move-leader follower at 1s", exitUsage, "ZooKeeper cannot transfer leadership"},
 		{"consul", "enable-auth at 1s for 1s", exitUsage, "Consul's ACLs are enabled in the members' configuration"},
 		{"zetcd", "replace m1 at 1s for 1s", exitUsage, "no member of zetcd can be replaced by an empty one here"},
 	} {

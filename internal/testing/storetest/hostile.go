@@ -29,7 +29,7 @@ func SecretsStay(t *testing.T, st store.Store, field string, access store.Access
 		t.Fatal(err)
 	}
 	defer func() { _ = a.Close() }()
-	if _, err := a.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "redirects to another one") {
+	if _, err := a.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "redirects to another server") {
 		t.Errorf("the status is %v", err)
 	}
 	if _, err := a.Members(t.Context()); err == nil {
