@@ -127,7 +127,7 @@ func TestCheckPerfFindsAMemberThatStandsStill(t *testing.T) {
 	}
 	code := b.end()
 	text := b.stdout.String()
-	for _, part := range []string{"FAIL: Throughput too low: ", "Slowest request took too long: ", "What is too slow:", "  member: member m1 ", " its machine accepts TCP connections in "} {
+	for _, part := range []string{"FAIL: Throughput too low: ", "Slowest request took too long: ", "Bottlenecks:", "  member: member m1 ", " TCP connects took "} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in\n%s", part, text)
 		}

@@ -68,7 +68,7 @@ func rules() []rule {
 		{4, "Little's law", "report this defect of quorumbench", R4LittlesLaw},
 		{5, "generator paused", "look for a stopped process or VM, or a low priority", R5GeneratorPaused},
 		{6, "generator throttled", "raise the quota", R6GeneratorThrottled},
-		{7, "generator starved", "reserve CPUs for it", R7GeneratorStarved},
+		{7, "generator starved", "run it on another machine or on reserved CPUs", R7GeneratorStarved},
 		{8, "generator late", "repeat, or use another machine", R8GeneratorLate},
 		{9, "generator saturated", "add workers, or lower the load", R9GeneratorSaturated},
 		{10, "CPU steal", "use dedicated CPUs, or compare with a baseline in the same run", R10CPUSteal},

@@ -47,6 +47,15 @@ type Reason struct {
 // String returns the reason as reports print it, such as "R10 CPU steal: ...".
 func (r Reason) String() string { return fmt.Sprintf("R%d %s", r.Rule, r.Text) }
 
+// WithoutRemedy returns the text without its last part, which is what to do.
+func (r *Reason) WithoutRemedy() string {
+	if r.Rule < 1 || r.Rule > Rules() {
+		return r.Text
+	}
+	_, remedy := DescribeRule(r.Rule)
+	return strings.TrimSuffix(r.Text, "; "+remedy)
+}
+
 // About reports whether the reason is about a figure.
 func (r *Reason) About(figure string) bool {
 	if r.Figures == nil {

@@ -40,11 +40,11 @@ func clientsBound(t *record.Trial) (Cause, bool) {
 	if !Measured(t) || t.Open() || t.Clients <= 0 || !mean.Known || mean.NS <= 0 {
 		return Cause{}, false
 	}
-	each := "that each wait %s on average make"
+	each := "with a mean time of %s complete"
 	if t.Clients == 1 {
-		each = "that waits %s on average makes"
+		each = "with a mean time of %s completes"
 	}
 	return Cause{What: CauseClients, Figure: float64(t.Clients),
-		Text: fmt.Sprintf("%s "+each+" at most %s (Little's law). Nothing that was recorded reached its limit",
+		Text: fmt.Sprintf("%s "+each+" at most %s (Little's law)",
 			text.Plural(uint64(t.Clients), "client"), text.Duration(mean.NS), text.PerSecond(float64(t.Clients)/mean.NS*1e9))}, true
 }

@@ -68,16 +68,16 @@ func loadsOf(run *record.Run, names ...string) (map[string][]*record.Trial, erro
 	all := TrialsByName(run).Of
 	for _, name := range names {
 		if len(all[name]) == 0 {
-			return nil, fmt.Errorf("the load %s against the null server has no result", name)
+			return nil, fmt.Errorf("load %s against the null server has no result; calibrate again", name)
 		}
 		for _, t := range all[name] {
 			switch {
 			case t.State != record.Complete:
-				return nil, fmt.Errorf("the load %s against the null server did not end", name)
+				return nil, fmt.Errorf("load %s against the null server did not end; calibrate again", name)
 			case t.WrongAnswers > 0:
-				return nil, fmt.Errorf("the load %s got wrong answers from the null server", name)
+				return nil, fmt.Errorf("load %s got wrong responses from the null server; report this defect of quorumbench", name)
 			case t.Completed == 0:
-				return nil, fmt.Errorf("the load %s against the null server completed nothing%s", name, firstError(t))
+				return nil, fmt.Errorf("load %s against the null server completed no operation%s", name, firstError(t))
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func Calibrated(c *record.Calibration) string {
 	}
 	day := c.Measured.UTC().Format("2006-01-02 15:04 UTC")
 	if c.Outdated != "" {
-		return fmt.Sprintf("not as it is now: %s (measured %s); \"quorumbench check machine\" measures again", c.Outdated, day)
+		return fmt.Sprintf("outdated: %s (measured %s); measure again with \"quorumbench check machine\"", c.Outdated, day)
 	}
 	var parts []string
 	add := func(format string, of *record.OfRounds, shown func(float64) string) {
@@ -131,12 +131,12 @@ func Calibrated(c *record.Calibration) string {
 	}
 	g := &c.Generator
 	add("one client p50 %s", g.ServiceP50NS, text.Duration)
-	add("on the null server's processor %s", g.OneProcessorP50NS, text.Duration)
-	add("on another one %s", g.TwoProcessorsP50NS, text.Duration)
+	add("on the null server's CPU %s", g.OneProcessorP50NS, text.Duration)
+	add("on another CPU %s", g.TwoProcessorsP50NS, text.Duration)
 	add("at most %s", g.ClosedPerSecond, text.PerSecond)
-	add("an open loop's p50 %s", g.ResponseP50NS, text.Duration)
-	add("sent late by p99 %s", g.LateP99NS, text.Duration)
-	words := fmt.Sprintf("%s, median (range) of %s against a null server of %s: %s", day, text.Plural(uint64(c.Rounds), "round"), c.Store, strings.Join(parts, ", "))
+	add("open loop p50 %s", g.ResponseP50NS, text.Duration)
+	add("lateness p99 %s", g.LateP99NS, text.Duration)
+	words := fmt.Sprintf("%s, median (range) of %s against a null %s: %s", day, text.Plural(uint64(c.Rounds), "round"), c.Store, strings.Join(parts, ", "))
 	if d := c.Disk; d != nil && d.P50().Known {
 		words += fmt.Sprintf("; fdatasync p50 %s on %s", d.P50().Text(), text.OrDash(d.FileSystem))
 	}
@@ -170,7 +170,7 @@ func atFloor(t *record.Trial) (notes []string) {
 		lowest, highest, known = record.Reach(g.ResponseP50NS)
 	}
 	if x, ok := ns(time); ok && known && x <= highest {
-		notes = append(notes, fmt.Sprintf("A p50 of %s is no longer than what %s measures on this machine with no store behind (%s, by its calibration): the store's own part cannot be told from the machine's.",
+		notes = append(notes, fmt.Sprintf("The p50 of %s is not above that of %s against the null server on this machine (%s, calibration): the store's share of it is unknown.",
 			text.Duration(x), what, text.Between(text.Duration(lowest), text.Duration(highest))))
 	}
 	most := g.ClosedPerSecond
@@ -178,7 +178,7 @@ func atFloor(t *record.Trial) (notes []string) {
 		most = g.OpenPerSecond
 	}
 	if most != nil && t.PerSecond >= most.Lowest && most.Lowest > 0 {
-		notes = append(notes, fmt.Sprintf("A throughput of %s is as high as this machine measured with no store behind (%s, by its calibration): the generator may be what limits it.",
+		notes = append(notes, fmt.Sprintf("The throughput of %s is as high as that of the null server on this machine (%s, calibration): the load generator may limit it.",
 			text.PerSecond(t.PerSecond), text.Between(text.PerSecond(most.Lowest), text.PerSecond(most.Highest))))
 	}
 	return notes

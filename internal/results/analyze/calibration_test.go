@@ -81,7 +81,7 @@ func TestOneClient(t *testing.T) {
 	if got := atFloor(fast); len(got) != 1 || !strings.Contains(got[0], "(20.0–300 µs,") {
 		t.Errorf("%q", got)
 	}
-	if !strings.Contains(Calibrated(c), ", on the null server's processor ") {
+	if !strings.Contains(Calibrated(c), ", on the null server's CPU ") {
 		t.Error(Calibrated(c))
 	}
 	if _, _, err := OneClient(&record.Run{}); err == nil {
@@ -103,12 +103,12 @@ func TestLimitsOfGeneratorOfFewOperations(t *testing.T) {
 
 func TestLimitsOfGeneratorSaysWhatIsWrong(t *testing.T) {
 	for want, spoil := range map[string]func(*record.Run){
-		"the load one-client against the null server has no result": func(r *record.Run) { *r = record.Run{} },
-		"the load paced against the null server did not end":        func(r *record.Run) { r.Trials[2].State = record.Interrupted },
-		"the load one-client against the null server completed nothing: closed": func(r *record.Run) {
+		"load one-client against the null server has no result; calibrate again": func(r *record.Run) { *r = record.Run{} },
+		"load paced against the null server did not end; calibrate again":        func(r *record.Run) { r.Trials[2].State = record.Interrupted },
+		"load one-client against the null server completed no operation: closed": func(r *record.Run) {
 			r.Trials[0].Completed, r.Trials[0].ErrorsByKind, r.Trials[0].ErrorTexts = 0, map[string]uint64{"x": 1}, map[string]string{"x": "closed"}
 		},
-		"the load many-clients got wrong answers from the null server": func(r *record.Run) { r.Trials[1].WrongAnswers = 1 },
+		"load many-clients got wrong responses from the null server; report this defect of quorumbench": func(r *record.Run) { r.Trials[1].WrongAnswers = 1 },
 	} {
 		run := calibrating()
 		spoil(run)
@@ -129,13 +129,13 @@ func calibrated(t *testing.T) *record.Calibration {
 
 func TestCalibrated(t *testing.T) {
 	c := calibrated(t)
-	const want = "2026-03-01 12:00 UTC, median (range) of 3 rounds against a null server of s: one client p50 200 µs (100–300 µs), " +
-		"at most 2,000/s (1,000–3,000/s), an open loop's p50 4.00 ms (2.00–6.00 ms), sent late by p99 6.00 ms (3.00–9.00 ms); fdatasync p50 100 µs on ext4"
+	const want = "2026-03-01 12:00 UTC, median (range) of 3 rounds against a null s: one client p50 200 µs (100–300 µs), " +
+		"at most 2,000/s (1,000–3,000/s), open loop p50 4.00 ms (2.00–6.00 ms), lateness p99 6.00 ms (3.00–9.00 ms); fdatasync p50 100 µs on ext4"
 	if got := Calibrated(c); got != want {
 		t.Errorf("%s\nnot\n%s", got, want)
 	}
 	c = &record.Calibration{Measured: noon, Outdated: "the machine has the kernel 2, and had 1"}
-	const old = `not as it is now: the machine has the kernel 2, and had 1 (measured 2026-03-01 12:00 UTC); "quorumbench check machine" measures again`
+	const old = `outdated: the machine has the kernel 2, and had 1 (measured 2026-03-01 12:00 UTC); measure again with "quorumbench check machine"`
 	if got := Calibrated(c); got != old {
 		t.Errorf("%s\nnot\n%s", got, old)
 	}
@@ -156,11 +156,11 @@ func TestAtFloor(t *testing.T) {
 		t    *record.Trial
 		want []string
 	}{
-		{trial(200_000, 10), []string{"A p50 of 200 µs is no longer than what one client measures on this machine"}},
+		{trial(200_000, 10), []string{"The p50 of 200 µs is not above that of one client against the null server on this machine"}},
 		{trial(310_000, 10), nil},
 		{trial(1_000_000, 999), nil},
-		{trial(1_000_000, 1000), []string{"A throughput of 1,000/s is as high as this machine measured with no store behind (1,000–3,000/s,"}},
-		{trial(50_000, 5000), []string{"A p50", "A throughput"}},
+		{trial(1_000_000, 1000), []string{"The throughput of 1,000/s is as high as that of the null server on this machine (1,000–3,000/s,"}},
+		{trial(50_000, 5000), []string{"The p50", "The throughput"}},
 	} {
 		got := atFloor(tt.t)
 		if len(got) != len(tt.want) {
@@ -173,9 +173,9 @@ func TestAtFloor(t *testing.T) {
 			}
 		}
 	}
-	open := trial(200_000, 1500) // an open loop by its response times, and by what one can do
+	open := trial(200_000, 1500) // an open loop, compared by response times and open-loop throughput
 	open.Arrival = scenario.Constant
-	if got := atFloor(open); len(got) != 1 || !strings.HasPrefix(got[0], "A p50 of 4.00 ms is no longer than what an open loop measures") {
+	if got := atFloor(open); len(got) != 1 || !strings.HasPrefix(got[0], "The p50 of 4.00 ms is not above that of an open loop") {
 		t.Errorf("%q", got)
 	}
 	old := trial(50_000, 5000)

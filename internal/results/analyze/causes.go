@@ -11,8 +11,8 @@ const (
 	CauseAlarm    = "alarm"
 	CauseElection = "leader change"
 	CauseDisk     = "disk"
-	CauseCPU      = "cpu of a member"
-	CauseTester   = "cpu of the tester"
+	CauseCPU      = "CPU"
+	CauseTester   = "load generator"
 	CauseOthers   = "other programs"
 	CauseNetwork  = "network"
 	CauseMember   = "member"
@@ -27,11 +27,11 @@ const (
 	limitPeerP99    = 150 * time.Millisecond
 	limitRoundTrip  = 100 * time.Millisecond // median of TCP connects
 	limitConnect    = time.Second            // the longest: a lost packet is retransmitted after 1 s
-	limitBusy       = 0.85                   // share of the processors
+	limitBusy       = 0.85                   // share of the CPUs
 	limitRunDelay   = 0.10                   // share of the window
 	limitPause      = 100 * time.Millisecond
 	limitSlowAnswer = mostSlow / 2 // response time of a member's metrics
-	limitForeign    = 0.10         // share of the processors that is worth reporting
+	limitForeign    = 0.10         // smallest share of the CPUs that is reported
 )
 
 // Cause is something that limits a trial, with the figure that shows it.

@@ -120,12 +120,12 @@ func sayings(all map[*Row]*Certainty) map[Basis]string {
 	without := ""
 	for r, c := range all {
 		if c.Basis != WithinRun && c.Repeats < len(r.Done) {
-			without = " without those that are invalid, were interrupted or lost a worker"
+			without = " that are neither invalid nor interrupted nor without a worker"
 		}
 	}
 	return map[Basis]string{
-		OverRepeats:    "The 95 % interval of the mean over the repeats" + without + ".",
-		RangeOfRepeats: fmt.Sprintf("The least and the most of the repeats%s, and no interval: that takes %d, none of them 0 or failed, and not so far apart that it would reach 0 or leave out the median.", without, MinRepeats),
-		WithinRun:      fmt.Sprintf("The 95 %% interval within this run only, which says nothing of another run; the seconds of a run here are worth %s independent ones.", worth),
+		OverRepeats:    "95 % confidence interval of the mean over the repeats" + without + ".",
+		RangeOfRepeats: fmt.Sprintf("Minimum and maximum of the repeats%s. A confidence interval needs %d repeats above 0 that do not differ too much.", without, MinRepeats),
+		WithinRun:      fmt.Sprintf("95 %% confidence interval within this run, without run-to-run variation; effective sample: %s s.", worth),
 	}
 }

@@ -46,7 +46,7 @@ func ChangeOf(now, base Repeated, rounds bool) Change {
 	fewest := min(len(now.Values), len(base.Values))
 	c := Change{Judged: stats.Judgement{Word: stats.Unclear, More: max(MinRepeats-fewest, 0), AtLeast: true}}
 	if !okA || !okB {
-		c.Lacking = "not every repeat has a number above 0"
+		c.Lacking = "a repeat has no value above 0"
 		return c
 	}
 	c.Share, c.Known = stat.GeometricMean(a.Values)/stat.GeometricMean(b.Values)-1, true
@@ -64,7 +64,7 @@ func ChangeOf(now, base Repeated, rounds bool) Change {
 		c.Share, c.Low, c.High = i.Value-1, i.Low-1, i.High-1
 	}
 	if !rounds && max(typicalEffect(now.Effects), typicalEffect(base.Effects)) > mostApart {
-		return c.WithoutInterval(fmt.Sprintf("disturbances can have moved half of the repeats of one side by more than %s; repeat on a quieter machine, or with the baseline in the same run",
+		return c.WithoutInterval(fmt.Sprintf("disturbances may have moved half of the repeats of one side by more than %s; repeat on a quieter machine, or with the baseline in the same run",
 			text.Share(mostApart)))
 	}
 	return c

@@ -89,7 +89,7 @@ func CheckPerf(t *record.Trial) PerfCheck {
 		return seconds <= limit.Seconds()*(1+t.Verdict.Effect.Of(name))
 	}
 	if !c.Pass && Measured(t) && len(c.ByError) == 0 && !low && within(c.Slowest, "slowest", mostSlow) && within(c.Spread, "spread", mostSpread) {
-		c.NotKnown = "the measuring was disturbed, and what is above a limit can be so for that alone: " + t.Verdict.Effect.String()
+		c.NotKnown = "the measurement was disturbed, which may explain the figures above their limits: " + t.Verdict.Effect.String()
 	}
 	return c
 }
@@ -260,16 +260,16 @@ func (c *DiskCheck) Judge(store string, rule kv.DiskRule) {
 func (c *DiskCheck) opinion(store string, rule kv.DiskRule) DiskOpinion {
 	o := DiskOpinion{Store: store, Rule: rule, volatile: !c.Durable}
 	if !c.Durable {
-		o.Text = c.FileSystem + " keeps nothing at power loss, so that no acknowledged write is safe there"
+		o.Text = c.FileSystem + " loses its data at power loss, so acknowledged writes are not durable there"
 		return o
 	}
-	what, figure := "the longest", c.Sync.Max
+	what, figure := "max", c.Sync.Max
 	if rule.Percentile < 100 {
-		what, figure = fmt.Sprintf("the p%g", rule.Percentile), c.Sync.At(rule.Percentile)
+		what, figure = fmt.Sprintf("p%g", rule.Percentile), c.Sync.At(rule.Percentile)
 	}
 	o.Known = figure.Known
 	if !o.Known {
-		o.Text = what + " of so few records is not known"
+		o.Text = what + " is unknown with so few records; use a larger --size"
 		return o
 	}
 	o.Figure = figure.NS / 1e9

@@ -140,7 +140,7 @@ func durabilities(all []*Row, named bool) []string {
 func Durability(t *record.Trial) string {
 	d := t.Durability
 	if d == nil {
-		return "not known: the members' data folders were not looked at"
+		return "unknown: fdatasync was not measured; set data-dir to the data folder of a local member"
 	}
 	words := fmt.Sprintf("fdatasync p50 %s, p99 %s", d.P50().Text(), d.P99().Text())
 	if !d.P99().Known && d.Fdatasyncs > 0 {
@@ -148,17 +148,17 @@ func Durability(t *record.Trial) string {
 	}
 	words += " on " + text.OrDash(d.FileSystem)
 	if d.Volatile {
-		words += ", which forgets at power loss"
+		words += ", which loses its data at power loss"
 	}
 	switch env := t.Environment(); {
 	case d.Synced && env != "":
-		return words + "; the store is told to sync before it acknowledges, in an environment with " + env
+		return words + "; the store syncs before it acknowledges, with the environment " + env
 	case d.Synced:
 		return words + "; the store syncs before it acknowledges"
 	case env != "":
-		return words + "; the store was told not to sync, in an environment with " + env
+		return words + "; the store does not sync, with the environment " + env
 	}
-	return words + "; the store was told not to sync"
+	return words + "; the store does not sync"
 }
 
 // Machine describes the generator's machine, and whether members share it.
@@ -181,9 +181,9 @@ func Machine(t *record.Trial) string {
 	switch {
 	case t.Shared == nil:
 	case *t.Shared:
-		words += "; shared by the generator and the members"
+		words += "; shared by load generator and members"
 	default:
-		words += "; the generator's, the members are elsewhere"
+		words += "; load generator only, members are elsewhere"
 	}
 	return words
 }

@@ -49,7 +49,7 @@ func DbtesterOf(t *record.Trial) (*Dbtester, error) {
 	}
 	whole := sum.Histogram()
 	if got := uint64(whole.TotalCount()); t.State == record.Complete && (got != t.Operations || d.Failed != t.Errors) {
-		return nil, fmt.Errorf("the seconds of %s hold %d operations and %d errors, and its result %d and %d; the record is damaged", t.Folder, got, d.Failed, t.Operations, t.Errors)
+		return nil, fmt.Errorf("the seconds of %s have %d operations and %d errors, but its result has %d and %d; the record is damaged", t.Folder, got, d.Failed, t.Operations, t.Errors)
 	}
 	d.Keys, d.Bins = keys.Table(), Bins(whole)
 	if t.Seconds > 0 {

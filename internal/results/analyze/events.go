@@ -86,8 +86,8 @@ type countedKind struct {
 // with a gap or a slow second.
 var counted = [...]countedKind{
 	{stores.Elected, "election", "elections"},
-	{stores.QuotaReached, "write beyond the space quota", "writes beyond the space quota"},
-	{stores.FullStateReceived, "member brought up with the whole state", "members brought up with the whole state"},
+	{stores.QuotaReached, "write above the space quota", "writes above the space quota"},
+	{stores.FullStateReceived, "full state transfer to a member", "full state transfers to members"},
 	{stores.SlowFsync, "slow log sync", "slow log syncs"},
 	{stores.SlowApply, "slow apply", "slow applies"},
 	{stores.SlowRead, "read that waited for the leader", "reads that waited for the leader"},

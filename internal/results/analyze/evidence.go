@@ -25,18 +25,18 @@ func evidence(t *record.Trial, members []MemberMetrics) (out []string) {
 	if what, took, ok := fdatasync(d); ok {
 		kept := ""
 		if d.Volatile {
-			kept = ", which keeps nothing at power loss"
+			kept = ", lost at power loss"
 		}
-		out = append(out, fmt.Sprintf("%s (%s%s): fdatasync with %s of %s", where, d.FileSystem, kept, what, spent(took)))
+		out = append(out, fmt.Sprintf("%s (%s%s): fdatasync %s %s", where, d.FileSystem, kept, what, spent(took)))
 	}
-	out = append(out, fmt.Sprintf("the load: at most %s without an answer, %d %s due and not sent",
+	out = append(out, fmt.Sprintf("load: longest time without a response %s, %d %s not sent",
 		spent(DurationOf(t.LongestGap)), t.ErrorsByKind["not_sent"], operationsOf(t)))
-	ours := "this program: longest pause " + spent(time.Duration(t.LongestPauseNS))
+	ours := "load generator: longest pause " + spent(time.Duration(t.LongestPauseNS))
 	if t.Seconds > 0 && t.Loops > 0 {
 		ours += ", event loops busy " + text.Share(min(float64(t.LoopCPUNS)/1e9/t.Seconds/float64(t.Loops), 1))
 	}
 	if t.BusyShare != nil {
-		ours += ", its machine busy " + text.Share(*t.BusyShare)
+		ours += ", machine busy " + text.Share(*t.BusyShare)
 	}
 	return append(out, ours)
 }
@@ -54,27 +54,27 @@ func reported(m *MemberMetrics) (parts []string) {
 	for _, timer := range []struct {
 		metric store.Metric
 		name   string
-	}{{store.FsyncSeconds, "fsync"}, {store.CommitSeconds, "commit"}, {store.PeerRoundTripSeconds, "round trip to the other members"}} {
+	}{{store.FsyncSeconds, "fsync"}, {store.CommitSeconds, "commit"}, {store.PeerRoundTripSeconds, "round trip to other members"}} {
 		if how, took, ok := slowness(m.Metrics[timer.metric]); ok {
-			parts = append(parts, fmt.Sprintf("%s with %s of %s", timer.name, how, spent(took)))
+			parts = append(parts, fmt.Sprintf("%s %s %s", timer.name, how, spent(took)))
 		}
 	}
 	if r, ok := m.Metrics[store.CPUSeconds]; ok && m.Seconds > 0 {
-		part := fmt.Sprintf("%.2f processors used", r.Value/m.Seconds)
+		part := fmt.Sprintf("%.2f CPUs used", r.Value/m.Seconds)
 		if n := m.Metrics[store.Processors].Value; n > 0 {
 			part += fmt.Sprintf(" of %.0f", n)
 		}
 		parts = append(parts, part)
 	}
 	if m.Connects > m.Refused {
-		parts = append(parts, "round trip from here with a median of "+spent(m.Connect.Median))
+		parts = append(parts, "TCP connect median "+spent(m.Connect.Median))
 	}
 	if m.Metrics == nil {
 		why := m.Unread
 		if why == "" {
-			why = "it was not asked in the window"
+			why = "no status request in the window"
 		}
-		return append(parts, "no metrics of its own ("+why+")")
+		return append(parts, "no metrics ("+why+")")
 	}
 	if r, ok := m.Metrics[store.LeaderChanges]; ok {
 		parts = append(parts, fmt.Sprintf("%.0f leader changes", r.Value))

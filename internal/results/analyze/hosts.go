@@ -15,8 +15,8 @@ func HostsTable(t *record.Trial) Table {
 	if len(t.ByHost) == 0 {
 		return Table{}
 	}
-	table := Table{Kind: OfHosts, Shared: Label(t), Columns: []Column{{Title: "host", Left: true}, {Title: "has", Left: true}, {Title: "clock"}, {Title: "at the close"}, {Title: "to within"},
-		{Title: "CPUs"}, {Title: "in use"}, {Title: "stolen"}, {Title: "other programs"}, {Title: "sampling"}}}
+	table := Table{Kind: OfHosts, Shared: Label(t), Columns: []Column{{Title: "host", Left: true}, {Title: "runs", Left: true}, {Title: "clock"}, {Title: "at the end"}, {Title: "uncertainty"},
+		{Title: "CPUs"}, {Title: "CPU busy"}, {Title: "CPU steal"}, {Title: "other programs"}, {Title: "sampling"}}}
 	for i := range t.ByHost {
 		h := &t.ByHost[i]
 		row := []Cell{{Text: h.Name}, {Text: hostHas(h)}}
@@ -24,7 +24,7 @@ func HostsTable(t *record.Trial) Table {
 			row = append(row, Cell{Text: aheadOf(c.Before)}, Cell{Text: aheadOf(c.After)},
 				FigureCell(record.Value{Number: float64(c.WidestBoundNS), Unit: measure.Nanoseconds, Known: true}))
 		} else {
-			row = append(row, Cell{Text: "ours"}, Cell{Text: "ours"}, Cell{Text: text.Dash})
+			row = append(row, Cell{Text: "controller"}, Cell{Text: "controller"}, Cell{Text: text.Dash})
 		}
 		row = append(row, CountCell(uint64(max(h.CPUs, 0))))
 		for _, share := range []*float64{h.BusyShare, h.StolenShare, h.ForeignShare, samplingShare(h, t.Seconds)} {
@@ -99,11 +99,11 @@ func Clocks(all []*record.Trial) string {
 	if len(names) == 0 {
 		return ""
 	}
-	words := fmt.Sprintf("of %s, up to %s from the conducting process's and known to within %s", text.Plural(uint64(len(names)), "host"), spent(farthest), spent(widest))
+	words := fmt.Sprintf("of %s, up to %s from the controller's clock, uncertainty up to %s", text.Plural(uint64(len(names)), "host"), spent(farthest), spent(widest))
 	if len(names) > 1 && least != "" {
-		words += " (least well of " + least + ")"
+		words += " (" + least + ")"
 	}
-	return words + "; times are corrected by that"
+	return words + "; times are corrected for the difference"
 }
 
 // membersWithin returns the uncertainty of the clocks of hosts with members; 0 if all use the

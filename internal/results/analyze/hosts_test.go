@@ -29,7 +29,7 @@ func TestHostsHaveALineEach(t *testing.T) {
 	if len(table.Rows) != 3 || table.Kind != OfHosts || table.Shared != "put" {
 		t.Fatalf("%+v", table)
 	}
-	for i, want := range []string{"here|members|ours|ours", "db|members, load|1.00 ms behind|2.00 s ahead"} {
+	for i, want := range []string{"here|members|controller|controller", "db|members, load|1.00 ms behind|2.00 s ahead"} {
 		var words []string
 		for _, c := range table.Rows[i][:4] {
 			words = append(words, c.Text)
@@ -56,7 +56,7 @@ func TestHostsHaveALineEach(t *testing.T) {
 func TestHowWellClocksAreKnown(t *testing.T) {
 	trial := hostsTrial()
 	trial.ByHost[2].Clock.Before.AheadNS = 0
-	if got, want := Clocks([]*record.Trial{trial, {}}), "of 2 hosts, up to 2.00 s from the conducting process's and known to within 300 µs (least well of db); times are corrected by that"; got != want {
+	if got, want := Clocks([]*record.Trial{trial, {}}), "of 2 hosts, up to 2.00 s from the controller's clock, uncertainty up to 300 µs (db); times are corrected for the difference"; got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
 	if got := Clocks([]*record.Trial{{}}); got != "" {

@@ -13,7 +13,7 @@ import (
 type Limits struct {
 	Trial  *record.Trial
 	Causes []Cause
-	Looked []string
+	Looked []string // one line per source of figures
 }
 
 // WhatLimited returns the causes that limited a trial whose files have been read
@@ -23,7 +23,7 @@ func WhatLimited(t *record.Trial) Limits {
 	if !Measured(t) {
 		return l
 	}
-	// Members that wait for a processor appear slow in other figures, so this cause comes first.
+	// Members that wait for a CPU appear slow in other figures, so this cause comes first.
 	full := machine(t)
 	if full != nil && full.What != CauseTester {
 		l.add(full)
@@ -44,7 +44,7 @@ func WhatLimited(t *record.Trial) Limits {
 	for i := range t.ByMember {
 		for _, a := range slices.Sorted(slices.Values(t.ByMember[i].Alarms)) { // the member has them in any order
 			name := t.ByMember[i].Name
-			l.add(&Cause{What: CauseAlarm, Member: name, Text: fmt.Sprintf("member %s raises the alarm %s", name, a)})
+			l.add(&Cause{What: CauseAlarm, Member: name, Text: fmt.Sprintf("member %s raised the alarm %s", name, a)})
 		}
 	}
 	l.add(folder(t))

@@ -102,12 +102,12 @@ func TestWhatLimited(t *testing.T) {
 		text   string
 	}{
 		{"nothing", func(*record.Trial) {}, "", ""},
-		{"fsync", end(store.FsyncSeconds, timer(0.004, 0.032)), CauseDisk, "member m1's fsync of its log had a p99 of 24.0 ms"},
-		{"few fsyncs", end(store.FsyncSeconds, fewTimes(99, 0.032)), CauseDisk, "had a median of 24.0 ms over 99 of them"}, // no p90: fewer than ten are above it
+		{"fsync", end(store.FsyncSeconds, timer(0.004, 0.032)), CauseDisk, "member m1: log fsync p99 24.0 ms"},
+		{"few fsyncs", end(store.FsyncSeconds, fewTimes(99, 0.032)), CauseDisk, "log fsync median 24.0 ms over 99 calls"}, // no p90: fewer than ten are above it
 		{"fsync at the limit", end(store.FsyncSeconds, timer(0.004, 0.008)), "", ""},
-		{"fsync without buckets", end(store.FsyncSeconds, meanOf(0.011)), CauseDisk, "a mean of 11.0 ms over 100"},
+		{"fsync without buckets", end(store.FsyncSeconds, meanOf(0.011)), CauseDisk, "log fsync mean 11.0 ms over 100"},
 		{"fsync that reads do not wait for", reads(kv.Linearizable, end(store.FsyncSeconds, timer(0.004, 0.032))), "", ""},
-		{"commit", end(store.CommitSeconds, timer(0.004, 0.064)), CauseDisk, "commit of its database had a p99"},
+		{"commit", end(store.CommitSeconds, timer(0.004, 0.064)), CauseDisk, "database commit p99"},
 		{"one long fsync", end(store.FsyncSeconds, func() store.Reading {
 			r := timer(0.001, 0.001)
 			r.Count++
@@ -117,56 +117,56 @@ func TestWhatLimited(t *testing.T) {
 				}
 			}
 			return r
-		}()), CauseDisk, "longest fsync of its log took from 256 ms to 512 ms"},
-		{"folder", func(t *record.Trial) { t.Durability.FdatasyncP99NS = new(int64(2e7)) }, CauseDisk, "data folder (ext4) has a p99 of 20.0 ms over 1000 of them, before the load"},
+		}()), CauseDisk, "longest log fsync 256 ms to 512 ms"},
+		{"folder", func(t *record.Trial) { t.Durability.FdatasyncP99NS = new(int64(2e7)) }, CauseDisk, "data folder (ext4): p99 20.0 ms over 1000 calls before the load"},
 		{"the folder given", func(t *record.Trial) {
 			t.DataDir = &record.DataDir{Path: "/data", Durability: record.Durability{FileSystem: "ext4", FdatasyncP50NS: 1e6, FdatasyncP99NS: new(int64(2e7)), Fdatasyncs: 1000}}
-		}, CauseDisk, "fdatasync in /data (ext4) has a p99 of 20.0 ms over 1000 of them, after the load"},
+		}, CauseDisk, "fdatasync in /data (ext4): p99 20.0 ms over 1000 calls after the load"},
 		{"very slow folder", func(t *record.Trial) {
 			t.Durability = &record.Durability{Synced: true, FdatasyncP50NS: 5e7, Fdatasyncs: 60}
-		}, CauseDisk, "has a median of 50.0 ms"},
-		{"folder that nobody waits for", func(t *record.Trial) {
+		}, CauseDisk, "median 50.0 ms over 60 calls"},
+		{"folder without waiting writes", func(t *record.Trial) {
 			t.Durability.FdatasyncP99NS, t.Durability.Synced = new(int64(2e7)), false
 		}, "", ""},
 		{"no folder", func(t *record.Trial) { t.Durability = nil }, "", ""},
-		{"member's processors", end(store.CPUSeconds, store.Reading{Value: 210}), CauseCPU, "member m1 used 92 % of its 2 processors (110.0 s in 60.0 s"},
+		{"member's processors", end(store.CPUSeconds, store.Reading{Value: 210}), CauseCPU, "member m1 used 92 % of its 2 CPUs (110.0 s in 60.0 s"},
 		{"processors not known", func(t *record.Trial) {
 			t.Stores[3].Metrics[store.CPUSeconds] = store.Reading{Value: 700}
 			delete(t.Stores[3].Metrics, store.Processors)
 		}, "", ""},
-		{"shared machine", func(t *record.Trial) { t.BusyShare, t.Shared = new(0.95), &yes }, CauseCPU, "in use 95 % of the time (limit 85 %), which this program shares with the members"},
+		{"shared machine", func(t *record.Trial) { t.BusyShare, t.Shared = new(0.95), &yes }, CauseCPU, "the 2 CPUs of this machine were 95 % busy (limit 85 %); members and load generator share them; run"},
 		{"others' machine", func(t *record.Trial) { t.BusyShare, t.Shared, t.ForeignShare = new(0.95), &yes, new(0.6) }, CauseOthers, "; other programs used 60 %"},
 		{"a few others", func(t *record.Trial) { t.BusyShare, t.Shared, t.ForeignShare = new(0.99), &yes, new(0.12) }, CauseCPU, "; other programs used 12 %"},
-		{"own machine", func(t *record.Trial) { t.BusyShare = new(0.95) }, CauseTester, "the 2 processors of this machine were in use 95 %"},
+		{"own machine", func(t *record.Trial) { t.BusyShare = new(0.95) }, CauseTester, "the 2 CPUs of this machine were 95 % busy"},
 		{"own loops", func(t *record.Trial) { t.LoopCPUNS = 55e9 }, CauseTester, "event loops were busy 92 %"},
-		{"no processor", func(t *record.Trial) { t.RunDelayNS = 9e9 }, CauseTester, "waited for a processor 15 %"},
-		{"stood still", func(t *record.Trial) { t.LongestPauseNS = 7e8 }, CauseTester, "this program stood still for 700 ms"},
-		{"throttled", func(t *record.Trial) { t.ThrottledNS = new(int64(3e9)) }, CauseTester, "held it back for 3.00 s"},
-		{"far away", each(func(r *record.StoreRow) { r.Connect = 120 * time.Millisecond }), CauseNetwork, "between this program and member m1 has a median of 120 ms over 3"},
+		{"no CPU", func(t *record.Trial) { t.RunDelayNS = 9e9 }, CauseTester, "waited for a CPU 15 %"},
+		{"paused", func(t *record.Trial) { t.LongestPauseNS = 7e8 }, CauseTester, "it did not run for 700 ms"},
+		{"throttled", func(t *record.Trial) { t.ThrottledNS = new(int64(3e9)) }, CauseTester, "its CPU quota paused it for 3.00 s"},
+		{"far away", each(func(r *record.StoreRow) { r.Connect = 120 * time.Millisecond }), CauseNetwork, "the round trip to member m1 has a median of 120 ms over 3"},
 		{"too far for the clients", func(t *record.Trial) {
 			t.MaxInFlight = 20
 			each(func(r *record.StoreRow) { r.Connect = 15 * time.Millisecond })(t)
-		}, CauseNetwork, "takes at least 15.0 ms, and 20 clients that are to do 1000 operations a second have 20.0 ms for each"},
-		{"lost packets", mid(func(r *record.StoreRow) { r.Connect = 1010 * time.Millisecond }), CauseNetwork, "packets between this program and member m1 are lost"},
-		{"no connection", mid(func(r *record.StoreRow) { r.Connect, r.ConnectFailure = 0, "refused" }), CauseNetwork, "1 of 3 TCP connections to member m1 did not come to be"},
+		}, CauseNetwork, "takes at least 15.0 ms, but 20 clients at 1000 operations per second have 20.0 ms each"},
+		{"lost packets", mid(func(r *record.StoreRow) { r.Connect = 1010 * time.Millisecond }), CauseNetwork, "packets to member m1 were lost"},
+		{"no connection", mid(func(r *record.StoreRow) { r.Connect, r.ConnectFailure = 0, "refused" }), CauseNetwork, "1 of 3 TCP connections to member m1 failed"},
 		{"a member where it cannot be reached from here", func(t *record.Trial) {
 			t.ByMember[0].Endpoint = "service:1"
 			each(func(r *record.StoreRow) {
 				*r = record.StoreRow{Time: r.Time, Name: r.Name, Endpoint: r.Endpoint, ConnectFailure: "x", Failure: "x"}
 			})(t)
 		}, "", ""},
-		{"peers", end(store.PeerRoundTripSeconds, timer(0.1, 0.5)), CauseNetwork, "between member m1 and the other members had a p99"},
+		{"peers", end(store.PeerRoundTripSeconds, timer(0.1, 0.5)), CauseNetwork, "between member m1 and the other members: p99"},
 		{"peers that linearizable reads wait for", reads(kv.Linearizable, end(store.PeerRoundTripSeconds, timer(0.1, 0.5))), CauseNetwork, "the other members"},
 		{"peers that local reads do not wait for", reads(kv.Local, end(store.PeerRoundTripSeconds, timer(0.1, 0.5))), "", ""},
 		{"election counted", end(store.LeaderChanges, store.Reading{Value: 7}), CauseElection, "member m1 counted 2 changes"},
 		{"election by the term", func(t *record.Trial) { t.TermChanges = 1 }, CauseElection, "the cluster's term rose by 1"},
-		{"alarm", func(t *record.Trial) { t.ByMember[0].Alarms = []string{"NOSPACE"} }, CauseAlarm, "member m1 raises the alarm NOSPACE"},
-		{"silent", mid(func(r *record.StoreRow) { r.Answer = 1200 * time.Millisecond }), CauseMember, "took 1.20 s to answer a question about itself (limit 250 ms); its machine accepts TCP connections in 200 µs"},
-		{"no answer", mid(func(r *record.StoreRow) { r.Failure, r.Metrics = "no answer in the time given", nil }), CauseMember, "did not answer 1 of 3 questions about itself; its machine accepts"},
+		{"alarm", func(t *record.Trial) { t.ByMember[0].Alarms = []string{"NOSPACE"} }, CauseAlarm, "member m1 raised the alarm NOSPACE"},
+		{"silent", mid(func(r *record.StoreRow) { r.Answer = 1200 * time.Millisecond }), CauseMember, "a status request took 1.20 s (limit 250 ms); TCP connects took 200 µs"},
+		{"no answer", mid(func(r *record.StoreRow) { r.Failure, r.Metrics = "no answer in the time given", nil }), CauseMember, "did not respond to 1 of 3 status requests; TCP connects took"},
 		{"no answer of our own member", func(t *record.Trial) {
 			each(func(r *record.StoreRow) { r.Connect = 0 })(t)
 			t.Stores[2].Failure, t.Stores[2].Metrics = "no answer in the time given", nil
-		}, CauseMember, "did not answer 1 of 3 questions about itself"},
+		}, CauseMember, "did not respond to 1 of 3 status requests"},
 	} {
 		trial := slowTrial()
 		test.change(trial)
@@ -187,10 +187,10 @@ func TestWhatLimited(t *testing.T) {
 	}
 }
 
-// A member that waits for a processor counts the wait as disk time: with full processors, that
-// cause comes before the disk's timers.
-func TestDiskTimersWhereProcessorsWereFull(t *testing.T) {
-	const unsure = "; fdatasync alone has a p99 of 2.00 ms, before the load, and the processors were full: the member may have waited for one"
+// A member that waits for a CPU counts the wait as disk time, so full CPUs come before the disk's
+// timers.
+func TestDiskTimersOnFullCPUs(t *testing.T) {
+	const unsure = "; fdatasync alone: p99 2.00 ms before the load, and all CPUs were busy: the member may have waited for a CPU"
 	slow := func(change func(*record.Trial)) []Cause {
 		trial := slowTrial()
 		trial.Stores[3].Metrics[store.FsyncSeconds] = timer(0.004, 0.032)
@@ -204,10 +204,10 @@ func TestDiskTimersWhereProcessorsWereFull(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for name, change := range map[string]func(*record.Trial){
-		"processors to spare":       func(t *record.Trial) { t.BusyShare = new(0.5) },
-		"members elsewhere":         func(t *record.Trial) { t.Shared = new(false) },
-		"nothing known of the disk": func(t *record.Trial) { t.Durability = nil },
-		"a disk that is slow alone": func(t *record.Trial) { t.Durability.FdatasyncP99NS = new(int64(2e7)) },
+		"idle CPUs":                     func(t *record.Trial) { t.BusyShare = new(0.5) },
+		"members elsewhere":             func(t *record.Trial) { t.Shared = new(false) },
+		"nothing known of the disk":     func(t *record.Trial) { t.Durability = nil },
+		"a disk that is slow by itself": func(t *record.Trial) { t.Durability.FdatasyncP99NS = new(int64(2e7)) },
 	} {
 		for _, one := range slow(change) {
 			if strings.Contains(one.Text, "may have waited") {
@@ -224,22 +224,22 @@ func TestAlarmsAreInOrder(t *testing.T) {
 	for _, c := range WhatLimited(trial).Causes {
 		got = append(got, c.Text)
 	}
-	if want := []string{"member m2 raises the alarm CORRUPT", "member m2 raises the alarm NOSPACE", "member m1 raises the alarm NOSPACE"}; !slices.Equal(got, want) {
+	if want := []string{"member m2 raised the alarm CORRUPT", "member m2 raised the alarm NOSPACE", "member m1 raised the alarm NOSPACE"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
 
 // Unknown figures cause no finding, and are listed.
-func TestNothingIsMadeOfWhatIsNotKnown(t *testing.T) {
+func TestUnknownFiguresCauseNoFinding(t *testing.T) {
 	opened := noon
 	trial := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 60, Attached: record.Attached{Stores: []record.StoreRow{{Time: noon, Name: "m1", Endpoint: "h:1", Answer: time.Millisecond, Failure: "it reports none"}}}}
 	l := WhatLimited(trial)
-	if len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics of its own (it reports none)") {
+	if len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics (it reports none)") {
 		t.Errorf("%+v", l)
 	}
-	// A row of a member whose store has no metrics is of its connection alone.
+	// A row of a member whose store has no metrics describes only its connection.
 	trial.Stores[0].Answer, trial.Stores[0].Failure, trial.Stores[0].Connect = 0, "", time.Millisecond
-	if l = WhatLimited(trial); len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics of its own (its store has none to ask for)") {
+	if l = WhatLimited(trial); len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics (the store has none)") {
 		t.Errorf("without metrics: %+v", l)
 	}
 	if l = WhatLimited(&record.Trial{State: record.Failed}); len(l.Causes) > 0 || len(l.Looked) > 0 {

@@ -13,16 +13,16 @@ import (
 // Causes other than the members' own figures: the load's own limits, conflicting transactions,
 // one busy thread, seconds with a full machine, and pauses in the members' logs.
 const (
-	CauseLoad       = "load"
+	CauseLoad       = "client limit"
 	CauseContention = "contention"
-	CausePauses     = "pauses of a member"
+	CausePauses     = "member pauses"
 )
 
 // The limits of these causes.
 const (
 	limitHeldBack = 0.01 // share of the operations due that waited for the load's own limits
 	limitRetries  = 0.5  // of a transaction, beyond its first attempt
-	limitFull     = 0.95 // share of the processors in a second
+	limitFull     = 0.95 // share of the CPUs in a second
 	limitFullTime = 0.10 // share of the window's seconds that are full so
 	limitStill    = 0.02 // share of the members' time in the window in which one stood still
 
@@ -40,8 +40,8 @@ func heldBack(t *record.Trial) (out []*Cause) {
 		n    uint64
 		text string
 	}{
-		{t.Capped, fmt.Sprintf("waited because %s were in flight already, the limit: see R16 for what that adds to the times", text.Count(uint64(max(t.MaxInFlight, 0))))},
-		{t.NoRoom, fmt.Sprintf("waited for one of the %s, each of which takes one operation at a time: see R16 for what that adds to the times", text.Plural(uint64(max(t.Connections, 0)), "connection"))},
+		{t.Capped, fmt.Sprintf("waited because all %s allowed were in flight; raise max-in-flight (effect: R16)", text.Count(uint64(max(t.MaxInFlight, 0))))},
+		{t.NoRoom, fmt.Sprintf("waited for one of the %s; use more connections (effect: R16)", text.Plural(uint64(max(t.Connections, 0)), "connection"))},
 	} {
 		// Waits during a fault cannot be separated.
 		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && !faulty(t) {
@@ -51,7 +51,7 @@ func heldBack(t *record.Trial) (out []*Cause) {
 	}
 	if share := t.ConnectionWaitShare(); share > record.MostConnectionWait {
 		out = append(out, over(CauseLoad, "", share, record.MostConnectionWait,
-			fmt.Sprintf("operations waited for room on their connection for %s of their response time: %s shared %s",
+			fmt.Sprintf("operations waited for their connection for %s of their response time: %s shared %s; use more connections",
 				text.Share(share), text.Plural(uint64(max(t.Clients, 0)), "client"), text.Plural(uint64(max(t.Connections, 0)), "connection"))))
 	}
 	return out
@@ -64,7 +64,7 @@ func contention(t *record.Trial) *Cause {
 		return nil
 	}
 	again := float64(*t.Retries) / float64(t.Operations)
-	return over(CauseContention, "", again, limitRetries, fmt.Sprintf("a transaction began again %.2g times on average, because another had written what it read: %s keys, %s",
+	return over(CauseContention, "", again, limitRetries, fmt.Sprintf("transactions were retried %.2g times on average because others wrote the keys that they had read: %s keys, %s",
 		again, text.Count(t.KeySpace), t.Distribution))
 }
 
@@ -72,9 +72,9 @@ func contention(t *record.Trial) *Cause {
 // the whole machine if the means report it already.
 func machineSeconds(t *record.Trial) (out []*Cause) {
 	if t.Machine == nil || t.Machine.CPUs < 2 || t.Opened == nil {
-		return nil // on one processor a busy thread and a full machine are one
+		return nil // with one CPU, a busy thread fills the machine
 	}
-	used := map[string][]float64{} // processors in each second, by row
+	used := map[string][]float64{} // CPUs used in each second, by row
 	eachPair(t.Machines, WindowOf(t), func(s pair) {
 		here := s.now.Machine == "" || s.now.Machine == record.MachineName
 		if r := s.now; r.Member() && here || r.Name == record.MachineName {
@@ -112,7 +112,7 @@ func fullSeconds(t *record.Trial, seconds []float64) *Cause {
 		return nil
 	}
 	return over(CauseCPU, "", share, limitFullTime,
-		fmt.Sprintf("in %d of %d seconds of the window all %d processors of this machine were in use (over %s)", n, len(seconds), t.Machine.CPUs, text.Share(limitFull)))
+		fmt.Sprintf("in %d of %d seconds of the window all %d CPUs of this machine were busy (over %s)", n, len(seconds), t.Machine.CPUs, text.Share(limitFull)))
 }
 
 func oneThread(t *record.Trial, member string, seconds []float64) *Cause {
@@ -125,7 +125,7 @@ func oneThread(t *record.Trial, member string, seconds []float64) *Cause {
 		mean += x / float64(len(seconds))
 	}
 	return &Cause{What: CauseCPU, Member: member, Figure: mean, Limit: leastThread,
-		Text: fmt.Sprintf("member %s used one processor of this machine's %d (%.2f on average, in %d of %d seconds from %.2f to %.2f), as a process does whose work is on one thread",
+		Text: fmt.Sprintf("member %s used one of this machine's %d CPUs (%.2f on average; in %d of %d seconds %.2f to %.2f): one thread limits it",
 			member, t.Machine.CPUs, mean, n, len(seconds), leastThread, mostThread)}
 }
 
@@ -140,10 +140,10 @@ func pauses(t *record.Trial) (out []*Cause) {
 	own := slices.DeleteFunc(overlapping(once(paired(t.Events)), window), func(e record.Event) bool { return inFault(t, Span{e.Began(), e.Time}) })
 	for _, all := range countedOf(own) {
 		share := all.Total.Seconds() / (max(t.Seconds, 1e-9) * float64(max(t.Members, 1)))
-		what, ok := map[store.SignalKind]string{store.GCPause: "stood still for their garbage collector", store.SlowFsync: "waited for slow syncs of their logs"}[all.Kind]
+		what, ok := map[store.SignalKind]string{store.GCPause: "stopped for garbage collection", store.SlowFsync: "waited for slow log syncs"}[all.Kind]
 		if ok {
 			out = append(out, over(CausePauses, all.Longest.Member, share, limitStill,
-				fmt.Sprintf("members %s for %s in all, in a window of %s, by their logs; the longest took %s, at %s",
+				fmt.Sprintf("members %s for %s in total in a window of %s (by their logs); longest %s, at %s",
 					what, spent(all.Total), text.Seconds(t.Seconds), spent(all.Longest.Duration), all.Longest.Member)))
 		}
 	}

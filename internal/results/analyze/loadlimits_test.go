@@ -36,26 +36,26 @@ func TestWhatLimitedTheLoad(t *testing.T) {
 		text   string
 	}{
 		{"nothing", func(t *record.Trial) { using(t, map[string][]float64{"m1": {0.4}, record.MachineName: {1}}) }, "", ""},
-		{"the limit in flight", func(t *record.Trial) { t.Due, t.Capped = 10_000, 300 }, CauseLoad, "300 of 10,000 operations due (3 %) waited because 200 were in flight already"},
+		{"the limit in flight", func(t *record.Trial) { t.Due, t.Capped = 10_000, 300 }, CauseLoad, "300 of 10,000 operations due (3 %) waited because all 200 allowed were in flight"},
 		{"seldom the limit in flight", func(t *record.Trial) { t.Due, t.Capped = 10_000, 90 }, "", ""},
 		{"connections", func(t *record.Trial) { t.Due, t.NoRoom, t.Connections = 10_000, 5000, 8 }, CauseLoad, "5,000 of 10,000 operations due (50 %) waited for one of the 8 connections"},
-		{"transactions that collide", func(t *record.Trial) { t.Retries, t.Operations, t.KeySpace = new(uint64(900)), 600, 9 }, CauseContention, "began again 1.5 times on average"},
+		{"transactions that collide", func(t *record.Trial) { t.Retries, t.Operations, t.KeySpace = new(uint64(900)), 600, 9 }, CauseContention, "retried 1.5 times on average"},
 		{"few that do", func(t *record.Trial) { t.Retries, t.Operations = new(uint64(30)), 600 }, "", ""},
-		{"one thread", func(t *record.Trial) { using(t, map[string][]float64{"m1": {0.99, 1.01, 0.97}, "m2": {0.3}}) }, CauseCPU, "member m1 used one processor of this machine's 4 (0.99 on average, in 10 of 10 seconds"},
+		{"one thread", func(t *record.Trial) { using(t, map[string][]float64{"m1": {0.99, 1.01, 0.97}, "m2": {0.3}}) }, CauseCPU, "member m1 used one of this machine's 4 CPUs (0.99 on average; in 10 of 10 seconds"},
 		{"one thread at times", func(t *record.Trial) { using(t, map[string][]float64{"m1": {1, 0.3}}) }, "", ""},
 		{"two threads", func(t *record.Trial) { using(t, map[string][]float64{"m1": {1.9}}) }, "", ""},
 		{"one processor", func(t *record.Trial) {
 			t.Machine = &measure.Machine{CPUs: 1}
 			using(t, map[string][]float64{"m1": {0.99}})
 		}, "", ""},
-		{"the machine full at times", func(t *record.Trial) { using(t, map[string][]float64{record.MachineName: {0.5, 0.5, 3.95, 0.5, 4}}) }, CauseCPU, "in 4 of 10 seconds of the window all 4 processors"},
+		{"the machine full at times", func(t *record.Trial) { using(t, map[string][]float64{record.MachineName: {0.5, 0.5, 3.95, 0.5, 4}}) }, CauseCPU, "in 4 of 10 seconds of the window all 4 CPUs"},
 		{"the machine full once", func(t *record.Trial) {
 			using(t, map[string][]float64{record.MachineName: {0.5, 0.5, 3.9, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5}})
 		}, "", ""},
 		{"another machine full", func(t *record.Trial) { using(t, map[string][]float64{record.OtherMachine("b"): {4}}) }, "", ""},
-		{"a garbage collector", func(t *record.Trial) { t.Events = []record.Event{event(store.GCPause, 900*time.Millisecond)} }, CausePauses, "stood still for their garbage collector for 900 ms in all, in a window of 10 s, by their logs; the longest took 900 ms, at m1"},
+		{"a garbage collector", func(t *record.Trial) { t.Events = []record.Event{event(store.GCPause, 900*time.Millisecond)} }, CausePauses, "stopped for garbage collection for 900 ms in total in a window of 10 s (by their logs); longest 900 ms, at m1"},
 		{"a short collection", func(t *record.Trial) { t.Events = []record.Event{event(store.GCPause, 90*time.Millisecond)} }, "", ""},
-		{"slow syncs", func(t *record.Trial) { t.Events = []record.Event{event(store.SlowFsync, 1200*time.Millisecond)} }, CausePauses, "waited for slow syncs of their logs for 1.20 s in all"},
+		{"slow syncs", func(t *record.Trial) { t.Events = []record.Event{event(store.SlowFsync, 1200*time.Millisecond)} }, CausePauses, "waited for slow log syncs for 1.20 s in total"},
 	} {
 		trial := slowTrial()
 		trial.Stores, trial.Seconds, trial.Members, trial.Machine = nil, 10, 3, &measure.Machine{CPUs: 4}

@@ -10,15 +10,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The limits of what machines.csv says of the whole window.
+// The limits on figures of machines.csv over the whole window.
 const (
-	limitIOFull     = 0.10 // share of the time in which all tasks stood still for disks
+	limitIOFull     = 0.10 // share of the time in which all tasks waited for disks
 	limitMemoryFull = 0.05 // or for memory
 	limitFlush      = limitFsyncP99
-	limitAgain      = 0.01 // share of TCP segments that were sent again
-	limitThrottled  = 0.05 // share of the processors' time in which a CPU limit held a member back
+	limitAgain      = 0.01 // share of TCP segments that were retransmitted
+	limitThrottled  = 0.05 // share of the CPUs' time in which a quota paused a member
 	limitFiles      = 0.90 // share of the files that a member may have open
-	limitCore       = 0.95 // share of one processor's time, where the machine was not full
+	limitCore       = 0.95 // share of one CPU's time, if the machine was not full
 	fewSegments     = 1000 // with fewer, no share is reported
 	fewFlushes      = 100  // with fewer, no mean: writes do not wait for an idle disk's flushes
 )
@@ -95,11 +95,11 @@ func wholeMachine(t *record.Trial, m *total, all []*total) []*Cause {
 	words := machineWords(m.name)
 	stood := func(what, figure, of string, limit float64) *Cause {
 		share := m.sums[figure] / m.seconds
-		return over(what, "", share, limit, fmt.Sprintf("all that ran on %s stood still %s for %s of the time (limit %s)", words, of, part(share), text.Share(limit)))
+		return over(what, "", share, limit, fmt.Sprintf("all tasks on %s waited for %s %s of the time (limit %s)", words, of, part(share), text.Share(limit)))
 	}
 	out := []*Cause{
-		stood(CauseDisk, "io", "waiting for its disks", limitIOFull),
-		stood(CauseMemory, "memory", "for want of memory", limitMemoryFull),
+		stood(CauseDisk, "io", "disks", limitIOFull),
+		stood(CauseMemory, "memory", "memory", limitMemoryFull),
 	}
 	if !othersFill(t, all) {
 		out = append(out, busiestCore(m))
@@ -107,13 +107,13 @@ func wholeMachine(t *record.Trial, m *total, all []*total) []*Cause {
 	if sent := m.sums["segments"]; sent >= fewSegments {
 		share := m.sums["again"] / sent
 		out = append(out, over(CauseNetwork, "", share, limitAgain,
-			fmt.Sprintf("%s of the %s TCP segments that %s sent were sent again (limit %s)", text.Share(share), text.Count(uint64(sent)), words, text.Share(limitAgain))))
+			fmt.Sprintf("%s of the %s TCP segments that %s sent were retransmitted (limit %s)", text.Share(share), text.Count(uint64(sent)), words, text.Share(limitAgain))))
 	}
 	return out
 }
 
-// othersFill reports whether the generator or another program used a processor's time, and no
-// member did: a full processor then does not limit the members.
+// othersFill reports whether the generator or another program used a whole CPU, and no
+// member did: a full CPU then does not limit the members.
 func othersFill(t *record.Trial, all []*total) bool {
 	members, generator := 0.0, 0.0
 	for _, one := range all {
@@ -131,7 +131,7 @@ func othersFill(t *record.Trial, all []*total) bool {
 	return members < leastThread && max(generator, foreign) >= leastThread
 }
 
-// busiestCore finds one full processor on a machine that was not full: the work of one thread,
+// busiestCore finds one full CPU on a machine that was not full: the work of one thread,
 // or of a device's interrupts.
 func busiestCore(m *total) *Cause {
 	if len(m.cores) < 2 {
@@ -146,7 +146,7 @@ func busiestCore(m *total) *Cause {
 	if all > limitBusy {
 		return nil
 	}
-	return over(CauseCPU, "", share, limitCore, fmt.Sprintf("processor %d of %s was in use %s of the time, and all %d of them %s: one thread's work, or a device's interrupts",
+	return over(CauseCPU, "", share, limitCore, fmt.Sprintf("CPU %d of %s was busy %s of the time, and all %d CPUs %s: the work of one thread, or interrupts of a device",
 		i, machineWords(m.name), part(share), len(m.cores), part(all)))
 }
 
@@ -156,10 +156,10 @@ func slowFlushes(d *total) *Cause {
 		return nil
 	}
 	mean := DurationOf(d.sums["flush time"] / n)
-	return overLimit(CauseDisk, "", mean, limitFlush, fmt.Sprintf("a flush of %s took %s on average, over %s of them (limit %s)", d.name, spent(mean), text.Count(uint64(n)), spent(limitFlush)))
+	return overLimit(CauseDisk, "", mean, limitFlush, fmt.Sprintf("flushes of %s took %s on average over %s flushes (limit %s)", d.name, spent(mean), text.Count(uint64(n)), spent(limitFlush)))
 }
 
-// processorsOf returns the number of processors of a member's machine; 1 if unknown.
+// processorsOf returns the number of CPUs of a member's machine; 1 if unknown.
 func processorsOf(t *record.Trial, all []*total, member *total) float64 {
 	machine := cmp.Or(member.last.Machine, record.MachineName)
 	if i := slices.IndexFunc(all, func(one *total) bool { return one.name == machine }); i >= 0 && len(all[i].cores) > 0 {
@@ -171,15 +171,15 @@ func processorsOf(t *record.Trial, all []*total, member *total) float64 {
 	return 1
 }
 
-// heldMember judges one member. The kernel counts the time in which a processor had work of the
-// group that the CPU limit did not allow.
+// heldMember judges one member. The kernel counts the time in which a CPU had work of the group
+// that the quota did not allow.
 func heldMember(m *total, processors float64) []*Cause {
 	held := m.sums["throttled"]
 	out := []*Cause{over(CauseCPU, m.name, held/m.seconds/processors, limitThrottled,
-		fmt.Sprintf("a limit on processor time held the control group of member %s back for %s of its processors' time in %s", m.name, spent(DurationOf(held)), text.Seconds(m.seconds)))}
+		fmt.Sprintf("the CPU quota of member %s paused it for %s of CPU time in %s; raise the quota", m.name, spent(DurationOf(held)), text.Seconds(m.seconds)))}
 	if open, limit := m.last.FDs, m.last.FDLimit; limit > 0 {
 		out = append(out, over(CauseMember, m.name, open/limit, limitFiles,
-			fmt.Sprintf("member %s had %s files open of the %s that it may (limit %s)", m.name, text.Count(uint64(max(open, 0))), text.Count(uint64(limit)), text.Share(limitFiles))))
+			fmt.Sprintf("member %s had %s of %s allowed files open (limit %s)", m.name, text.Count(uint64(max(open, 0))), text.Count(uint64(limit)), text.Share(limitFiles))))
 	}
 	return out
 }

@@ -36,30 +36,30 @@ func TestWhatMachinesWaitedFor(t *testing.T) {
 		what   string // empty: no cause
 		text   string
 	}{
-		{"disks", each(whole, func(r *record.MachineRow, s float64) { r.IOFull = 7 + 0.23*s }), CauseDisk, "all that ran on this machine stood still waiting for its disks for 23 % of the time (limit 10 %)"},
+		{"disks", each(whole, func(r *record.MachineRow, s float64) { r.IOFull = 7 + 0.23*s }), CauseDisk, "all tasks on this machine waited for disks 23 % of the time (limit 10 %)"},
 		{"disks at the limit", each(whole, func(r *record.MachineRow, s float64) { r.IOFull = 0.1 * s }), "", ""},
 		{"disks of the generator's own machine", func(t *record.Trial) {
 			t.Shared = nil
 			sampledEach(t, whole, 10, func(r *record.MachineRow, s float64) { r.IOFull = 0.9 * s })
 		}, "", ""},
-		{"disks of another machine", each(record.OtherMachine("b"), func(r *record.MachineRow, s float64) { r.IOFull = 0.5 * s }), CauseDisk, "all that ran on machine b stood still"},
+		{"disks of another machine", each(record.OtherMachine("b"), func(r *record.MachineRow, s float64) { r.IOFull = 0.5 * s }), CauseDisk, "all tasks on machine b waited"},
 		{"a counter that was reset", each(whole, func(r *record.MachineRow, s float64) {
 			if r.IOFull = 0.05 * s; s >= 5 {
 				r.IOFull = 0.01 * s
 			}
 		}), "", ""},
-		{"memory", each(whole, func(r *record.MachineRow, s float64) { r.MemoryFull = 0.06 * s }), CauseMemory, "for want of memory for 6 % of the time (limit 5 %)"},
-		{"segments", each(whole, func(r *record.MachineRow, s float64) { r.Segments, r.Retransmitted = 1000*s, 18*s }), CauseNetwork, "1.8 % of the 10,000 TCP segments that this machine sent were sent again (limit 1 %)"},
+		{"memory", each(whole, func(r *record.MachineRow, s float64) { r.MemoryFull = 0.06 * s }), CauseMemory, "waited for memory 6 % of the time (limit 5 %)"},
+		{"segments", each(whole, func(r *record.MachineRow, s float64) { r.Segments, r.Retransmitted = 1000*s, 18*s }), CauseNetwork, "1.8 % of the 10,000 TCP segments that this machine sent were retransmitted (limit 1 %)"},
 		{"few segments", each(whole, func(r *record.MachineRow, s float64) { r.Segments, r.Retransmitted = 50*s, 18*s }), "", ""},
-		{"flushes", each(vda, func(r *record.MachineRow, s float64) { r.DiskFlushes, r.FlushTime = 200*s, 2.8*s }), CauseDisk, "a flush of disk vda took 14.0 ms on average, over 2,000 of them (limit 10.0 ms)"},
+		{"flushes", each(vda, func(r *record.MachineRow, s float64) { r.DiskFlushes, r.FlushTime = 200*s, 2.8*s }), CauseDisk, "flushes of disk vda took 14.0 ms on average over 2,000 flushes (limit 10.0 ms)"},
 		{"flushes that reads do not wait for", func(t *record.Trial) {
 			t.Mix = []scenario.Operation{{Kind: kv.Get, Weight: 1}}
 			sampledEach(t, vda, 10, func(r *record.MachineRow, s float64) { r.DiskFlushes, r.FlushTime = 200*s, 2.8*s })
 		}, "", ""},
 		{"no flushes", each(vda, func(r *record.MachineRow, s float64) { r.DiskFlushes, r.FlushTime = 0, 0 }), "", ""},
-		{"a limit on processor time", each(m1, func(r *record.MachineRow, s float64) { r.Throttled = 3 + 0.32*s }), CauseCPU, "a limit on processor time held the control group of member m1 back for 3.20 s of its processors' time in 10 s"},
-		{"open files", each(m1, func(r *record.MachineRow, s float64) { r.FDs, r.FDLimit = 980, 1024 }), CauseMember, "member m1 had 980 files open of the 1,024 that it may (limit 90 %)"},
-		{"one processor", each(whole, func(r *record.MachineRow, s float64) { r.Cores = []float64{9 + 0.1*s, 5 + 0.98*s, s / 5, s / 5} }), CauseCPU, "processor 1 of this machine was in use 98 % of the time, and all 4 of them 37 %"},
+		{"a limit on processor time", each(m1, func(r *record.MachineRow, s float64) { r.Throttled = 3 + 0.32*s }), CauseCPU, "the CPU quota of member m1 paused it for 3.20 s of CPU time in 10 s"},
+		{"open files", each(m1, func(r *record.MachineRow, s float64) { r.FDs, r.FDLimit = 980, 1024 }), CauseMember, "member m1 had 980 of 1,024 allowed files open (limit 90 %)"},
+		{"one processor", each(whole, func(r *record.MachineRow, s float64) { r.Cores = []float64{9 + 0.1*s, 5 + 0.98*s, s / 5, s / 5} }), CauseCPU, "CPU 1 of this machine was busy 98 % of the time, and all 4 CPUs 37 %"},
 		{"all processors", each(whole, func(r *record.MachineRow, s float64) { r.Cores = []float64{0.99 * s, 0.99 * s} }), "", ""},
 		{"a processor that came", each(whole, func(r *record.MachineRow, s float64) { r.Cores = make([]float64, 2+int(s)) }), "", ""},
 	} {
@@ -88,7 +88,7 @@ func TestOtherProgramsAreNamed(t *testing.T) {
 		sampledEach(trial, p.name, 10, func(r *record.MachineRow, _ float64) { r.Processors = p.used })
 	}
 	l := WhatLimited(trial)
-	if len(l.Causes) != 1 || l.Causes[0].What != CauseOthers || !strings.HasSuffix(l.Causes[0].Text, "other programs used 45 % (cc1 30 %, ld 10 %)") {
+	if len(l.Causes) != 1 || l.Causes[0].What != CauseOthers || !strings.HasSuffix(l.Causes[0].Text, "other programs used 45 % (cc1 30 %, ld 10 %); stop them") {
 		t.Errorf("%+v", l.Causes)
 	}
 }
@@ -144,13 +144,13 @@ func TestSpikesAreExplainedByMachines(t *testing.T) {
 		got[c.Text] = c.Member
 	}
 	for text, member := range map[string]string{
-		"all that ran on this machine stood still for its disks 62 % of the time (usually 2 %)":             "",
-		"disk vda had 34 requests to do on average (usually 0.2)":                                           "",
-		"a flush of disk vda took 120 ms on average (usually 2.00 ms)":                                      "",
-		"sent 37 TCP segments a second again (usually 0)":                                                   "m2",
-		"was held back by a limit on processor time for 0.4 s of its processors' time a second (usually 0)": "m2",
-		"read 350 pages of its memory a second from a disk (usually 1)":                                     "m2",
-		"the other program cc1 used 1.9 processors (0.28 on average over the window)":                       "",
+		"all tasks on this machine waited for disks 62 % of the time (usually 2 %)": "",
+		"disk vda had 34 requests queued on average (usually 0.2)":                  "",
+		"flushes of disk vda took 120 ms on average (usually 2.00 ms)":              "",
+		"retransmitted 37 TCP segments per second (usually 0)":                      "m2",
+		"was paused by its CPU quota for 0.4 s of CPU time per second (usually 0)":  "m2",
+		"read 350 pages of its memory per second from disk (usually 1)":             "m2",
+		"the other program cc1 used 1.9 CPUs (0.28 on average over the window)":     "",
 	} {
 		if who, ok := got[text]; !ok || who != member {
 			t.Errorf("%q of %q is not among them", text, member)

@@ -16,32 +16,31 @@ type sign struct {
 	kind  record.RowKind
 	of    func(pair) float64
 	least float64 // smallest value that can matter
-	// says is in words what was there instead of what is usual; of a member it follows
-	// its name.
+	// says describes the figure and its usual value; for a member it follows the name.
 	says func(name string, v, usual float64) string
 }
 
 var signs = []sign{
 	{record.WholeRow, perSecondOf(ioFull), 0.25, func(name string, v, usual float64) string {
-		return fmt.Sprintf("all that ran on %s stood still for its disks %s of the time (usually %s)", machineWords(name), part(v), part(usual))
+		return fmt.Sprintf("all tasks on %s waited for disks %s of the time (usually %s)", machineWords(name), part(v), part(usual))
 	}},
 	{record.WholeRow, perSecondOf(memoryFull), 0.1, func(name string, v, usual float64) string {
-		return fmt.Sprintf("all that ran on %s stood still for want of memory %s of the time (usually %s)", machineWords(name), part(v), part(usual))
+		return fmt.Sprintf("all tasks on %s waited for memory %s of the time (usually %s)", machineWords(name), part(v), part(usual))
 	}},
 	{record.DiskRow, perSecondOf(queue), 2, func(name string, v, usual float64) string {
-		return fmt.Sprintf("%s had %.2g requests to do on average (usually %.2g)", name, v, usual)
+		return fmt.Sprintf("%s had %.2g requests queued on average (usually %.2g)", name, v, usual)
 	}},
 	{record.DiskRow, func(s pair) float64 { return s.mean(flushTime, flushes) }, 0.02, func(name string, v, usual float64) string {
-		return fmt.Sprintf("a flush of %s took %s on average (usually %s)", name, spent(DurationOf(v)), spent(DurationOf(usual)))
+		return fmt.Sprintf("flushes of %s took %s on average (usually %s)", name, spent(DurationOf(v)), spent(DurationOf(usual)))
 	}},
 	{record.MemberRow, perSecondOf(retransmitted), 3, func(_ string, v, usual float64) string {
-		return fmt.Sprintf("sent %.0f TCP segments a second again (usually %.2g)", v, usual)
+		return fmt.Sprintf("retransmitted %.0f TCP segments per second (usually %.2g)", v, usual)
 	}},
 	{record.MemberRow, perSecondOf(throttled), 0.1, func(_ string, v, usual float64) string {
-		return fmt.Sprintf("was held back by a limit on processor time for %.2g s of its processors' time a second (usually %.2g)", v, usual)
+		return fmt.Sprintf("was paused by its CPU quota for %.2g s of CPU time per second (usually %.2g)", v, usual)
 	}},
 	{record.MemberRow, perSecondOf(majorFaults), 50, func(_ string, v, usual float64) string {
-		return fmt.Sprintf("read %.0f pages of its memory a second from a disk (usually %.2g)", v, usual)
+		return fmt.Sprintf("read %.0f pages of its memory per second from disk (usually %.2g)", v, usual)
 	}},
 }
 
@@ -77,9 +76,9 @@ func machinesIn(t *record.Trial, in Span, add func(member, text string)) {
 		switch {
 		case !ok:
 		case name == record.MachineName && most >= limitFull*cpus && normal < limitBusy*cpus:
-			add("", fmt.Sprintf("all %d processors of the machine were in use (usually %.2g)", t.Machine.CPUs, normal))
+			add("", fmt.Sprintf("all %d CPUs of the machine were busy (usually %.2g)", t.Machine.CPUs, normal))
 		case kind == record.MemberRow && normal >= 0.1 && least < normal/10:
-			add(name, fmt.Sprintf("used hardly any processor time (%.2g processors, usually %.2g)", least, normal))
+			add(name, fmt.Sprintf("used hardly any CPU time (%.2g CPUs, usually %.2g)", least, normal))
 		}
 		for i := range signs {
 			one := &signs[i]
@@ -117,7 +116,7 @@ func figuresIn(all []pair, in Span, of func(pair) float64) (least, most, usual f
 	return least, most, middle(values), least <= most
 }
 
-// leastProgram is the number of processors from which another program's use is reported.
+// leastProgram is the smallest reported CPU use of another program, in CPUs.
 const leastProgram = 0.25
 
 // programsIn reports the other programs that used more than they usually do.
@@ -141,7 +140,7 @@ func programsIn(t *record.Trial, in Span, add func(member, text string)) {
 	for _, name := range names {
 		usual := total[name] / max(t.Seconds, 1)
 		if v := most[name]; v >= leastProgram && v >= unusual*usual {
-			add("", fmt.Sprintf("the other %s used %.2g processors (%.2g on average over the window)", name, v, usual))
+			add("", fmt.Sprintf("the other %s used %.2g CPUs (%.2g on average over the window)", name, v, usual))
 		}
 	}
 }

@@ -119,7 +119,7 @@ func pressure(s pair, line func(suffix string, v float64)) {
 	if s.now.Kind() != record.WholeRow {
 		return
 	}
-	line(", some for a processor", percent(func(r *record.MachineRow) float64 { return r.CPUStalled })(s))
+	line(", some for a CPU", percent(func(r *record.MachineRow) float64 { return r.CPUStalled })(s))
 	line(", some for disks", percent(func(r *record.MachineRow) float64 { return r.IOStalled })(s))
 	line(", all for disks", percent(ioFull)(s))
 	line(", some for memory", percent(func(r *record.MachineRow) float64 { return r.MemoryStalled })(s))
@@ -129,25 +129,25 @@ func pressure(s pair, line func(suffix string, v float64)) {
 func coreLines(s pair, line func(suffix string, v float64)) {
 	if all := s.cores(); len(all) > 1 {
 		line(", busiest", 100*slices.Max(all))
-		line(", idlest", 100*slices.Min(all))
+		line(", least busy", 100*slices.Min(all))
 	}
 }
 
 var machinePanels = []machinePanel{
-	{"processors", "Processors in use", measure.Number, single(pair.processors, record.MemberRow, record.GeneratorRow, record.WholeRow), 0},
-	{"cores", "Single processors of the machine in use, in percent of the time", measure.Number, coreLines, 0},
-	{"programs", "Other programs: processors in use", measure.Number, nil, 0.05},
-	{"pressure", "Tasks of the machine that stood still, in percent of the time", measure.Number, pressure, 1},
-	{"throttled", "Processors held back by limits on processor time", measure.Number, single(perSecondOf(throttled), record.MemberRow, record.GeneratorRow), 0.001},
+	{"processors", "CPUs in use", measure.Number, single(pair.processors, record.MemberRow, record.GeneratorRow, record.WholeRow), 0},
+	{"cores", "Single CPUs of the machine, busy percent of the time", measure.Number, coreLines, 0},
+	{"programs", "Other programs: CPUs in use", measure.Number, nil, 0.05},
+	{"pressure", "Stalled tasks of the machine, percent of the time", measure.Number, pressure, 1},
+	{"throttled", "CPUs withheld by quotas", measure.Number, single(perSecondOf(throttled), record.MemberRow, record.GeneratorRow), 0.001},
 	{"memory", "Resident memory", measure.Bytes, single(held(func(r *record.MachineRow) float64 { return r.RSS }), record.MemberRow, record.GeneratorRow), 0},
-	{"major-faults", "Pages of memory read from disks, a second", measure.Number, single(perSecondOf(majorFaults), record.MemberRow), 1},
+	{"major-faults", "Major page faults per second", measure.Number, single(perSecondOf(majorFaults), record.MemberRow), 1},
 	{"data-folder", "Data folder on disk", measure.Bytes, single(held(func(r *record.MachineRow) float64 { return r.FolderBytes }), record.MemberRow), 0},
-	{"disk-written", "Written to disk, a second", measure.Bytes, single(perSecondOf((*record.MachineRow).DiskWritten), record.MemberRow, record.GeneratorRow, record.WholeRow), 0},
-	{"disk-read", "Read from disk, a second", measure.Bytes, single(perSecondOf((*record.MachineRow).DiskRead), record.MemberRow, record.GeneratorRow, record.WholeRow), 0},
-	{"disk-queue", "Requests at a disk, on average", measure.Number, single(perSecondOf(queue), record.DiskRow), 0.05},
-	{"disk-flush", "Mean flush of a disk", measure.Nanoseconds, single(func(s pair) float64 { return 1e9 * s.mean(flushTime, flushes) }, record.DiskRow), 1e5},
-	{"network", "Network of the machine, a second", measure.Bytes, network, 0},
-	{"retransmitted", "TCP segments sent again, a second", measure.Number, single(perSecondOf(retransmitted), record.MemberRow, record.WholeRow, record.NetworkRow), 1},
+	{"disk-written", "Written to disk per second", measure.Bytes, single(perSecondOf((*record.MachineRow).DiskWritten), record.MemberRow, record.GeneratorRow, record.WholeRow), 0},
+	{"disk-read", "Read from disk per second", measure.Bytes, single(perSecondOf((*record.MachineRow).DiskRead), record.MemberRow, record.GeneratorRow, record.WholeRow), 0},
+	{"disk-queue", "Mean disk queue length", measure.Number, single(perSecondOf(queue), record.DiskRow), 0.05},
+	{"disk-flush", "Mean flush time of a disk", measure.Nanoseconds, single(func(s pair) float64 { return 1e9 * s.mean(flushTime, flushes) }, record.DiskRow), 1e5},
+	{"network", "Network of the machine per second", measure.Bytes, network, 0},
+	{"retransmitted", "Retransmitted TCP segments per second", measure.Number, single(perSecondOf(retransmitted), record.MemberRow, record.WholeRow, record.NetworkRow), 1},
 	{"tcp-queues", "Bytes in TCP buffers", measure.Bytes, single(held(func(r *record.MachineRow) float64 { return r.SendQueue + r.ReceiveQueue }), record.MemberRow, record.GeneratorRow), 4096},
 }
 
@@ -241,9 +241,9 @@ func (o *OverTime) addMembers() {
 		name, title string
 		lines       linesByName
 	}{
-		{store.FsyncSeconds, "log-sync", "Members' own: mean sync of the write-ahead log", linesByName{grid: g}},
-		{store.CommitSeconds, "commit", "Members' own: mean commit of the database", linesByName{grid: g}},
-		{store.PeerRoundTripSeconds, "peer-round-trip", "Members' own: mean round trip to the other members", linesByName{grid: g}},
+		{store.FsyncSeconds, "log-sync", "Reported by members: mean sync of the write-ahead log", linesByName{grid: g}},
+		{store.CommitSeconds, "commit", "Reported by members: mean commit of the database", linesByName{grid: g}},
+		{store.PeerRoundTripSeconds, "peer-round-trip", "Reported by members: mean round trip to other members", linesByName{grid: g}},
 	}
 	database, changes := linesByName{grid: g}, linesByName{grid: g}
 	before := map[string]*record.StoreRow{}
@@ -274,10 +274,10 @@ func (o *OverTime) addMembers() {
 	for i := range timers {
 		o.addLines(timers[i].name, timers[i].title, measure.Nanoseconds, true, &timers[i].lines)
 	}
-	o.addLines("database", "Members' own: database on disk", measure.Bytes, false, &database)
-	o.addLines("leader-changes", "Members' own: changes of the leader that they saw", measure.Number, false, &changes)
+	o.addLines("database", "Reported by members: database on disk", measure.Bytes, false, &database)
+	o.addLines("leader-changes", "Reported by members: leader changes seen", measure.Number, false, &changes)
 	for i := range o.Panels[drawn:] {
 		p := &o.Panels[drawn+i]
-		p.Notes = append(p.Notes, "A flat stretch is one answer, and the mean of that time: a member is asked once a second, and less often where it answers slowly.")
+		p.Notes = append(p.Notes, "A flat stretch is the mean between two responses. Members are queried once per second, or less often if they respond slowly.")
 	}
 }

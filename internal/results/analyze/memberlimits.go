@@ -23,38 +23,38 @@ var diskTimers = [...]struct {
 	metric store.Metric
 	name   string
 	limit  time.Duration
-}{{store.FsyncSeconds, "fsync of its log", limitFsyncP99}, {store.CommitSeconds, "commit of its database", limitCommitP99}}
+}{{store.FsyncSeconds, "log fsync", limitFsyncP99}, {store.CommitSeconds, "database commit", limitCommitP99}}
 
 // disks judges a member's own times of its log's sync and its database's commit.
 func disks(t *record.Trial, m *MemberMetrics) (out []*Cause) {
 	if !writes(t) {
 		return nil
 	}
-	unsure := waitedForProcessors(t)
+	unsure := waitedForCPU(t)
 	for _, timer := range diskTimers {
 		r := m.Metrics[timer.metric]
 		how, took, _ := slowness(r)
 		c := overLimit(CauseDisk, m.Name, took, timer.limit,
-			fmt.Sprintf("member %s's %s had %s of %s over %.0f of them (limit %s)", m.Name, timer.name, how, spent(took), r.Count, spent(timer.limit))+unsure)
+			fmt.Sprintf("member %s: %s %s %s over %.0f calls (limit %s)", m.Name, timer.name, how, spent(took), r.Count, spent(timer.limit))+unsure)
 		if lower, upper, ok := r.Longest(); c == nil && ok && DurationOf(lower) >= limitLongSync {
 			c = &Cause{What: CauseDisk, Member: m.Name, Figure: lower, Unit: "s", Limit: limitLongSync.Seconds(),
-				Text: fmt.Sprintf("member %s's longest %s took from %s to %s (limit %s)", m.Name, timer.name, spent(DurationOf(lower)), spent(DurationOf(upper)), spent(limitLongSync)) + unsure}
+				Text: fmt.Sprintf("member %s: longest %s %s to %s (limit %s)", m.Name, timer.name, spent(DurationOf(lower)), spent(DurationOf(upper)), spent(limitLongSync)) + unsure}
 		}
 		out = append(out, c)
 	}
 	return out
 }
 
-// waitedForProcessors returns a caveat for a member's disk timers if processors were full: a
-// member that waits for a processor during a sync counts that as disk time. A disk probe shows
+// waitedForCPU returns a caveat for a member's disk timers if the CPUs were full: a
+// member that waits for a CPU during a sync counts that as disk time. A disk probe shows
 // whether the disk itself can be as slow.
-func waitedForProcessors(t *record.Trial) string {
+func waitedForCPU(t *record.Trial) string {
 	d, _, when := dataFolder(t)
 	what, took, ok := fdatasync(d)
 	if !ok || took > limitFsyncP99 || t.Shared == nil || !*t.Shared || machine(t) == nil {
 		return ""
 	}
-	return fmt.Sprintf("; fdatasync alone has %s of %s, %s the load, and the processors were full: the member may have waited for one", what, spent(took), when)
+	return fmt.Sprintf("; fdatasync alone: %s %s %s the load, and all CPUs were busy: the member may have waited for a CPU", what, spent(took), when)
 }
 
 // slowness returns a timer's p99, or the highest of its p90 and median that its times
@@ -63,13 +63,13 @@ func slowness(r store.Reading) (how string, took time.Duration, ok bool) {
 	for _, of := range []struct {
 		p    float64
 		name string
-	}{{99, "a p99"}, {90, "a p90"}, {50, "a median"}} {
+	}{{99, "p99"}, {90, "p90"}, {50, "median"}} {
 		if at, ok := TimerPercentile(r, of.p); ok {
 			return of.name, DurationOf(at), true
 		}
 	}
 	mean, ok := r.Mean()
-	return "a mean", DurationOf(mean), ok
+	return "mean", DurationOf(mean), ok
 }
 
 // TimerPercentile returns a timer's percentile in seconds; false where its times do not support
@@ -81,14 +81,14 @@ func TimerPercentile(r store.Reading, p float64) (seconds float64, ok bool) {
 	return r.Quantile(p / 100)
 }
 
-// processors judges a member's own processor time, if it reports how many processors it may use.
+// processors judges a member's own CPU time, if it reports how many CPUs it may use.
 func processors(m *MemberMetrics) *Cause {
 	used, cores := m.Metrics[store.CPUSeconds].Value, m.Metrics[store.Processors].Value
 	if cores <= 0 || m.Seconds <= 0 {
 		return nil
 	}
 	share := used / (m.Seconds * cores)
-	return over(CauseCPU, m.Name, share, limitBusy, fmt.Sprintf("member %s used %s of its %.0f processors (%.1f s in %.1f s; limit %s)",
+	return over(CauseCPU, m.Name, share, limitBusy, fmt.Sprintf("member %s used %s of its %.0f CPUs (%.1f s in %.1f s; limit %s)",
 		m.Name, text.Share(min(share, 1)), cores, used, m.Seconds, text.Share(limitBusy)))
 }
 
@@ -96,28 +96,28 @@ func processors(m *MemberMetrics) *Cause {
 // system accepts a TCP connection without its program.
 func roundTrips(t *record.Trial, m *MemberMetrics) *Cause {
 	if m.Connects == m.Refused && !slices.ContainsFunc(t.ByMember, func(b record.ByMember) bool { return b.Endpoint == m.Endpoint }) {
-		return nil // the cluster names it so, and from here it is not to be reached there
+		return nil // the cluster reports this endpoint, which is unreachable from here
 	}
-	var budget time.Duration // for each operation, where no more clients can wait
+	var budget time.Duration // per operation, if no more clients can wait
 	if t.Rate != nil && *t.Rate > 0 {
 		budget = DurationOf(float64(t.MaxInFlight) / *t.Rate)
 	}
-	between := fmt.Sprintf("the round trip between this program and member %s ", m.Name)
+	between := fmt.Sprintf("the round trip to member %s ", m.Name)
 	switch c := m.Connect; {
 	case m.Refused == 0 && stoodStill(t, max(c.Median, c.Max)):
 		return nil
 	case m.Refused > 0:
 		return &Cause{What: CauseNetwork, Member: m.Name, Figure: float64(m.Refused),
-			Text: fmt.Sprintf("%d of %d TCP connections to member %s did not come to be", m.Refused, m.Connects, m.Name)}
+			Text: fmt.Sprintf("%d of %d TCP connections to member %s failed", m.Refused, m.Connects, m.Name)}
 	case c.Median > limitRoundTrip:
 		return overLimit(CauseNetwork, m.Name, c.Median, limitRoundTrip,
 			between+fmt.Sprintf("has a median of %s over %d TCP connections (limit %s)", spent(c.Median), m.Connects, spent(limitRoundTrip)))
 	case budget > 0 && c.Min > budget/2:
 		return overLimit(CauseNetwork, m.Name, c.Min, budget/2,
-			between+fmt.Sprintf("takes at least %s, and %d clients that are to do %.0f operations a second have %s for each", spent(c.Min), t.MaxInFlight, *t.Rate, spent(budget)))
+			between+fmt.Sprintf("takes at least %s, but %d clients at %.0f operations per second have %s each", spent(c.Min), t.MaxInFlight, *t.Rate, spent(budget)))
 	case c.Max >= limitConnect:
 		return &Cause{What: CauseNetwork, Member: m.Name, Figure: c.Max.Seconds(), Unit: "s", Limit: limitConnect.Seconds(),
-			Text: fmt.Sprintf("packets between this program and member %s are lost: one of %d TCP connections took %s, and their median is %s", m.Name, m.Connects, spent(c.Max), spent(c.Median))}
+			Text: fmt.Sprintf("packets to member %s were lost: one of %d TCP connections took %s (median %s)", m.Name, m.Connects, spent(c.Max), spent(c.Median))}
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func peers(t *record.Trial, m *MemberMetrics) *Cause {
 		return nil
 	}
 	return overLimit(CauseNetwork, m.Name, took, limitPeerP99,
-		fmt.Sprintf("the round trip between member %s and the other members had %s of %s (limit %s)", m.Name, how, spent(took), spent(limitPeerP99)))
+		fmt.Sprintf("the round trip between member %s and the other members: %s %s (limit %s)", m.Name, how, spent(took), spent(limitPeerP99)))
 }
 
 // silence finds a member that stopped: it did not respond for long, while a new TCP connection
@@ -137,22 +137,25 @@ func silence(t *record.Trial, m *MemberMetrics) *Cause {
 	network := ""
 	switch {
 	case m.Connects > m.Refused:
-		network = fmt.Sprintf("; its machine accepts TCP connections in %s (median)", spent(m.Connect.Median))
+		network = fmt.Sprintf("; TCP connects took %s (median)", spent(m.Connect.Median))
+		if m.Connect.Median <= limitRoundTrip {
+			network += ": the process was slow, not the network"
+		}
 	case m.Connects > 0:
-		network = "; its machine accepted no TCP connection meanwhile"
+		network = "; TCP connections to its machine failed"
 	}
 	if !m.Reports {
 		return nil
 	}
 	if m.Unanswered > 0 {
 		return &Cause{What: CauseMember, Member: m.Name, Figure: float64(m.Unanswered),
-			Text: fmt.Sprintf("member %s did not answer %d of %d questions about itself%s", m.Name, m.Unanswered, m.Asked, network)}
+			Text: fmt.Sprintf("member %s did not respond to %d of %d status requests%s", m.Name, m.Unanswered, m.Asked, network)}
 	}
 	if stoodStill(t, m.Slowest) {
 		return nil
 	}
 	return overLimit(CauseMember, m.Name, m.Slowest, limitSlowAnswer,
-		fmt.Sprintf("member %s took %s to answer a question about itself (limit %s)%s", m.Name, spent(m.Slowest), spent(limitSlowAnswer), network))
+		fmt.Sprintf("member %s: a status request took %s (limit %s)%s", m.Name, spent(m.Slowest), spent(limitSlowAnswer), network))
 }
 
 // folder judges the disk probe of the members' data folders, or of the folder that was probed
@@ -164,7 +167,7 @@ func folder(t *record.Trial) *Cause {
 		return nil
 	}
 	return overLimit(CauseDisk, "", took, limitFsyncP99,
-		fmt.Sprintf("fdatasync in %s (%s) has %s of %s over %d of them, %s the load (limit %s)",
+		fmt.Sprintf("fdatasync in %s (%s): %s %s over %d calls %s the load (limit %s)",
 			where, d.FileSystem, what, spent(took), d.Fdatasyncs, when, spent(limitFsyncP99)))
 }
 
@@ -187,10 +190,10 @@ func fdatasync(d *record.Durability) (what string, took time.Duration, ok bool) 
 		return "", 0, false
 	}
 	if p99 := d.P99(); p99.Known {
-		return "a p99", time.Duration(p99.NS), true
+		return "p99", time.Duration(p99.NS), true
 	}
 	p50 := d.P50()
-	return "a median", time.Duration(p50.NS), p50.Known
+	return "median", time.Duration(p50.NS), p50.Known
 }
 
 // writes reports whether the load waits for the members' disks.

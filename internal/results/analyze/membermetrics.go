@@ -88,7 +88,7 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 		m.Connect = SpreadOfTimes{connects[0], connects[len(connects)/2], connects[len(connects)-1]}
 	}
 	if !everAsked && len(answers) == 0 {
-		m.Unread = "its store has none to ask for"
+		m.Unread = "the store has none"
 	}
 	if m.Reports = len(answers) > 0; !m.Reports || t.Opened == nil {
 		return m

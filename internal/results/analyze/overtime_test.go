@@ -265,7 +265,7 @@ func TestSeriesOfAHostileLogAreBounded(t *testing.T) {
 	}
 	must(t, os.WriteFile(path, log, 0o600))
 	x := newTimesOverTime(&OverTime{Trial: one, Grid: gridOf(one, 10)})
-	if err := x.read(); err == nil || !strings.Contains(err.Error(), "latency.hlog has times of more than 512 kinds of operation, consistency, member and term") || len(x.all) != mostSeries {
+	if err := x.read(); err == nil || !strings.Contains(err.Error(), "latency.hlog has more than 512 series (operation, consistency, member, term)") || len(x.all) != mostSeries {
 		t.Errorf("%d series are read, and %v", len(x.all), err)
 	}
 	if o, err := ReadOverTime(one, 10); err == nil || o.panelOf("throughput") == nil {

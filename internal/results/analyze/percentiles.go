@@ -61,7 +61,7 @@ func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (o
 			case kv.NonVoter:
 				name = "by members without a vote"
 			case kv.Unknown:
-				name = "by a member of unknown role"
+				name = "by members of unknown role"
 			}
 			out = append(out, curve(name, h, failed))
 		}
@@ -88,7 +88,7 @@ func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) 
 				led, followed = led || role == kv.Leader, followed || role == kv.Follower
 			}
 		}
-		name := cmp.Or(m.Name, "nobody known")
+		name := cmp.Or(m.Name, "unknown")
 		switch {
 		case led && followed:
 			name += " (leader for a time)"

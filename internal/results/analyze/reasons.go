@@ -83,11 +83,10 @@ func warmups(trials []*record.Trial) string {
 	return fmt.Sprintf("warmed up for %s to %s", tenths(least), tenths(most))
 }
 
-// unsteady is a note about a warm-up that ended at its bound; empty if it did
-// not.
+// unsteady returns a note about a warm-up that ended at its limit, or "".
 func unsteady(t *record.Trial) string {
 	if t.WarmupRun == nil || t.WarmupSteady == nil || *t.WarmupSteady {
 		return ""
 	}
-	return fmt.Sprintf("Throughput was not steady when the window opened, after %s of warm-up.", tenths(*t.WarmupRun))
+	return fmt.Sprintf("Throughput was not steady at the start of the window, after %s of warm-up. Use a longer warm-up.", tenths(*t.WarmupRun))
 }

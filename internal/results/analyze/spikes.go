@@ -197,7 +197,7 @@ func Briefly(e *record.Event) string {
 	return text
 }
 
-// eventAt is an event in words, with its time in the window.
+// eventAt describes an event with its time in the window.
 func eventAt(e *Events, opened time.Time) string {
 	words := Briefly(e.Longest)
 	if e.Longest.Line != "" {
@@ -212,10 +212,10 @@ func eventAt(e *Events, opened time.Time) string {
 	return words + " at " + secondText(e.Longest.Time.Sub(opened).Seconds())
 }
 
-// secondText is a time in the window to 0.1 s.
+// secondText writes a time in the window to 0.1 s.
 func secondText(s float64) string { return fmt.Sprintf("%.1f s", s) }
 
-// leaderAt is the name of the member that was last seen to lead.
+// leaderAt returns the name of the last known leader at a time.
 func leaderAt(t *record.Trial, at time.Time) (name string) {
 	var since time.Time
 	for _, r := range t.Roles {
@@ -283,9 +283,9 @@ func membersIn(members []reports, in Span, least time.Duration, add func(member,
 		}
 		switch {
 		case unanswered > 0:
-			add(m.name, fmt.Sprintf("did not answer %s about itself", text.Plural(uint64(unanswered), "question")))
+			add(m.name, fmt.Sprintf("did not respond to %s", text.Plural(uint64(unanswered), "status request")))
 		case slowest >= limitSlowAnswer:
-			add(m.name, "took "+spent(slowest)+" to answer a question about itself")
+			add(m.name, "took "+spent(slowest)+" for a status request")
 		}
 		var inside []store.Sample
 		for i := 1; i < len(m.answered); i++ {
@@ -300,13 +300,13 @@ func membersIn(members []reports, in Span, least time.Duration, add func(member,
 			}
 		}
 		if len(slow) > 0 {
-			add(m.name, "reported "+strings.Join(slow, ", and "))
+			add(m.name, "reported "+strings.Join(slow, " and "))
 		}
 	}
 }
 
-// timerIn says how a member's timer was unusual: by the longest of its times, or
-// by its mean. It is empty if it was not.
+// timerIn describes how a member's timer was unusual, by its longest time or its mean. It is empty
+// if the timer was not unusual.
 func timerIn(name string, usual float64, least time.Duration, metric store.Metric, inside []store.Sample) string {
 	mean, lower, upper := 0.0, 0.0, 0.0
 	for _, sample := range inside {

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Resumed says when a run was taken up again, and what had become of it before; empty
-// of one that was begun and ended. Trials before and after are of different times.
+// Resumed describes when a run was resumed and how it had ended before; empty for a run without
+// interruption.
 func Resumed(run *record.Run) string {
 	moment := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 	var all []string
@@ -23,9 +23,9 @@ func Resumed(run *record.Run) string {
 		if was.Finished != nil {
 			how = fmt.Sprintf("%s %s", was.State, moment(*was.Finished))
 		}
-		words := fmt.Sprintf("%s after %s (begun %s, %s", moment(s.At), text.Plural(uint64(max(s.Before, 0)), "trial"), moment(was.At), how)
+		words := fmt.Sprintf("%s after %s (started %s, %s", moment(s.At), text.Plural(uint64(max(s.Before, 0)), "trial"), moment(was.At), how)
 		if n := len(was.Aside); n > 0 {
-			words += "; what it had of the next is in " + strings.Join(was.Aside, ", ")
+			words += "; its unfinished trial is in " + strings.Join(was.Aside, ", ")
 		}
 		all = append(all, words+")")
 	}

@@ -19,8 +19,8 @@ func TestResumedSaysWhen(t *testing.T) {
 		{At: evening.Add(12 * time.Hour), Before: 1, State: record.Interrupted, Finished: new(evening.Add(13 * time.Hour))},
 		{At: evening.Add(24 * time.Hour), Before: 3},
 	}
-	want := "2026-03-02 08:00:00 UTC after 1 trial (begun 2026-03-01 20:00:00 UTC, killed; what it had of the next is in cut-off/1-trial-02-put); " +
-		"2026-03-02 20:00:00 UTC after 3 trials (begun 2026-03-02 08:00:00 UTC, interrupted 2026-03-02 09:00:00 UTC)"
+	want := "2026-03-02 08:00:00 UTC after 1 trial (started 2026-03-01 20:00:00 UTC, killed; its unfinished trial is in cut-off/1-trial-02-put); " +
+		"2026-03-02 20:00:00 UTC after 3 trials (started 2026-03-02 08:00:00 UTC, interrupted 2026-03-02 09:00:00 UTC)"
 	if got := Resumed(run); got != want {
 		t.Errorf("%q\nnot\n%q", got, want)
 	}

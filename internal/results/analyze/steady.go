@@ -82,19 +82,19 @@ func middleTime(all []float64) (f measure.Figure) {
 	return f
 }
 
-// String is the warning.
+// String returns the warning.
 func (l *LateSteady) String() string {
 	words := "There was no warm-up"
 	if l.Warmup > 0 {
 		words = "The warm-up of " + tenths(l.Warmup) + " was too short"
 	}
-	words += fmt.Sprintf(": throughput was steady only from about %d s of the window on, at %s, where the whole window has %s.",
+	words += fmt.Sprintf(": throughput was steady only after about %d s of the window, at %s (whole window: %s).",
 		l.From, text.PerSecond(l.Steady.Number), text.PerSecond(l.Whole.Number))
 	if l.Before.Known && l.After.Known {
-		words += fmt.Sprintf(" The p99 of a second was %s before and %s from then on, at the median.", l.Before.Text(), l.After.Text())
+		words += fmt.Sprintf(" The median p99 of a second was %s before and %s after.", l.Before.Text(), l.After.Text())
 	}
 	if l.Alone {
-		words += " So few runs cannot tell that from a bad spell which came first; three repeats can."
+		words += " Use three repeats to exclude a single slow period."
 	}
 	return words
 }

@@ -58,8 +58,8 @@ func TestSlowStartIsFound(t *testing.T) {
 			if l.Steady.Number < 970 || l.Steady.Number > 1030 || l.Whole.Number >= l.Steady.Number || l.Before.NS != 40e6 || l.After.NS != 10e6 {
 				t.Fatalf("slow for %d s: %+v", slow, l)
 			}
-			if text := l.String(); !strings.HasPrefix(text, "The warm-up of 2 s was too short: ") || strings.Contains(text, "bad spell") != l.Alone ||
-				!strings.Contains(text, "The p99 of a second was 40.0 ms before and 10.0 ms from then on") {
+			if text := l.String(); !strings.HasPrefix(text, "The warm-up of 2 s was too short: ") || strings.Contains(text, "single slow period") != l.Alone ||
+				!strings.Contains(text, "The median p99 of a second was 40.0 ms before and 10.0 ms after") {
 				t.Fatal(text)
 			}
 		}
@@ -90,7 +90,7 @@ func TestSteadyWindowsAreNotWarnedOf(t *testing.T) {
 	for i := range run.Trials {
 		run.Trials[i].Number, run.Trials[i].State = i+1, record.Complete
 	}
-	if _, notes := Reasons(run); len(notes) != 1 || !strings.HasPrefix(notes[0].Text, "There was no warm-up: throughput was steady only from about 10 s") {
+	if _, notes := Reasons(run); len(notes) != 1 || !strings.HasPrefix(notes[0].Text, "There was no warm-up: throughput was steady only after about 10 s") {
 		t.Errorf("%+v", notes)
 	}
 }

@@ -10,24 +10,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// stoodStill reports whether this program itself did not run for so long that a time which
-// it measured by its own clock is no member's and no network's: half of it at least.
+// stoodStill reports whether this program itself did not run for at least half of a time that it
+// measured, so that the time cannot be attributed to a member or the network.
 func stoodStill(t *record.Trial, took time.Duration) bool {
 	pause := time.Duration(t.LongestPauseNS)
 	return pause > limitPause && pause >= took/2
 }
 
-// machine judges the processors of this program's machine, which members may
-// share, and others.
+// machine judges the CPUs of the load generator's machine, which members and other programs may
+// share.
 func machine(t *record.Trial) *Cause {
 	if t.BusyShare == nil || *t.BusyShare <= limitBusy || t.Machine == nil {
 		return nil
 	}
 	c := &Cause{What: CauseTester, Figure: *t.BusyShare, Limit: limitBusy}
-	c.Text = fmt.Sprintf("the %d processors of this machine were in use %s of the time (limit %s)", t.Machine.CPUs, text.Share(*t.BusyShare), text.Share(limitBusy))
+	c.Text = fmt.Sprintf("the %d CPUs of this machine were %s busy (limit %s)", t.Machine.CPUs, text.Share(*t.BusyShare), text.Share(limitBusy))
 	if t.Shared != nil && *t.Shared {
 		c.What = CauseCPU
-		c.Text += ", which this program shares with the members"
+		c.Text += "; members and load generator share them"
 	}
 	if t.ForeignShare != nil && *t.ForeignShare > limitForeign {
 		c.Text += fmt.Sprintf("; other programs used %s", text.Share(*t.ForeignShare))
@@ -38,10 +38,16 @@ func machine(t *record.Trial) *Cause {
 			c.What = CauseOthers
 		}
 	}
+	switch c.What {
+	case CauseOthers:
+		c.Text += "; stop them"
+	case CauseCPU:
+		c.Text += "; run the generator on another machine to measure the store alone"
+	}
 	return c
 }
 
-// loops judges this program.
+// loops judges the load generator's event loops.
 func loops(t *record.Trial) []*Cause {
 	window := t.Seconds * float64(t.Loops) * 1e9
 	if window <= 0 {
@@ -53,19 +59,19 @@ func loops(t *record.Trial) []*Cause {
 	}
 	pause := time.Duration(t.LongestPauseNS)
 	out := []*Cause{
-		share(t.LoopCPUNS, limitBusy, "this program's event loops were busy %s of the time (limit %s): give it more of them with --threads"),
-		share(t.RunDelayNS, limitRunDelay, "this program waited for a processor %s of the time (limit %s)"),
-		overLimit(CauseTester, "", pause, limitPause, fmt.Sprintf("this program stood still for %s (limit %s)", spent(pause), spent(limitPause))),
+		share(t.LoopCPUNS, limitBusy, "the event loops were busy %s of the time (limit %s); add loops with --threads"),
+		share(t.RunDelayNS, limitRunDelay, "it waited for a CPU %s of the time (limit %s); reserve CPUs for it"),
+		overLimit(CauseTester, "", pause, limitPause, fmt.Sprintf("it did not run for %s (limit %s)", spent(pause), spent(limitPause))),
 	}
 	if t.ThrottledNS != nil {
 		held := time.Duration(*t.ThrottledNS)
-		out = append(out, overLimit(CauseTester, "", held, limitPause, "a CPU limit on this program held it back for "+spent(held)))
+		out = append(out, overLimit(CauseTester, "", held, limitPause, "its CPU quota paused it for "+spent(held)+"; raise the quota"))
 	}
 	return out
 }
 
 // programsUsed lists the mean use of foreign programs over the window, most first, as shares of
-// the processors: "cc1 21 %, dockerd 3 %".
+// the CPUs: "cc1 21 %, dockerd 3 %".
 func programsUsed(t *record.Trial) string {
 	if t.Opened == nil || t.Machine == nil || t.Machine.CPUs < 1 || t.Seconds <= 0 {
 		return ""
@@ -99,5 +105,5 @@ func programsUsed(t *record.Trial) string {
 	return strings.Join(parts, ", ")
 }
 
-// leastForeign is the share of the processors from which a program is named.
+// leastForeign is the smallest share of the CPUs of a program that is named.
 const leastForeign = 0.02

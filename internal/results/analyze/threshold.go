@@ -36,7 +36,7 @@ type Missed struct {
 	Repeat    int    `json:"repeat"`
 	// Figure is the metric's as text; empty if there is none.
 	Figure string `json:"figure"`
-	// Why says why there is no figure that could keep the threshold.
+	// Why is the reason why there is no figure to compare.
 	Why string `json:"why,omitempty"`
 	// NotKnown reports that the result of the threshold is unknown: the trial does not have the
 	// figure, or is invalid.
@@ -45,7 +45,7 @@ type Missed struct {
 	repeated bool
 }
 
-// String is a sentence without its end.
+// String returns a sentence without a full stop.
 func (m Missed) String() string {
 	name := m.Trial
 	if m.repeated {
@@ -79,7 +79,7 @@ func ParseThreshold(text string) (Threshold, error) {
 	if i := strings.LastIndexByte(left, ':'); i >= 0 {
 		t.Trials, t.Metric = strings.TrimSpace(left[:i]), strings.TrimSpace(left[i+1:])
 		if _, err := path.Match(t.Trials, ""); err != nil {
-			return t, fmt.Errorf("%q: the pattern %q of trials is not one; close its brackets", text, t.Trials)
+			return t, fmt.Errorf("%q: the pattern %q of trials is invalid; close its brackets", text, t.Trials)
 		}
 	}
 	var err error
@@ -99,11 +99,11 @@ func (t *Threshold) limit(limit string) (err error) {
 	switch {
 	case isTime:
 		if t.Limit, err = duration(limit); err != nil {
-			return fmt.Errorf("%s is a time, and %q is none; write one such as 20ms", t.Metric, limit)
+			return fmt.Errorf("%s is a time, but %q is not; write a time such as 20ms", t.Metric, limit)
 		}
 		return nil
 	case share && t.Figure.Unit != measure.Share && t.Figure.Whole == nil:
-		return fmt.Errorf("%s is no share, so %q is no limit for it; write a number", t.Metric, limit)
+		return fmt.Errorf("%s is not a share, so its limit cannot be %q; write a number", t.Metric, limit)
 	case share:
 		t.Share = true
 		t.Limit, err = strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(limit, "%")), 64)
@@ -116,7 +116,7 @@ func (t *Threshold) limit(limit string) (err error) {
 		t.Limit, err = text.ParseNumber(limit)
 	}
 	if err != nil || math.IsNaN(t.Limit) || math.IsInf(t.Limit, 0) || t.Limit < 0 {
-		return fmt.Errorf("%q is no limit for %s; write a number", limit, t.Metric)
+		return fmt.Errorf("%q is not a limit for %s; write a number", limit, t.Metric)
 	}
 	return nil
 }
@@ -124,12 +124,12 @@ func (t *Threshold) limit(limit string) (err error) {
 func duration(text string) (float64, error) {
 	d, err := time.ParseDuration(strings.ReplaceAll(text, " ", ""))
 	if err == nil && d < 0 {
-		err = fmt.Errorf("a time before none")
+		err = fmt.Errorf("the time is negative")
 	}
 	return float64(d), err
 }
 
-// CheckThresholds refuses those that apply to none of a run's trials.
+// CheckThresholds refuses thresholds that apply to none of a run's trials.
 func CheckThresholds(all []Threshold, trials []record.Conditions) error {
 	var names []string
 	for i := range trials {
@@ -174,11 +174,11 @@ func (t *Threshold) names(trial string) bool {
 	return ok
 }
 
-// Standing is how a trial stands to a threshold.
+// Standing is the result of comparing a trial with a threshold.
 type Standing uint8
 
-// The standings. Inapplicable is that of a trial that can have no such figure, Unknown
-// that of one that could have it, and did not.
+// The standings. Inapplicable means that the trial cannot have the figure, and Unknown that it
+// could have it but does not.
 const (
 	Kept Standing = iota
 	Unkept
@@ -186,27 +186,26 @@ const (
 	Unknown
 )
 
-// Held is a trial held to a threshold whose pattern names it.
+// Held is the comparison of a trial with a threshold whose pattern names it.
 type Held struct {
-	Missed // text of a missed threshold; the figure is also set if it is kept
+	Missed // text of a missed threshold; the figure is also set if it is met
 	Standing
 	Of *record.Trial
 }
 
-// String is a sentence without its end.
+// String returns a sentence without a full stop.
 func (h *Held) String() string {
 	switch h.Standing {
 	case Kept:
-		return fmt.Sprintf("%s is kept by %s with %s", h.Threshold, Label(h.Of), h.Figure)
+		return fmt.Sprintf("%s is met by %s with %s", h.Threshold, Label(h.Of), h.Figure)
 	case Inapplicable:
 		return h.Threshold + ": " + h.Why
 	}
 	return h.Missed.String()
 }
 
-// HoldRun holds every trial of a run to each threshold that names it,
-// in the scenario's order. A trial that was to run and did not cannot be seen
-// here: NotRun says it.
+// HoldRun compares every trial of a run with each threshold that names it, in the scenario's
+// order. NotRun reports planned trials that did not run.
 func HoldRun(all []Threshold, run *record.Run) ([]Held, error) {
 	var held []Held
 	for _, t := range all {
@@ -244,16 +243,16 @@ func CheckRun(all []Threshold, run *record.Run) ([]Missed, error) {
 	return missed, err
 }
 
-// NotRun returns an error if some planned trials did not run, because they cannot have kept a
+// NotRun returns an error if some planned trials did not run, because they cannot meet a
 // threshold; nil if all ran.
 func NotRun(run *record.Run) error {
 	if len(run.Trials) >= run.Planned {
 		return nil
 	}
-	return fmt.Errorf("thresholds cannot be kept by trials that did not run: %d of %d began", len(run.Trials), run.Planned)
+	return fmt.Errorf("thresholds cannot be met because not all trials ran: %d of %d began; complete the run with run --resume", len(run.Trials), run.Planned)
 }
 
-// check holds one trial to the threshold.
+// check compares one trial with the threshold.
 func (t *Threshold) check(trial *record.Trial) (m Missed, s Standing, err error) {
 	if !Measured(trial) {
 		m.Why = "the trial has no result"
@@ -327,7 +326,7 @@ func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (recor
 		return record.Value{}, err
 	}
 	if got := uint64(whole.TotalCount()) + failed; got != count {
-		return record.Value{}, fmt.Errorf("the histograms of %s hold %d %s and its result %d, so %s cannot be told", trial.Folder, got, t.Figure.Times.Sample.Many, count, t.Metric)
+		return record.Value{}, fmt.Errorf("the histograms of %s have %d %s and its result %d, so %s is unknown; the record is damaged", trial.Folder, got, t.Figure.Times.Sample.Many, count, t.Metric)
 	}
 	p, each := t.Figure.Percentile, uint64(1)
 	if of == record.WatchDue || of == record.WatchSent {

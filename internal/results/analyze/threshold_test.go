@@ -43,8 +43,8 @@ func TestParseThreshold(t *testing.T) {
 		"":               "has no < or >",
 		"p99":            "has no < or >",
 		"p99=20ms":       "has no < or >",
-		"p99<":           `p99 is a time, and "" is none`,
-		"p99<20":         `p99 is a time, and "20" is none; write one such as 20ms`,
+		"p99<":           `p99 is a time, but "" is not`,
+		"p99<20":         `p99 is a time, but "20" is not; write a time such as 20ms`,
 		"p99<-1ms":       "is a time",
 		"p100<1ms":       "no metric \"p100\"",
 		"p99.9999<1ms":   "no metric",
@@ -156,7 +156,7 @@ func TestCheckThresholds(t *testing.T) {
 }
 
 // checkThresholds checks each threshold, by its text, against the trials. The error has the
-// given text, and there is none where that is empty.
+// given text, and none if it is empty.
 func checkThresholds(t *testing.T, trials []record.Conditions, all map[string]string) {
 	t.Helper()
 	for text, want := range all {

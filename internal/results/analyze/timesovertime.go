@@ -73,7 +73,7 @@ func (x *timesOverTime) read() error {
 			if i.Phase == measure.Measured {
 				if x.all[i.Series] == nil {
 					if len(x.all) == mostSeries {
-						return fmt.Errorf("latency.hlog has times of more than %d kinds of operation, consistency, member and term, which is more than a run has", mostSeries)
+						return fmt.Errorf("latency.hlog has more than %d series (operation, consistency, member, term), which no run writes; the record is damaged", mostSeries)
 					}
 					x.all[i.Series] = &measure.Sum{}
 				}
@@ -168,12 +168,12 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 	o.addPanel(Panel{Name: "throughput", Title: "Throughput", Unit: measure.Rate, Lines: []Line{throughput, due}})
 	o.addPanel(Panel{Name: "latency", Title: o.headline(), Unit: measure.Nanoseconds, Log: true, Lines: x.latency, Notes: unsupported(x.latency)})
 	if failures {
-		o.addPanel(Panel{Name: "errors", Title: "Failed operations, by when they were due", Unit: measure.Rate, Lines: []Line{errors}})
+		o.addPanel(Panel{Name: "errors", Title: "Failed operations by due time", Unit: measure.Rate, Lines: []Line{errors}})
 	}
-	o.addPanel(Panel{Name: "in-flight", Title: "Operations in flight at each second's end", Unit: measure.Number, Lines: []Line{flight}})
-	o.addPanel(Panel{Name: "lateness", Title: "Lateness: how long after its due time an operation was sent", Unit: measure.Nanoseconds, Log: true, Lines: x.lateness})
+	o.addPanel(Panel{Name: "in-flight", Title: "Operations in flight at the end of each second", Unit: measure.Number, Lines: []Line{flight}})
+	o.addPanel(Panel{Name: "lateness", Title: "Lateness (sent − due)", Unit: measure.Nanoseconds, Log: true, Lines: x.lateness})
 	o.addPanel(Panel{Name: "watch-events", Title: "Watch events delivered", Unit: measure.Rate, Lines: []Line{events}})
-	o.addPanel(Panel{Name: "watch-latency", Title: "Watch events: from when the write was due to arrival", Unit: measure.Nanoseconds, Log: true, Lines: x.watch})
+	o.addPanel(Panel{Name: "watch-latency", Title: "Watch events: arrival − due time of the write", Unit: measure.Nanoseconds, Log: true, Lines: x.watch})
 	o.Heat = x.heat.finish(o.headline())
 	all := map[measure.Series]*measure.Histogram{}
 	for series, sum := range x.all {
@@ -214,7 +214,7 @@ func (g *Grid) lengthOf(r *record.Row) float64 {
 func unsupported(lines []Line) (notes []string) {
 	for i := range lines {
 		if lines[i].Empty() && i < len(lines)-1 {
-			notes = append(notes, lines[i].Name+" is not drawn: in no second do ten operations lie beyond it, or it lands on failed ones.")
+			notes = append(notes, lines[i].Name+" is not drawn: no second has ten operations beyond it, or it falls on failed ones.")
 		}
 	}
 	return notes

@@ -87,22 +87,22 @@ func newTogether(title string, all []*OverTime) (Together, bool) {
 			}
 		}
 		all = fastest
-		g.Notes = append(g.Notes, "Of each store's trials that have charts here the one with the highest throughput is drawn, one that does not count only where none does.")
+		g.Notes = append(g.Notes, "Each store is drawn with its trial of highest throughput; a trial that does not count is drawn only if none counts.")
 	}
 	if len(all) > maxLines {
 		g.Notes = append(g.Notes, fmt.Sprintf("Only the first %d of %d are drawn.", maxLines, len(all)))
 		all = all[:maxLines]
 	}
 	if slices.ContainsFunc(all, func(o *OverTime) bool { return o.Trial.Repeated() }) {
-		g.Notes = append(g.Notes, "Of each trial's repeats the first is drawn.")
+		g.Notes = append(g.Notes, "Only the first repeat of each trial is drawn.")
 	}
 	for _, o := range all {
 		if why := WhyNotCounted(o.Trial); why != "" {
-			g.Notes = append(g.Notes, fmt.Sprintf("%s is drawn and does not count (%s).", Label(o.Trial), why))
+			g.Notes = append(g.Notes, fmt.Sprintf("%s is drawn but does not count (%s).", Label(o.Trial), why))
 		}
 	}
 	if what := unlike(all); len(what) > 0 {
-		g.Notes = append(g.Notes, "These trials differ in "+strings.Join(what, ", ")+", too.")
+		g.Notes = append(g.Notes, "These trials also differ in "+strings.Join(what, ", ")+".")
 	}
 	g.overTime(all)
 	g.byWrites(all)
@@ -172,24 +172,24 @@ func bandOf(panel string) func(*OverTime) *Line {
 }
 
 var (
-	meanSource   = source{"mean", "Mean time of the successes", measure.Nanoseconds, true, false, func(o *OverTime) *Line { return &o.mean }}
+	meanSource   = source{"mean", "Mean time of successes", measure.Nanoseconds, true, false, func(o *OverTime) *Line { return &o.mean }}
 	p99Source    = source{"p99", "p99", measure.Nanoseconds, true, false, panelLine("latency", "p99")}
 	memorySource = source{"memory", "Resident memory of a member's process", measure.Bytes, false, true, bandOf("memory")}
-	diskSource   = source{"disk-written", "Written to disk by a member's process, a second", measure.Bytes, false, true, bandOf("disk-written")}
+	diskSource   = source{"disk-written", "Written to disk per second by a member's process", measure.Bytes, false, true, bandOf("disk-written")}
 	overTimeOf   = []source{
 		{"throughput", "Throughput", measure.Rate, false, false, panelLine("throughput", "completed")},
 		meanSource, p99Source,
-		{"processors", "Processors in use by a member's process", measure.Number, false, true, bandOf("processors")},
+		{"processors", "CPUs used by a member's process", measure.Number, false, true, bandOf("processors")},
 		memorySource, diskSource,
-		{"disk-read", "Read from disk by a member's process, a second", measure.Bytes, false, true, bandOf("disk-read")},
-		{"network", "Network of a machine (received, sent and loopback), a second", measure.Bytes, false, true, bandOf("network")},
+		{"disk-read", "Read from disk per second by a member's process", measure.Bytes, false, true, bandOf("disk-read")},
+		{"network", "Network of a machine per second (received, sent and loopback)", measure.Bytes, false, true, bandOf("network")},
 	}
 	byWritesOf = []source{meanSource, p99Source, memorySource, diskSource,
-		{"database", "Database on disk, by a member's own account", measure.Bytes, false, true, bandOf("database")}}
+		{"database", "Database on disk, as reported by a member", measure.Bytes, false, true, bandOf("database")}}
 )
 
 // bandNote says what a band is.
-const bandNote = "From the member with the least to the one with the most."
+const bandNote = "The band reaches from the lowest to the highest member."
 
 // addTogether draws a source: place maps each column of a trial's own grid to a range of the
 // axis.
@@ -199,7 +199,7 @@ func (o *OverTime) addTogether(prefix string, s *source, all []*OverTime, place 
 		p.Notes = []string{bandNote}
 	}
 	if s.name == "network" {
-		p.Notes = []string{"All that crossed it, of this load and of anything else; a machine's loopback counts what it sends to itself once."}
+		p.Notes = []string{"All traffic of the machine, including other programs. Loopback traffic counts once."}
 	}
 	for _, of := range all {
 		line := o.Grid.newLine(lineName(of.Trial))
@@ -235,7 +235,7 @@ func (g *Together) overTime(all []*OverTime) {
 	o.Grid = Grid{Width: max(width, (span+togetherColumns-1)/togetherColumns), Window: float64(span)}
 	o.Grid.N = (span + o.Grid.Width - 1) / o.Grid.Width
 	if o.Grid.Width > 1 {
-		g.Notes = append(g.Notes, fmt.Sprintf("Over time each column is %d s: the least and the most in it are drawn, so that no extreme is lost but what shares a column with the warm-up.", o.Grid.Width))
+		g.Notes = append(g.Notes, fmt.Sprintf("Each column over time is %d s wide and shows its minimum and maximum, except where it overlaps the warm-up.", o.Grid.Width))
 	}
 	for i := range overTimeOf {
 		o.addTogether("", &overTimeOf[i], all, func(of *OverTime, column int) (from, to float64) {
@@ -277,12 +277,12 @@ func (g *Together) byWrites(all []*OverTime) {
 
 // writesNote explains what the axis counts.
 func writesNote(all []*OverTime) string {
-	note := "The axis counts the writes completed since the window opened, to the second; a warm-up's are not among them."
+	note := "The axis counts the writes completed in the window, without the warm-up."
 	if slices.ContainsFunc(all, func(o *OverTime) bool {
 		t := o.Trial
 		return t.Preload || t.KeySpace > 0 && t.KeySpace < t.Completed || t.Distribution.Name != scenario.Sequential
 	}) {
-		note += " Not each is of a new key: some write a key again."
+		note += " Some of them overwrite a key."
 	}
 	return note
 }

@@ -194,7 +194,7 @@ func TestCurvesByRoleAndMember(t *testing.T) {
 	}
 	one.ByMember = append(one.ByMember, record.ByMember{ID: 3, Name: "m3", Errors: 7})
 	one.ByRole = append(one.ByRole, record.Served{Role: "unknown", Errors: 7})
-	for what, curves := range map[string][]PercentileCurve{"m3: failed": curvesByMember(one, cells), "by a member of unknown role: failed": curvesByRole(one, cells)} {
+	for what, curves := range map[string][]PercentileCurve{"m3: failed": curvesByMember(one, cells), "by members of unknown role: failed": curvesByRole(one, cells)} {
 		if last := curves[len(curves)-1]; len(curves) != 3 || last.Name != what || len(last.Points) > 0 || last.Count != 7 || last.Failed != 7 {
 			t.Errorf("of one whose operations all failed: %+v, not %s", last, what)
 		}

@@ -23,10 +23,10 @@ func TimesTable(t *record.Trial) Table {
 		slices.Reverse(columns)
 	}
 	if t.Errors > 0 {
-		columns = append(columns, distribution{"of successes alone", "success"})
+		columns = append(columns, distribution{"successes only", "success"})
 	}
 	if t.Lateness != nil {
-		columns = append(columns, distribution{"sent late by", "lateness"})
+		columns = append(columns, distribution{"lateness", "lateness"})
 	}
 	return timesTable(t, columns)
 }
@@ -116,7 +116,7 @@ func CallsTable(t *record.Trial) Table {
 	}
 	spans := spansOf(t)
 	for _, s := range spans {
-		table.Columns = append(table.Columns, Column{Title: "for each " + s.name})
+		table.Columns = append(table.Columns, Column{Title: "per " + s.name})
 	}
 	for i := range t.ByCall {
 		c := &t.ByCall[i]
@@ -207,12 +207,12 @@ func WorkersTable(t *record.Trial) Table {
 	if len(t.ByWorker) == 0 {
 		return Table{}
 	}
-	table := Table{Kind: OfWorkers, Shared: Label(t), Columns: []Column{{Title: "worker", Left: true}, {Title: "machine", Left: true}, {Title: "began after"}, {Title: "operations"}, {Title: "errors"},
-		{Title: "throughput"}, {Title: "response p50"}, {Title: "p99"}, {Title: "p50 apart"}}}
+	table := Table{Kind: OfWorkers, Shared: Label(t), Columns: []Column{{Title: "worker", Left: true}, {Title: "machine", Left: true}, {Title: "start delay"}, {Title: "operations"}, {Title: "errors"},
+		{Title: "throughput"}, {Title: "response p50"}, {Title: "p99"}, {Title: "p50 difference"}}}
 	if t.Open() {
-		table.Columns = append(table.Columns, Column{Title: "sent late by p99"})
+		table.Columns = append(table.Columns, Column{Title: "lateness p99"})
 	}
-	table.Columns = append(table.Columns, Column{Title: "loops' CPU"}, Column{Title: "longest pause"})
+	table.Columns = append(table.Columns, Column{Title: "loop CPU"}, Column{Title: "longest pause"})
 	of := func(x float64, unit measure.Unit) Cell {
 		return FigureCell(record.Value{Number: x, Unit: unit, Known: true})
 	}
@@ -243,16 +243,16 @@ func WorkersTable(t *record.Trial) Table {
 
 // startOf describes how the workers started.
 func startOf(t *record.Trial, last *record.ByWorker) string {
-	how := "The last to begin, " + text.Duration(float64(last.BeganAfterNS)) + " after the first"
+	how := "Last worker to start, " + text.Duration(float64(last.BeganAfterNS)) + " after the first"
 	if t.StartSpreadNS != nil {
-		how += "; half of them began within " + text.Duration(float64(*t.StartSpreadNS)) + " of it"
+		how += "; half of the workers started within " + text.Duration(float64(*t.StartSpreadNS)) + " of it"
 	}
 	bound := int64(0)
 	for i := range t.ByWorker {
 		bound = max(bound, t.ByWorker[i].ClockBoundNS)
 	}
 	if bound > 0 {
-		how += ", by clocks that are known to within " + text.Duration(float64(bound))
+		how += ", uncertainty of the clocks " + text.Duration(float64(bound))
 	}
 	return how + "."
 }

@@ -31,7 +31,7 @@ func TestTimesTable(t *testing.T) {
 	late := times(0)
 	trial.Arrival, trial.Errors, trial.ResponseTime, trial.Lateness = scenario.Constant, 50, times(50), &late
 	table := TimesTable(trial)
-	if got := titles(table); !slices.Equal(got, []string{"", "response time", "service time", "of successes alone", "sent late by"}) {
+	if got := titles(table); !slices.Equal(got, []string{"", "response time", "service time", "successes only", "lateness"}) {
 		t.Errorf("an open loop: %q", got)
 	}
 	names := []string{"min", "mean", "stddev", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p99.9", "max"}
@@ -151,7 +151,7 @@ func TestCallsOfEachHandover(t *testing.T) {
 		}
 		return table.Columns[at].Title, cells
 	}
-	if title, cells := last(calls...); title != "for each handover" || !slices.Equal(cells, []string{"1.50", "", "", ""}) {
+	if title, cells := last(calls...); title != "per handover" || !slices.Equal(cells, []string{"1.50", "", "", ""}) {
 		t.Errorf("%s: %q", title, cells)
 	}
 	if title, _ := last(calls[0], calls[3]); title != "max" {
@@ -159,7 +159,7 @@ func TestCallsOfEachHandover(t *testing.T) {
 	}
 	calls[0].SpannedByFailovers = 12
 	calls = append(calls, record.Calls{Name: measure.Failover, Operations: 4, Span: true})
-	if title, cells := last(calls...); title != "for each failover" || !slices.Equal(cells, []string{"3.00", "", "", "", ""}) {
+	if title, cells := last(calls...); title != "per failover" || !slices.Equal(cells, []string{"3.00", "", "", "", ""}) {
 		t.Errorf("%s: %q", title, cells)
 	}
 }

@@ -109,7 +109,7 @@ func TestRecoveryFromAKnownFault(t *testing.T) {
 	}
 }
 
-// Errors during a fault are counted by whether a write may have happened, and the first one
+// Errors during a fault are counted by whether a write outcome unknown, and the first one
 // is dated to 10 ms.
 func TestFailuresDuringAFault(t *testing.T) {
 	p := play(2, 12, func(int, int) float64 { return 1000 }, func(ms, member int) (kv.Outcome, bool) {

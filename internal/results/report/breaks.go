@@ -6,9 +6,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Faults reports what the faults of a run broke: a row for each kind of fault and each
-// trial with its repeats, with how often it was done, and of each length of time how many
-// are known, the median with its 95 % interval, the p90 and the longest, in seconds.
+// Faults reports the outages of a run: a row for each kind of fault and each trial with its
+// repeats, with the number of faults, and for each period the number of known values, the median
+// with its 95 % interval, the p90 and the maximum, in seconds.
 func Faults(run *record.Run) Finding {
 	return Finding{rows: func() (columns []string, all []record.Object) {
 		for _, b := range faults.Broken(analyze.Rows(run)) {
@@ -18,7 +18,7 @@ func Faults(run *record.Run) Finding {
 	}}
 }
 
-// brokenFields are the fields of a kind of fault.
+// brokenFields returns the fields of a kind of fault.
 func brokenFields(b *faults.Breaks) (o record.Object) {
 	first := b.Row.First()
 	o.Add("fault", b.What)
@@ -55,7 +55,7 @@ func brokenFields(b *faults.Breaks) (o record.Object) {
 	return o
 }
 
-// brokenObjects are the same for JSON, with each length of time that is known.
+// brokenObjects returns the fields for JSON, with each known value.
 func brokenObjects(rows []*analyze.Row) (all []record.Object) {
 	for _, b := range faults.Broken(rows) {
 		o := brokenFields(b)
@@ -67,7 +67,7 @@ func brokenObjects(rows []*analyze.Row) (all []record.Object) {
 	return all
 }
 
-// Broke are sentences on what the faults of a row's trials broke, and for how long.
+// Broke returns sentences about the outages of a row's trials.
 func Broke(r *analyze.Row) []string {
 	var all []record.Fault
 	for _, t := range r.Done {

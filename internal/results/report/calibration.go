@@ -9,13 +9,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Calibration reports what a machine can tell apart; for programs as it is kept.
+// Calibration reports the limits of a machine; programs get the record of the calibration.
 func Calibration(c *record.Calibration) Finding {
 	return Finding{parts: func(to layout) { calibrationParts(to, c) }, object: func() any { return c }}
 }
 
 func calibrationParts(to layout, c *record.Calibration) {
-	to.lead("What this machine can tell apart")
+	to.lead("Limits of this machine")
 	machine := &record.Trial{}
 	machine.Machine = &c.Machine
 	to.facts([]analyze.Fact{
@@ -29,17 +29,17 @@ func calibrationParts(to layout, c *record.Calibration) {
 	}
 	time := func(what string, of *record.OfRounds) []string { return ofRounds(what, of, text.Duration) }
 	rate := func(what string, of *record.OfRounds) []string { return ofRounds(what, of, text.PerSecond) }
-	part("The generator against a null server",
+	part("Load generator against a null server",
 		time("one client, closed loop: service time p50", g.ServiceP50NS), time("one client, closed loop: service time p99", g.ServiceP99NS),
-		time("one client on the null server's processor: p50", g.OneProcessorP50NS), time("one client on the null server's processor: p99", g.OneProcessorP99NS),
-		time("one client on another processor: p50", g.TwoProcessorsP50NS), time("one client on another processor: p99", g.TwoProcessorsP99NS),
-		rate("many clients, closed loop: throughput", g.ClosedPerSecond), time("many clients, closed loop: generator's CPU/op", g.CPUPerOpNS),
+		time("one client on the null server's CPU: p50", g.OneProcessorP50NS), time("one client on the null server's CPU: p99", g.OneProcessorP99NS),
+		time("one client on another CPU: p50", g.TwoProcessorsP50NS), time("one client on another CPU: p99", g.TwoProcessorsP99NS),
+		rate("many clients, closed loop: throughput", g.ClosedPerSecond), time("many clients, closed loop: generator CPU/op", g.CPUPerOpNS),
 		time(fmt.Sprintf("open loop of %s: response time p50", text.PerSecond(g.OpenRate)), g.ResponseP50NS),
 		time(fmt.Sprintf("open loop of %s: response time p99", text.PerSecond(g.OpenRate)), g.ResponseP99NS),
-		time(fmt.Sprintf("open loop of %s: sent late by p50", text.PerSecond(g.OpenRate)), g.LateP50NS),
-		time(fmt.Sprintf("open loop of %s: sent late by p99", text.PerSecond(g.OpenRate)), g.LateP99NS),
-		rate("open loop with more due than it can do: throughput", g.OpenPerSecond))
-	part(fmt.Sprintf("Awake later than asked for (%s of 50 to 450 µs)", text.Plural(uint64(c.Wakes.Count), "wait")),
+		time(fmt.Sprintf("open loop of %s: lateness p50", text.PerSecond(g.OpenRate)), g.LateP50NS),
+		time(fmt.Sprintf("open loop of %s: lateness p99", text.PerSecond(g.OpenRate)), g.LateP99NS),
+		rate("overloaded open loop: throughput", g.OpenPerSecond))
+	part(fmt.Sprintf("Timer delay (%s of 50 to 450 µs)", text.Plural(uint64(c.Wakes.Count), "wait")),
 		time("p50", c.Wakes.P50NS), time("p99", c.Wakes.P99NS))
 	var trips [][]string
 	for i := range c.RoundTrips {
@@ -48,21 +48,21 @@ func calibrationParts(to layout, c *record.Calibration) {
 			trips = append(trips, ofRounds(text.Line(r.Failure, text.OfOutput), nil, text.Duration))
 			continue
 		}
-		trips = append(trips, time(fmt.Sprintf("%s: p50 (the quickest of %d took %s)", r.To, r.Count, text.Duration(r.LowestNS)), r.P50NS))
+		trips = append(trips, time(fmt.Sprintf("%s: p50 (fastest of %d: %s)", r.To, r.Count, text.Duration(r.LowestNS)), r.P50NS))
 	}
 	part("TCP connections", trips...)
 	if d := c.Disk; d != nil {
 		words := fmt.Sprintf("fdatasync in %s: p50 %s, p99 %s of %s on %s", text.Line(d.Path, text.OfOutput), d.P50().Text(), d.P99().Text(),
 			text.Plural(uint64(max(d.Fdatasyncs, 0)), "write"), text.OrDash(d.FileSystem))
 		if d.Volatile {
-			words += ", which forgets at power loss"
+			words += ", which loses its data at power loss"
 		}
 		to.blank()
 		to.say(words)
 	}
 }
 
-// ofRounds are the cells of a figure of rounds.
+// ofRounds returns the cells of a figure of rounds.
 func ofRounds(what string, of *record.OfRounds, shown func(float64) string) []string {
 	if of == nil {
 		return []string{what, text.Dash, text.Dash, text.Dash}

@@ -21,7 +21,7 @@ func Calls(run *record.Run) Finding {
 	}}
 }
 
-// callFields are the fields of a kind of call.
+// callFields returns the fields of a kind of call.
 func callFields(t *record.Trial, c *record.Calls) (o record.Object) {
 	o.Add("call", c.Name)
 	o.Add("trial", t.Name)

@@ -35,10 +35,10 @@ func capacitiesParts(to layout, all *size.CapacityFindings) {
 	}
 	parameter := text.Line(all.Parameter, text.OfField)
 	if len(all.All) == 0 {
-		to.say("No search over " + parameter + " began.")
+		to.say("No search over " + parameter + " was started.")
 		return
 	}
-	to.say(fmt.Sprintf("Capacity over %s, for %s: a search for each value", parameter, all.All[0].Objective))
+	to.say(fmt.Sprintf("Capacity over %s, for %s: one search per value", parameter, all.All[0].Objective))
 	to.gap()
 	to.cells(capacitiesTable(all))
 	for _, f := range all.All {
@@ -92,9 +92,9 @@ func capacitiesTable(all *size.CapacityFindings) *Table {
 func capacityParts(to layout, f *size.CapacityFinding, parameter string) {
 	to.say(CapacitySentences(f)...)
 	if len(f.Tried) > 0 {
-		head := "Response time over rate, trial by trial"
+		head := "Response time over rate, by trial"
 		if f.Parameter != "" {
-			head = "Response time over " + text.Line(f.Parameter, text.OfField) + ", trial by trial"
+			head = "Response time over " + text.Line(f.Parameter, text.OfField) + ", by trial"
 		}
 		if parameter != "" {
 			head += ", " + parameter + "=" + text.Line(f.Value, text.OfField)
@@ -104,7 +104,7 @@ func capacityParts(to layout, f *size.CapacityFinding, parameter string) {
 		to.table(curve)
 	}
 	if f.Ladder != nil {
-		to.list("What the curve's shape says, beside the answer, which it does not decide", LadderSentences(f.Ladder))
+		to.list("Curve", LadderSentences(f.Ladder))
 	}
 }
 
@@ -157,7 +157,7 @@ func pointCells(p *size.CapacityPoint, percentiles []float64) []string {
 	case p.Void != "":
 		holds = "void"
 	case p.Holds:
-		holds = "kept"
+		holds = "met"
 	case p.Overloaded:
 		holds = "overloaded"
 	}

@@ -25,9 +25,9 @@ func TestOneIsMoreThanNone(t *testing.T) {
 	}{
 		{capacity.Found, kept, 1, "0–1 (95 % interval, 200.0 % wide), at up to 40/s due", false},
 		{capacity.TimeOver, kept, 1, "0–1 (95 % interval, 200.0 % wide), at up to 40/s due", false},
-		{capacity.HoldsNowhere, missed, 1, "none: the objective does not hold at 1", true},
-		{capacity.HoldsNowhere, kept, 1, "none: the objective does not hold at 1", true},
-		{capacity.TimeOver, missed[1:], 2, "none: the objective does not hold at 2", false},
+		{capacity.HoldsNowhere, missed, 1, "none: the objective is missed at 1", true},
+		{capacity.HoldsNowhere, kept, 1, "none: the objective is missed at 1", true},
+		{capacity.TimeOver, missed[1:], 2, "none: the objective is missed at 2", false},
 	} {
 		f := &size.CapacityFinding{Capacity: &record.Capacity{Parameter: "clusters", Level: 0.95, Lower: new(0.0), Upper: new(c.upper), UpperPerSecond: new(40.0), Status: string(c.status), Trials: c.trials}}
 		f.Curve = []size.CapacityPoint{{}}
@@ -47,8 +47,8 @@ func TestCapacityNextToBusyProgramsHasAWarning(t *testing.T) {
 	}
 	for want, curve := range map[string][]size.CapacityPoint{
 		"": {point(23, true, ""), point(23, false, "void"), point(5, false, "")},
-		"in 2 trials that missed the objective (3 in all)": {point(23, false, ""), point(10, false, ""), point(7, false, ""), point(23, true, "")},
-		"in 1 trial that missed the objective (1 in all)":  {point(23, false, "")},
+		"in 2 trials that missed the objective (of 3)": {point(23, false, ""), point(10, false, ""), point(7, false, ""), point(23, true, "")},
+		"in 1 trial that missed the objective (of 1)":  {point(23, false, "")},
 	} {
 		f := &size.CapacityFinding{Capacity: &record.Capacity{LowerPerSecond: 100, UpperPerSecond: new(200.0)}, Curve: curve}
 		said := strings.Join(CapacitySentences(f), "\n")

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// CapacitySentences say what one search came to.
+// CapacitySentences returns the result of one search.
 func CapacitySentences(f *size.CapacityFinding) (all []string) {
 	what, of := "Capacity", ""
 	if t := f.First; t != nil {
@@ -30,7 +30,7 @@ func CapacitySentences(f *size.CapacityFinding) (all []string) {
 	all = append(all, periodSentences(f)...)
 	all = append(all, voidSentences(f)...)
 	if missed, disturbed := f.CountMisses(); disturbed > 0 {
-		all = append(all, fmt.Sprintf("Other programs or the machine's host used processor time that the members needed, in %s that missed the objective (%d in all): the capacity may be higher without them. To know more, repeat the search on a quieter machine.",
+		all = append(all, fmt.Sprintf("Other programs or the hypervisor took CPU time from the members in %s that missed the objective (of %d). The capacity may be higher: repeat the search on a quieter machine.",
 			text.Plural(uint64(disturbed), "trial"), missed))
 	}
 	if words := shortWindows(f); words != "" {
@@ -48,17 +48,17 @@ func CapacitySentences(f *size.CapacityFinding) (all []string) {
 	return all
 }
 
-// periodSentences say what the capacity was before it changed, and after.
+// periodSentences returns the capacity before and after it changed.
 func periodSentences(f *size.CapacityFinding) (all []string) {
 	for i := range f.Periods {
 		p := &f.Periods[i]
 		when := "From " + text.Seconds(p.FromSeconds) + " to " + text.Seconds(p.ToSeconds) + " of the search"
-		all = append(all, when+" it was "+periodInterval(p)+".")
+		all = append(all, when+" the capacity was "+periodInterval(p)+".")
 	}
 	return all
 }
 
-// periodInterval is what a capacity was in a period.
+// periodInterval returns the capacity in a period.
 func periodInterval(p *record.CapacityPeriod) string {
 	low, high, best := text.PerSecond(p.LowerPerSecond), "", ""
 	if p.UpperPerSecond != nil {
@@ -84,20 +84,20 @@ func periodInterval(p *record.CapacityPeriod) string {
 	return text.Between(low, high) + " (best estimate " + best + ")"
 }
 
-// voidSentences say which trials told nothing of the store, why, and what to do about it.
+// voidSentences returns how many trials were unusable, why, and what to do.
 func voidSentences(f *size.CapacityFinding) (all []string) {
 	for _, v := range f.Void {
-		words := fmt.Sprintf("%s of %d told nothing of the store (void): %s.", text.Plural(uint64(v.Trials), "trial"), len(f.Curve), text.Line(v.Why, text.OfField))
+		words := fmt.Sprintf("%s of %d could not be used (void): %s.", text.Plural(uint64(v.Trials), "trial"), len(f.Curve), text.Line(v.Why, text.OfField))
 		if v.Remedy != "" {
-			words += " To know more, " + v.Remedy + "."
+			words += " What to do: " + v.Remedy + "."
 		}
 		all = append(all, words)
 	}
 	return all
 }
 
-// shortWindows says in which trials too few operations were due for the percentiles that
-// the objective bounds.
+// shortWindows returns the rates at which too few operations were due for a percentile of the
+// objective.
 func shortWindows(f *size.CapacityFinding) string {
 	for _, p := range f.Percentiles {
 		most := 0.0
@@ -107,35 +107,35 @@ func shortWindows(f *size.CapacityFinding) string {
 			}
 		}
 		if most > 0 {
-			return fmt.Sprintf("At up to %s there was no time for windows in which %d operations are beyond the p%g: there the share of bad operations decided alone.", text.PerSecond(most), size.FewestBeyond, p)
+			return fmt.Sprintf("At up to %s the windows were too short for %d operations beyond the p%g, so the share of bad operations decided.", text.PerSecond(most), size.FewestBeyond, p)
 		}
 	}
 	return ""
 }
 
-// warmedUp says how a cluster that was just started was warmed up.
+// warmedUp describes how a new cluster was warmed up.
 func warmedUp(w *record.WarmUp) string {
 	if w == nil || len(w.PerSecond) == 0 {
 		return ""
 	}
 	first, last := w.Ends()
-	words := "The cluster was just started, and a closed loop warmed it up before the first trial: " + text.PerSecond(first)
+	words := "A closed loop warmed the new cluster up: " + text.PerSecond(first)
 	if n := len(w.PerSecond); n > 1 {
-		words += fmt.Sprintf(" at first, and %s in the last of %d trials", text.PerSecond(last), n)
+		words += fmt.Sprintf(" at first, %s in the last of %d trials", text.PerSecond(last), n)
 	}
 	if w.Steady {
-		words += ", which was no faster than those before"
+		words += " (steady)"
 	} else {
-		words += ", when its time was over: it may not have been warm"
+		words += " (not steady when its time was over)"
 	}
 	if w.Reason != "" {
-		words += "; at first such a store is slower, because " + text.Line(w.Reason, text.OfField)
+		words += "; a new store is slower because " + text.Line(w.Reason, text.OfField)
 	}
 	return words + "."
 }
 
-// capacityInterval is the interval, or what there is of one, in words: of a parameter that
-// was searched with the calls a second that become due there.
+// capacityInterval returns the interval, or its known part, in words; for a parameter with the
+// calls per second that become due there.
 func capacityInterval(f *size.CapacityFinding) string {
 	low, high := text.PerSecond(f.LowerPerSecond), ""
 	if f.UpperPerSecond != nil {
@@ -146,7 +146,7 @@ func capacityInterval(f *size.CapacityFinding) string {
 		calls = fmt.Sprintf(", at %s due", low)
 		if low = text.Number(*f.Lower); f.Upper != nil {
 			calls = fmt.Sprintf(", at %s due", text.Between(text.PerSecond(f.LowerPerSecond), high))
-			if *f.Lower <= 0 { // such a load there is not, nor its calls
+			if *f.Lower <= 0 { // there is no such load
 				calls = fmt.Sprintf(", at up to %s due", high)
 			}
 			high = text.Number(*f.Upper)
@@ -155,20 +155,20 @@ func capacityInterval(f *size.CapacityFinding) string {
 	width, closed := f.Width()
 	switch {
 	case f.Status == string(capacity.NotKnown) && f.Told() && high == "":
-		return "not known; the objective holds at " + low + calls + ", and how far above that it holds could not be told"
+		return "unknown above " + low + calls + ", where the objective holds"
 	case f.Status == string(capacity.NotKnown) || !f.Told():
-		return "not known"
+		return "unknown"
 	case closed:
 		return fmt.Sprintf("%s (%s interval, %s wide%s%s)%s", text.Between(low, high), text.Percent(f.Level, 0), text.Percent(width, 1), likeliest(f), doubt(f), calls)
 	case high != "" && f.Lower != nil:
-		return "none: the objective does not hold at " + text.Number(*f.Upper)
+		return "none: the objective is missed at " + text.Number(*f.Upper)
 	case high != "":
 		return "below " + high
 	}
 	return "at least " + low + calls
 }
 
-// likeliest is the best estimate, which records of before have none of.
+// likeliest returns the best estimate, if there is one.
 func likeliest(f *size.CapacityFinding) string {
 	switch {
 	case f.Estimate != nil:
@@ -179,28 +179,28 @@ func likeliest(f *size.CapacityFinding) string {
 	return ""
 }
 
-// doubt is what is to be said of an interval beside its width.
+// doubt returns a caveat about an interval.
 func doubt(f *size.CapacityFinding) string {
 	switch {
 	case len(f.Periods) > 0:
-		return " of what it is now; it changed, and the interval is of all that it was in the search"
+		return " of the current capacity; it changed during the search, and the interval covers all of its values"
 	case f.Status == string(capacity.Disturbed):
-		return "; disturbed: it is of all that the capacity was in the search"
+		return "; disturbed: it covers all values of the capacity during the search"
 	}
 	return ""
 }
 
-// spanned says what the store did of its own in the trials.
+// spanned returns the number of snapshots and compactions in the trials.
 func spanned(f *size.CapacityFinding) string {
 	switch {
 	case !f.LogsRead:
-		return "Whether the store wrote a snapshot or compacted in the windows is not known: the cluster ran before, and its logs were not read."
+		return "Snapshots and compactions during measurement are unknown: the logs of a running cluster are not read."
 	case f.Snapshots+f.Compactions == 0:
-		return "The store neither wrote a snapshot nor compacted in the windows: what that costs is not in the capacity."
+		return "No snapshots and no compactions during measurement: the capacity does not include their cost."
 	case f.Snapshots == 0:
-		return fmt.Sprintf("In the windows the store compacted (%s), and wrote no snapshot.", text.Plural(f.Compactions, "time"))
+		return text.Plural(f.Compactions, "compaction") + ", no snapshot during measurement."
 	case f.Compactions == 0:
-		return fmt.Sprintf("In the windows the store wrote %s, and did not compact.", text.Plural(f.Snapshots, "snapshot"))
+		return text.Plural(f.Snapshots, "snapshot") + ", no compaction during measurement."
 	}
-	return fmt.Sprintf("In the windows the store wrote %s and compacted (%s).", text.Plural(f.Snapshots, "snapshot"), text.Plural(f.Compactions, "time"))
+	return text.Plural(f.Snapshots, "snapshot") + " and " + text.Plural(f.Compactions, "compaction") + " during measurement."
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// PerfCheck reports what a check of a load of the given name came to, with the labels of
-// `etcdctl check perf`.
+// PerfCheck reports the check of a load of the given name, with the labels of `etcdctl check perf`.
 func PerfCheck(c *analyze.PerfCheck, load string, verbose bool) Finding {
 	return Finding{
 		parts:  func(to layout) { perfParts(to, c, verbose) },
@@ -31,10 +30,10 @@ func perfParts(to layout, c *analyze.PerfCheck, verbose bool) {
 	}
 }
 
-// withoutVote names the members that the load did not go to because they have no vote.
+// withoutVote names the members without a vote, which receive no load.
 func withoutVote(to layout, t *record.Trial) {
 	for _, name := range t.Roles.WithoutVote() {
-		to.say(fmt.Sprintf("Member %s has no vote: the load went to members that have one.", name))
+		to.say(fmt.Sprintf("Member %s has no vote and received no load.", name))
 	}
 }
 
@@ -44,24 +43,24 @@ func perfJudged(to layout, c *analyze.PerfCheck, verbose bool) {
 	to.say(c.Lines...)
 	printAbsent(to, t)
 	if c.NotSent > 0 {
-		to.say(fmt.Sprintf("%s writes were due and never sent: %d were in flight, and no more are allowed", text.Count(c.NotSent), t.MaxInFlight))
+		to.say(fmt.Sprintf("%s writes were not sent: all %d allowed operations were in flight", text.Count(c.NotSent), t.MaxInFlight))
 	}
 	if verbose {
-		to.say("Response time, from when a write was due: "+t.ResponseTime.PercentilesText(),
-			"Service time, from when it was sent: "+t.ServiceTime.PercentilesText())
+		to.say("Response time (from due): "+t.ResponseTime.PercentilesText(),
+			"Service time (from sent): "+t.ServiceTime.PercentilesText())
 	}
 	switch causes := c.Limits.Causes; {
 	case c.Pass && verbose:
-		listed(to, "Seen:", c.Limits.Looked)
+		listed(to, "Measured:", c.Limits.Looked)
 	case c.Pass:
 	case len(causes) == 0:
-		listed(to, "Nothing that was looked at says what is too slow:", c.Limits.Looked)
+		listed(to, "No measured figure explains the slow operations:", c.Limits.Looked)
 	default:
-		to.say("What is too slow:")
+		to.say("Bottlenecks:")
 		for _, cause := range causes {
 			to.say(fmt.Sprintf("  %s: %s", cause.What, cause.Text))
 		}
-		listed(to, "Looked at:", c.Limits.Looked)
+		listed(to, "Measured:", c.Limits.Looked)
 	}
 	switch {
 	case c.NotKnown != "":
@@ -73,7 +72,7 @@ func perfJudged(to layout, c *analyze.PerfCheck, verbose bool) {
 	}
 }
 
-// printAbsent names the members that did not answer before the load.
+// printAbsent names the members that did not respond before the load.
 func printAbsent(to layout, t *record.Trial) {
 	for _, m := range t.Absent {
 		to.say(m.String())
@@ -85,8 +84,7 @@ func listed(to layout, head string, lines []string) {
 	to.say(indented(lines)...)
 }
 
-// cleanedUp writes what came of a clean-up in etcdctl's words, and how much space
-// came back.
+// cleanedUp writes the result of a clean-up in etcdctl's words, with the reclaimed space.
 func cleanedUp(to layout, c *record.Cleanup) {
 	if c == nil {
 		return
@@ -106,7 +104,7 @@ func cleanedUp(to layout, c *record.Cleanup) {
 	}
 	if reclaimed {
 		for _, s := range c.Space {
-			to.say(fmt.Sprintf("Space of member %s: %s before, %s after, %s given back", s.Member,
+			to.say(fmt.Sprintf("Space of member %s: %s before, %s after, %s reclaimed", s.Member,
 				text.Mebibytes(s.Before), text.Mebibytes(s.After), text.Mebibytes(s.GivenBack())))
 		}
 	}
@@ -115,7 +113,7 @@ func cleanedUp(to layout, c *record.Cleanup) {
 	}
 }
 
-// ScaleCheck reports what so many keys cost the members, with the labels of
+// ScaleCheck reports the cost of many keys for the members, with the labels of
 // `etcdctl check datascale`.
 func ScaleCheck(c *analyze.ScaleCheck, load string, verbose bool) Finding {
 	return Finding{
@@ -148,7 +146,7 @@ func scaleJudged(to layout, c *analyze.ScaleCheck, verbose bool) {
 		to.say(fmt.Sprintf("Member %s: memory %s; database %s", m.Name, grown(m.Memory, t.Operations, m.Unread), grown(m.Disk, t.Operations, "")))
 	}
 	if first.Memory.Grown() < 0 {
-		to.say(fmt.Sprintf("Member %s needs less memory than before: it had some left over. Restart it for a figure that means something.", first.Name))
+		to.say(fmt.Sprintf("Member %s needs less memory than before, because it had free memory left. Restart it for a useful figure.", first.Name))
 	}
 	to.say(fmt.Sprintf("%s keys in %.1f s: %s", text.Count(t.Operations), t.Seconds, text.PerSecond(t.PerSecond)))
 	to.say(fmt.Sprintf("Service time: %s", t.ServiceTime.PercentilesText()))
@@ -157,11 +155,11 @@ func scaleJudged(to layout, c *analyze.ScaleCheck, verbose bool) {
 	}
 }
 
-// grown is a figure before and after, and what that is for each key.
+// grown describes a figure before and after, and its growth per key.
 func grown(c analyze.Growth, keys uint64, why string) string {
 	switch {
 	case !c.Known && why == "":
-		return "not known"
+		return "unknown"
 	case !c.Known:
 		return why
 	}
@@ -172,7 +170,7 @@ func grown(c analyze.Growth, keys uint64, why string) string {
 	return words
 }
 
-// DiskCheck reports how long a disk takes, and what each store makes of it.
+// DiskCheck reports the times of a disk, and whether they meet each store's rule.
 func DiskCheck(c *analyze.DiskCheck) Finding {
 	return Finding{
 		parts:  func(to layout) { diskParts(to, c) },
@@ -181,14 +179,14 @@ func DiskCheck(c *analyze.DiskCheck) Finding {
 }
 
 func diskParts(to layout, c *analyze.DiskCheck) {
-	to.say(fmt.Sprintf("%s: %s records of %s, each made durable before the next, in %s: %s", c.Dir, text.Count(uint64(c.Records)),
+	to.say(fmt.Sprintf("%s: %s records of %s, each synced before the next, in %s: %s", c.Dir, text.Count(uint64(c.Records)),
 		text.FormatSize(c.Record), text.Duration(c.NS()), text.PerSecond(c.PerSecond())))
 	to.say(fmt.Sprintf("File system: %s", c.FileSystem))
 	if !c.Durable {
-		to.say("It is not durable: what is written is lost at power loss, and fdatasync does nothing, so no disk was measured.")
+		to.say("It is not durable: it loses its data at power loss, and fdatasync does nothing, so no disk was measured.")
 	}
 	for _, line := range c.Times() {
-		to.say(fmt.Sprintf("%s: p50 %s, p99 %s, p99.9 %s, longest %s", line.Name, line.At(50).Text(), line.At(99).Text(),
+		to.say(fmt.Sprintf("%s: p50 %s, p99 %s, p99.9 %s, max %s", line.Name, line.At(50).Text(), line.At(99).Text(),
 			line.At(99.9).Text(), line.Max.Text()))
 	}
 	for _, o := range ofOneOpinion(c.Opinions) {
@@ -203,8 +201,7 @@ func diskParts(to layout, c *analyze.DiskCheck) {
 	}
 }
 
-// ofOneOpinion puts the stores together that are of one opinion, because they are
-// one server below.
+// ofOneOpinion merges stores with the same opinion, because they use the same server.
 func ofOneOpinion(list []analyze.DiskOpinion) (out []analyze.DiskOpinion) {
 	for _, o := range list {
 		at := slices.IndexFunc(out, func(g analyze.DiskOpinion) bool { return g.Text == o.Text })
@@ -280,7 +277,7 @@ func perfObject(c *analyze.PerfCheck, load string) record.Object {
 	return o
 }
 
-// checkOf is the beginning of a check of a cluster.
+// checkOf returns the first fields of a check of a cluster.
 func checkOf(check, load string, t *record.Trial) (o record.Object) {
 	o.Add("check", check)
 	if load != "" {
@@ -297,7 +294,7 @@ func checkOf(check, load string, t *record.Trial) (o record.Object) {
 	return o
 }
 
-// checkState is pass, fail or interrupted.
+// checkState returns pass, fail or interrupted.
 func checkState(t *record.Trial, pass bool) string {
 	switch {
 	case t.State == record.Interrupted:

@@ -17,14 +17,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Classic is the summary that etcd's benchmark prints (pkg/report of
-// go.etcd.io/etcd), with the same labels on the same lines, for scripts that
-// look for them. Its figures are ours: response times in an open loop, service
-// times in a closed one; a percentile that lands on a failed operation says so,
-// and one that the sample does not support is left out.
+// Classic is the summary of etcd's benchmark (pkg/report of go.etcd.io/etcd), with the same labels
+// on the same lines for scripts. Its figures are quorumbench's: response times in an open loop,
+// service times in a closed one. It marks percentiles that fall on failed operations, and omits
+// those that the sample does not support.
 type Classic struct {
 	Precise bool // all digits
-	Sample  bool // a line for each second
+	Sample  bool // one line per second
 	Note    string
 	// Operations, Created and Events are the sections of a load with watchers.
 	Operations, Created, Events *Section
@@ -63,8 +62,7 @@ func (c Classic) Write(w io.Writer, t *record.Trial, files *record.Files) error 
 	return err
 }
 
-// classicHashes writes the members' hashes. How long it took is known for all
-// together.
+// classicHashes writes the members' hashes, with their total time.
 func classicHashes(b *bytes.Buffer, h *record.Hashes) {
 	if h == nil {
 		return
@@ -115,7 +113,7 @@ func (c Classic) part(b *bytes.Buffer, p *analyze.ClassicPart) {
 			fmt.Fprintf(b, "  [%d]\t%s\n", e.Count, e.Text)
 		}
 		if p.Lost > 0 {
-			fmt.Fprintf(b, "  [%d]\tlost: the event of an acknowledged write did not come\n", p.Lost)
+			fmt.Fprintf(b, "  [%d]\tlost: the event of an acknowledged write did not arrive\n", p.Lost)
 		}
 	}
 }
@@ -127,8 +125,8 @@ func (c Classic) number(x float64, decimals int) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// seconds are written to the microsecond: the four decimals of etcd's benchmark
-// make many a time zero.
+// seconds writes times to the microsecond, because the four decimals of etcd's benchmark turn many
+// times into zero.
 func (c Classic) seconds(s float64) string { return c.number(s, 6) }
 
 func (c Classic) secs(s float64) string { return c.seconds(s) + " secs" }
@@ -147,8 +145,8 @@ func (c Classic) samples(b *bytes.Buffer, seconds []analyze.ClassicSecond) {
 	b.WriteString("\n")
 }
 
-// The file that perfdash reads, as etcd's benchmark writes it: percentiles in
-// milliseconds. One that is not known is null, where etcd's writes 0.
+// The file for perfdash, in the format of etcd's benchmark: percentiles in milliseconds. An unknown
+// one is null; etcd's benchmark writes 0.
 type (
 	perfdash struct {
 		Version   string         `json:"version"`
@@ -166,8 +164,8 @@ type (
 	}
 )
 
-// WritePerfdash writes a trial's percentiles into a new file in the folder,
-// which it makes, and returns the file's path. operation is the command's name.
+// WritePerfdash writes a trial's percentiles into a new file in the folder, which it creates if
+// needed, and returns the file's path. operation is the command's name.
 func (c Classic) WritePerfdash(dir, operation string, t *record.Trial, files *record.Files, now time.Time) (string, error) {
 	report := perfdash{Version: "v1"}
 	parts := c.parts(t, files)
@@ -184,20 +182,20 @@ func (c Classic) WritePerfdash(dir, operation string, t *record.Trial, files *re
 	}
 	b, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {
-		return "", fmt.Errorf("the perfdash report cannot be written as JSON: %w", err)
+		return "", fmt.Errorf("cannot write the perfdash report as JSON: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("the folder for the perfdash report cannot be made: %w", err)
+		return "", fmt.Errorf("cannot create the folder for the perfdash report: %w", err)
 	}
 	name := fmt.Sprintf("EtcdAPI_benchmark_%s_%s.json", operation, now.UTC().Format(time.RFC3339))
 	if err := putFile(dir, name, append(b, '\n')); err != nil {
-		return "", fmt.Errorf("the perfdash report cannot be written: %w", err)
+		return "", fmt.Errorf("cannot write the perfdash report: %w", err)
 	}
 	return filepath.Join(dir, name), nil
 }
 
-// putFile puts a file into a folder under a name that others can foretell: if a
-// link has it, that is replaced, and what it leads to is left alone.
+// putFile writes a file with a predictable name into a folder. It replaces a link of that name and
+// does not write to its target.
 func putFile(dir, name string, contents []byte) (err error) {
 	f, err := os.CreateTemp(dir, name+".")
 	if err != nil {

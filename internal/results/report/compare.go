@@ -23,7 +23,7 @@ func Comparison(c *compare.Comparison) Finding {
 // CompareSchema is the schema of comparisons as JSON.
 const CompareSchema = "quorumbench/compare/1"
 
-// Comparisons reports several runs beside one baseline, by the same figures.
+// Comparisons reports several runs compared with one baseline, by the same figures.
 func Comparisons(all ...*compare.Comparison) Finding {
 	return Finding{
 		parts: func(to layout) {
@@ -60,7 +60,7 @@ func comparisonParts(to layout, c *compare.Comparison) {
 	to.heading(comparisonHead(c))
 	to.blank()
 	if len(c.Pairs) == 0 {
-		to.say("No trial has a repeat on both sides that counts.")
+		to.say("No trial has a valid repeat on both sides. Repeat on a quieter machine, or use --include-suspect.")
 		to.say(leftOut(c)...)
 		return
 	}
@@ -78,12 +78,12 @@ func comparisonParts(to layout, c *compare.Comparison) {
 	to.say(compareNotes(c)...)
 }
 
-// ComparisonTables are a comparison as tables alone: the two sides, and the table, with
-// what is to be said of either below it.
+// ComparisonTables returns a comparison as tables: the conditions of both sides, and the changes,
+// each with its notes.
 func ComparisonTables(c *compare.Comparison) []*Table {
 	head := comparisonHead(c)
 	if len(c.Pairs) == 0 {
-		return []*Table{{Heading: head, Notes: append([]string{"No trial has figures on both sides."}, leftOut(c)...)}}
+		return []*Table{{Heading: head, Notes: append([]string{"No trial has valid figures on both sides. Repeat on a quieter machine, or use --include-suspect."}, leftOut(c)...)}}
 	}
 	both, t := sides(c), c.Table()
 	both.Heading, both.Notes = head, c.Differences
@@ -100,12 +100,12 @@ func comparisonHead(c *compare.Comparison) string {
 	return fmt.Sprintf("Compared with the baseline %s of %s", c.Base.Name, c.Base.Started.UTC().Format(time.RFC3339))
 }
 
-// sides are the conditions of the run and of its baseline, side by side.
+// sides returns the conditions of the run and of its baseline, side by side.
 func sides(c *compare.Comparison) *Table {
 	t := &Table{indent: "  ", Columns: []analyze.Column{{Left: true}, {Title: "this run", Left: true}, {Title: "baseline", Left: true}}}
 	for _, s := range c.Sides() {
 		if s.Base == s.Now {
-			s.Base = "the same"
+			s.Base = "same"
 		}
 		t.add(s.What, s.Now, s.Base)
 	}
@@ -113,20 +113,20 @@ func sides(c *compare.Comparison) *Table {
 }
 
 func compareNotes(c *compare.Comparison) []string {
-	words := "Figures are medians of the repeats that count, as in the report; changes are of " + c.ChangesOf()
+	words := "Figures are medians of the valid repeats; changes are of " + c.ChangesOf()
 	if c.By.Times() {
 		words += "; percentiles are of the service time"
 		switch {
 		case c.Open():
-			words += ", and of the response time where the clients' column has a rate, or where clients waited for connections"
+			words += ", or of the response time if the column clients has a rate or clients waited for connections"
 		case c.Waiting():
-			words += ", and of the response time where clients waited for connections"
+			words += ", or of the response time if clients waited for connections"
 		}
 	}
 	lines := []string{words + "."}
 	for _, f := range c.By.Figures {
 		if f.Figure.Summed() {
-			lines = append(lines, fmt.Sprintf("Of %s the median repeat is compared; the report has the sum of all repeats.", f.Title))
+			lines = append(lines, fmt.Sprintf("The comparison uses the median repeat of %s; the report has the sum of all repeats.", f.Title))
 		}
 	}
 	if c.Family == 0 {
@@ -135,24 +135,24 @@ func compareNotes(c *compare.Comparison) []string {
 		}
 		return append(lines, leftOut(c)...)
 	}
-	lines = append(lines, fmt.Sprintf("Better and worse: the interval leaves out 0; same: all of it lies within ± %s.", text.Share(c.Margin)))
+	lines = append(lines, fmt.Sprintf("better, worse: the interval excludes 0; same: the interval is within ± %s.", text.Share(c.Margin)))
 	if c.Family > 1 {
-		lines = append(lines, fmt.Sprintf("%s changes were judged together, by intervals wider than these (Holm's correction): where nothing differs, the chance that any of them is called better or worse is 5 %%.",
+		lines = append(lines, fmt.Sprintf("%s changes were judged together with wider intervals (Holm's correction): if nothing differs, the chance that any is called better or worse is 5 %%.",
 			text.Count(uint64(c.Family))))
 	}
 	if c.Disturbed() {
 		lines = append(lines, "Repeats were disturbed: intervals are of the change without what disturbed them, as far as that is known. A repeat counts the less, the more its figure can be off, and where one side can be off by more than the other the interval is as much longer in that direction.")
 	}
 	if c.OfRounds() {
-		lines = append(lines, fmt.Sprintf("From %d rounds on intervals are of the rounds' ratios: a repeat is compared with the baseline's of the same round, and what drifted on the machine from round to round cancels.", stats.FewestRounds))
+		lines = append(lines, fmt.Sprintf("With at least %d rounds, intervals are of the rounds' ratios: a repeat is compared with the baseline's in the same round, so drift between rounds cancels.", stats.FewestRounds))
 	}
 	if c.Run != c.Base {
-		lines = append(lines, "The runs were made one after the other: what changed on the machines between them is in the change and not in its interval.")
+		lines = append(lines, "The runs were made one after the other: changes of the machines between them are part of the change, but not of its interval.")
 	}
 	return append(lines, leftOut(c)...)
 }
 
-// result is the word for a change.
+// result describes a change in a few words.
 func result(c *analyze.Change) string {
 	j := &c.Judged
 	switch {
@@ -161,26 +161,26 @@ func result(c *analyze.Change) string {
 	case c.Lacking != "":
 		return fmt.Sprintf("%s: %s", j.Word, c.Lacking)
 	case j.AtLeast:
-		return fmt.Sprintf("%s: %s or more repeats would tell", j.Word, text.Count(uint64(j.More)))
+		return fmt.Sprintf("%s: needs %s or more repeats", j.Word, text.Count(uint64(j.More)))
 	}
-	return fmt.Sprintf("%s: %s would tell", j.Word, text.Plural(uint64(j.More), "more repeat"))
+	return fmt.Sprintf("%s: needs %s", j.Word, text.Plural(uint64(j.More), "more repeat"))
 }
 
-// leftOut says what is not in the table, or not in its means.
+// leftOut lists what is not in the table, or not in its means.
 func leftOut(c *compare.Comparison) (lines []string) {
 	if len(c.LeftOut) > 0 {
-		lines = append(lines, "Left out: "+strings.Join(c.LeftOut, "; ")+".")
+		lines = append(lines, "Not counted: "+strings.Join(c.LeftOut, "; ")+".")
 	}
 	if len(c.OnlyNew) > 0 {
-		lines = append(lines, "Without a repeat of the baseline that counts: "+strings.Join(c.OnlyNew, ", ")+".")
+		lines = append(lines, "Without a valid repeat of the baseline: "+strings.Join(c.OnlyNew, ", ")+".")
 	}
 	if len(c.OnlyBase) > 0 {
-		lines = append(lines, "With repeats that count in the baseline alone: "+strings.Join(c.OnlyBase, ", ")+".")
+		lines = append(lines, "With valid repeats only in the baseline: "+strings.Join(c.OnlyBase, ", ")+".")
 	}
 	return lines
 }
 
-// changeFields are the fields of a figure of a pair.
+// changeFields returns the fields of a figure of a pair.
 func changeFields(f *compare.Compared) (o record.Object) {
 	c := &f.Change
 	j := &c.Judged
@@ -198,7 +198,7 @@ func changeFields(f *compare.Compared) (o record.Object) {
 	return o
 }
 
-// comparisonObject is a comparison as JSON has it.
+// comparisonObject returns a comparison for JSON.
 func comparisonObject(c *compare.Comparison) (o record.Object) {
 	rows := []record.Object{}
 	for i := range c.Pairs {
@@ -220,7 +220,7 @@ func comparisonObject(c *compare.Comparison) (o record.Object) {
 	return o
 }
 
-// pairLoad are the fields of what a pair compares.
+// pairLoad returns the fields that describe the load of a pair.
 func pairLoad(p *compare.Pair) (o record.Object) {
 	t := p.New[0]
 	o.Add("trial", p.Name)
@@ -247,7 +247,7 @@ func pairObject(p *compare.Pair) record.Object {
 	return o
 }
 
-// pairFields are a pair in one row.
+// pairFields returns a pair as one row.
 func pairFields(c *compare.Comparison, p *compare.Pair) record.Object {
 	o := pairLoad(p)
 	o.Add("repeats", len(p.New))

@@ -83,7 +83,7 @@ func TestCompareWithoutIntervals(t *testing.T) {
 	if err := Text(&b, Comparison(c)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"+0.0 %              -  unclear: 1 or more repeats would tell", "An interval needs 5 repeats on both sides."} {
+	for _, want := range []string{"+0.0 %              -  unclear: needs 1 or more repeats", "An interval needs 5 repeats on both sides."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
@@ -222,7 +222,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 		}
 	}
 	if c := compare.Within(r); !c.OfRounds() || !c.Pairs[1].OfRounds() || !slices.ContainsFunc(compareNotes(c), func(line string) bool {
-		return strings.HasPrefix(line, "From 10 rounds on intervals are of the rounds' ratios")
+		return strings.HasPrefix(line, "With at least 10 rounds, intervals are of the rounds' ratios")
 	}) {
 		t.Errorf("twelve rounds are not compared as such: %q", compareNotes(c))
 	}
@@ -243,15 +243,15 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 			t.Errorf("%s: %v and %v are compared, not %v: %+v", p.Name, rounds(p.New), rounds(p.Base), want, p.Figures[0])
 		}
 	}
-	const more = "1 more (the other side's repeat of the same round does not count)"
+	const more = "1 more (their counterpart in the same round does not count)"
 	for _, want := range []string{"put-64 here, " + more, "put-64 in the baseline, " + more, "put-256 in the baseline, 4" + more[1:]} {
 		if !slices.Contains(c.LeftOut, want) {
 			t.Errorf("%q is not in %q", want, c.LeftOut)
 		}
 	}
-	const beware = "Beware: 33 % of the repeats of put-256 are left out here and 0 % in the baseline. What disturbs one side more than the other may be the change itself."
+	const beware = "Warning: 33 % of the repeats of put-256 do not count here, and 0 % in the baseline. The change itself may cause the disturbance."
 	if len(c.Differences) != 1 || c.Differences[0] != beware {
-		t.Errorf("it warns %q", c.Differences)
+		t.Errorf("the warnings are %q", c.Differences)
 	}
 	spoil("put-256-baseline", 1, 6, 7, 8, 9, 10, 11, 12)
 	if c = compare.WithinBy(r, by); len(c.Pairs) != 1 || compare.Unjudged([]*compare.Comparison{c}) == nil {
@@ -273,9 +273,9 @@ func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(c.Differences, func(d string) bool {
-		return strings.HasPrefix(d, "Beware: 100 % of the repeats of put-256 are left out here and 0 % in the baseline.")
+		return strings.HasPrefix(d, "Warning: 100 % of the repeats of put-256 do not count here, and 0 % in the baseline.")
 	}) {
-		t.Errorf("nothing is said of the repeats of one side that are left out: %q", c.Differences)
+		t.Errorf("there is no warning about uneven repeats: %q", c.Differences)
 	}
 	compare.Judge(0.03, c)
 	if err := compare.Unjudged([]*compare.Comparison{c}); err == nil || !strings.HasSuffix(err.Error(), ": put-256") {
@@ -287,7 +287,7 @@ func TestBaselineRefused(t *testing.T) {
 	settle.Unraced(t)
 	rate := 100.0
 	for want, change := range map[string]func(*record.Trial){
-		"no trial is in both":                                           func(t *record.Trial) { t.Name += "x" },
+		"without a common trial":                                           func(t *record.Trial) { t.Name += "x" },
 		"the clients in put-64: 25 here, 10 there":                      func(t *record.Trial) { t.Clients = 10 },
 		"the value's size in bytes in put-64: 64 here, 65 there":        func(t *record.Trial) { t.ValueSize++ },
 		"the target in put-64: leader here, all there":                  func(t *record.Trial) { t.Target = kv.Target{Mode: kv.All} },
@@ -368,8 +368,8 @@ func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"Left out: put-64 here, 1 of 6 (invalid R3); put-64 in the baseline, 2 of 5 (1 interrupted, 1 invalid R3); put-256 in the baseline, 5 of 5 (invalid R3).",
-		"Without a repeat of the baseline that counts: put-256.", "invalid R3", "An interval needs 5 repeats",
+		"Not counted: put-64 here, 1 of 6 (invalid R3); put-64 in the baseline, 2 of 5 (1 interrupted, 1 invalid R3); put-256 in the baseline, 5 of 5 (invalid R3).",
+		"Without a valid repeat of the baseline: put-256.", "invalid R3", "An interval needs 5 repeats",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
@@ -460,9 +460,9 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 	if err := Text(&b, Comparison(c)); err != nil {
 		t.Fatal(err)
 	}
-	const want = "No trial has a repeat on both sides that counts.\nLeft out: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
+	const want = "No trial has a valid repeat on both sides. Repeat on a quieter machine, or use --include-suspect.\nNot counted: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
 	if !strings.Contains(b.String(), want) || compare.Unjudged([]*compare.Comparison{c}) == nil {
-		t.Errorf("of an invalid baseline it says\n%s", b.String())
+		t.Errorf("the text about an invalid baseline is\n%s", b.String())
 	}
 }
 

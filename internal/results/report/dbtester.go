@@ -18,10 +18,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Dbtester writes dbtester's outputs of a run into the folder out: a set of CSV
-// files for each trial, and the summary of all side by side as CSV and text, which
-// it also writes to w. Latencies are milliseconds: service times in a closed loop,
-// response times in an open one.
+// Dbtester writes the outputs of dbtester for a run into the folder out: CSV files for each trial,
+// and a summary of all trials as CSV and text, which it also writes to w. Latencies are in
+// milliseconds: service times in a closed loop, response times in an open one.
 func Dbtester(w io.Writer, run *record.Run, out string) error {
 	if err := EmptyFolder(out); err != nil {
 		return err
@@ -38,12 +37,12 @@ func Dbtester(w io.Writer, run *record.Run, out string) error {
 		if err := dbtesterFiles(d, filepath.Join(out, t.Folder)); err != nil {
 			return err
 		}
-		d.Seconds, d.Bins, d.Keys = nil, nil, analyze.KeyTable{} // of a long run they are large
+		d.Seconds, d.Bins, d.Keys = nil, nil, analyze.KeyTable{} // they are large for a long run
 		d.Servers.Seconds, d.Servers.ByKey = nil, nil
 		trials = append(trials, d)
 	}
 	if len(trials) == 0 {
-		return errors.New("no trial of the run has figures, so there is nothing to write")
+		return errors.New("no trial of the run has figures; nothing was written")
 	}
 	rows := summaryRows(trials)
 	if err := writeRows(out, "summary.csv", plainRows(rows)); err != nil {
@@ -60,25 +59,25 @@ func Dbtester(w io.Writer, run *record.Run, out string) error {
 	return put(w)
 }
 
-// EmptyFolder makes a folder for output, which must be empty or absent.
+// EmptyFolder creates a folder for output, which must be empty or absent.
 func EmptyFolder(out string) error {
 	entries, err := os.ReadDir(out)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := os.MkdirAll(out, 0o755); err != nil {
-			return fmt.Errorf("the folder %s cannot be made: %w", out, err)
+			return fmt.Errorf("cannot create the folder %s: %w", out, err)
 		}
 		return nil
 	case err != nil:
-		return fmt.Errorf("the folder %s cannot be used: %w", out, err)
+		return fmt.Errorf("cannot use the folder %s: %w", out, err)
 	case len(entries) > 0:
-		return fmt.Errorf("cannot write into %s: it holds %s; choose a folder that is empty or not there yet", out, entries[0].Name())
+		return fmt.Errorf("cannot write into %s: it contains %s; choose an empty or new folder", out, entries[0].Name())
 	}
 	return nil
 }
 
-// WriteFile writes a file of a report into a folder, printable, and returns its
-// path.
+// WriteFile writes a text file of a report into a folder, with printable characters only, and
+// returns its path.
 func WriteFile(folder, name string, fill func(io.Writer) error) (string, error) {
 	return WriteBinary(folder, name, func(w io.Writer) error {
 		words := text.NewWriter(w)
@@ -89,14 +88,14 @@ func WriteFile(folder, name string, fill func(io.Writer) error) (string, error) 
 	})
 }
 
-// WriteBinary is WriteFile of what is no text.
+// WriteBinary writes a binary file of a report into a folder and returns its path.
 func WriteBinary(folder, name string, fill func(io.Writer) error) (string, error) {
 	var b bytes.Buffer
 	if err := fill(&b); err != nil {
 		return "", err
 	}
 	path := filepath.Join(folder, name)
-	_ = os.Remove(path) // an older report, or a link or pipe, which is not written through
+	_ = os.Remove(path) // an older report, or a link or pipe, whose target must not be written
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err == nil {
 		_, err = f.Write(b.Bytes())
@@ -116,7 +115,7 @@ func writeRows(folder, name string, rows [][]string) error {
 // dbtesterFiles writes one trial's files.
 func dbtesterFiles(d *analyze.Dbtester, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("the folder %s cannot be made: %w", folder, err)
+		return fmt.Errorf("cannot create the folder %s: %w", folder, err)
 	}
 	for name, rows := range serverFiles(d) {
 		if err := writeRows(folder, name, rows); err != nil {
@@ -137,8 +136,8 @@ func dbtesterFiles(d *analyze.Dbtester, folder string) error {
 	return nil
 }
 
-// secondRows are the time series. What is not recorded is empty, and so is a
-// mean or a maximum that an error takes part in.
+// secondRows returns the time series. Cells without a record are empty, and so are a mean and a
+// maximum that include an error.
 func secondRows(seconds []analyze.DbtesterSecond) [][]string {
 	rows := [][]string{{"UNIX-SECOND", "CONTROL-CLIENT-NUM", "MIN-LATENCY-MS", "AVG-LATENCY-MS", "MAX-LATENCY-MS", "AVG-THROUGHPUT",
 		"ERRORS", "SUCCESS-AVG-LATENCY-MS", "SUCCESS-MAX-LATENCY-MS"}}
@@ -158,7 +157,7 @@ func secondRows(seconds []analyze.DbtesterSecond) [][]string {
 	return rows
 }
 
-// cellMS is a time in milliseconds, or empty.
+// cellMS writes a time in milliseconds, or nothing.
 func cellMS(v record.Value) string {
 	if !v.Known {
 		return ""
@@ -174,7 +173,7 @@ func binRows(bins []analyze.Bin, failed uint64) [][]string {
 	return append(rows, []string{"failed", "", strconv.FormatUint(failed, 10)})
 }
 
-// percentiles are those of the loop's own time.
+// percentiles returns the percentiles of the headline time.
 func percentiles() []record.Figure {
 	return slices.DeleteFunc(record.Points(""), func(f record.Figure) bool { return !strings.HasPrefix(f.Name, "p") })
 }
@@ -187,7 +186,7 @@ func percentileRows(t *record.Trial) [][]string {
 	return rows
 }
 
-// keysHead is the head of a column of keys; it names the bucket when that has grown.
+// keysHead returns the heading of a column of keys, with the bucket size if it has grown.
 func keysHead(table analyze.KeyTable) string {
 	if table.Bucket == analyze.KeyBucket {
 		return "KEYS"
@@ -207,20 +206,20 @@ func keyRows(table analyze.KeyTable) [][]string {
 	return rows
 }
 
-// summaryRow is a figure of all trials, or a text.
+// summaryRow is a figure or a text of all trials.
 type summaryRow struct {
 	name  string
 	cells []string
 	words bool
 }
 
-// The rows of what the members' processes used.
+// Names of rows about the members' processes.
 const (
 	serverCPU    = "SERVER-MAX-CPU-USAGE"
 	serverMemory = "SERVER-MAX-MEMORY-USAGE"
 )
 
-// summary puts trials side by side, a row for each figure.
+// summary holds trials side by side, with a row for each figure.
 type summary struct {
 	trials []*analyze.Dbtester
 	rows   []summaryRow
@@ -256,7 +255,7 @@ func (s *summary) any(has func(*analyze.Dbtester) bool) bool {
 	return slices.ContainsFunc(s.trials, has)
 }
 
-// summaryRows are all rows of trials.
+// summaryRows returns all rows of trials.
 func summaryRows(trials []*analyze.Dbtester) []summaryRow {
 	s := &summary{trials: trials}
 	s.addClients()
@@ -273,7 +272,7 @@ func summaryRows(trials []*analyze.Dbtester) []summaryRow {
 	return s.rows
 }
 
-// addClients adds what a trial was, and what its clients did and used.
+// addClients adds the description of a trial, and the figures of its clients.
 func (s *summary) addClients() {
 	s.add("TRIAL", true, func(t *analyze.Dbtester) string { return analyze.Label(t.Trial) })
 	s.add("DATABASE", true, func(t *analyze.Dbtester) string { return analyze.Store(t.Trial) })
@@ -302,7 +301,7 @@ func (s *summary) addClients() {
 	}
 }
 
-// addServers adds what the members' processes and machines did and used.
+// addServers adds the figures of the members' processes and machines.
 func (s *summary) addServers() {
 	server := func(name string, of func(*analyze.Servers) record.Value) {
 		s.value("SERVER-"+name, 0, func(t *analyze.Dbtester) record.Value { return of(&t.Servers) })
@@ -318,8 +317,8 @@ func (s *summary) addServers() {
 	server("AVG-DISK-SPACE-USAGE", func(s *analyze.Servers) record.Value { return s.DiskSpace })
 }
 
-// summaryCell is a figure, a time in milliseconds: empty if it is not known, and
-// the word failed where it lands on a failed operation.
+// summaryCell writes a figure, times in milliseconds: empty if unknown, and "failed" if it falls on
+// a failed operation.
 func summaryCell(v record.Value, decimals int) string {
 	_, isTime := v.Unit.Time()
 	switch {
@@ -333,7 +332,7 @@ func summaryCell(v record.Value, decimals int) string {
 	return strconv.FormatFloat(v.Number, 'f', decimals, 64)
 }
 
-// plainRows are the rows as CSV has them, the names first.
+// plainRows returns the rows for CSV, names first.
 func plainRows(rows []summaryRow) [][]string {
 	all := make([][]string, 0, len(rows))
 	for _, r := range rows {
@@ -348,8 +347,7 @@ func plainRows(rows []summaryRow) [][]string {
 	return all
 }
 
-// summaryText is the summary as tables of a few trials each, so that lines stay
-// readable.
+// summaryText returns the summary as tables of a few trials each, to limit the line length.
 func summaryText(rows []summaryRow) string {
 	const across = 5
 	var tables []string
@@ -365,13 +363,15 @@ func summaryText(rows []summaryRow) string {
 		}
 		tables = append(tables, g.aligned(g.Rows))
 	}
-	servers := "What servers used is not part of this output."
+	servers := "Resource use of servers is not part of this output."
 	if slices.ContainsFunc(rows, func(r summaryRow) bool { return r.name == serverMemory && strings.Join(r.cells, "") != "" }) {
-		servers = "What servers used is of all members' processes together: their processors and memory in a second, the bytes of their connections. Reads, writes and sectors are those\n" +
-			"of all disks of a machine that members run on, and disk space is a member's data folder at the end: each the mean of them."
+		servers = "Figures of servers are sums over all members' processes: CPUs and memory per second, bytes of connections.\n" +
+			"Reads, writes and sectors are means over all disks of the members' machines; disk space is the mean data folder\n" +
+			"of a member at the end."
 	}
 	return strings.Join(append(tables,
-		"Latencies are milliseconds, of every operation due: service times in a closed loop, response times in an open one.\n"+
-			"Throughputs are operations a second, of the whole seconds alone. A dash is not known, or not supported by the sample.\n"+
+		"Latencies are in milliseconds over every due operation: service times in a closed loop, response times in an\n"+
+			"open one.\n"+
+			"Throughputs are operations per second in whole seconds. A dash: unknown, or not supported by the sample.\n"+
 			servers+"\n"), "\n")
 }

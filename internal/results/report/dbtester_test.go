@@ -122,7 +122,7 @@ func TestDbtester(t *testing.T) {
 		}
 	}
 	err := Dbtester(io.Discard, run, out)
-	if err == nil || !strings.Contains(err.Error(), "choose a folder that is empty") {
+	if err == nil || !strings.Contains(err.Error(), "choose an empty or new folder") {
 		t.Errorf("a folder in use: %v", err)
 	}
 }
@@ -203,7 +203,7 @@ func TestCSVHasEveryCondition(t *testing.T) {
 		"durability_file_system": "ext4", "durability_fdatasync_p50_ns": "1203000", "durability_synced": "true", "members_share_machine": "true",
 		"stm_isolation": "ss", "env": "A=1, B=2", "watchers": "5", "watching_streams": "2", "scaled_factor": "", "new_connection": "false",
 		"notes": "'=one, two", "timeout_seconds": "10", "endpoints": "127.0.0.1:2379, 127.0.0.1:2381, 127.0.0.1:2383",
-		"machine": "box, Xeon, 2 CPUs, 8.00 GiB, linux 6.12.0 amd64; shared by the generator and the members",
+		"machine": "box, Xeon, 2 CPUs, 8.00 GiB, linux 6.12.0 amd64; shared by load generator and members",
 	}
 	for i, name := range rows[0] {
 		if text, ok := want[name]; ok && rows[1][i] != text {

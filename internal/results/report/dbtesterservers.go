@@ -9,8 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// serverFiles are the files about processes and machines, by their names; none where
-// nothing was watched.
+// serverFiles returns the files about processes and machines by name; none if nothing was sampled.
 func serverFiles(d *analyze.Dbtester) map[string][][]string {
 	files := map[string][][]string{}
 	for i := range d.Servers.Seconds {
@@ -42,7 +41,7 @@ func serverFiles(d *analyze.Dbtester) map[string][][]string {
 	return files
 }
 
-// systemColumns are those of a process's seconds: its own, and then its machine's.
+// systemColumns lists the columns of a process's seconds, and then of its machine's.
 var systemColumns = []struct {
 	name     string
 	decimals int

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// unevenlyServed names the trials whose clients were not served alike: of the
-// repeats of one that in which they were served most unevenly.
+// unevenlyServed reports the trials whose clients were served unevenly, with the most uneven repeat
+// of each.
 func unevenlyServed(to layout, rows []*analyze.Row) {
 	var lines []string
 	for _, r := range rows {
@@ -23,44 +23,43 @@ func unevenlyServed(to layout, rows []*analyze.Row) {
 		}
 		for i, line := range Uneven(worst) {
 			if i == 0 && n > 1 {
-				line += fmt.Sprintf(" (the least of %d such repeats, of %d)", n, len(r.Done))
+				line += fmt.Sprintf(" (worst of %d such repeats, of %d)", n, len(r.Done))
 			}
 			lines = append(lines, indent+line)
 			indent = "    "
 		}
 	}
-	to.section("Clients served unevenly", lines)
+	to.section("Fairness", lines)
 }
 
-// Uneven says how unevenly a trial's clients were served; nothing where that was
-// within what chance does.
+// Uneven describes how unevenly a trial's clients were served; nothing if chance explains it.
 func Uneven(t *record.Trial) (lines []string) {
 	u, ok := analyze.UnfairnessOf(t)
 	if !ok {
 		return nil
 	}
 	for _, m := range u.Members {
-		lines = append(lines, fmt.Sprintf("%s's %s did %s operations each on average, the other members' %s",
+		lines = append(lines, fmt.Sprintf("%s's %s completed %s operations each on average, the other members' %s",
 			m.Name, text.Plural(uint64(m.Clients), "client"), Value(m.Each), Value(m.Others)))
 	}
 	if u.Lagging {
-		lines = append(lines, fmt.Sprintf("the %d of %s that did the least did %s of the operations, where even service gives %s",
+		lines = append(lines, fmt.Sprintf("the slowest %d of %s completed %s of the operations (even: %s)",
 			u.Tenth, text.Plural(uint64(u.Clients), "client"), Value(u.TenthShare), Value(u.FairShare)))
 	}
 	if u.Starved > 0 {
-		lines = append(lines, fmt.Sprintf("%d of %s did less than a tenth of what the median client did", u.Starved, text.Plural(uint64(u.Clients), "client")))
+		lines = append(lines, fmt.Sprintf("%d of %s completed less than a tenth of the median client's operations", u.Starved, text.Plural(uint64(u.Clients), "client")))
 	}
 	lines[0] += "; Jain's fairness index is " + Value(u.Fairness)
 	return lines
 }
 
-// fairness is how evenly a trial's clients were served, in a line; empty where
-// that is not recorded, or there is one client.
+// fairness describes in a line how evenly a trial's clients were served; empty if that is not
+// recorded, or there is one client.
 func fairness(t *record.Trial) string {
 	b := t.ByClient
 	if b == nil || b.Count < 2 || b.Fairness == nil {
 		return ""
 	}
-	return fmt.Sprintf("Jain's index %s over %s, which did %s to %s operations each, the median %s", Value(figure(t, "fairness")),
+	return fmt.Sprintf("Jain's index %s over %s with %s to %s operations each, median %s", Value(figure(t, "fairness")),
 		text.Plural(uint64(b.Count), "client"), text.Count(uint64(b.Fewest)), text.Count(uint64(b.Most)), text.Count(uint64(b.Median)))
 }

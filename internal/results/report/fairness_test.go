@@ -28,15 +28,15 @@ func served(fast, slow uint64) *record.Trial {
 // What is uneven is said of whom it is, with its figures; what is even is not.
 func TestUnevenSaysWho(t *testing.T) {
 	want := []string{
-		"m2's 2 clients did 250 operations each on average, the other members' 10,000; Jain's fairness index is 0.525",
-		"the 1 of 4 clients that did the least did 1.2 % of the operations, where even service gives 25 %",
+		"m2's 2 clients completed 250 operations each on average, the other members' 10,000; Jain's fairness index is 0.525",
+		"the slowest 1 of 4 clients completed 1.2 % of the operations (even: 25 %)",
 	}
 	uneven := served(10_000, 250)
 	if got := Uneven(uneven); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 	uneven.ByClient.Starved = 1
-	if got := Uneven(uneven); len(got) != 3 || got[2] != "1 of 4 clients did less than a tenth of what the median client did" {
+	if got := Uneven(uneven); len(got) != 3 || got[2] != "1 of 4 clients completed less than a tenth of the median client's operations" {
 		t.Errorf("%q", got)
 	}
 	if got := Uneven(served(10_000, 9_000)); got != nil {
@@ -48,14 +48,14 @@ func TestUnevenSaysWho(t *testing.T) {
 	if err := Markdown(&b, Run(run, nil, "")); err != nil {
 		t.Fatal(err)
 	}
-	if text := b.String(); strings.Count(text, "## Clients served unevenly\n") != 1 || !strings.Contains(text, "slow: "+want[0]) || strings.Contains(text, "even: m") {
+	if text := b.String(); strings.Count(text, "## Fairness\n") != 1 || !strings.Contains(text, "slow: "+want[0]) || strings.Contains(text, "even: m") {
 		t.Errorf("%s", text)
 	}
 	b.Reset()
 	if err := Text(&b, Trial(uneven, "")); err != nil {
 		t.Fatal(err)
 	}
-	if text := b.String(); !strings.Contains(text, "Jain's index 0.525 over 4 clients, which did 250 to 10,000 operations each, the median 250\n") {
+	if text := b.String(); !strings.Contains(text, "Jain's index 0.525 over 4 clients with 250 to 10,000 operations each, median 250\n") {
 		t.Errorf("%s", text)
 	}
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// goUnits are the figures in the Go benchmark format, with units in whose
-// numerators benchstat knows ns and B.
+// goUnits lists the figures in the Go benchmark format. benchstat knows ns and B in numerators.
 var goUnits = []struct{ figure, unit string }{
 	{"mean", "ns/op"}, {"p50", "p50-ns"}, {"p90", "p90-ns"}, {"p99", "p99-ns"}, {"p99.9", "p99.9-ns"}, {"max", "max-ns"},
 	{"ops", "ops/s"}, {"error-share", "errors/op"},
@@ -24,12 +23,11 @@ var goUnits = []struct{ figure, unit string }{
 }
 
 // GoBench writes trials in the Go benchmark format
-// (https://golang.org/design/14313-benchmark-format), a line each: repeats are
-// lines of the same name, which benchstat takes for samples of it.
+// (https://golang.org/design/14313-benchmark-format), one line each. Repeats
+// have the same name, so benchstat treats them as samples.
 //
-// The name has what makes another load. Configuration lines have the machine
-// alone, because benchstat compares nothing across different ones, and two
-// versions of a store are to be compared; those stand in lines that it ignores.
+// The name contains the load. Configuration lines contain only the machine, because benchstat does
+// not compare across different configurations. The store's version is in lines that it ignores.
 func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []string) error {
 	var b bytes.Buffer
 	comment := func(what string, all ...string) {
@@ -38,7 +36,7 @@ func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []str
 		}
 	}
 	comment("run", fmt.Sprintf("%s of %s by quorumbench %s", run.Name, run.Started.UTC().Format(time.RFC3339), text.OrDash(run.Tool.Version)))
-	comment("left out", leftOut...)
+	comment("not counted", leftOut...)
 	for _, u := range goUnits {
 		f := record.Registered(u.figure)
 		better := "lower"
@@ -68,10 +66,9 @@ func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []str
 	return err
 }
 
-// goFigure is a figure with its unit. One that landed on a failed operation is
-// slower than any success: left out, it would make the others' median look better
-// than the trial was. It is given in seconds, because benchfmt makes seconds of
-// nanoseconds only where that makes another number.
+// goFigure writes a figure with its unit. A figure that falls on a failed operation is +Inf, slower
+// than any success, so that the median of the samples stays right. It is in seconds, because
+// benchfmt converts nanoseconds only if that changes the number.
 func goFigure(v record.Value, unit string) string {
 	if v.Failed {
 		return "+Inf " + strings.Replace(unit, "ns", "sec", 1)
@@ -93,8 +90,8 @@ func goMachine(t *record.Trial) string {
 	return words
 }
 
-// goName is a trial's name. It ends with a word: a number behind a hyphen there
-// would be taken for processors.
+// goName returns a trial's name. It ends with a word, because benchstat takes a final number after
+// a hyphen for GOMAXPROCS.
 func goName(t *record.Trial) string {
 	clients := "clients=" + strconv.Itoa(t.Clients)
 	if t.Open() {
@@ -108,8 +105,7 @@ func goName(t *record.Trial) string {
 	}, "/")
 }
 
-// goWord is foreign text as a part of a name: without a space or a slash, and
-// never empty.
+// goWord makes a part of a name of foreign text: without space or slash, never empty.
 func goWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || unicode.IsSpace(r) {

@@ -15,8 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// JUnit's XML as the schemas of Jenkins (junit-10.xsd) and of Ant's report
-// (JUnit.xsd) both take it: what either of them requires is always there.
+// JUnit's XML, valid for the schemas of Jenkins (junit-10.xsd) and of Ant's report (JUnit.xsd).
 type (
 	junitSuites struct {
 		XMLName xml.Name      `xml:"testsuites"`
@@ -57,12 +56,12 @@ type (
 	}
 )
 
-// word is foreign text as an attribute: one line, never empty.
+// word makes an attribute of foreign text: one line, never empty.
 func word(wordss string) string {
 	return text.OrDash(strings.TrimSpace(text.Line(wordss, text.OfOutput)))
 }
 
-// inSeconds is a length as JUnit has it.
+// inSeconds writes a duration as JUnit does.
 func inSeconds(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
 
 // suiteOf begins a suite about a run.
@@ -77,7 +76,7 @@ func suiteOf(run *record.Run, name string) *junitSuite {
 	return s
 }
 
-// add counts a case and takes it in.
+// add adds a case and counts it.
 func (s *junitSuite) add(name string, seconds float64, c junitCase) {
 	c.Class, c.Name, c.Time = s.Name, word(name), inSeconds(seconds)
 	s.Tests++
@@ -92,12 +91,12 @@ func (s *junitSuite) add(name string, seconds float64, c junitCase) {
 	s.Cases = append(s.Cases, c)
 }
 
-// outcome is a sentence about a case; a skipped one has no type.
+// outcome returns the sentence about a case; a skipped one has no type.
 func outcome(kind, sentence string) *junitOutcome {
 	return &junitOutcome{Message: word(sentence), Type: kind, Text: text.Lines(sentence)}
 }
 
-// say adds a line of what the suite prints.
+// say adds a line to the suite's output.
 func (s *junitSuite) say(line string) { s.Out += text.Line(line, text.OfOutput) + "\n" }
 
 func writeJUnit(w io.Writer, suites ...*junitSuite) error {
@@ -109,11 +108,10 @@ func writeJUnit(w io.Writer, suites ...*junitSuite) error {
 	return err
 }
 
-// ThresholdsJUnit writes a run that is held to thresholds as JUnit's XML: one
-// suite, and a test case for each threshold and trial. What is missed is a
-// failure with the sentence that a terminal has; skipped is a trial that can
-// have no such figure. A trial of which it is not known, and trials that did not run,
-// are an error.
+// ThresholdsJUnit writes the thresholds of a run as JUnit's XML: one suite, and a test case for
+// each threshold and trial. A missed threshold is a failure with the sentence of the terminal
+// report. A trial that cannot have the figure is skipped. An unknown result, or a trial that did
+// not run, is an error.
 func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.Held) error {
 	s := suiteOf(run, run.Name)
 	if run.Finished != nil {
@@ -141,15 +139,14 @@ func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.Held) error {
 	return writeJUnit(w, s)
 }
 
-// ComparisonsJUnit writes comparisons as JUnit's XML: a suite for each, and a
-// test case for each trial and metric. If failing, one that is worse is a
-// failure, and it is an error if nothing could be judged. What could not be
-// judged, or is unclear, is skipped.
+// ComparisonsJUnit writes comparisons as JUnit's XML: a suite for each, and a test case for each
+// trial and metric. If failing, a worse metric is a failure, and it is an error if nothing could
+// be judged. A metric that could not be judged, or is unclear, is skipped.
 func ComparisonsJUnit(w io.Writer, all []*compare.Comparison, failing bool) error {
 	var suites []*junitSuite
 	for i, c := range all {
 		name, of := c.Run.Name, func(r *record.Run) string { return " of " + r.Started.UTC().Format(time.RFC3339) }
-		if len(all) > 1 { // each suite has a name of its own
+		if len(all) > 1 { // suites need distinct names
 			name += of(c.Run)
 		}
 		if c.Run == c.Base {
@@ -174,10 +171,10 @@ func (s *junitSuite) compare(c *compare.Comparison, failing bool) {
 		}
 	}
 	for _, name := range c.OnlyNew {
-		s.add(name, 0, junitCase{Skipped: outcome("", name+" has no repeat in the baseline that counts")})
+		s.add(name, 0, junitCase{Skipped: outcome("", name+" has no valid repeat in the baseline")})
 	}
 	for _, name := range c.OnlyBase {
-		s.add(name, 0, junitCase{Skipped: outcome("", name+" has no repeat here that counts, and the baseline has")})
+		s.add(name, 0, junitCase{Skipped: outcome("", name+" has valid repeats only in the baseline")})
 	}
 	if err := compare.Unjudged([]*compare.Comparison{c}); err != nil && failing {
 		s.add("changes could be judged", 0, junitCase{Error: outcome("unjudged", err.Error())})
@@ -187,9 +184,9 @@ func (s *junitSuite) compare(c *compare.Comparison, failing bool) {
 	}
 }
 
-// change is the case of a figure of a pair.
+// change returns the case of a figure of a pair.
 func (s *junitSuite) change(name string, f *compare.Compared, failing bool) (c junitCase) {
-	words := fmt.Sprintf("%s: %s, in the baseline %s", name, Value(f.Now), Value(f.Base))
+	words := fmt.Sprintf("%s: %s, baseline %s", name, Value(f.Now), Value(f.Base))
 	if !f.Change.Known {
 		c.Skipped = outcome("", words+": "+result(&f.Change))
 		return c
@@ -198,7 +195,7 @@ func (s *junitSuite) change(name string, f *compare.Compared, failing bool) (c j
 		c.Skipped = outcome("", words+": "+result(&f.Change))
 		return c
 	}
-	words += fmt.Sprintf(" (95 %% interval %s to %s): %s", text.Change(f.Change.Low), text.Change(f.Change.High), result(&f.Change))
+	words += fmt.Sprintf(" (95 %% CI %s to %s): %s", text.Change(f.Change.Low), text.Change(f.Change.High), result(&f.Change))
 	switch word := f.Change.Judged.Word; {
 	case word == stats.Worse && failing:
 		c.Failure = outcome("worse", words)

@@ -25,49 +25,49 @@ func LadderSentences(l *size.Ladder) []string {
 	return append([]string{KneeSentence(l), lawSentence(l)}, leftOutOf(l)...)
 }
 
-// KneeSentence says where a ladder's knee is, or why it has none.
+// KneeSentence returns the knee of a ladder, or why it has none.
 func KneeSentence(l *size.Ladder) string {
 	if l.Knee < 0 {
 		return l.NoKnee
 	}
 	s := &l.Steps[l.Knee]
-	words := fmt.Sprintf("The knee is at %s: %s with p50 %s and p99 %s, the most throughput for its mean time (Kleinrock's power) of the steps that were tried", s.Load, Value(s.Throughput), Value(s.P50), Value(s.P99))
+	words := fmt.Sprintf("Knee (best ratio of throughput to mean time): %s, with %s, p50 %s, p99 %s", s.Load, Value(s.Throughput), Value(s.P50), Value(s.P99))
 	if len(l.Near) > 0 {
 		near := make([]string, 0, len(l.Near))
 		for _, i := range l.Near {
 			near = append(near, l.Steps[i].Load)
 		}
-		words += "; within " + text.Percent(stats.Margin, 0) + " as much has " + strings.Join(near, " and ")
+		words += "; within " + text.Percent(stats.Margin, 0) + " of it: " + strings.Join(near, " and ")
 	}
 	return words + "."
 }
 
-// lawSentence is the Universal Scalability Law with its error.
+// lawSentence returns the Universal Scalability Law with its error.
 func lawSentence(l *size.Ladder) string {
 	s := l.Scaling
 	if s == nil {
 		return l.NoScaling
 	}
 	parameter := func(name string, i stats.Interval, unit string) string {
-		return fmt.Sprintf("%s %.3g%s (95 %% interval %.3g to %.3g)", name, i.Value, unit, i.Low, i.High)
+		return fmt.Sprintf("%s %.3g%s (95 %% CI %.3g to %.3g)", name, i.Value, unit, i.Low, i.High)
 	}
-	words := fmt.Sprintf("Universal Scalability Law (Gunther): %s, %s, %s; the steps are %s off it (standard deviation), R² %.3f.",
+	words := fmt.Sprintf("Universal Scalability Law (Gunther): %s, %s, %s; deviation of the steps %s, R² %.3f.",
 		parameter("λ", s.Lambda, "/s"), parameter("contention σ", s.Sigma, ""), parameter("coherency κ", s.Kappa, ""), text.Percent(s.Deviation, 1), s.Explained)
 	switch n, x, ok := s.Peak(); {
 	case !ok || s.Kappa.Low == 0:
-		words += " Coherency cannot be told from none: where throughput would fall again is not known."
+		words += " Coherency may be zero, so no maximum of the throughput is known."
 	case n > l.Most:
-		words += fmt.Sprintf(" Its most throughput, %s, would be at %.0f in flight: a guess, beyond the %.0f that were tried.", text.PerSecond(x), n, l.Most)
+		words += fmt.Sprintf(" Its maximum, %s, would be at %.0f in flight (extrapolated beyond %.0f).", text.PerSecond(x), n, l.Most)
 	default:
-		words += fmt.Sprintf(" Its most throughput, %s, is at %.0f in flight.", text.PerSecond(x), n)
+		words += fmt.Sprintf(" Its maximum, %s, is at %.0f in flight.", text.PerSecond(x), n)
 	}
 	if len(l.Doubts) > 0 {
-		words += " Not to be relied upon: " + strings.Join(l.Doubts, "; ") + "."
+		words += " Uncertain: " + strings.Join(l.Doubts, "; ") + "."
 	}
 	return words
 }
 
-// leftOutOf says which steps do not count, and why.
+// leftOutOf lists the steps that do not count, with reasons.
 func leftOutOf(l *size.Ladder) (lines []string) {
 	var order []string
 	by := map[string][]string{}
@@ -80,16 +80,16 @@ func leftOutOf(l *size.Ladder) (lines []string) {
 		}
 	}
 	for _, why := range order {
-		lines = append(lines, fmt.Sprintf("Left out: %s (%s).", strings.Join(by[why], ", "), why))
+		lines = append(lines, fmt.Sprintf("Not counted: %s (%s).", strings.Join(by[why], ", "), why))
 	}
 	return lines
 }
 
-// StepText is a step in a line.
+// StepText describes a step in a line.
 func StepText(s *size.LadderStep) string {
 	text := fmt.Sprintf("%s: %s, p50 %s, p99 %s", s.Load, Value(s.Throughput), Value(s.P50), Value(s.P99))
 	if s.LeftOut != "" {
-		text += "; it does not count: " + s.LeftOut
+		text += "; not counted: " + s.LeftOut
 	}
 	return text
 }

@@ -37,7 +37,7 @@ func TestKneeAndScalability(t *testing.T) {
 	if err := Markdown(&b, Run(r, nil, "")); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## Knee and scalability", "The knee is at 16 clients", "Left out: 256 clients (its verdict is invalid)."} {
+	for _, want := range []string{"## Knee and scalability", "Knee (best ratio of throughput to mean time): 16 clients", "Not counted: 256 clients (its verdict is invalid)."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("Markdown lacks %q", want)
 		}
@@ -54,8 +54,8 @@ func TestKneeAndScalability(t *testing.T) {
 func TestSharedCausesAreSaidOnce(t *testing.T) {
 	cause := analyze.SharedCause{Cause: analyze.Cause{What: analyze.CauseCPU, Text: "all were busy", Limit: 1}, Furthest: "b", Trials: []string{"a", "b"}}
 	for want, change := range map[string]func(*analyze.SharedCause){
-		"most of all b: all were busy": func(*analyze.SharedCause) {},
-		"of b: all were busy":          func(c *analyze.SharedCause) { c.Limit = 0 },
+		"worst in b: all were busy": func(*analyze.SharedCause) {},
+		"in b: all were busy":          func(c *analyze.SharedCause) { c.Limit = 0 },
 		"all were busy":                func(c *analyze.SharedCause) { c.Same = true },
 	} {
 		one := cause
@@ -69,7 +69,7 @@ func TestSharedCausesAreSaidOnce(t *testing.T) {
 	trial.Loops = 1
 	other := trial
 	other.Name, other.LongestPauseNS = "b", 3e8
-	want := "\nWhat limited it\n  all trials: cpu of the tester: most of all b: this program stood still for 300 ms (limit 100 ms)\n"
+	want := "\nBottlenecks\n  all trials: load generator: worst in b: it did not run for 300 ms (limit 100 ms)\n"
 	if got := textOf(func(to layout) { limited(to, []*record.Trial{&trial, &other}) }); got != want {
 		t.Errorf("it says%s, not%s", got, want)
 	}

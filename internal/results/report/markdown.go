@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 )
 
-// markdownLayout lays a finding out as Markdown.
+// markdownLayout writes a finding as Markdown.
 type markdownLayout struct{ bytes.Buffer }
 
 func (l *markdownLayout) title(name, words string) {
@@ -93,25 +93,24 @@ func (l *markdownLayout) cells(t *Table) {
 	}
 }
 
-// escapes keep a text from being what Markdown makes of it: HTML, a link, an
-// image, code, emphasis, another cell. An underscore stays, for the names that
-// have one; all that it makes is emphasis.
+// escapes prevents that Markdown takes a text for HTML, a link, an image, code, emphasis or a cell.
+// Underscores stay because names contain them; they only cause emphasis.
 var escapes = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "|", `\|`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "~", `\~`,
 	"://", `:\//`, "www.", `www\.`, "WWW.", `WWW\.`, "\n", " ")
 
-// plainMarkdown is a text within a line of Markdown.
+// plainMarkdown returns a text within a line of Markdown.
 func plainMarkdown(text string) string { return escapes.Replace(text) }
 
-// begins is what makes a heading, a list or a rule of a line.
+// begins matches the start of a heading, a list or a rule.
 var begins = regexp.MustCompile(`^(\s*\d{1,9})?([#+=.)-])`)
 
-// paragraph is a text as a line of its own.
+// paragraph returns a text as a separate line.
 func paragraph(text string) string {
 	return begins.ReplaceAllString(strings.TrimLeft(plainMarkdown(text), " \t"), `$1\$2`)
 }
 
-// fenced is a text as a block of code, whose fence is longer than any in it.
+// fenced returns a block of code whose fence is longer than any in the text.
 func fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

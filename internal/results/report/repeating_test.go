@@ -31,21 +31,21 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 		want []string
 	}{
 		{repeated(10, 0.02, ended(record.EndedPrecise)),
-			[]string{"Stopped after 10 repeats: every 95 % interval of ops is within ± 2 %; the widest is that of ops of put (± 0.79 %)."}},
+			[]string{"Stopped after 10 repeats: every 95 % interval of ops is within ± 2 %; widest: ops of put (± 0.79 %)."}},
 		{repeated(12, 0.1, ended(record.EndedTime)),
-			[]string{"Stopped after 12 repeats, because another as long as the longest would not have ended within 30m, and not every 95 % interval is within ± 2 %: ops of put (± 3.34 %)."}},
+			[]string{"Stopped after 12 repeats: time limit 30m; not every 95 % interval is within ± 2 %. Not precise: ops of put (± 3.34 %)."}},
 		{repeated(3, 0.1, ended(record.EndedTime)),
-			[]string{"Stopped after 3 repeats, because another as long as the longest would not have ended within 30m, and not every 95 % interval is within ± 2 %: ops of put (± 15.64 %) (none counts as precise before 10 repeats)."}},
+			[]string{"Stopped after 3 repeats: time limit 30m; not every 95 % interval is within ± 2 %. Not precise: ops of put (± 15.64 %) (minimum 10 repeats)."}},
 		{repeated(1000, 3, ended(record.EndedMost)),
-			[]string{"Stopped after 1,000 repeats, the most there can be, and not every 95 % interval is within ± 2 %: ops of put (± 3.90 %)."}},
+			[]string{"Stopped after 1,000 repeats, the maximum; not every 95 % interval is within ± 2 %. Not precise: ops of put (± 3.90 %)."}},
 		{repeated(10, 0, func(r *record.Run) {
 			r.Until.Ended = record.EndedHopeless
 			for i := range r.Trials {
 				r.Trials[i].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 26}}}
 			}
 		}), []string{
-			"Stopped after 10 repeats, because not every figure can be within ± 2 %: a figure has no repeat that counts, or one in which it is not known, 0 or failed; ops of put (no repeat counts).",
-			"Not counted for that: put, 10 of 10 (suspect R26).",
+			"Stopped after 10 repeats: not every figure can become precise (within ± 2 %), because a figure has no valid repeat, or is unknown, 0 or failed in one. Not precise: ops of put (no valid repeat).",
+			"Not counted: put, 10 of 10 (suspect R26).",
 		}},
 		{repeated(10, 0.01, func(r *record.Run) {
 			r.Until.Ended = record.EndedDisturbed
@@ -53,13 +53,13 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 				r.Trials[i].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 10}}, Effect: verdict.Effect{Throughput: 0.05}}
 			}
 		}), []string{
-			"Stopped after 10 repeats, because more of them would not make every 95 % interval be within ± 2 %: what disturbed the repeats can have moved figures farther; ops of put (± 5.66 %, of which disturbances can have made 5.26 %).",
+			"Stopped after 10 repeats: more repeats cannot bring every 95 % interval within ± 2 %, because disturbances may have moved figures further. Not precise: ops of put (± 5.66 %, disturbances may account for 5.26 %).",
 		}},
 		{repeated(3, 0.1, func(r *record.Run) {
 			r.State, r.Trials[2].State = record.Interrupted, record.Interrupted
 		}), []string{
-			"The run is interrupted after 2 repeats, and was to be repeated until every 95 % interval is within ± 2 %: ops of put (± 75.69 %) (none counts as precise before 10 repeats).",
-			"Not counted for that: put, 1 of 3 (interrupted).",
+			"The run is interrupted after 2 repeats and should repeat until every 95 % interval is within ± 2 %. Not precise: ops of put (± 75.69 %) (minimum 10 repeats).",
+			"Not counted: put, 1 of 3 (interrupted).",
 		}},
 		{repeated(5, 0, func(r *record.Run) { r.Until = nil }), nil},
 	} {
@@ -68,7 +68,7 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 		}
 	}
 	run := repeated(10, 0.02, func(*record.Run) {})
-	if got, want := Standing(compare.RepeatingOf(run)), "after 10 repeats: 1 of 1 intervals precise to ± 2 %, the widest is that of ops of put (± 0.79 %)"; got != want {
+	if got, want := Standing(compare.RepeatingOf(run)), "after 10 repeats: 1 of 1 intervals are precise to ± 2 %, widest: ops of put (± 0.79 %)"; got != want {
 		t.Errorf("it says %q, not %q", got, want)
 	}
 }

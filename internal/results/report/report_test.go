@@ -232,7 +232,7 @@ func TestIntervals(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"1,000/s | 938–1,076/s¹ |", "\n¹ The 95 % interval of the mean over the repeats.\n",
+		"1,000/s | 938–1,076/s¹ |", "\n¹ 95 % confidence interval of the mean over the repeats.\n",
 		",operations_per_second_median,operations_per_second_interval,operations_per_second_low,operations_per_second_high,effective_seconds,p99_median_ns,p99_interval,p99_low_ns,p99_high_ns,",
 		`"operations_per_second_interval": "repeats"`, `"operations_per_second_interval": "run"`, `"operations_per_second_low": 93`, `"effective_seconds": 11.`,
 	} {

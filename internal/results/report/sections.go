@@ -14,11 +14,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// clock is how the time of an event is printed.
+// clock is the format of an event's time.
 const clock = "15:04:05.000"
 
-// ofRows returns the lines that there are about rows. Of several rows each one's first
-// line begins with its name.
+// ofRows returns the lines about rows. With several rows, the first line of each begins with its
+// name.
 func ofRows(rows []*analyze.Row, lines func(*analyze.Row) []string) (all []string) {
 	for _, r := range rows {
 		indent := "  "
@@ -33,7 +33,7 @@ func ofRows(rows []*analyze.Row, lines func(*analyze.Row) []string) (all []strin
 	return all
 }
 
-// ofTrials returns the lines that there are about trials, of several each with its name.
+// ofTrials returns the lines about trials, with their names if there are several.
 func ofTrials(trials []record.Trial, lines func(*record.Trial) []string) (all []string) {
 	for i := range trials {
 		indent := "  "
@@ -47,30 +47,29 @@ func ofTrials(trials []record.Trial, lines func(*record.Trial) []string) (all []
 	return all
 }
 
-// events says what happened in the windows of the trials, of the repeats of one
-// together.
+// events writes the events in the windows of the trials, repeats together.
 func events(to layout, rows []*analyze.Row) {
-	to.section("What happened (times in UTC; events.jsonl has it all)", ofRows(rows, func(r *analyze.Row) []string {
+	to.section("Events (times in UTC; all of them in events.jsonl)", ofRows(rows, func(r *analyze.Row) []string {
 		h := analyze.EventsOfRow(r)
 		return EventLines(&h)
 	}))
 }
 
-// EventLines say what happened in a trial's window: everything in one line, and one each
-// for the longest gap and the slowest second.
+// EventLines describes the events in a trial's window: all in one line, and one line each for the
+// longest gap and the slowest second.
 func EventLines(h *analyze.WindowEvents) (lines []string) {
 	if len(h.Counted) > 0 {
 		line := strings.Join(counts(h), "; ")
 		if h.Uncounted {
-			line += "; there were too many to list them all, and some are only counted"
+			line += "; some are only counted, because there were too many"
 		}
 		lines = append(lines, line)
 	}
 	if h.Within > 0 {
-		lines = append(lines, fmt.Sprintf("times of what happened on other hosts are known to within %s, beside those of the load", duration(h.Within)))
+		lines = append(lines, fmt.Sprintf("times of events on other hosts are uncertain by %s", duration(h.Within)))
 	}
 	if h.HeldClients > 0 {
-		lines = append(lines, fmt.Sprintf("%s waited for a member from which the load had moved away%s, for up to %s",
+		lines = append(lines, fmt.Sprintf("%s waited for a member that the load had left%s, for up to %s",
 			text.Plural(uint64(h.HeldClients), "client"), h.HeldIn, duration(h.HeldLongest)))
 	}
 	if s := h.Gap; s != nil {
@@ -86,9 +85,10 @@ func EventLines(h *analyze.WindowEvents) (lines []string) {
 	return lines
 }
 
+// duration writes a duration.
 func duration(d time.Duration) string { return text.Duration(float64(d)) }
 
-// counts is how often what happened, how long it took, and who took longest.
+// counts describes how often each event happened, its total time, and the longest.
 func counts(h *analyze.WindowEvents) []string {
 	out := make([]string, 0, len(h.Counted))
 	for i := range h.Counted {
@@ -104,8 +104,7 @@ func counts(h *analyze.WindowEvents) []string {
 	return out
 }
 
-// took is how long they took in all and the longest; empty if that is not
-// known.
+// took describes the total time of events and the longest; empty if unknown.
 func took(all *analyze.Events, who bool) string {
 	if all.Longest.Duration <= 0 {
 		return ""
@@ -117,7 +116,7 @@ func took(all *analyze.Events, who bool) string {
 	if all.Times == 1 {
 		return longest
 	}
-	return fmt.Sprintf("%s in all, the longest %s", duration(all.Total), longest)
+	return fmt.Sprintf("%s in total, longest %s", duration(all.Total), longest)
 }
 
 // elections lists members and times.
@@ -133,7 +132,7 @@ func elections(all *analyze.Events) string {
 	return strings.Join(out, ", ")
 }
 
-// during lists what happened in a stretch of time.
+// during lists the events in a period.
 func during(s *analyze.Stretch) string {
 	out := make([]string, 0, len(s.Events)+1)
 	for i := range s.Events {
@@ -145,17 +144,17 @@ func during(s *analyze.Stretch) string {
 	return strings.Join(out, "; ")
 }
 
-// eventText is what happened, with its time.
+// eventText describes an event with its time.
 func eventText(all *analyze.Events) string {
 	e := all.Longest
 	when := e.Time.UTC().Format(clock)
 	if e.Count > 0 {
-		when = "at some time from " + e.First.UTC().Format(clock) + " to " + when
+		when = "between " + e.First.UTC().Format(clock) + " and " + when
 	}
 	return when + " " + EventText(all)
 }
 
-// limited says what limited the trials, as far as that is known: once what several share.
+// limited writes the known bottlenecks of the trials, shared ones once.
 func limited(to layout, trials []*record.Trial) {
 	var lines []string
 	last := ""
@@ -170,7 +169,7 @@ func limited(to layout, trials []*record.Trial) {
 		}
 		lines = append(lines, "  "+line)
 	}
-	to.section("What limited it", lines)
+	to.section("Bottlenecks", lines)
 }
 
 // SharedLimitText returns LimitText of a cause that several trials share.
@@ -180,11 +179,11 @@ func SharedLimitText(c *analyze.SharedCause) string {
 	return LimitText(&of, c.More)
 }
 
-// LimitText returns a cause with its kind, and how many more of that kind there are.
+// LimitText returns a cause with its kind, and the number of further causes of that kind.
 func LimitText(c *analyze.Cause, more int) string {
 	words := c.What + ": " + c.Text
 	if more > 0 {
-		words += fmt.Sprintf("; and %s of that kind", text.Plural(uint64(more), "finding"))
+		words += fmt.Sprintf("; %d more of this kind", more)
 	}
 	return words
 }
@@ -195,18 +194,18 @@ func causeText(c *analyze.SharedCause) string {
 	case c.Count == 1 || c.Same:
 		return c.Text
 	case c.Limit > 0:
-		return fmt.Sprintf("most of all %s: %s", c.Furthest, c.Text)
+		return fmt.Sprintf("worst in %s: %s", c.Furthest, c.Text)
 	}
-	return fmt.Sprintf("of %s: %s", c.Furthest, c.Text)
+	return fmt.Sprintf("in %s: %s", c.Furthest, c.Text)
 }
 
-// Losses returns a line for each member that lost connections, with where the load went.
+// Losses returns a line for each member that lost connections, with the destination of the load.
 func Losses(t *record.Trial) (lines []string) {
 	for _, b := range analyze.LostConnections(t) {
 		l := b.Links
 		line := fmt.Sprintf("%s lost %s", b.Name, text.Plural(uint64(max(l.Lost, 0)), "connection"))
 		if l.LostAt != nil {
-			line += fmt.Sprintf(" and had %d of %d at the fewest, from %s of the window until ", l.Fewest, l.Opened, moment(*l.LostAt))
+			line += fmt.Sprintf(" (%d of %d remained), from %s of the window until ", l.Fewest, l.Opened, moment(*l.LostAt))
 			if l.BackAt != nil {
 				line += moment(*l.BackAt)
 			} else {
@@ -218,10 +217,10 @@ func Losses(t *record.Trial) (lines []string) {
 	return lines
 }
 
-// moment is a time in the window, to 10 ms.
+// moment writes a time in the window to 10 ms.
 func moment(seconds float64) string { return strconv.FormatFloat(seconds, 'f', 2, 64) + " s" }
 
-// meanwhile says how much was done meanwhile and who answered it.
+// meanwhile describes the throughput during the loss and the members that served it.
 func meanwhile(w *record.Meanwhile) string {
 	if w == nil {
 		return ""
@@ -237,20 +236,19 @@ func meanwhile(w *record.Meanwhile) string {
 		}
 	}
 	if len(parts) > 0 {
-		words += ", answered by " + strings.Join(parts, ", ")
+		words += ", served by " + strings.Join(parts, ", ")
 	}
 	return words
 }
 
-// reasons says why trials are not valid, and what else is to be known.
+// reasons writes why trials are not valid, and the notes.
 func reasons(to layout, run *record.Run) {
 	why, notes := analyze.Reasons(run)
 	to.list("Verdicts", about(why, len(run.Trials)))
 	to.list("Notes", about(notes, len(run.Trials)))
 }
 
-// about are sentences with the trials that they are about, of so many, before
-// them.
+// about returns sentences after the names of their trials; trials is the number of all trials.
 func about(all []analyze.Said, trials int) []string {
 	lines := make([]string, 0, len(all))
 	for _, s := range all {

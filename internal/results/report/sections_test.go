@@ -101,7 +101,7 @@ func TestCountedEventsHaveATimeOfTheirOwn(t *testing.T) {
 		{Time: opened.Add(1500 * ms), Kind: "gc_pause", Member: "m1", Line: "l", Duration: 100 * ms},
 		{Time: opened.Add(4 * time.Second), Kind: "gc_pause", Member: "m1", Line: "l", Duration: 900 * ms, Count: 300, Total: 9 * time.Second, First: opened.Add(time.Second)},
 	}
-	const want = "12:00:03.500 m1 paused for garbage collection (100 ms); at some time from 12:00:03.000 to 12:00:06.000 m1 paused for garbage collection 300 times (9.00 s in all, the longest 900 ms)"
+	const want = "12:00:03.500 m1 paused for garbage collection (100 ms); between 12:00:03.000 and 12:00:06.000 m1 paused for garbage collection 300 times (9.00 s in total, longest 900 ms)"
 	if got := story1(trial); !strings.Contains(got, want) {
 		t.Errorf("it says:\n%s", got)
 	}
@@ -151,7 +151,7 @@ func TestEventsAreCountedOnce(t *testing.T) {
 		if want < 2 {
 			continue
 		}
-		words := fmt.Sprintf("%d slow log syncs (%s in all, the longest %s, m", want, text.Duration(float64(total)), text.Duration(float64(longest)))
+		words := fmt.Sprintf("%d slow log syncs (%s in total, longest %s, m", want, text.Duration(float64(total)), text.Duration(float64(longest)))
 		if len(got) != 1 || !strings.HasPrefix(got[0], words) {
 			t.Errorf("%q, not %q", got, words)
 		}
@@ -161,7 +161,7 @@ func TestEventsAreCountedOnce(t *testing.T) {
 // Clients that a mute member kept are named, with and without anything else
 // that happened.
 func TestHeldClients(t *testing.T) {
-	says := "24 clients waited for a member from which the load had moved away, for up to 8.50 s\n"
+	says := "24 clients waited for a member that the load had left, for up to 8.50 s\n"
 	trial := eventful()
 	trial.HeldClients, trial.HeldLongestNS = 24, 8.5e9
 	if got := story1(trial); !strings.Contains(got, "    "+says) {
@@ -187,9 +187,9 @@ func TestLimited(t *testing.T) {
 	quick.BusyShare, quick.TermChanges, quick.LongestGap = nil, 0, 0
 	quick.Name = "get"
 	want := `
-What limited it
+Bottlenecks
   put: leader change: the leader changed: the cluster's term rose by 1
-    cpu of the tester: this program stood still for 200 ms (limit 100 ms); and 1 finding of that kind
+    load generator: it did not run for 200 ms (limit 100 ms); 1 more of this kind
 `
 	if got := textOf(func(to layout) { limited(to, []*record.Trial{&slow, &quick}) }); got != want {
 		t.Errorf("it says%s, not%s", got, want)
@@ -225,7 +225,7 @@ func TestMembersThatLostConnections(t *testing.T) {
 	golden(t, "members.txt", b.String())
 	r := quick()
 	r.Trials[1].ByMember = lost().ByMember
-	const line = "put-all: m2 lost 33 connections and had 0 of 33 at the fewest, from 1.20 s of the window until 4.50 s; meanwhile 1,340/s (2,010/s otherwise), answered by m1 51 %, m3 49 %\n"
+	const line = "put-all: m2 lost 33 connections (0 of 33 remained), from 1.20 s of the window until 4.50 s; meanwhile 1,340/s (2,010/s otherwise), served by m1 51 %, m3 49 %\n"
 	b.Reset()
 	if err := Text(&b, Run(r, nil, "")); err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestMembersThatLostConnections(t *testing.T) {
 func TestLinesOfLostConnections(t *testing.T) {
 	for want, l := range map[string]record.Links{
 		"m1 lost 1 connection": {Opened: 3, Fewest: 3, Lost: 1},
-		"m1 lost 3 connections and had 0 of 3 at the fewest, from 0.00 s of the window until its end": {Opened: 3, Lost: 3, LostAt: ptr(0)},
+		"m1 lost 3 connections (0 of 3 remained), from 0.00 s of the window until its end": {Opened: 3, Lost: 3, LostAt: ptr(0)},
 	} {
 		if got := Losses(&record.Trial{Parts: record.Parts{ByMember: []record.ByMember{{Name: "m1", Links: &l}}}}); len(got) != 1 || got[0] != want {
 			t.Errorf("%q, not %q", got, want)

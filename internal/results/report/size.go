@@ -36,7 +36,7 @@ func sizeParts(to layout, s *size.Sized) {
 	to.say(line(fmt.Sprintf("%s of %s on %s, %s: %s", text.PerSecond(s.Load.Rate), analyze.Headline(t), analyze.Store(t), text.Plural(uint64(max(t.Members, 0)), "member"), fitSentence(s))))
 	to.say(line(firstSentence(s)))
 	uses := usesTable(s)
-	uses.Heading = "What the load uses, and what is used at the capacity"
+	uses.Heading = "Resource use of the load and at the capacity"
 	to.table(uses)
 	var lines []string
 	for i := range s.Uses {
@@ -47,71 +47,71 @@ func sizeParts(to layout, s *size.Sized) {
 		}
 		lines = append(lines, line(words+"."))
 	}
-	to.list("How each was found", lines)
+	to.list("Sources", lines)
 	lines = nil
 	for _, a := range s.Advice {
 		lines = append(lines, line(fmt.Sprintf("%s: %s (%s)", a.Topic, a.Text, a.Source)))
 	}
-	to.list("What the store's own documents recommend", lines)
+	to.list("Recommendations of the store's documentation", lines)
 	lines = nil
 	for _, n := range s.Notes {
 		lines = append(lines, line(n+"."))
 	}
 	if len(lines) > 0 {
-		lines = append(lines, "the curve was recorded in "+line(s.Run.Dir)+".")
+		lines = append(lines, "the capacity was recorded in "+line(s.Run.Dir)+".")
 	}
-	to.list("What this rests on", lines)
+	to.list("Notes", lines)
 }
 
-// fitSentence says whether the load keeps the objective.
+// fitSentence returns whether the cluster can carry the load.
 func fitSentence(s *size.Sized) string {
 	f := s.Curve
 	between := "at least " + text.PerSecond(f.LowerPerSecond)
 	if f.UpperPerSecond != nil {
 		between = text.Between(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond))
 	}
-	of := fmt.Sprintf("of the capacity for %s, which is %s", f.Objective, between)
+	of := fmt.Sprintf("of the capacity for %s (%s)", f.Objective, between)
 	switch carried(s) {
 	case true:
 		share := s.ShareOf(f.LowerPerSecond)
 		if f.UpperPerSecond == nil {
-			return fmt.Sprintf("at most %s %s: it is carried.", text.Percent(share, 0), of)
+			return fmt.Sprintf("yes, the cluster carries it: at most %s %s.", text.Percent(share, 0), of)
 		}
-		return fmt.Sprintf("%s %s: it is carried.", text.Percent(share, 0), of)
+		return fmt.Sprintf("yes, the cluster carries it: %s %s.", text.Percent(share, 0), of)
 	case false:
-		return fmt.Sprintf("at least %s %s: it is not carried.", text.Percent(s.ShareOf(*f.UpperPerSecond), 0), of)
+		return fmt.Sprintf("no, the cluster does not carry it: at least %s %s.", text.Percent(s.ShareOf(*f.UpperPerSecond), 0), of)
 	}
 	if f.UpperPerSecond == nil {
-		return fmt.Sprintf("more than the search showed the capacity for %s to be, which is %s: whether it is carried is not known; search up to that rate.", f.Objective, between)
+		return fmt.Sprintf("unknown: the rate is above the known capacity for %s (%s). Search up to that rate.", f.Objective, between)
 	}
-	return fmt.Sprintf("within the interval %s: whether it is carried is not known; a longer search narrows the interval.", of)
+	return fmt.Sprintf("unknown: the rate is within the interval %s. Search for longer to narrow it.", of)
 }
 
-// firstSentence says what runs out first.
+// firstSentence names the first limit of a growing load.
 func firstSentence(s *size.Sized) string {
 	if s.First < 0 {
-		return "What runs out first, where the load grows as it is, is not known."
+		return "First limit of a growing load: unknown."
 	}
 	u := &s.Uses[s.First]
-	words := fmt.Sprintf("What runs out first, where the load grows as it is: the %s", u.What)
+	words := fmt.Sprintf("First limit of a growing load: %s", u.What)
 	switch {
 	case u.FullAt <= 0:
-		words += ", which the load is beyond already"
+		words += ", already exceeded"
 	case u.FullAt < s.Load.Rate && u.What != size.UseObjective:
-		words += fmt.Sprintf(", at %s already", text.PerSecond(u.FullAt))
+		words += fmt.Sprintf(", already at %s", text.PerSecond(u.FullAt))
 	default:
 		words += fmt.Sprintf(", at %s", text.PerSecond(u.FullAt))
 	}
 	if s.Nearest >= 0 && s.Nearest != s.First {
 		near := &s.Uses[s.Nearest]
 		share, _ := near.ShareAtCapacity()
-		words += fmt.Sprintf("; of the resources the %s is nearest to its limit at the capacity (%s)", near.What, text.Percent(share, 0))
+		words += fmt.Sprintf("; next resource: %s (%s of its limit at the capacity)", near.What, text.Percent(share, 0))
 	}
 	return words + "."
 }
 
 func usesTable(s *size.Sized) *Table {
-	t := &Table{Columns: []analyze.Column{{Title: "what", Left: true}, {Title: "used"}, {Title: "limit"}, {Title: "share"}, {Title: "at the capacity"}, {Title: "share there"}, {Title: "full at"}}}
+	t := &Table{Columns: []analyze.Column{{Title: "resource", Left: true}, {Title: "used"}, {Title: "limit"}, {Title: "share"}, {Title: "at capacity"}, {Title: "share at capacity"}, {Title: "full at"}}}
 	for i := range s.Uses {
 		u := &s.Uses[i]
 		limit, share, there, full := text.Dash, text.Dash, text.Dash, text.Dash
@@ -129,7 +129,7 @@ func usesTable(s *size.Sized) *Table {
 	return t
 }
 
-// amount is a use in its unit.
+// amount writes a use with its unit.
 func amount(x float64, u *size.Use) string {
 	if !size.IsKnown(x) {
 		return text.Dash

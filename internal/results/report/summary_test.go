@@ -96,8 +96,8 @@ func TestTableOfWatchEvents(t *testing.T) {
 func TestTableOfWatchEventsSaysHowSure(t *testing.T) {
 	settle.Unraced(t)
 	for repeats, want := range map[int][]string{
-		3: {" 3,800–4,000/s¹ ", " 2.04–2.04 ms¹ ", "¹ The least and the most of the repeats, and no interval: that takes 5, none of them 0 or failed, and not so far apart that it would reach 0 or leave out the median."},
-		5: {" 3,776–3,984/s¹", " 2.04–2.04 ms¹", "² Repeats ran on one cluster", "¹ The 95 % interval of the mean over the repeats."},
+		3: {" 3,800–4,000/s¹ ", " 2.04–2.04 ms¹ ", "¹ Minimum and maximum of the repeats. A confidence interval needs 5 repeats above 0 that do not differ too much."},
+		5: {" 3,776–3,984/s¹", " 2.04–2.04 ms¹", "² Repeats ran on one cluster", "¹ 95 % confidence interval of the mean over the repeats."},
 	} {
 		run := &record.Run{State: record.Complete, Name: "w"}
 		for i := range repeats {
@@ -199,7 +199,7 @@ func TestWarmupsStandWhereTheyBelong(t *testing.T) {
 	if err := Text(&second, Trial(&r.Trials[1], "")); err != nil {
 		t.Fatal(err)
 	}
-	const told, note = "timeout 10 s, warmed up for 6.5 s\n", "Throughput was not steady when the window opened, after 12 s of warm-up.\n"
+	const told, note = "timeout 10 s, warmed up for 6.5 s\n", "Throughput was not steady at the start of the window, after 12 s of warm-up. Use a longer warm-up.\n"
 	for text, want := range map[string][]string{run.String(): {told, "put-all: " + note}, first.String(): {told}, second.String(): {" " + note}} {
 		for _, w := range want {
 			if !strings.Contains(text, w) {

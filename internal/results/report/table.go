@@ -20,7 +20,7 @@ func heading(t *analyze.Table) string {
 	case analyze.OfCalls:
 		return "Calls of " + t.Shared + ": response time, counted from when a call was due"
 	case analyze.OfFaults:
-		return "What breaks, and for how long: the longest time without any success; the other times are from when the fault began"
+		return "Outages (longest time without a success; other times since the start of the fault)"
 	case analyze.OfHosts:
 		return "Hosts of " + t.Shared + "; clocks beside the conducting process's, when the window opened and when it closed"
 	}

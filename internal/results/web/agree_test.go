@@ -180,7 +180,7 @@ func causesAgree(t *testing.T, f *formats, run *record.Run) {
 			}
 		}
 		for _, who := range cause.Trials {
-			if limited := f.text[strings.Index(f.text, "What limited it"):]; len(run.Trials) > 1 && !strings.Contains(limited, who) {
+			if limited := f.text[strings.Index(f.text, "Bottlenecks"):]; len(run.Trials) > 1 && !strings.Contains(limited, who) {
 				t.Errorf("the text does not name %s", who)
 			}
 			if !strings.Contains(f.page, who) {

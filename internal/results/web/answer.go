@@ -20,7 +20,7 @@ import (
 func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, ladders []size.Ladder, shown shownTrials, steps string) []sentence {
 	all := []sentence{tested(run, rows)}
 	if run.State != record.Complete {
-		all = append(all, sentence{About: "Not whole:", Text: report.Progress(run) + ".", Link: "table", Grave: true})
+		all = append(all, sentence{About: "Incomplete:", Text: report.Progress(run) + ".", Link: "table", Grave: true})
 	}
 	if found != nil {
 		all = append(all, capacities(found)...)
@@ -44,7 +44,7 @@ func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, 
 	all = append(all, bounded(rows, broke)...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return broken(r, shown) })...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return checked(r, shown) })...)
-	return append(all, believe(run))
+	return append(all, reliability(run))
 }
 
 // capacities are the intervals that searches came to.
@@ -53,13 +53,12 @@ func capacities(found *size.CapacityFindings) (all []sentence) {
 		all = append(all, sentence{About: searched(found, f), Text: report.CapacitySentences(f)[0] + ".", Link: "capacity-found"})
 	}
 	if more := len(found.All) - len(all); more > 0 {
-		all = append(all, sentence{Text: fmt.Sprintf("The table has %s more.", text.Either(uint64(more), "search", "searches")), Link: "capacity-found"})
+		all = append(all, sentence{Text: fmt.Sprintf("%s more: see the table.", text.Either(uint64(more), "search", "searches")), Link: "capacity-found"})
 	}
 	return all
 }
 
-// checked says what came of checking the answers of a row's trials: of the first that
-// were wrong, or else of the first.
+// checked returns the verification of a row's trials: of the first with a violation, or of the first.
 func checked(r *analyze.Row, shown shownTrials) []sentence {
 	var of *record.Trial
 	for _, t := range r.Done {
@@ -71,23 +70,23 @@ func checked(r *analyze.Row, shown shownTrials) []sentence {
 		return nil
 	}
 	return []sentence{{
-		About: analyze.Label(of), Text: "answers: " + report.Answers(of.Answers)[0] + ".",
+		About: analyze.Label(of), Text: "verification: " + report.Answers(of.Answers)[0] + ".",
 		Link: linkTo(of, "-answers", shown), Grave: len(of.Answers.Wrong) > 0,
 	}}
 }
 
-// bounded are sentences about rows, up to a bound.
+// bounded returns sentences about rows, up to a limit.
 func bounded(rows []*analyze.Row, of func(*analyze.Row) []sentence) (all []sentence) {
 	for i, r := range rows {
 		if len(all) >= mostSentences {
-			return append(all, sentence{Text: fmt.Sprintf("The tables say it of %s more.", text.Plural(uint64(len(rows)-i), "trial")), Link: "table"})
+			return append(all, sentence{Text: fmt.Sprintf("%s: see the table.", text.Plural(uint64(len(rows)-i), "more trial")), Link: "table"})
 		}
 		all = append(all, of(r)...)
 	}
 	return all
 }
 
-// linkTo is a part of a trial's section; the table, where it has none.
+// linkTo returns the anchor of a part of a trial's section, or of the table if it has none.
 func linkTo(t *record.Trial, part string, shown shownTrials) string {
 	if !shown.shows(t) {
 		return "table"
@@ -95,6 +94,7 @@ func linkTo(t *record.Trial, part string, shown shownTrials) string {
 	return id(t) + part
 }
 
+// tested names the stores and machines.
 func tested(run *record.Run, rows []*analyze.Row) sentence {
 	var parts []string
 	for _, f := range analyze.SharedConditions(run, rows) {
@@ -108,7 +108,7 @@ func tested(run *record.Run, rows []*analyze.Row) sentence {
 	return sentence{About: "Tested", Text: strings.Join(parts, "; ") + ".", Link: "conditions"}
 }
 
-// headlines are a row's figures.
+// headlines returns the main figures of a row.
 func headlines(r *analyze.Row, shown shownTrials) []sentence {
 	if len(r.Done) == 0 {
 		return []sentence{{About: r.First().Name, Text: "has no result: " + string(r.First().State) + ".", Link: linkTo(r.First(), "", shown), Grave: true}}
@@ -120,25 +120,26 @@ func headlines(r *analyze.Row, shown shownTrials) []sentence {
 	}
 	words := fmt.Sprintf("%s, %s p50 %s, p99 %s", figure("ops"), r.HeadlineTime().Words(), figure("p50"), figure("p99"))
 	if n := len(r.Counting()); len(r.Done) > 1 {
-		words += fmt.Sprintf(": the median of %s", text.Plural(uint64(n), "repeat"))
+		words += fmt.Sprintf(" (median of %s", text.Plural(uint64(n), "repeat"))
 		if n < len(r.Done) {
 			words += fmt.Sprintf(" that count, of %d", len(r.Done))
 		}
+		words += ")"
 	}
 	return []sentence{{About: r.First().Name, Text: words + "." + report.Certain(r), Link: linkTo(r.Done[0], "", shown)}}
 }
 
-// single says what figures of one run each are worth.
+// single warns of trials without repeats.
 func single(rows []*analyze.Row) []sentence {
 	for _, r := range rows {
 		if len(r.Done) != 1 {
 			return nil
 		}
 	}
-	return []sentence{{About: "Each", Text: "was run once: how much a figure differs from run to run is not known. Repeats would show it.", Link: "table"}}
+	return []sentence{{About: "Each trial", Text: "was run once: run-to-run variation is unknown. Add repeats (repeats: 5).", Link: "table"}}
 }
 
-// early warns of windows that opened before their load was steady.
+// early warns of windows that opened before the load was steady.
 func early(r *analyze.Row, shown shownTrials) []sentence {
 	l, late := analyze.LateSteadyOf(r)
 	if !late {
@@ -147,7 +148,7 @@ func early(r *analyze.Row, shown shownTrials) []sentence {
 	return []sentence{{About: r.First().Name + ":", Text: l.String(), Link: linkTo(r.Done[0], "", shown), Grave: true}}
 }
 
-// limits says what limited the trials: once what several share.
+// limits returns the bottlenecks of the trials, shared ones once.
 func limits(run *record.Run, shown shownTrials) (out []sentence) {
 	all := analyze.InOrder(run)
 	for _, c := range analyze.LimitsOfTrials(all) {
@@ -161,8 +162,7 @@ func limits(run *record.Run, shown shownTrials) (out []sentence) {
 	return out
 }
 
-// uneven says whose clients were served unevenly: of a row's trial in which they
-// were so most.
+// uneven reports the trial of a row whose clients were served most unevenly.
 func uneven(r *analyze.Row, shown shownTrials) []sentence {
 	t, _ := analyze.MostUneven(r)
 	if t == nil {
@@ -171,8 +171,7 @@ func uneven(r *analyze.Row, shown shownTrials) []sentence {
 	return []sentence{{About: analyze.Label(t), Text: "served its clients unevenly: " + report.Uneven(t)[0] + ".", Link: linkTo(t, "-fairness", shown)}}
 }
 
-// broken says what failed in a row's trials: of its repeats together, with those
-// in which it was so.
+// broken reports the failures in a row's trials, with the repeats in which they happened.
 func broken(r *analyze.Row, shown shownTrials) []sentence {
 	var parts []string
 	var first *record.Trial
@@ -218,13 +217,13 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 			words += " (" + kinds[0].Kind + ")"
 		}
 		if meant > 0 {
-			words += fmt.Sprintf(", %s of them in the time of a fault", text.Count(meant))
+			words += fmt.Sprintf(", %s of them during faults", text.Count(meant))
 		}
 		add(words, failed)
 	}
-	add(text.Plural(answers, "wrong answer"), wrong)
+	add(text.Plural(answers, "wrong response"), wrong)
 	slices.Sort(lost)
-	add(names(slices.Compact(lost), 0)+" was lost", without)
+	add(names(slices.Compact(lost), 0)+" stopped responding", without)
 	add("the leader changed "+text.Plural(changes, "time"), elected)
 	if first == nil {
 		return nil
@@ -232,26 +231,26 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 	return []sentence{{About: r.First().Name, Text: strings.Join(parts, "; ") + ".", Link: linkTo(first, "-broke", shown), Grave: true}}
 }
 
-// mostFailed is the trial with most errors.
+// mostFailed returns the trial with the most errors.
 func mostFailed(trials []*record.Trial) *record.Trial {
 	return slices.MaxFunc(trials, func(a, b *record.Trial) int { return cmp.Compare(a.Errors, b.Errors) })
 }
 
-// believe says whether to.
-func believe(run *record.Run) sentence {
+// reliability counts the verdicts.
+func reliability(run *record.Run) sentence {
 	counts := map[verdict.State]uint64{}
 	for i := range run.Trials {
 		if t := &run.Trials[i]; analyze.Measured(t) {
 			counts[t.Verdict.State]++
 		}
 	}
-	s := sentence{About: "To be believed", Link: "verdicts"}
+	s := sentence{About: "Reliability", Link: "verdicts"}
 	valid, suspect, invalid := counts[verdict.Valid], counts[verdict.Suspect], counts[verdict.Invalid]
 	switch {
 	case valid+suspect+invalid == 0:
-		s.Text, s.Grave = "nothing: no trial has a result.", true
+		s.Text, s.Grave = "no trial has a result.", true
 	case suspect+invalid == 0:
-		s.Text = "yes: no rule of the verdict found anything that moved the figures by more than its limit."
+		s.Text = "all trials are valid. No disturbance moved a figure by more than its limit."
 	default:
 		var parts []string
 		if invalid > 0 {
@@ -263,7 +262,7 @@ func believe(run *record.Run) sentence {
 		if valid > 0 {
 			parts = append(parts, text.Plural(valid, "trial")+" valid")
 		}
-		s.Text, s.Grave = "with care: "+strings.Join(parts, ", ")+". The verdicts say why, and by how much the figures may be off.", true
+		s.Text, s.Grave = strings.Join(parts, ", ")+" (see Verdicts).", true
 	}
 	return s
 }

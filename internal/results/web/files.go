@@ -34,7 +34,7 @@ const pixels = 2
 func (f *File) PNG(dark bool) func(io.Writer) error {
 	return func(w io.Writer) error {
 		if err := f.chart.PNG(w, f.of, chart.Pixels{Scale: pixels, Dark: dark}); err != nil {
-			return fmt.Errorf("the chart %s cannot be drawn as PNG: %w", f.Name, err)
+			return fmt.Errorf("cannot draw the chart %s as PNG: %w", f.Name, err)
 		}
 		return nil
 	}

@@ -69,12 +69,12 @@ type repeat struct{ Of, Command, Scenario string }
 func HTML(w io.Writer, run *record.Run, comparisons []*compare.Comparison) error {
 	t, err := template.New("page").Parse(pageText)
 	if err != nil {
-		return fmt.Errorf("the page's template cannot be read: %w", err)
+		return fmt.Errorf("cannot read the template of the page: %w", err)
 	}
 	for shown := choose(run); ; {
 		var b bytes.Buffer
 		if err := t.Execute(&b, pageOf(run, comparisons, shown)); err != nil {
-			return fmt.Errorf("the page cannot be written: %w", err)
+			return fmt.Errorf("cannot write the page: %w", err)
 		}
 		if b.Len() <= mostBytes || !shown.shrink() {
 			_, err = w.Write(b.Bytes())
@@ -93,7 +93,7 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 	p.Policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
 	rows := analyze.Rows(run)
 	if more := len(run.Trials) - len(shown.trials); more > 0 {
-		p.More = fmt.Sprintf("%s of %s have charts here; the files of the others are in their folders, and their figures in the table and in the formats csv and json.",
+		p.More = fmt.Sprintf("%s of %s have charts here. The table and the formats csv and json have the figures of the others.",
 			text.Count(uint64(len(shown.trials))), text.Plural(uint64(len(run.Trials)), "trial"))
 	}
 	drawn, problems := drawnTrials(shown)

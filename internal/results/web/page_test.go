@@ -242,7 +242,7 @@ func wellFormed(t testing.TB, svg string) {
 func TestPageHasAllParts(t *testing.T) {
 	text := pageText0(t, made{name: "plain", seconds: 12, trials: 2, open: true}.record(t))
 	for _, want := range []string{
-		`<h2>Answer</h2>`, `To be believed</b> yes`, `Open loop: response time by percentile`, `id="t1-1-throughput"`, `id="t1-1-latency"`,
+		`<h2>Answer</h2>`, `Reliability</b> yes`, `Open loop: response time by percentile`, `id="t1-1-throughput"`, `id="t1-1-latency"`,
 		`id="t2-1-lateness"`, `id="t1-1-heat-map"`, `id="t1-1-events"`, `4.0 s: p99 800 ms instead of 1.00 ms`, `m2 synced its log slowly (700 ms) at 4.5 s`,
 		`<title>3.8 s: m2 synced its log slowly (700 ms)</title>`, `class="warmup" x="-2" width="2"`, `<h2>Conditions</h2>`,
 	} {
@@ -275,12 +275,12 @@ func TestReportsOfUnusualRuns(t *testing.T) {
 		made
 		want string
 	}{
-		{made{name: "empty"}, "No trial began."},
+		{made{name: "empty"}, "No trial was started."},
 		{made{name: "one-second", seconds: 1, trials: 1}, `id="t1-1-throughput"`},
 		{made{name: "error-only", seconds: 6, trials: 1, failing: true}, `operations due failed (timeout)`},
 		{made{name: "gaps", seconds: 20, trials: 1, skip: func(s int) bool { return s%3 == 1 }}, `id="t1-1-latency"`},
 		{made{name: "killed", seconds: 6, trials: 2, killed: true}, "no result: incomplete"},
-		{made{name: "killed-whole", seconds: 6, trials: 2, killed: true}, "<b>Not whole:</b> incomplete"},
+		{made{name: "killed-whole", seconds: 6, trials: 2, killed: true}, "<b>Incomplete:</b> incomplete"},
 		{made{name: "only-warm-up", trials: 1}, "t1-1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -333,11 +333,11 @@ func TestNothingIsSaidOfWhatIsNotKnown(t *testing.T) {
 	}
 	dir := made{name: "steady", seconds: 12, trials: 1, open: true}.record(t)
 	run := opened(t, dir)
-	if text := pageOfRun(t, run); !strings.Contains(text, "Nothing that was looked at") {
+	if text := pageOfRun(t, run); !strings.Contains(text, "No measured figure") {
 		t.Errorf("a trial without limits is not said to have none")
 	}
 	run.Trials[0].TermChanges = 1
-	if text := pageOfRun(t, run); strings.Contains(text, "Nothing that was looked at") {
+	if text := pageOfRun(t, run); strings.Contains(text, "No measured figure") {
 		t.Error("a trial with a leader change is said to have reached nothing")
 	}
 }

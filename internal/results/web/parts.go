@@ -52,7 +52,7 @@ const (
 func cut(t *report.Table) sheet {
 	out := sheet{Table: t}
 	if len(t.Rows) > mostRows {
-		out.More = fmt.Sprintf("The first %d of %s; all are in the format csv.", mostRows, text.Plural(uint64(len(t.Rows)), "row"))
+		out.More = fmt.Sprintf("The first %d of %s; the format csv has all.", mostRows, text.Plural(uint64(len(t.Rows)), "row"))
 		t.Rows = t.Rows[:mostRows]
 	}
 	return out
@@ -62,7 +62,7 @@ func cut(t *report.Table) sheet {
 func about(all []analyze.Said, run *record.Run) (out []said) {
 	for i, s := range all {
 		if i == mostSaid {
-			return append(out, said{"", fmt.Sprintf("and %d more, which the format text has", len(all)-i)})
+			return append(out, said{"", fmt.Sprintf("and %d more (format text)", len(all)-i)})
 		}
 		out = append(out, said{names(s.Trials, len(run.Trials)), s.Text})
 	}

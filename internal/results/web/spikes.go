@@ -19,7 +19,7 @@ type spike struct {
 // spikesOf are a trial's worst seconds, and what to say where there are none.
 func spikesOf(t *record.Trial) (out []spike, note string) {
 	if analyze.Measured(t) && !analyze.SpikesSought(t) {
-		return nil, "Too few seconds are recorded to tell which are far worse than the others."
+		return nil, "Too few seconds to detect spikes."
 	}
 	all := analyze.Spikes(t)
 	for i := range all {
@@ -38,12 +38,12 @@ func spikesOf(t *record.Trial) (out []spike, note string) {
 			s.Coincided = append(s.Coincided, "and "+text.Plural(uint64(all[i].More), "kind")+" of events more")
 		}
 		if len(s.Coincided) == 0 {
-			s.Coincided = []string{"nothing recorded coincides"}
+			s.Coincided = []string{"no recorded event coincides"}
 		}
 		out = append(out, s)
 	}
 	if len(out) == 0 && analyze.Measured(t) {
-		note = "No second was far worse than the others: none had twice the median second's p99 (or slowest operation, where seconds have too few for a p99), an error that reached it, or less than a quarter of its throughput."
+		note = "No spikes: no second had twice the median p99 (or slowest operation), many errors, or less than a quarter of the median throughput."
 	}
 	return out, note
 }
@@ -55,7 +55,7 @@ func spikeText(s *analyze.Spike) string {
 		words += ", " + text.Plural(s.Errors, "error")
 	}
 	if s.UsualRate > 0 && !math.IsInf(s.Least, 1) {
-		words += fmt.Sprintf("; throughput %s at the least, usually %s", text.PerSecond(s.Least), text.PerSecond(s.UsualRate))
+		words += fmt.Sprintf("; minimum throughput %s, usually %s", text.PerSecond(s.Least), text.PerSecond(s.UsualRate))
 	}
 	return words
 }

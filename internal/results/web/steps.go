@@ -24,7 +24,7 @@ type spot struct {
 	Text string  `json:"t"`
 }
 
-const stepsNote = "The upper line of each is the p99, the thin one below it the p50; a ring marks the knee, and a pale step does not count. Throughput that goes back while time grows is a cluster with more to do than it can."
+const stepsNote = "Upper line: p99; thin line: p50; ring: knee; pale: steps that do not count. Falling throughput with rising time means overload."
 
 // stepsOf draws ladders, of each kind of loop so many as can be told apart.
 func stepsOf(ladders []size.Ladder) (out []steps) {
@@ -43,7 +43,7 @@ func stepsOf(ladders []size.Ladder) (out []steps) {
 			notes = append(notes, of[i].Name+": "+strings.Join(report.LadderSentences(&of[i]), " "))
 		}
 		if all > most {
-			notes = append(notes, fmt.Sprintf("Only the first %d of %d are drawn and described; the formats text and markdown describe all.", most, all))
+			notes = append(notes, fmt.Sprintf("Only the first %d of %d are shown; the formats text and markdown have all.", most, all))
 		}
 		kind, axis := "closed", axisOf(ladders)
 		flight := "number of clients"
@@ -59,7 +59,7 @@ func stepsOf(ladders []size.Ladder) (out []steps) {
 		c.Notes = append([]string{stepsNote}, notes...)
 		add(c, places, ok)
 		c, places, ok = chart.Scaling("scaling-"+kind, "Steps of "+kind+" loops: throughput against the "+flight, of)
-		c.Notes = []string{"Dashed: the Universal Scalability Law of the steps that count, where it can be fitted."}
+		c.Notes = []string{"Dashed: Universal Scalability Law, if it fits the steps that count."}
 		add(c, places, ok)
 	}
 	return out

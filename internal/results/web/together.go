@@ -62,7 +62,7 @@ func (d *drawnTogether) section() together {
 		}
 		out.Parts = append(out.Parts, p)
 	}
-	add("-time", "Over time, from each window's opening", &d.OverTime, d.overTime)
-	add("-writes", "By how many writes were completed", &d.ByWrites, d.byWrites)
+	add("-time", "Over time since the start of the window", &d.OverTime, d.overTime)
+	add("-writes", "By number of completed writes", &d.ByWrites, d.byWrites)
 	return out
 }

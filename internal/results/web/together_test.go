@@ -56,7 +56,7 @@ func TestPageHasStoresTogether(t *testing.T) {
 	text := pageOfRun(t, run)
 	for _, want := range []string{`<h2>All stores together: put</h2>`, `id="together-put-time-throughput"`, `id="together-put-time-mean"`, `id="together-put-time-p99"`,
 		`id="together-put-time-processors"`, `id="together-put-time-memory"`, `id="together-put-writes-by-writes-mean"`, `id="together-put-writes-by-writes-memory"`,
-		"From the member with the least to the one with the most.", "some write a key again", "put-zookeeper, 10 clients"} {
+		"The band reaches from the lowest to the highest member.", "Some of them overwrite a key", "put-zookeeper, 10 clients"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %s", want)
 		}
@@ -91,7 +91,7 @@ func TestEveryChartIsDrawnInPixels(t *testing.T) {
 func TestPageHasSteps(t *testing.T) {
 	run := ladderOf(t, "steps", 6)
 	text := pageOfRun(t, run)
-	for _, want := range []string{`<h2>Steps</h2>`, `id="steps-closed"`, `id="scaling-closed"`, `class="s0 knee"`, `class="s0 l fitted"`, "The knee is at 16 clients", "Universal Scalability Law (Gunther): λ", `href="#steps"`} {
+	for _, want := range []string{`<h2>Steps</h2>`, `id="steps-closed"`, `id="scaling-closed"`, `class="s0 knee"`, `class="s0 l fitted"`, "Knee (best ratio of throughput to mean time): 16 clients", "Universal Scalability Law (Gunther): λ", `href="#steps"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %s", want)
 		}

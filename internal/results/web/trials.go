@@ -91,7 +91,7 @@ func drawnTrials(shown shownTrials) (all []drawn, problems []string) {
 	for _, t := range shown.trials {
 		over, err := analyze.ReadOverTime(t, shown.columns)
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("The charts of %s are not whole: %v.", analyze.Label(t), err))
+			problems = append(problems, fmt.Sprintf("The charts of %s are incomplete: %v.", analyze.Label(t), err))
 		}
 		all = append(all, draw(t, over))
 	}
@@ -124,12 +124,12 @@ func draw(t *record.Trial, over *analyze.OverTime) drawn {
 		}
 	}
 	curves("percentiles-by-operation", "By percentile and operation", over.Curves)
-	curves("percentiles-by-role", "By percentile and the role of who served", over.ByRole)
-	curves("percentiles-by-member", "By percentile and the member that served", over.ByMember)
+	curves("percentiles-by-role", "By percentile and role of the member", over.ByRole)
+	curves("percentiles-by-member", "By percentile and member", over.ByMember)
 	if curve, ok := analyze.ClientsCurveOf(t); ok {
 		d.clients = new(chart.Clients(&curve))
 		if n := len(curve.Operations); n < curve.Clients {
-			d.clients.Notes = append(d.clients.Notes, fmt.Sprintf("%d of %s, at even distances in their order.", n, text.Plural(uint64(curve.Clients), "client")))
+			d.clients.Notes = append(d.clients.Notes, fmt.Sprintf("%d of %s, evenly spaced in their order.", n, text.Plural(uint64(curve.Clients), "client")))
 		}
 	}
 	return d
@@ -155,7 +155,7 @@ func sideBySide(all []drawn) (out []byPercentile) {
 		name, title string
 	}{
 		{false, record.Service, "percentiles-closed", "Closed loop: service time by percentile"},
-		{false, record.Response, "percentiles-waiting", "Closed loop whose clients waited for connections: response time by percentile"},
+		{false, record.Response, "percentiles-waiting", "Closed loop with waiting for connections: response time by percentile"},
 		{true, record.Response, "percentiles-open", "Open loop: response time by percentile"},
 	} {
 		var curves []analyze.PercentileCurve
@@ -179,7 +179,7 @@ func sideBySide(all []drawn) (out []byPercentile) {
 	return out
 }
 
-const percentilesNote = "Each step to the right has a tenth of the operations beyond it. A line ends with the sample, or where operations failed; where fewer than ten operations lie beyond, it is dashed."
+const percentilesNote = "Each step to the right leaves a tenth of the operations. A line ends with the sample or at failed operations. It is dashed with fewer than ten operations beyond."
 
 // trialOf is the part of the page about a trial.
 func trialOf(d *drawn) trial {
@@ -205,7 +205,7 @@ func trialOf(d *drawn) trial {
 	if len(out.OverTime) > 0 {
 		out.OverTime[len(out.OverTime)-1].Notes = append(out.OverTime[len(out.OverTime)-1].Notes, gridNote(&d.over.Grid)...)
 	} else {
-		out.Notes = append(out.Notes, "No second of it is recorded, so that there are no charts.")
+		out.Notes = append(out.Notes, "No charts, because no second was recorded.")
 	}
 	if d.heat != nil {
 		p := pictureOf(d.heat, prefix, "heat")
@@ -263,20 +263,20 @@ func (out *trial) measured(t *record.Trial) {
 
 // gridNote says what a column of a trial's charts is.
 func gridNote(g *analyze.Grid) []string {
-	text := "Time runs from the window's opening at " + clock(g.Opened) + " UTC"
+	text := "Time starts at the start of the window, " + clock(g.Opened) + " UTC"
 	if g.From < 0 {
-		text += "; the warm-up before it is shaded"
+		text += "; the warm-up is shaded"
 	}
 	text += ". "
 	if g.Width > 1 {
-		text += fmt.Sprintf("Each column is %d s: its least and its most second are drawn, so that no extreme is lost. ", g.Width)
+		text += fmt.Sprintf("Each column is %d s wide and shows its minimum and maximum. ", g.Width)
 	}
-	return []string{text + "A gap in a line is a second without a value, such as a percentile that lands on a failed operation or that so few operations do not support."}
+	return []string{text + "A gap is a second without a value, such as a percentile that falls on a failed operation or has too few operations."}
 }
 
 // heatNote says what a cell of the heat map is.
 func heatNote(o *analyze.OverTime) string {
-	return fmt.Sprintf("A cell is %s of the trial and a span of times that is 21 %% wide: the darker (in a dark page, the brighter), the more operations that were due then took so long, up to %s. Only successes are timed.",
+	return fmt.Sprintf("A cell covers %s of the trial and a range of times 21 %% wide. Darker (brighter on a dark page): more operations, up to %s. Only successes.",
 		text.Plural(uint64(max(o.Grid.Width, 1)), "second"), text.Count(o.Heat.Most))
 }
 

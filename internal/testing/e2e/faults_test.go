@@ -40,7 +40,7 @@ func TestFaultsAreInjectedAndHealed(t *testing.T) {
 			dir := w.path(fmt.Sprintf("run%d", attempt))
 			p := w.run(t, "run", w.file(t, "faulty.yaml", withStore(faultsScenario, st, exec)), "--out", dir).exits(t, exitDone)
 			trial := byName(t, whole(t, dir, record.Complete), "first")
-			_, table, _ := strings.Cut(p.stdout.String(), "\nWhat breaks, and for how long")
+			_, table, _ := strings.Cut(p.stdout.String(), "\nOutages")
 			if len(trial.Faults) != 2 {
 				t.Fatalf("the faults are %+v", trial.Faults)
 			}
@@ -129,7 +129,7 @@ func TestWatchersGetLateEventsInAFault(t *testing.T) {
 	if f := trial.Faults[1]; f.Outage != nil && (f.Watch.Outage == nil || *f.Watch.Outage < *f.Outage-0.1) {
 		t.Errorf("an outage of %g s is reported for the events as %+v", *f.Outage, f.Watch)
 	}
-	if _, table, _ := strings.Cut(p.stdout.String(), "\nWhat breaks, and for how long"); !strings.Contains(table, "late events") {
+	if _, table, _ := strings.Cut(p.stdout.String(), "\nOutages"); !strings.Contains(table, "late events") {
 		t.Errorf("the table has no events:\n%s", p.stdout.String())
 	}
 }

@@ -93,7 +93,7 @@ func afterLoss(t *testing.T, p *startedProgram) record.State {
 	return record.Complete
 }
 
-// indefinite are the kinds of errors after which a write may have happened.
+// indefinite are the kinds of errors after which a write outcome unknown.
 var indefinite = map[string]bool{
 	"connection_lost": true, "timeout": true, "leader_changed": true, "store_timeout": true, "store_error": true,
 }

@@ -2,7 +2,7 @@ package capacity
 
 import "math"
 
-// mostUnsettled is in how many trials in a row a store may not have settled.
+// mostUnsettled is the largest number of consecutive trials in which a store has not settled.
 const mostUnsettled = 8
 
 // Next returns the next trial's plan, given the seconds since the start of the search; false at
@@ -16,14 +16,14 @@ func (s *Search) Next(now float64) (Plan, bool) {
 		return Plan{}, false
 	}
 	if now+p.Warmup+p.Window+s.takes(p.Rate) > s.Until && len(s.Trials) > 0 {
-		s.end(TimeOver, "the time was over")
+		s.end(TimeOver, "the time limit was reached; search for longer with --until")
 		return Plan{}, false
 	}
 	return p, true
 }
 
-// Add takes what a trial came to. took is how long all of it was, in seconds. One that is
-// void and has no Length did not begin.
+// Add adds the result of a trial that took a time in seconds. A void trial without Length did not
+// begin.
 func (s *Search) Add(t Trial, took float64) {
 	if t.Length > 0 && !t.Overloaded(s.Goals) { // after an overload the drain is long
 		value := 0.0
@@ -41,7 +41,7 @@ func (s *Search) Add(t Trial, took float64) {
 	case t.Purpose == Settle:
 		if s.heavy = !s.settled(&t); s.heavy {
 			if s.unsettled++; s.unsettled >= mostUnsettled {
-				s.end(Disturbed, "the store did not settle after an overload")
+				s.end(Disturbed, "the store did not recover from an overload")
 			}
 		} else {
 			s.unsettled = 0
@@ -55,23 +55,23 @@ func (s *Search) Add(t Trial, took float64) {
 	s.split()
 }
 
-// settled reports whether a light load is as it was: within the objective.
+// settled reports whether a light load meets the objective again.
 func (s *Search) settled(t *Trial) bool { return s.evidence([]*Trial{t}) < failing }
 
-// choose decides what is next without regard to time.
+// choose returns the next plan regardless of the time left.
 func (s *Search) choose() (Plan, bool) {
 	pass, fail := s.bracket()
 	if s.heavy && s.light > 0 && (s.Parameter == nil || !s.Parameter.Fresh) {
 		return s.plan(math.Max(s.light, math.Min(pass, fail)/4), Settle, settling), true
 	}
 	if again := s.at(fail); fail/math.Max(pass, 1) > nearEnough && len(again) == 1 && s.evidence(again) < certain {
-		return s.plan(fail, Narrow, refining), true // a machine that stands still for once makes any rate fail
+		return s.plan(fail, Narrow, refining), true // one pause of the machine makes any rate fail
 	}
 	switch {
 	case pass == 0 && math.IsInf(fail, 1):
 		return s.first()
 	case pass == 0 && fail <= s.Least:
-		s.end(HoldsNowhere, "the objective does not hold even at the lowest "+s.called()+" tried")
+		s.end(HoldsNowhere, "the objective is missed even at the lowest "+s.called()+" tried")
 		return Plan{}, false
 	case pass == 0:
 		return s.lower(fail)

@@ -2,8 +2,8 @@ package capacity
 
 import "math"
 
-// tested are how many trials of some length were made near the interval below and
-// above its estimate, and on which side the last was.
+// tested counts the longer trials near the interval, below and above its estimate, and holds the
+// side of the last one.
 type tested struct {
 	below, above      int
 	all               int
@@ -47,7 +47,7 @@ func (s *Search) refine() (Plan, bool) {
 		switch {
 		case ended:
 			s.found = s.asWide(i)
-			s.end(Found, "the interval is as narrow as asked for, and both its ends were measured again")
+			s.end(Found, "the interval has the requested width, and both ends were confirmed")
 			return Plan{}, false
 		case t.below < 2 && (t.below <= t.above || !t.lastBelow) || t.above >= 2 && !t.lastBelow:
 			return s.nextTo(i.Estimate, -least, Confirm, refining), true

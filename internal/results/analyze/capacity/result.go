@@ -5,19 +5,18 @@ import (
 	"slices"
 )
 
-// Result is how a search ended, or stands.
+// Result is the state of a search, or its result.
 type Result struct {
 	Interval
 	Status Status
-	Why    string // a sentence without its end
-	// Periods are the parts of the search between which the capacity changed, the last
-	// with what it is now; nil where it did not change.
+	Why    string // a sentence without a full stop
+	// Periods are the parts of the search between which the capacity changed; the last one has
+	// the current capacity. It is nil without a change.
 	Periods []Period
 }
 
-// Result says what the trials so far prove. Where they contradict each other under
-// one capacity, but not under one that moves or changed, the interval is of all that it
-// was, and the estimate is of what it is now.
+// Result returns what the trials so far prove. If they fit only a capacity that changed, the
+// interval covers all of its values, and the estimate is the current one.
 func (s *Search) Result() Result {
 	r := s.sinceChange()
 	r.Interval = s.supported(r.Interval)
@@ -33,7 +32,7 @@ func (s *Search) Result() Result {
 		r.include(p.Interval)
 	}
 	if s.ended != "" {
-		r.Status, r.Why = Disturbed, s.why+", and the capacity changed while it ran"
+		r.Status, r.Why = Disturbed, s.why+", and the capacity changed during the search"
 	}
 	return r
 }
@@ -47,7 +46,7 @@ func (s *Search) sinceChange() Result {
 	pass, fail := s.bracket()
 	switch {
 	case len(s.Trials) == 0:
-		r.Status, r.Why = NotKnown, "no trial was made"
+		r.Status, r.Why = NotKnown, "no trial was run"
 		return r
 	case s.ended == NotKnown:
 		return r
@@ -58,10 +57,10 @@ func (s *Search) sinceChange() Result {
 		r.Status = AtLeast
 		return r
 	case pass == 0 && math.IsInf(fail, 1):
-		r.Status, r.Why = NotKnown, noTrialTold
+		r.Status, r.Why = NotKnown, noUsableTrial
 		return r
 	case math.IsInf(fail, 1) && (s.ended == AtLeast || s.ended == TimeOver) && s.voidAbove(pass) && !s.known(pass):
-		r.Status, r.Why = NotKnown, "the objective holds at a rate far below what the store has done already, and above that "+noTrialTold
+		r.Status, r.Why = NotKnown, "the objective holds only far below the store's known throughput, and above that "+noUsableTrial
 		return r
 	case s.ended == "" || !r.Closed() || pass == 0:
 		return r
@@ -70,7 +69,7 @@ func (s *Search) sinceChange() Result {
 		s.mayHaveChanged(&r.Interval)
 		r.include(moved.all)
 		if moved.surely {
-			r.Status, r.Why = Disturbed, "the trials contradict each other under one capacity: it moved while they ran"
+			r.Status, r.Why = Disturbed, "the trials contradict each other: the capacity changed during the search"
 		}
 	}
 	return r

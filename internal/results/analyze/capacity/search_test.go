@@ -224,7 +224,7 @@ func TestAnObjectiveThatHoldsAtAnyRate(t *testing.T) {
 // Beyond what the generator can send nothing is known of the store.
 func TestAGeneratorThatIsTheLimit(t *testing.T) {
 	r := fixed(someOptions(), func(float64) float64 { return 0 }, 5000)
-	if r.Status != AtLeast || r.Lower > 5000 || r.Lower < 4400 || r.Closed() || !strings.HasPrefix(r.Why, "above that no trial told anything of the store (the last one: ") {
+	if r.Status != AtLeast || r.Lower > 5000 || r.Lower < 4400 || r.Closed() || !strings.HasPrefix(r.Why, "above that, every trial was unusable (last reason: ") {
 		t.Errorf("it is %+v", r)
 	}
 }

@@ -12,9 +12,9 @@ const (
 	mostAtOnce = 3
 )
 
-// untold returns the lowest rate between two whose trials were all void, and the number of these
+// voidBetween returns the lowest rate between two whose trials were all void, and the number of these
 // trials.
-func (s *Search) untold(pass, fail float64) (rate float64, times int) {
+func (s *Search) voidBetween(pass, fail float64) (rate float64, times int) {
 	for i := range s.Trials {
 		t := &s.Trials[i]
 		if t.Void == "" || t.Purpose == Settle || t.Rate <= pass || t.Rate >= fail {
@@ -30,13 +30,13 @@ func (s *Search) untold(pass, fail float64) (rate float64, times int) {
 	return rate, times
 }
 
-const noTrialTold = "no trial told anything of the store"
+const noUsableTrial = "every trial was unusable"
 
-// lastReason returns why the last trial told nothing, in brackets.
+// lastReason returns why the last trial was void, in parentheses.
 func (s *Search) lastReason() string {
 	for _, t := range slices.Backward(s.Trials) {
 		if t.Void != "" {
-			return " (the last one: " + t.Void + ")"
+			return " (last reason: " + t.Void + ")"
 		}
 	}
 	return ""
@@ -47,7 +47,7 @@ func (s *Search) lastReason() string {
 // first again, because a disturbance may be over.
 func (s *Search) first() (Plan, bool) {
 	if s.void >= mostVoid {
-		s.end(NotKnown, noTrialTold+s.lastReason())
+		s.end(NotKnown, noUsableTrial+s.lastReason())
 		return Plan{}, false
 	}
 	least, steps := math.Min(s.leastTelling(), s.From), 1
@@ -57,10 +57,10 @@ func (s *Search) first() (Plan, bool) {
 	return s.plan(math.Max(s.From/math.Pow(4, float64(s.void%steps)), least), Explore, exploring), true
 }
 
-// lower returns the plan of a trial below what failed, where none held.
+// lower returns the plan of a trial below the lowest rate that failed, if no rate held.
 func (s *Search) lower(fail float64) (Plan, bool) {
 	if s.void >= mostVoid {
-		s.end(NotKnown, "below what failed "+noTrialTold+s.lastReason())
+		s.end(NotKnown, "below the rate that failed, "+noUsableTrial+s.lastReason())
 		return Plan{}, false
 	}
 	rate := fail / 8
@@ -75,11 +75,11 @@ func (s *Search) lower(fail float64) (Plan, bool) {
 // stays void, the search approaches it until further trials are not worth their time.
 func (s *Search) higher(pass float64) (Plan, bool) {
 	if pass >= s.Most {
-		s.end(AtLeast, "the objective holds at the highest "+s.called()+" allowed")
+		s.end(AtLeast, "the objective holds even at the highest "+s.called()+" allowed")
 		return Plan{}, false
 	}
 	next := math.Min(math.Max(pass*s.faster(), pass+s.step()), s.Most)
-	rate, times := s.untold(pass, math.Inf(1))
+	rate, times := s.voidBetween(pass, math.Inf(1))
 	near := rate/pass <= nearEnough || rate-pass <= s.step()
 	switch {
 	case times == 0 || rate > next:
@@ -88,8 +88,8 @@ func (s *Search) higher(pass float64) (Plan, bool) {
 		return s.plan(rate, Explore, exploring*float64(1+times)), true
 	case !near:
 		return s.plan(math.Sqrt(pass*rate), Explore, exploring), true
-	case s.void >= mostVoid: // Result says whether that is a floor
-		s.end(AtLeast, "above that "+noTrialTold+s.lastReason())
+	case s.void >= mostVoid: // Result decides whether that is a floor
+		s.end(AtLeast, "above that, "+noUsableTrial+s.lastReason())
 		return Plan{}, false
 	case s.void%2 == 1: // the disturbance may have been over soon
 		rate = next
@@ -97,8 +97,8 @@ func (s *Search) higher(pass float64) (Plan, bool) {
 	return s.plan(rate, Explore, exploring*mostAtOnce), true
 }
 
-// nearEnough is how near to each other, as a ratio, a rate that held and one that failed
-// are when the search begins to refine.
+// nearEnough is the ratio between a rate that failed and one that held at which the search starts
+// to refine.
 const nearEnough = 1.12
 
 // known reports whether a floor without an upper end is informative: it is not far below the
@@ -116,11 +116,11 @@ func (s *Search) known(floor float64) bool {
 	return floor >= leastKnown*done
 }
 
-// leastKnown is the share of what a store has done that a floor has to be.
+// leastKnown is the smallest informative floor, as a share of the highest throughput.
 const leastKnown = 0.5
 
-// voidAbove reports whether a trial above a rate told nothing.
+// voidAbove reports whether a trial above a rate was void.
 func (s *Search) voidAbove(rate float64) bool {
-	_, times := s.untold(rate, math.Inf(1))
+	_, times := s.voidBetween(rate, math.Inf(1))
 	return times > 0
 }

@@ -165,7 +165,7 @@ func WithinBy(run *record.Run, by Comparing) *Comparison {
 			continue
 		}
 		if err := SameLoad(&news[0].Conditions, &all.Of[name][0].Conditions); err != nil {
-			c.Differences = append(c.Differences, "Beware: "+err.Error()+".")
+			c.Differences = append(c.Differences, "Warning: "+err.Error()+".")
 		}
 		c.add(of, news, all.Of[name])
 	}
@@ -178,8 +178,8 @@ func WithinBy(run *record.Run, by Comparing) *Comparison {
 	return c
 }
 
-// Judge finds the words for the changes of comparisons that are read together,
-// by a practical margin (a share), corrected for their number.
+// Judge assigns results to the changes of comparisons that are read together, with a practical
+// margin (a share) and corrected for their number.
 func Judge(margin float64, all ...*Comparison) {
 	var changes []*analyze.Change
 	var family []stats.Compared
@@ -215,12 +215,12 @@ func Worsened(all []*Comparison) (names []string) {
 	return names
 }
 
-// Unjudged names the trials of comparisons that were judged together of which no
-// change could be; nil where each has one.
+// Unjudged returns an error with the trials of which no change could be judged; nil if there are
+// none.
 func Unjudged(all []*Comparison) error {
-	takes := fmt.Sprintf("%d repeats on both sides that count, each with a figure above 0, and taken in turn where both are of one run", analyze.MinRepeats)
+	takes := fmt.Sprintf("%d valid repeats on both sides with figures above 0, interleaved if both are in one run", analyze.MinRepeats)
 	if len(all) == 0 || all[0].Family == 0 {
-		return fmt.Errorf("--fail-on worse is not kept by what could not be judged: no trial has %s", takes)
+		return fmt.Errorf("--fail-on worse: nothing could be judged, because no trial has %s; add repeats, or use --include-suspect", takes)
 	}
 	var names []string
 	for _, c := range all {
@@ -235,26 +235,26 @@ func Unjudged(all []*Comparison) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("--fail-on worse is not kept by trials that could not be judged, which takes %s: %s", takes, strings.Join(names, ", "))
+	return fmt.Errorf("--fail-on worse: some trials could not be judged, because that needs %s: %s", takes, strings.Join(names, ", "))
 }
 
 // noneInCommon returns the error for two lists of trials without common names.
 func noneInCommon(news, bases []string) error {
 	first := func(names []string) string { return append(names, "none")[0] }
-	return fmt.Errorf("the baseline is of another scenario: no trial is in both; the first here is %s and there %s", first(news), first(bases))
+	return fmt.Errorf("the baseline has another scenario, without a common trial: the first ones are %s here and %s in the baseline", first(news), first(bases))
 }
 
 // add compares a trial with its baseline, if both have comparable figures.
 func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	p := Pair{Name: name, New: c.counting(name+" here", news), Base: c.counting(name+" in the baseline", bases), AllNew: news, AllBase: bases}
 	here, there := missing(p.New, news), missing(p.Base, bases)
-	times := ", and the repeats that are left are not of the same times"
+	times := "; the remaining repeats are of different times"
 	if c.Run == c.Base && interleaved(news, bases) {
 		times = ""
 		c.wholeRounds(&p)
 	}
 	if math.Abs(here-there) > unevenlyLeftOut {
-		c.Differences = append(c.Differences, fmt.Sprintf("Beware: %s of the repeats of %s are left out here and %s in the baseline. What disturbs one side more than the other may be the change itself%s.",
+		c.Differences = append(c.Differences, fmt.Sprintf("Warning: %s of the repeats of %s do not count here, and %s in the baseline. The change itself may cause the disturbance%s.",
 			text.Share(here), name, text.Share(there), times))
 	}
 	p.Dependent = analyze.ShareCluster(c.Run, p.New) || analyze.ShareCluster(c.Base, p.Base)
@@ -263,7 +263,7 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	}
 	switch {
 	case len(p.New)+len(p.Base) == 0:
-		return // LeftOut says it
+		return // LeftOut has the reason
 	case len(p.New) == 0:
 		c.OnlyBase = append(c.OnlyBase, name)
 		return
@@ -278,7 +278,7 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 		f := &p.Figures[i]
 		f.compare(p.New, p.Base, rounds)
 		if ofOneRun && !rounds {
-			f.Change = f.Change.WithoutInterval("its repeats and the baseline's did not take turns")
+			f.Change = f.Change.WithoutInterval("its repeats and the baseline's were not interleaved")
 		}
 		f.Change = f.Change.WithShownFigures(f.Now, f.Base)
 	}
@@ -300,7 +300,7 @@ func (c *Comparison) wholeRounds(p *Pair) {
 		was, kept int
 	}{{p.Name + " here", len(p.New), len(news)}, {p.Name + " in the baseline", len(p.Base), len(bases)}} {
 		if gone := side.was - side.kept; gone > 0 && len(p.New) > 0 && len(p.Base) > 0 {
-			c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d more (the other side's repeat of the same round does not count)", side.of, gone))
+			c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d more (their counterpart in the same round does not count)", side.of, gone))
 		}
 	}
 	if len(p.New) > 0 && len(p.Base) > 0 {
@@ -318,8 +318,8 @@ func sameRounds(a, b []*record.Trial) (keptA, keptB []*record.Trial) {
 	return in(a, b), in(b, a)
 }
 
-// unevenlyLeftOut is how much larger a part of one side's repeats than of the
-// other's may be left out without a word.
+// unevenlyLeftOut is the largest difference between the shares of repeats left out on both sides
+// that needs no warning.
 const unevenlyLeftOut = 0.25
 
 // missing returns the share of the repeats that do not count.
@@ -327,20 +327,18 @@ func missing(counting, all []*record.Trial) float64 {
 	return 1 - float64(len(counting))/float64(max(len(all), 1))
 }
 
-// SameLoad refuses two trials whose load is not the same with a sentence that
-// names the first difference. A rate that is a share of another trial's
-// throughput, which is another in every run, need only be a share of the same.
+// SameLoad returns an error that names the first difference between the loads of two trials. If
+// a rate is a share of another trial's throughput, only the shares must be equal.
 func SameLoad(now, base *record.Conditions) error {
 	if what, a, b := scenario.Differ(&now.Load, &base.Load); what != "" {
-		return fmt.Errorf("the baseline was made with another load: %s in %s: %s here, %s there; compare runs of the same scenario", what, now.Name, orNone(a), orNone(b))
+		return fmt.Errorf("the baseline has another load: %s in %s: %s here, %s there; compare runs of the same scenario", what, now.Name, orNone(a), orNone(b))
 	}
 	return nil
 }
 
 func orNone(s string) string { return cmp.Or(s, "none") }
 
-// counting is the repeats whose figures a comparison takes, and says of the
-// others, which are those of the trial named so, why it does not.
+// counting returns the repeats that count, and records in LeftOut why the other ones do not.
 func (c *Comparison) counting(of string, trials []*record.Trial) []*record.Trial {
 	var count []*record.Trial
 	var order []string

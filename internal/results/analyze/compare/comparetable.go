@@ -84,7 +84,7 @@ func (c *Comparison) ChangesOf() string {
 	with := c.anyChange(func(c analyze.Change) bool { return c.Interval })
 	switch without := c.anyChange(func(c analyze.Change) bool { return !c.Interval && c.Known }); {
 	case with && without:
-		return means + ", and of these medians where there is no interval"
+		return means + ", or of these medians if there is no interval"
 	case without:
 		return "these medians"
 	}
@@ -259,15 +259,15 @@ func environment() []condition {
 		{"number of members differs", func(t *record.Trial) string { return fmt.Sprint(t.Members) }},
 		{"use of TLS and authentication differs", func(t *record.Trial) string { return fmt.Sprintf("TLS %t, authentication %t", t.TLS, t.Authenticated) }},
 		{"machine differs", machineText},
-		{"members' share in the generator's machine differs", func(t *record.Trial) string {
+		{"placement of the members relative to the generator differs", func(t *record.Trial) string {
 			if t.Shared == nil {
-				return "not known"
+				return "unknown"
 			}
 			return map[bool]string{true: "on it", false: "elsewhere"}[*t.Shared]
 		}},
 		{"members' file system differs", func(t *record.Trial) string {
 			if t.Durability == nil {
-				return "not known"
+				return "unknown"
 			}
 			if !t.Durability.Synced {
 				return t.Durability.FileSystem + " without sync"
@@ -282,7 +282,7 @@ func environment() []condition {
 func machineText(t *record.Trial) string {
 	m := t.Machine
 	if m == nil {
-		return "not known"
+		return "unknown"
 	}
 	text := fmt.Sprintf("%s, %s, %d CPUs, %s %s %s", m.Name, m.CPU, m.CPUs, m.System, m.Kernel, m.Architecture)
 	if m.CPULimit != nil {

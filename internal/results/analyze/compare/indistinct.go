@@ -48,6 +48,6 @@ func (p *Pair) indistinct(f *Compared) string {
 	if apart > width {
 		return ""
 	}
-	return fmt.Sprintf("The %s of %s differs by %s, and what this machine measures with no store behind differed by %s from round to round (its calibration): a difference so small can be the machine's.",
+	return fmt.Sprintf("The %s of %s differs by %s, but the calibration of this machine with a null server varied by %s between rounds: the machine can explain the difference.",
 		f.Title, p.Name, text.Duration(apart), text.Duration(width))
 }

@@ -18,7 +18,7 @@ func TestIndistinct(t *testing.T) {
 		return &Compared{Title: name, Figure: record.Registered(name), Base: fig(from), Now: fig(to), Change: analyze.Change{Judged: stats.Judgement{Word: word}}}
 	}
 	p := &Pair{Name: "put", New: []*record.Trial{now}}
-	const want = "The p50 of put differs by 150 µs, and what this machine measures with no store behind differed by 200 µs from round to round (its calibration): a difference so small can be the machine's."
+	const want = "The p50 of put differs by 150 µs, but the calibration of this machine with a null server varied by 200 µs between rounds: the machine can explain the difference."
 	if got := p.indistinct(compared("p50", 1_000_000, 1_150_000, stats.Worse)); got != want {
 		t.Errorf("%s\nnot\n%s", got, want)
 	}

@@ -63,16 +63,16 @@ func BreakSpans() []BreakSpan { return append(outageSpans(), spansSinceFault()..
 // outageSpans returns the longest times without a success, of all operations and of parts.
 func outageSpans() []BreakSpan {
 	return []BreakSpan{
-		{"outage", "no success", false, true, func(_ *record.Trial, f *record.Fault) *float64 {
+		{"outage", "outage", false, true, func(_ *record.Trial, f *record.Fault) *float64 {
 			if f.Outage == nil {
 				return new(0.0)
 			}
 			return f.Outage
 		}},
-		{"broken_member", "at that member", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
+		{"broken_member", "at the member", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
 			return partOutage(f, func(p *record.PartOutage) bool { return p.Member != "" && p.Member == f.Member })
 		}},
-		{"other_members", "at others", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
+		{"other_members", "at other members", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
 			return partOutage(f, func(p *record.PartOutage) bool {
 				return p.Member != "" && p.Member != f.Member && f.Member != record.AllMembers
 			})
@@ -89,9 +89,9 @@ func outageSpans() []BreakSpan {
 			}
 			return new(f.Clients.Median)
 		}},
-		{"writes", "no write", true, true, func(_ *record.Trial, f *record.Fault) *float64 { return operationOutage(f, kv.Kind.Writes) }},
-		{"reads", "no read", true, true, func(_ *record.Trial, f *record.Fault) *float64 { return operationOutage(f, kv.Kind.Reads) }},
-		{"events", "no watch event", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
+		{"writes", "write outage", true, true, func(_ *record.Trial, f *record.Fault) *float64 { return operationOutage(f, kv.Kind.Writes) }},
+		{"reads", "read outage", true, true, func(_ *record.Trial, f *record.Fault) *float64 { return operationOutage(f, kv.Kind.Reads) }},
+		{"events", "watch outage", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
 			switch {
 			case f.Watch == nil || f.Watch.Lasted:
 				return nil
@@ -127,14 +127,14 @@ func spansSinceFault() []BreakSpan {
 			}
 			return new(*f.OutageFrom + *f.Outage)
 		})},
-		{"throughput_back", "throughput back", false, false, since(func(f *record.Fault) *float64 { return f.ThroughputBack })},
-		{"p99_back", "p99 back", false, false, since(func(f *record.Fault) *float64 { return f.P99Back })},
-		{"noticed", "noticed", false, false, func(t *record.Trial, f *record.Fault) *float64 {
+		{"throughput_back", "throughput recovered", false, false, since(func(f *record.Fault) *float64 { return f.ThroughputBack })},
+		{"p99_back", "p99 recovered", false, false, since(func(f *record.Fault) *float64 { return f.P99Back })},
+		{"noticed", "detected", false, false, func(t *record.Trial, f *record.Fault) *float64 {
 			return firstSaid(t, f, f.Member, stores.LeaderLost, stores.ElectionStarted)
 		}},
 		{"elected", "elected", false, false, func(t *record.Trial, f *record.Fault) *float64 { return firstSaid(t, f, "", stores.Elected) }},
 		{"serving", "serving", true, false, servingAgain},
-		{"whole", "whole again", false, false, since(func(f *record.Fault) *float64 { return f.Ready })},
+		{"whole", "recovered", false, false, since(func(f *record.Fault) *float64 { return f.Ready })},
 	}
 }
 

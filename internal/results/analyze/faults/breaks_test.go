@@ -108,7 +108,7 @@ func TestBrokenTables(t *testing.T) {
 	for i, c := range table.Columns {
 		cells[c.Title] = table.Rows[0][i]
 	}
-	if c := cells["no success p50"]; c.Value.Number != 4 {
+	if c := cells["outage p50"]; c.Value.Number != 4 {
 		t.Errorf("the median is %+v", c)
 	}
 	if c := cells["interval"].Certainty; c == nil || c.Low.Number != 1 || c.High.Number != 6 {
@@ -117,8 +117,8 @@ func TestBrokenTables(t *testing.T) {
 	if c := cells["p90"]; c.Value.Known {
 		t.Errorf("six have a p90: %+v", c)
 	}
-	if c := cells["p99 back p50"]; c.Text != "at once" || len(cells["throughput back p50"].Notes) != 1 {
-		t.Errorf("it is back %+v, %+v", c, cells["throughput back p50"])
+	if c := cells["p99 recovered p50"]; c.Text != "at once" || len(cells["throughput recovered p50"].Notes) != 1 {
+		t.Errorf("it is back %+v, %+v", c, cells["throughput recovered p50"])
 	}
 	if c := table.Rows[1][4]; c.Text != "none" {
 		t.Errorf("no outage is %+v", c)
@@ -138,8 +138,8 @@ func TestBrokenTablesTellOfEvents(t *testing.T) {
 		for k, c := range table.Columns {
 			cells[c.Title] = row[k]
 		}
-		got := fmt.Sprintf("%g %g", cells["no watch event p50"].Value.Number, cells["latest event p50"].Value.Number)
-		for _, name := range []string{"late events", "lost events", "leases ended", "of these early"} {
+		got := fmt.Sprintf("%g %g", cells["watch outage p50"].Value.Number, cells["latest event p50"].Value.Number)
+		for _, name := range []string{"late events", "lost events", "leases ended", "ended early"} {
 			got += fmt.Sprintf(" %g %v", cells[name].Value.Number, cells[name].Value.Known)
 		}
 		if want := []string{"0.8 0.9 8 true 2 true 5 true 4 true", "0 0 0 false 0 false 0 false 0 false"}[i]; got != want {

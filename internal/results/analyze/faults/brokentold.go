@@ -56,7 +56,7 @@ func eventColumns(all []*Breaks) (out []eventColumn) {
 	if leases {
 		out = append(out,
 			eventColumn{"leases ended", func(t *BrokenTold) (uint64, bool) { return t.Leases, true }},
-			eventColumn{"of these early", func(t *BrokenTold) (uint64, bool) { return t.EarlyLeases, true }})
+			eventColumn{"ended early", func(t *BrokenTold) (uint64, bool) { return t.EarlyLeases, true }})
 	}
 	return out
 }

@@ -10,18 +10,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Notes below the table of what faults broke.
+// Footnotes of the table of outages.
 const (
-	medianNote = "95 % interval of the median over the faults, by order statistics: it holds for any distribution of independent times, and needs six of them."
-	sharedNote = "Several were done to one cluster, so they are not independent: the interval is of how far these differ, and other clusters may differ by more."
-	amissNote  = "Not all were done, over and healed as asked (R31), or they are of a trial that is invalid: the verdicts say which."
-	someNote   = "Not of each time: there was none, it did not come, or nobody said so, before the next fault began, all were whole again, or the window closed. The median is of the others."
-	lastedNote = "Not all were over when the next fault began or the window closed: those are longer than they count here."
+	medianNote = "95 % confidence interval of the median over the faults, by order statistics; needs six faults."
+	sharedNote = "Several faults of one cluster are not independent: other clusters may differ by more than the interval."
+	amissNote  = "Includes faults that failed (R31) or that belong to an invalid trial; see the verdicts."
+	someNote   = "Not known for every fault, because the event did not occur in time or was not reported. The median covers the others."
+	lastedNote = "Some outages lasted until the next fault or the end of the window, so they count as shorter than they were."
 )
 
-// BrokenTables is the table of what faults broke, if any did anything: of each the
-// longest time without any success, and how long it took until the members' logs
-// noticed, until one was elected, and until all were seen whole again.
+// BrokenTables returns the table of outages, if faults were injected: the longest time without a
+// success, and the times until the fault was detected, a leader was elected and the cluster had
+// recovered.
 func BrokenTables(rows []*analyze.Row) []analyze.Table {
 	all := Broken(rows)
 	if len(all) == 0 {
@@ -40,11 +40,11 @@ func BrokenTables(rows []*analyze.Row) []analyze.Table {
 	return []analyze.Table{t}
 }
 
-// brokenColumns are those of the table of what faults broke, with the notes of its cells.
+// brokenColumns holds the columns of the table of outages and the footnotes of its cells.
 type brokenColumns struct {
 	all       []*Breaks
 	told      []eventColumn
-	intervals bool // of the longest times without any success
+	intervals bool // some outage has an interval
 	notes     analyze.FootnoteList
 }
 
@@ -67,7 +67,7 @@ func (c *brokenColumns) columns() []analyze.Column {
 			columns = append(columns, analyze.Column{Title: "p90"}, analyze.Column{Title: "max"})
 		}
 	}
-	columns = append(columns, analyze.Column{Title: "failed"}, analyze.Column{Title: "may have happened"})
+	columns = append(columns, analyze.Column{Title: "failed"}, analyze.Column{Title: "outcome unknown"})
 	for _, told := range c.told {
 		columns = append(columns, analyze.Column{Title: told.title})
 	}

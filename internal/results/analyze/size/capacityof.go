@@ -211,7 +211,7 @@ func (p *CapacityPoint) Counts() bool {
 
 // addVoid adds a void trial to those of its reason.
 func (f *CapacityFinding) addVoid(t *record.Trial, why string) {
-	one := VoidTrials{1, why, Remedy(t)}
+	one := VoidTrials{1, why, remedyOf(t)}
 	for i := range f.Void {
 		if v := &f.Void[i]; v.Remedy == one.Remedy && (one.Remedy != "" || v.Why == why) {
 			one.Trials += v.Trials

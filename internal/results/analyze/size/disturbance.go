@@ -20,13 +20,13 @@ type disturbance struct {
 	why       *verdict.Reason // the worst reason that names a disturbance; nil: there is none
 }
 
-// disturbanceOf reads it from the trial's verdict. A reason that is not about any part of
-// an objective is left out where the figures of all parts are known.
+// disturbanceOf returns the disturbance in a trial's verdict. It ignores a reason that concerns no
+// part of the objective, if the figures of all parts are known.
 func disturbanceOf(t *record.Trial, parts []analyze.Threshold) (d disturbance) {
 	d.trial = t
 	for i := range t.Verdict.Reasons {
 		r := &t.Verdict.Reasons[i]
-		if remedies[r.Rule] == "" || !concerns(r, t, parts) {
+		if !isDisturbance(r.Rule) || !concerns(r, t, parts) {
 			continue
 		}
 		if d.why == nil || ofGenerator[r.Rule] && !d.generator {
@@ -145,47 +145,45 @@ func (d *disturbance) othersUnknown() bool {
 	return d.generator && t.Shared != nil && *t.Shared && t.ForeignShare == nil
 }
 
-// ofOthers are the rules that say that others had the members' processors.
+// ofOthers are the rules about CPU time that members did not get.
 var ofOthers = map[int]bool{10: true, 23: true}
 
-// ofGenerator are the rules of the verdict that say that the generator was late.
+// ofGenerator are the rules about delays of the load generator.
 var ofGenerator = map[int]bool{5: true, 6: true, 7: true, 8: true, 9: true}
 
-// remedies has, for each rule of the verdict that names a disturbance, what to do about it.
-var remedies = map[int]string{
-	5:  "run the generator where nothing stops it, on a machine or processors of its own",
-	6:  "raise the limit on the generator's processor time",
-	7:  "run the generator on another machine than the members (--endpoints), or stop the other programs on it",
-	8:  "run the generator on a machine with nothing else to do",
-	9:  "run the generator on a machine with more processors",
-	10: "use a machine whose host gives it all of its processors, or search for longer (--until)",
-	23: "stop the other programs on the members' machines, or search for longer (--until)",
-	28: "give the slow worker a machine like the others",
-	30: "give that worker processors of its own",
-}
+// ofWorker are the rules about a single worker that was slow or disturbed.
+var ofWorker = map[int]bool{28: true, 30: true}
 
-// OutOfSpace says how a trial shows that the store ran out of space, as a sentence without
-// its end; empty if it did not.
+// isDisturbance reports whether a rule of the verdict names a disturbance of a trial.
+func isDisturbance(rule int) bool { return ofGenerator[rule] || ofOthers[rule] || ofWorker[rule] }
+
+// OutOfSpace describes how a trial shows that the store ran out of space, without a full stop;
+// empty if it did not.
 func OutOfSpace(t *record.Trial) string {
 	kind := kv.NoSpace.String()
 	n := t.ErrorsByKind[kind]
 	if n == 0 {
 		return ""
 	}
-	wordss := fmt.Sprintf("%s of %s ended in %s", text.Count(n), text.Plural(t.Due, "operation"), kind)
+	words := fmt.Sprintf("%s of %s ended in %s", text.Count(n), text.Plural(t.Due, "operation"), kind)
 	if why := t.ErrorTexts[kind]; why != "" {
-		wordss += ": " + text.Line(why, text.OfOutput)
+		words += ": " + text.Line(why, text.OfOutput)
 	}
-	return wordss
+	return words
 }
 
-// Remedy is what to do about what made a trial void; empty where nothing is known.
-func Remedy(t *record.Trial) string {
+// remedyOf returns what to do about the cause of a void trial, or "".
+func remedyOf(t *record.Trial) string {
 	if OutOfSpace(t) != "" {
 		return "free space in the store, or raise its quota"
 	}
-	if d := disturbanceOf(t, nil); d.why != nil {
-		return remedies[d.why.Rule]
+	d := disturbanceOf(t, nil)
+	if d.why == nil {
+		return ""
 	}
-	return ""
+	_, remedy := verdict.DescribeRule(d.why.Rule)
+	if ofOthers[d.why.Rule] {
+		remedy += ", or search for longer (--until)"
+	}
+	return remedy
 }

@@ -176,7 +176,7 @@ func newStep(r *analyze.Row) LadderStep {
 	return s
 }
 
-// leftOut says why a row is no step that counts.
+// leftOut returns why a row is not a step that counts, or "".
 func leftOut(r *analyze.Row) string {
 	for _, t := range r.Done {
 		switch {
@@ -185,7 +185,7 @@ func leftOut(r *analyze.Row) string {
 		case t.Verdict.State == verdict.Invalid:
 			return "its verdict is invalid"
 		case unreached(t):
-			return "its rate was not reached, so that how many were in flight depends on how long it ran"
+			return "its rate was not reached, so the number in flight depends on its duration"
 		}
 	}
 	return ""
@@ -247,7 +247,7 @@ func (l *Ladder) findKnee() {
 		}
 	}
 	if len(places) < leastKnee {
-		l.NoKnee = fmt.Sprintf("No knee: only %s count, and it wants one with a step to either side.", text.Plural(uint64(len(places)), "step"))
+		l.NoKnee = fmt.Sprintf("No knee: only %s count, and a knee needs a step on either side.", text.Plural(uint64(len(places)), "step"))
 		return
 	}
 	best := 0
@@ -266,10 +266,10 @@ func (l *Ladder) findKnee() {
 	}
 	switch {
 	case last == len(places)-1:
-		l.NoKnee = fmt.Sprintf("No knee: the last step that counts, %s, has the most power (throughput divided by mean time), or within %.0f %% as much; it lies there or beyond.", l.Steps[places[last]].Load, 100*stats.Margin)
+		l.NoKnee = fmt.Sprintf("No knee: throughput per mean time is highest at the last step, %s (within %.0f %%). The knee is there or above; try higher loads.", l.Steps[places[last]].Load, 100*stats.Margin)
 		return
 	case first == 0:
-		l.NoKnee = fmt.Sprintf("No knee: beyond the first step, %s, time grows more than throughput does; it lies there or before.", l.Steps[places[0]].Load)
+		l.NoKnee = fmt.Sprintf("No knee: after the first step, %s, time grows more than throughput. The knee is there or below; try lower loads.", l.Steps[places[0]].Load)
 		return
 	}
 	l.Knee = places[best]
@@ -280,16 +280,16 @@ func (l *Ladder) findKnee() {
 	}
 }
 
-// The limits beyond which a law is not to be believed.
+// The limits of a credible law.
 const (
-	// mostDeviation is how far the steps may be from the curve: with more, a
-	// parameter says nothing of the store.
+	// mostDeviation is the largest deviation of the steps from the curve at which its
+	// parameters describe the store.
 	mostDeviation = 0.10
-	// leastReach is how many times the least concurrency the largest must be.
+	// leastReach is the smallest ratio of the largest and the smallest concurrency.
 	leastReach = 8
 )
 
-// fit finds the law of the steps that count.
+// fit fits the law to the steps that count.
 func (l *Ladder) fit() {
 	var steps []stats.Step
 	least := math.Inf(1)
@@ -303,28 +303,28 @@ func (l *Ladder) fit() {
 		}
 	}
 	if len(different) < stats.LeastSteps {
-		l.NoScaling = fmt.Sprintf("No scalability law: it has three parameters and wants %d different steps that count, and there are %d.", stats.LeastSteps, len(different))
+		l.NoScaling = fmt.Sprintf("No scalability law: it needs %d different steps that count, and there are %d.", stats.LeastSteps, len(different))
 		return
 	}
 	s, ok := stats.FitScaling(steps, stats.Level)
 	if !ok {
-		l.NoScaling = "No scalability law: nothing can be fitted to these steps."
+		l.NoScaling = "No scalability law: it cannot be fitted to these steps."
 		return
 	}
 	if s.Deviation > mostDeviation {
-		l.NoScaling = fmt.Sprintf("No scalability law: the steps are %s off its best curve (standard deviation; limit %s), so that it does not describe them.", text.Percent(s.Deviation, 0), text.Percent(mostDeviation, 0))
+		l.NoScaling = fmt.Sprintf("No scalability law: the steps deviate by %s from the best curve (standard deviation, limit %s).", text.Percent(s.Deviation, 0), text.Percent(mostDeviation, 0))
 		return
 	}
 	l.Scaling = &s
 	doubt := func(format string, args ...any) { l.Doubts = append(l.Doubts, fmt.Sprintf(format, args...)) }
 	if l.Most < leastReach*least {
-		doubt("the largest concurrency is only %.1f times the least, from which a curve is hardly to be seen", l.Most/least)
+		doubt("the largest concurrency is only %.1f times the smallest, too little for a curve", l.Most/least)
 	}
 	if s.Sigma.Low == 0 {
-		doubt("contention cannot be told from none")
+		doubt("contention may be zero")
 	}
 	if l.Open {
-		doubt("in an open loop the number in flight is what was measured, and not what was given: its errors make the curve flatter")
+		doubt("in an open loop the number in flight is measured and not set; its errors flatten the curve")
 	}
 	suspect := 0
 	for _, i := range l.counted() {
@@ -337,11 +337,11 @@ func (l *Ladder) fit() {
 	}
 }
 
-// curvePoints is how many points a law's curve is drawn with.
+// curvePoints is the number of points of a drawn curve.
 const curvePoints = 60
 
-// Curve is the law from the least concurrency that counts to the largest; none
-// without a law.
+// Curve returns points of the law from the smallest to the largest concurrency; none without a
+// law.
 func (l *Ladder) Curve() (all []stats.Step) {
 	if l.Scaling == nil {
 		return nil

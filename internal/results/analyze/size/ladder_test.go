@@ -87,8 +87,8 @@ func TestLadderOfClients(t *testing.T) {
 	}
 }
 
-// Neither the unit of time nor how far the steps reach moves a knee.
-func TestKneeStays(t *testing.T) {
+// The knee does not depend on the unit of time or the range of the steps.
+func TestKneeDoesNotDependOnRange(t *testing.T) {
 	for _, lambda := range []float64{1, 60, 1e6} {
 		for _, clients := range [][]int{{1, 2, 4, 8, 16, 32, 64, 128}, {8, 16, 32, 64, 128, 256, 512}} {
 			l := laddersOf(closedSteps("put", lambda, 0.03, 1e-5, clients...)...)[0]
@@ -99,19 +99,19 @@ func TestKneeStays(t *testing.T) {
 	}
 }
 
-// Where the steps do not show a knee or a law, a sentence says why.
-func TestLadderSaysWhatItLacks(t *testing.T) {
+// A ladder without a knee or a law has a sentence with the reason.
+func TestLadderWithoutKneeOrLawHasAReason(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		trials          []*record.Trial
 		noKnee, noScale string
 		doubt           string
 	}{
-		{"in proportion", closedSteps("a", 100, 0, 0, 1, 2, 4, 8, 16), "the last step that counts, 16 clients, has the most power", "", "contention cannot be told from none"},
-		{"past it", closedSteps("a", 100, 0.9, 0, 1, 2, 4, 8, 16), "beyond the first step, 1 client, time grows more", "", ""},
-		{"few", closedSteps("a", 100, 0.1, 0, 1, 16, 64), "", "wants 5 different steps that count, and there are 3", ""},
-		{"near", closedSteps("a", 100, 0.1, 0, 10, 11, 12, 13, 14), "", "", "only 1.4 times the least"},
-		{"off", []*record.Trial{step("a1", 1, 100), step("a2", 2, 300), step("a4", 4, 200), step("a8", 8, 900), step("a16", 16, 500), step("a32", 32, 400)}, "", "so that it does not describe them", ""},
+		{"in proportion", closedSteps("a", 100, 0, 0, 1, 2, 4, 8, 16), "is highest at the last step, 16 clients", "", "contention may be zero"},
+		{"past it", closedSteps("a", 100, 0.9, 0, 1, 2, 4, 8, 16), "after the first step, 1 client, time grows more", "", ""},
+		{"few", closedSteps("a", 100, 0.1, 0, 1, 16, 64), "", "needs 5 different steps that count, and there are 3", ""},
+		{"near", closedSteps("a", 100, 0.1, 0, 10, 11, 12, 13, 14), "", "", "only 1.4 times the smallest"},
+		{"off", []*record.Trial{step("a1", 1, 100), step("a2", 2, 300), step("a4", 4, 200), step("a8", 8, 900), step("a16", 16, 500), step("a32", 32, 400)}, "", "deviate by 51 %", ""},
 	} {
 		all := laddersOf(c.trials...)
 		if len(all) != 1 {

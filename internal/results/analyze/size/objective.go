@@ -62,7 +62,7 @@ const errorSpan = 0.1
 func goalOf(t *analyze.Threshold) (capacity.Goal, error) {
 	g := capacity.Goal{Name: t.Text}
 	if t.Trials != "" {
-		return g, fmt.Errorf("%q names trials, and an objective is of the load whose capacity is searched; write it without %q", t.Text, t.Trials+":")
+		return g, fmt.Errorf("%q names trials, but an objective is about the searched load; write it without %q", t.Text, t.Trials+":")
 	}
 	if t.Op != "<" && t.Op != "<=" {
 		return g, fmt.Errorf("%q bounds from below, and a search is for the highest rate at which an objective holds; write < or <=", t.Text)
@@ -72,10 +72,10 @@ func goalOf(t *analyze.Threshold) (capacity.Goal, error) {
 	case ofTimes && t.Limit > 0:
 		g.Limit, g.Span, g.Percentile = (100-p)/100, t.Limit/1e9, true
 	case ofTimes:
-		return g, fmt.Errorf("%q: no operation is so fast; write a time above 0", t.Text)
+		return g, fmt.Errorf("%q: no operation takes 0 s; write a time above 0", t.Text)
 	case t.Metric == "errors" && t.Share, t.Figure.Unit == measure.Share && t.Metric == "error-share":
 		if !(t.Limit > 0 && t.Limit < 1) {
-			return g, fmt.Errorf("%q: the share of errors must be above 0 and below 100 %%, because no trial proves that there are none", t.Text)
+			return g, fmt.Errorf("%q: the share of errors must be above 0 and below 100 %%, because no trial can prove that errors never occur", t.Text)
 		}
 		g.Limit, g.Span = t.Limit, errorSpan
 	default:

@@ -68,7 +68,7 @@ func (u *Use) ShareAtCapacity() (float64, bool) {
 // The names of uses.
 const (
 	UseObjective = "objective"
-	UseProcessor = "processor"
+	UseCPU       = "CPU"
 	UseDisk      = "disk"
 	UseNetwork   = "network"
 	UseMemory    = "memory"
@@ -109,9 +109,9 @@ func SizesOf(runs []*record.Run, load Load, ask func(name string) store.Sizer) (
 	}
 	switch {
 	case searched == 0:
-		return nil, fmt.Errorf("no run has a capacity; record one with quorumbench capacity")
+		return nil, fmt.Errorf("the runs have no capacity; record one with quorumbench capacity")
 	case len(order) == 0:
-		return nil, fmt.Errorf("the load is %s, and the recorded curves are of %s; record one of this load with quorumbench capacity", mix, other)
+		return nil, fmt.Errorf("the load is %s, but the recorded capacities are of %s; record one of this load with quorumbench capacity", mix, other)
 	}
 	var all []*Sized
 	for _, key := range order {
@@ -121,7 +121,7 @@ func SizesOf(runs []*record.Run, load Load, ask func(name string) store.Sizer) (
 		i := slices.IndexFunc(of, func(c candidate) bool { return size(c) >= load.ValueSize })
 		if i < 0 {
 			largest := size(of[len(of)-1])
-			return nil, fmt.Errorf("the load's values have %s, and the largest of the recorded curves of %s have %s; record one with quorumbench capacity --over value-size=%d",
+			return nil, fmt.Errorf("the load's values have %s, but the largest recorded ones of %s have %s; record a capacity with quorumbench capacity --over value-size=%d",
 				text.FormatSize(load.ValueSize), analyze.Store(of[0].f.First), text.FormatSize(largest), load.ValueSize)
 		}
 		s, err := sizeBy(of[i].run, of[i].f, load, ask)
@@ -142,39 +142,39 @@ func mixText(l *scenario.Load) string {
 	return ""
 }
 
-// sizeBy answers by one curve.
+// sizeBy estimates the use from one curve.
 func sizeBy(run *record.Run, f *CapacityFinding, load Load, ask func(string) store.Sizer) (*Sized, error) {
 	s := &Sized{Load: load, Curve: f, Run: run, First: -1, Nearest: -1}
 	first := f.First
 	if first.ValueSize > load.ValueSize {
-		s.note("the curve is of values of %s, the least that is not below the load's %s: it asks for more than the load does", text.FormatSize(first.ValueSize), text.FormatSize(load.ValueSize))
+		s.note("the recorded values have %s, more than the load's %s: the estimate is pessimistic", text.FormatSize(first.ValueSize), text.FormatSize(load.ValueSize))
 	}
 	if first.KeySpace != load.KeySpace {
-		s.note("the curve is of %d keys, and the load has %d: memory and database are those of the load by estimate alone", first.KeySpace, load.KeySpace)
+		s.note("the recorded key space has %d keys, and the load's %d: memory and database are estimates", first.KeySpace, load.KeySpace)
 	}
 	objective := Use{What: UseObjective, Unit: measure.Rate, Used: load.Rate, AtCapacity: f.LowerPerSecond, Limit: f.LowerPerSecond, FullAt: f.LowerPerSecond,
-		Text: "the load's rate of the lower end of the capacity for " + f.Objective}
+		Text: "the load's rate as a share of the lower end of the capacity for " + f.Objective}
 	if f.UpperPerSecond == nil {
-		objective.FullAt = 0 // how far above that the objective holds is not known
-		s.note("the search found no rate at which the objective fails: how much more than %.0f a second the cluster carries is not known", f.LowerPerSecond)
+		objective.FullAt = 0 // the objective may hold above that
+		s.note("no tested rate missed the objective: the cluster may carry more than %.0f per second; search higher rates", f.LowerPerSecond)
 		if load.Rate > f.LowerPerSecond {
 			objective.Limit, objective.AtCapacity = 0, math.NaN()
 		}
 	}
 	if len(f.Periods) > 0 {
-		s.note("the capacity changed while the search ran: the interval is of all that it was; search again to know what it is now")
+		s.note("the capacity changed during the search: the interval covers all of its values; search again for the current one")
 	}
 	s.Uses = append(s.Uses, objective)
 	points := usedPoints(run, f)
 	if len(points) == 0 {
-		s.note("no trial of the curve kept the objective and has figures of the members: what the load uses of them is not known")
+		s.note("no trial that met the objective has figures of the members: their resource use is unknown")
 	}
 	if n := len(points); n > 0 {
 		s.noteBeyond("the load's rate", load.Rate, points[0].rate, points[n-1].rate)
 		s.noteBeyond("the lower end of the capacity", f.LowerPerSecond, points[0].rate, points[n-1].rate)
 	}
 	if first.Shared != nil && *first.Shared {
-		s.note("the generator ran on the members' machine and used its processors, too: on machines of their own members have more")
+		s.note("the load generator shared the members' CPUs: separate machines give members more")
 	}
 	s.addMeasured(points)
 	if err := s.addOwn(ask(first.Store)); err != nil {
@@ -188,7 +188,7 @@ func (s *Sized) note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
-// noteBeyond says that a rate is outside of what the trials of the curve had.
+// noteBeyond adds a note if a rate is outside the rates of the curve's trials.
 func (s *Sized) noteBeyond(what string, rate, lowest, highest float64) {
 	where, end := "above the highest", highest
 	switch {
@@ -198,16 +198,16 @@ func (s *Sized) noteBeyond(what string, rate, lowest, highest float64) {
 	default:
 		return
 	}
-	s.note("%s is %s rate that kept the objective in the search, %.0f a second: what is used there is a guess by the straight line through the trials, and is not known where they are on none", what, where, end)
+	s.note("%s is %s rate that met the objective in the search, %.0f per second: its resource use is extrapolated, if the trials are on a straight line", what, where, end)
 }
 
-// addMeasured adds what the curve's trials used.
+// addMeasured adds the resource use of the curve's trials.
 func (s *Sized) addMeasured(points []usedPoint) {
 	add := func(what string, unit measure.Unit, limit float64, of func(*usedPoint) float64, text string) {
 		line := lineOf(points, of)
 		if line == nil {
 			if len(points) > 0 {
-				s.note("how much %s the members used is not known: it was read less than twice in each window of the trials that kept the objective, as in short ones, or not at all", what)
+				s.note("the %s use of the members is unknown: too few samples in the trials that met the objective; use longer trials", what)
 			}
 			return
 		}
@@ -219,7 +219,7 @@ func (s *Sized) addMeasured(points []usedPoint) {
 			return use
 		}
 		u := Use{What: what, Unit: unit, Used: known(s.Load.Rate), AtCapacity: known(s.Curve.LowerPerSecond), Limit: limit, Text: text, PerSecond: what == UseNetwork}
-		if what == UseProcessor || what == UseNetwork {
+		if what == UseCPU || what == UseNetwork {
 			u.FullAt = line.reaches(limit)
 		}
 		s.Uses = append(s.Uses, u)
@@ -228,20 +228,20 @@ func (s *Sized) addMeasured(points []usedPoint) {
 	if len(points) > 0 {
 		processors, memory = points[0].processors, points[0].memory
 	}
-	add(UseProcessor, measure.Ratio, processors, func(p *usedPoint) float64 { return p.cpu },
-		"processors that the members of the busiest machine used together")
+	add(UseCPU, measure.Ratio, processors, func(p *usedPoint) float64 { return p.cpu },
+		"CPUs used by all members of the busiest machine")
 	add(UseDisk, measure.Share, 1, func(p *usedPoint) float64 { return p.syncing },
-		"the share of time in which the busiest member's log was being synced; writes that wait are synced together, so that a disk which is always busy may carry more")
+		"share of time in which the busiest member synced its log; waiting writes share a sync, so a fully busy disk may carry more")
 	add(UseNetwork, measure.Bytes, s.Load.Network, func(p *usedPoint) float64 { return p.network },
-		"bytes a second that the busiest member sent or received, whichever is more")
+		"bytes per second that the busiest member sent or received, whichever is larger")
 	add(UseMemory, measure.Bytes, memory, func(p *usedPoint) float64 { return p.memoryUsed },
 		"resident memory of the members of the fullest machine, with the keys of the search")
 }
 
-// addOwn adds what the store says itself.
+// addOwn adds the figures and recommendations of the store's documentation.
 func (s *Sized) addOwn(sizer store.Sizer) error {
 	if sizer == nil {
-		s.note("there are no recommendations of this store's own documents")
+		s.note("this store's documentation has no recommendations")
 		return nil
 	}
 	l := s.sizedLoad()

@@ -20,7 +20,7 @@ func TestGuessedUsesAreSaid(t *testing.T) {
 	}{
 		{950, 950, nil},
 		{500, 950, []string{"the load's rate is below the lowest"}},
-		{950, 2900, []string{"the lower end of the capacity is above the highest rate that kept the objective in the search, 1000 a second"}},
+		{950, 2900, []string{"the lower end of the capacity is above the highest rate that met the objective in the search, 1000 per second"}},
 		{1500, 2900, []string{"the load's rate is above the highest", "the lower end of the capacity is above the highest"}},
 	} {
 		f := &CapacityFinding{Capacity: &record.Capacity{LowerPerSecond: c.lower}, First: trial, Curve: []CapacityPoint{{trial, record.CapacityTrial{Rate: 1000, Holds: true}}}}
@@ -28,9 +28,9 @@ func TestGuessedUsesAreSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		guesses := slices.DeleteFunc(s.Notes, func(note string) bool { return !strings.Contains(note, "a guess") })
-		if !slices.EqualFunc(guesses, c.want, func(note, want string) bool { return strings.Contains(note, want) }) {
-			t.Errorf("a load of %.0f of %.0f: %q", c.load, c.lower, guesses)
+		extrapolated := slices.DeleteFunc(s.Notes, func(note string) bool { return !strings.Contains(note, "extrapolated") })
+		if !slices.EqualFunc(extrapolated, c.want, func(note, want string) bool { return strings.Contains(note, want) }) {
+			t.Errorf("a load of %.0f of %.0f: %q", c.load, c.lower, extrapolated)
 		}
 	}
 }

@@ -17,15 +17,15 @@ func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
 	case t.State == record.Interrupted:
 		return "it was interrupted"
 	case t.Due == 0 || len(tried.Seconds) == 0:
-		return "nothing was due in its window"
+		return "no operation was due in its window"
 	case d.why == nil || tried.Holds(o.Goals()) || tried.Misses(o.Goals()):
 		return ""
 	}
-	return d.why.Text
+	return d.why.WithoutRemedy()
 }
 
-// Tried is what a trial of a search came to, from its run directory. at is how many
-// seconds of the search were over when its window opened.
+// Tried returns the result of a trial of a search from its run directory. at is the time of the
+// search, in seconds, at which its window opened.
 func (o *Objective) Tried(t *record.Trial, p capacity.Plan, at float64) (capacity.Trial, error) {
 	// Refused operations are finished; unsent and unanswered ones wait.
 	refused := t.Errors - t.ErrorsByKind[kv.NotSent.String()] - t.ErrorsByKind[kv.TimedOut.String()]

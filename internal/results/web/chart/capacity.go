@@ -40,7 +40,7 @@ func Capacities(name string, all *size.CapacityFindings) (Chart, bool) {
 		}
 	})
 	c.horizontal(ticks, 0, 1)
-	notes := []string{"A thick line is the interval in which the capacity is; a dot with a dashed line is a lower end without an upper one. The values stand in the order in which they were searched, evenly apart."}
+	notes := []string{"Thick line: interval of the capacity. Dot with dashed line: lower end only. Values are in the order of the search, evenly spaced."}
 	if more := len(all.All) - len(of); more > 0 {
 		notes = append(notes, fmt.Sprintf("%d more are in the table.", more))
 	}
@@ -117,7 +117,7 @@ func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 	p.path(class+" l thin", &lower, "")
 	p.legend = []Entry{{"p99", class}, {"p50", class + " thin"}}
 	out := p.end()
-	out.Notes = []string{"Pale dots are trials that did not keep the objective. The shaded part is the interval in which the largest value is that does."}
+	out.Notes = []string{"Pale dots: trials that missed the objective. Shaded: interval of the largest value that meets it."}
 	return out, true
 }
 

@@ -39,6 +39,6 @@ func Clients(curve *analyze.ClientsCurve) Chart {
 		c.path(class+" l", &steps, "")
 		c.path(even+" l unsure", &mean, "")
 	})
-	c.horizontal([]tick{{0, "the client with the fewest"}, {1, "with the most"}}, 0, 1)
+	c.horizontal([]tick{{0, "fewest operations"}, {1, "most operations"}}, 0, 1)
 	return finish("clients", c, []Entry{{"operations completed", class}, {"even service", even + " unsure"}})
 }

@@ -52,5 +52,5 @@ func Outages(name string, kind []*faults.Breaks) Chart {
 		}
 	})
 	c.horizontal(ticks, 0, 1)
-	return finish(name, c, legend, "A dot is one time that the fault was done, and the line their median; what was no outage lies at the bottom.")
+	return finish(name, c, legend, "Each dot is one fault; line: median. Faults without an outage are at the bottom.")
 }

@@ -206,11 +206,11 @@ func (d *drawing) face(l letters) (font.Face, error) {
 	}
 	parsed, err := opentype.Parse(file)
 	if err != nil {
-		return nil, fmt.Errorf("the fonts cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read the fonts: %w", err)
 	}
 	face, err := opentype.NewFace(parsed, &opentype.FaceOptions{Size: d.scale * l.size, DPI: 72})
 	if err != nil {
-		return nil, fmt.Errorf("the fonts cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read the fonts: %w", err)
 	}
 	d.faces[l] = face
 	return face, nil

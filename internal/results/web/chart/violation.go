@@ -68,10 +68,10 @@ func Violation(name string, v *record.Violation) (Chart, bool) {
 	var legend []Entry
 	for i, who := range members {
 		if who == "" {
-			who = "no member is known to have answered"
+			who = "responding members unknown"
 		}
 		legend = append(legend, Entry{who, Series(i)})
 	}
-	legend = append(legend, Entry{"the wrong answer", "none"})
-	return finish(name, c, legend, fmt.Sprintf("Time runs from %s of the history on. %s", text.Duration(float64(from)), v.Why)), true
+	legend = append(legend, Entry{"wrong response", "none"})
+	return finish(name, c, legend, fmt.Sprintf("Time starts at %s of the history. %s", text.Duration(float64(from)), v.Why)), true
 }
