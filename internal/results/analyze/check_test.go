@@ -142,9 +142,9 @@ func TestDiskIsJudged(t *testing.T) {
 		c    *DiskCheck
 		pass bool
 	}{
-		"p99 is 9.00 ms, below 10.0 ms: so it is":                                    {with(func(*DiskCheck) {}), true},
-		"p99 is 10.0 ms, not below 10.0 ms: so it is":                                {with(func(c *DiskCheck) { c.Sync.Percentiles[6].NS = 1e7 }), false},
-		"p99 is unknown with so few records; use a larger --size":                                         {with(func(c *DiskCheck) { c.Sync.Percentiles[6].Known = false }), false},
+		"p99 is 9.00 ms, below 10.0 ms: so it is":                                          {with(func(*DiskCheck) {}), true},
+		"p99 is 10.0 ms, not below 10.0 ms: so it is":                                      {with(func(c *DiskCheck) { c.Sync.Percentiles[6].NS = 1e7 }), false},
+		"p99 is unknown with so few records; use a larger --size":                          {with(func(c *DiskCheck) { c.Sync.Percentiles[6].Known = false }), false},
 		"tmpfs loses its data at power loss, so acknowledged writes are not durable there": {with(func(c *DiskCheck) { c.FileSystem, c.Durable = "tmpfs", false }), false},
 	} {
 		if o := test.c.Opinions[0]; o.Text != text || test.c.Pass("etcd") != test.pass || test.c.Pass("zookeeper") {

@@ -287,7 +287,7 @@ func TestBaselineRefused(t *testing.T) {
 	settle.Unraced(t)
 	rate := 100.0
 	for want, change := range map[string]func(*record.Trial){
-		"without a common trial":                                           func(t *record.Trial) { t.Name += "x" },
+		"without a common trial":                                        func(t *record.Trial) { t.Name += "x" },
 		"the clients in put-64: 25 here, 10 there":                      func(t *record.Trial) { t.Clients = 10 },
 		"the value's size in bytes in put-64: 64 here, 65 there":        func(t *record.Trial) { t.ValueSize++ },
 		"the target in put-64: leader here, all there":                  func(t *record.Trial) { t.Target = kv.Target{Mode: kv.All} },

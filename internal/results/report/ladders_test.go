@@ -55,8 +55,8 @@ func TestSharedCausesAreSaidOnce(t *testing.T) {
 	cause := analyze.SharedCause{Cause: analyze.Cause{What: analyze.CauseCPU, Text: "all were busy", Limit: 1}, Furthest: "b", Trials: []string{"a", "b"}}
 	for want, change := range map[string]func(*analyze.SharedCause){
 		"worst in b: all were busy": func(*analyze.SharedCause) {},
-		"in b: all were busy":          func(c *analyze.SharedCause) { c.Limit = 0 },
-		"all were busy":                func(c *analyze.SharedCause) { c.Same = true },
+		"in b: all were busy":       func(c *analyze.SharedCause) { c.Limit = 0 },
+		"all were busy":             func(c *analyze.SharedCause) { c.Same = true },
 	} {
 		one := cause
 		change(&one)

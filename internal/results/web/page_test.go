@@ -242,7 +242,7 @@ func wellFormed(t testing.TB, svg string) {
 func TestPageHasAllParts(t *testing.T) {
 	text := pageText0(t, made{name: "plain", seconds: 12, trials: 2, open: true}.record(t))
 	for _, want := range []string{
-		`<h2>Answer</h2>`, `Reliability</b> yes`, `Open loop: response time by percentile`, `id="t1-1-throughput"`, `id="t1-1-latency"`,
+		`<h2>Answer</h2>`, `Reliability</b> all trials are valid`, `Open loop: response time by percentile`, `id="t1-1-throughput"`, `id="t1-1-latency"`,
 		`id="t2-1-lateness"`, `id="t1-1-heat-map"`, `id="t1-1-events"`, `4.0 s: p99 800 ms instead of 1.00 ms`, `m2 synced its log slowly (700 ms) at 4.5 s`,
 		`<title>3.8 s: m2 synced its log slowly (700 ms)</title>`, `class="warmup" x="-2" width="2"`, `<h2>Conditions</h2>`,
 	} {
@@ -308,10 +308,10 @@ func TestTruncatedLogIsSaid(t *testing.T) {
 		t.Error("the page does not say that the log is not whole, or has no chart of the rest")
 	}
 	must(t, os.WriteFile(path, append(b[:len(b)/2:len(b)/2], "\nTag=rubbish\n"...), 0o600))
-	if text := pageText0(t, dir); !strings.Contains(text, "are not whole: ") {
+	if text := pageText0(t, dir); !strings.Contains(text, "are incomplete: ") {
 		t.Error("the page does not say that the log is damaged")
 	}
-	if _, problems := Charts(opened(t, dir)); len(problems) != 1 || !strings.Contains(problems[0], "are not whole: ") {
+	if _, problems := Charts(opened(t, dir)); len(problems) != 1 || !strings.Contains(problems[0], "are incomplete: ") {
 		t.Errorf("of the charts as files it says %q", problems)
 	}
 }

@@ -106,10 +106,10 @@ func TestPageHasSteps(t *testing.T) {
 func TestAnswerSaysSharedLimitsOnce(t *testing.T) {
 	run := ladderOf(t, "limits", 5)
 	text := pageOfRun(t, run)
-	if n := strings.Count(text, "limited by pauses of a member"); n != 1 {
+	if n := strings.Count(text, "limited by member pauses"); n != 1 {
 		t.Errorf("it is said %d times", n)
 	}
-	if !strings.Contains(text, "all trials</b> were limited by pauses of a member: members waited") {
+	if !strings.Contains(text, "all trials</b> were limited by member pauses: members waited") {
 		t.Errorf("it is not said of all: %s", text[strings.Index(text, "<h2>Answer"):strings.Index(text, "<h2>Table")])
 	}
 }

@@ -32,7 +32,7 @@ func TestWhatIsNoObjectiveIsRefused(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                  "the objective is empty; write percentiles",
 		"p99":               "has no < or >",
-		"p99>20ms":          "is a lower bound",
+		"p99>20ms":          "bounds from below",
 		"p99<0s":            "no operation takes 0 s",
 		"put-*:p99<20ms":    "names trials",
 		"ops<100":           "cannot bound the metric",
