@@ -60,7 +60,7 @@ The exit code is 0 if the fault was injected as requested, whatever it broke.`,
 	r.Whole("clients", &f.clients, "number of connections")
 	r.Span("duration", &f.duration, "duration of the measurement; the fault must end before")
 	r.Seed("seed", &f.seed, "seed of everything random")
-	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Format(&f.format, &a.Wide, "text", "json")
 	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed

@@ -92,7 +92,7 @@ the capacity is not known because the trials showed too little of the store.`,
 	r.Text("data-dir", &f.dataDir, "DIR", "folder for the members' data; default: in the run directory")
 	r.Text("out", &f.out, "DIR", "run directory; it must be empty or absent")
 	r.Text("runs-dir", &f.root, "DIR", "folder for new run directories, unless --out names one")
-	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Format(&f.format, &a.Wide, "text", "json")
 	r.Seed("seed", &f.seed, "seed of everything random")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed

@@ -52,7 +52,7 @@ trial of the scenario file that --load names. The command contacts no server.`,
 	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "set a parameter of the load, as in value-size=1KiB")
 	r.Span("history", &f.history, "time between compactions, for which the store keeps replaced values")
 	r.Size("network", &f.network, "bytes per second of a member's network interface, as in 125MB; without it the network's share is not known")
-	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Format(&f.format, &a.Wide, "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed
 		return a.capacityShare(f, args)

@@ -56,7 +56,7 @@ type checkFlags struct {
 }
 
 // newCheckFlags registers the flags of a check.
-func newCheckFlags(r command.Flags, preset string) *checkFlags {
+func newCheckFlags(r command.Flags, preset string, wide *bool) *checkFlags {
 	c := scenario.NewCommand(preset)
 	c.Names["max-in-flight"] = "--clients" // of an open loop
 	f := &checkFlags{AttachFlags: command.NewAttachFlags(), preset: c, load: "s", seed: scenario.DefaultSeed, format: "text"}
@@ -71,7 +71,7 @@ func newCheckFlags(r command.Flags, preset string) *checkFlags {
 	r.Parameter(c, c.Parameter("threads"), "number of event loops of the load generator; 0 chooses")
 	r.Seed("seed", &f.seed, "seed of everything random")
 	r.Toggle("verbose", &f.verbose, "also print percentiles and the measurements of the cluster")
-	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Format(&f.format, wide, "text", "json")
 	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
 	r.Destination(&f.upload)
 	return f
@@ -231,7 +231,7 @@ prefix, 4 for an unknown load.`,
   quorumbench check perf --rate 500 --clients 20 --duration 5m --verbose`,
 	}
 	r := command.NewFlags(c.Flags())
-	f := &perfFlags{checkFlags: newCheckFlags(r, "check-perf"), duration: time.Minute, set: c.Flags()}
+	f := &perfFlags{checkFlags: newCheckFlags(r, "check-perf", &a.Wide), duration: time.Minute, set: c.Flags()}
 	r.Whole("clients", &f.clients, "maximum number of writes in flight, instead of the load's clients")
 	r.Number("rate", &f.rate, "R", "writes per second, instead of the load's")
 	r.Span("duration", &f.duration, "duration")
@@ -316,7 +316,7 @@ before and after, the bytes per key, and the duration of the writes.
 The exit code is 0 if the check completed, 1 if a write failed or no memory could be
 read, 3 if there are keys with the prefix, 4 for an unknown load.`,
 	}
-	f := newCheckFlags(command.NewFlags(c.Flags()), "check-datascale")
+	f := newCheckFlags(command.NewFlags(c.Flags()), "check-datascale", &a.Wide)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkDatascale(c.Context(), f) }
 	return c
 }

@@ -53,7 +53,7 @@ for etcd a p99 of fdatasync below 10 ms.`,
 	r.Size("size", &f.size, "bytes to write in total")
 	r.Whole("records", &f.records, "number of records to write, instead of a size")
 	r.Span("duration", &f.duration, "maximum duration")
-	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Format(&f.format, &a.Wide, "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("size") && c.Flags().Changed("records") {
 			return command.Usage("--size and --records both say how much; give one of them")

@@ -62,7 +62,7 @@ on this machine shows it, until the machine, its kernel or the program changes.`
 	r.Whole("rounds", &f.rounds, "number of rounds; the result is their median and range")
 	r.Span("duration", &f.window, "duration of each of the four loads of a round")
 	r.Seed("seed", &f.seed, "seed of everything random")
-	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Format(&f.format, &a.Wide, "text", "json")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkMachine(c.Context(), f) }
 	return c
 }

@@ -42,7 +42,7 @@ The exit code is 0 if no member is slow, 1 if one is slow, fails or does not ans
 	r.Parameter(preset, preset.Parameter("prefix"), "prefix of every key; no key may have it")
 	r.Parameter(preset, preset.Parameter("timeout"), "timeout of one operation, from when it is sent")
 	r.Seed("seed", &f.seed, "seed of everything random")
-	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Format(&f.format, &a.Wide, "text", "json")
 	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
 	r.Destination(&f.upload)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkMembers(c.Context(), f, rate, duration) }

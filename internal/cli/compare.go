@@ -41,7 +41,7 @@ together, with a correction for their number.`,
 		Args: command.Takes(1, math.MaxInt, "RUN, a run directory with baselines of its own, or BASELINE and RUN"),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Choice("format", &f.format, "output format", "text", "markdown", "json", "csv", "junit")
+	r.Format(&f.format, &a.Wide, "text", "markdown", "json", "csv", "junit")
 	r.Set.Var(&f.metrics, "metric", "metric to compare, as in p99.9 or errors; can be given again")
 	r.Set.Var(&f.margin, "margin", "changes within this margin count as the same, as in 3%")
 	r.Choice("fail-on", &f.failOn, "exit with 1 if a change is worse, and with 6 if a trial could not be judged", "worse")

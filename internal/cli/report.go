@@ -50,7 +50,7 @@ trials.`,
 		Args: command.Takes(1, math.MaxInt, "RUN, a run directory"),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Choice("format", &f.format, "output format", "text", "json", "csv", "markdown", "html", "svg", "png", "junit", "gobench", "dbtester")
+	r.Format(&f.format, &a.Wide, "text", "json", "csv", "markdown", "html", "svg", "png", "junit", "gobench", "dbtester")
 	r.Text("out", &f.out, "DIR", "write files into this folder, which must be empty or absent, instead of standard output")
 	r.Toggle("dark", &f.dark, "draw --format png with a dark background")
 	f.gate.Judge(r)
@@ -188,7 +188,7 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 	case "markdown":
 		parts = append(parts, part{name: "report.md", write: func(w io.Writer) error { return report.Markdown(w, report.Run(run, comparisons, "")) }})
 	default:
-		parts = append(parts, part{name: "report.txt", write: func(w io.Writer) error { return report.Text(w, report.Recorded(run, comparisons)) }})
+		parts = append(parts, part{name: "report.txt", write: func(w io.Writer) error { return report.Text(w, report.Recorded(run, comparisons), a.Wide) }})
 	}
 	if f.out == "" {
 		for _, p := range parts {

@@ -66,7 +66,7 @@ standard input. "quorumbench init" writes a first scenario file.`,
 	r.Text("runs-dir", &f.root, "DIR", "folder for new run directories, unless --out names one")
 	r.Text("resume", &f.resume, "DIR", "continue the interrupted or killed run in this directory as it was started: ended trials stay, the others follow")
 	r.Destination(&f.upload)
-	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Format(&f.format, &a.Wide, "text", "json")
 	r.Toggle("strict", &f.strict, "exit with 1 also if a verdict is suspect")
 	r.Seed("seed", &f.seed, "seed of everything random; overrides the file's")
 	r.Number("scale", &f.scale, "FACTOR", "multiply totals, clients, connections, and key spaces that follow a total, but not rates, as by 0.01")

@@ -73,7 +73,7 @@ removed at the end.`,
 	}
 	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
 	r.Destination(&f.upload)
-	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Format(&f.format, &a.Wide, "text", "json")
 	r.Toggle("strict", &f.strict, "exit with 1 also if the verdict is suspect")
 	c.RunE = func(c *cobra.Command, args []string) error { return a.replay(c.Context(), f, args[0]) }
 	return a.Gated(c)

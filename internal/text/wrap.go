@@ -1,22 +1,88 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// Wrap breaks text at spaces. Lines are at most columns wide unless a word is longer.
-func Wrap(text string, columns int) (lines []string) {
-	line, at := "", 0
-	for _, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		if at > 0 && at+1+n > columns {
-			lines, line, at = append(lines, line), "", 0
+// ScreenWidth is the number of columns that output for a terminal fits by default.
+const ScreenWidth = 100
+
+// Wrap breaks a line at spaces into parts of at most width columns. Parts after the first begin
+// with indent spaces. A word that is wider than a part stays whole, so that it can be copied, and a
+// number stays with its unit: for example, Wrap("  a long path", 9, 4) returns "  a long" and "    path".
+func Wrap(line string, width, indent int) []string {
+	var parts []string
+	for utf8.RuneCountInString(line) > width {
+		end := breakAt(line, Indent(line), width)
+		if end < 0 {
+			break
 		}
-		if at > 0 {
-			line, at = line+" ", at+1
+		rest := strings.TrimLeft(line[end:], " ")
+		if rest == "" {
+			break
 		}
-		line, at = line+word, at+n
+		parts = append(parts, strings.TrimRight(line[:end], " "))
+		line = strings.Repeat(" ", indent) + rest
 	}
-	return append(lines, line)
+	return append(parts, strings.TrimRight(line, " "))
+}
+
+// breakAt returns the index of the last space of the line, after start, that leaves at most width
+// columns before it, or else of the first space after start; -1 without any.
+func breakAt(line string, start, width int) int {
+	at, column := -1, 0
+	for i, r := range line {
+		if r == ' ' && i > start && !beforeUnit(line, i) {
+			if column > width && at >= 0 {
+				return at
+			}
+			at = i
+			if column > width {
+				return at
+			}
+		}
+		column++
+	}
+	return at
+}
+
+// units are the words that stay with the number before them.
+var units = []string{"%", "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB"}
+
+// beforeUnit reports whether the space at an index of the line is between a number and its unit.
+func beforeUnit(line string, space int) bool {
+	if before := line[space-1]; before < '0' || before > '9' {
+		return false
+	}
+	word, _, _ := strings.Cut(line[space+1:], " ")
+	return slices.Contains(units, strings.TrimRight(word, ".,;:?)"))
+}
+
+// Indent returns the number of spaces with which a line begins.
+func Indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+// Stack returns the rows of lines that a row of cells with several lines needs. Cells with fewer
+// lines have empty ones below them, or above them if bottom is true.
+func Stack(cells [][]string, bottom bool) [][]string {
+	height := 0
+	for _, lines := range cells {
+		height = max(height, len(lines))
+	}
+	rows := make([][]string, height)
+	for _, lines := range cells {
+		above := 0
+		if bottom {
+			above = height - len(lines)
+		}
+		for i := range rows {
+			line := ""
+			if i >= above && i < above+len(lines) {
+				line = lines[i-above]
+			}
+			rows[i] = append(rows[i], line)
+		}
+	}
+	return rows
 }

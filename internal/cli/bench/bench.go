@@ -28,7 +28,7 @@ its summary. One default differs: --key-space-size is the number of operations,
 and not 1, which would overwrite the same key all the time.`
 	g.Example = `  quorumbench bench put --endpoints 10.0.0.1:2379,10.0.0.2:2379 --clients 100 --conns 10
   quorumbench bench get --store zookeeper --endpoints 10.0.0.1:2181 --rate 1000 --duration 1m`
-	common := newCommon(command.NewFlags(g.PersistentFlags()))
+	common := newCommon(command.NewFlags(g.PersistentFlags()), &a.Wide)
 	for _, kind := range kinds() {
 		g.AddCommand(one(a, common, kind))
 	}

@@ -33,7 +33,7 @@ type common struct {
 	strict   bool
 }
 
-func newCommon(r command.Flags) *common {
+func newCommon(r command.Flags, wide *bool) *common {
 	f := &common{AttachFlags: command.NewAttachFlags(), conns: 1, clients: 1, format: "text"}
 	f.Register(r)
 	r.Toggle("target-leader", &f.targetLeader, "the same as --target leader")
@@ -45,7 +45,7 @@ func newCommon(r command.Flags) *common {
 	r.Toggle("report-perfdash", &f.perfdash, "write the percentiles as JSON for perfdash into the folder $ARTIFACTS, or else _artifacts")
 	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
 	r.Destination(&f.upload)
-	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Format(&f.format, wide, "text", "json")
 	r.Toggle("strict", &f.strict, "exit with 1 also if the verdict is suspect")
 	return f
 }

@@ -24,7 +24,7 @@ func planned(t *testing.T, words ...string) (*scenario.Scenario, error) {
 			continue
 		}
 		set := pflag.NewFlagSet(kind.name, pflag.ContinueOnError)
-		f := newOptions(newCommon(command.NewFlags(set)), kind, set)
+		f := newOptions(newCommon(command.NewFlags(set), new(bool)), kind, set)
 		if err := set.Parse(words[1:]); err != nil {
 			return nil, command.FlagError(&cobra.Command{Use: kind.name}, err)
 		}

@@ -38,6 +38,7 @@ type App struct {
 	Screen  io.Writer // standard error as it is, for the display alone
 	Lookup  func(name string) (store.Store, error)
 	Catalog scenario.Catalog
+	Wide    bool  // print text with all columns and details
 	Gate    *Gate // of the command; every one that calls Conduct has one, by Gated
 
 	told map[string]bool // lines about environment variables that were printed

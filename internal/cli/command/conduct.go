@@ -145,7 +145,7 @@ func (a *App) Report(format string, f report.Finding) error {
 	case "markdown":
 		return report.Markdown(a.Stdout, f)
 	}
-	return report.Text(a.Stdout, f)
+	return report.Text(a.Stdout, f, a.Wide)
 }
 
 // ended turns what a run came to into an error, which decides the exit code.

@@ -99,6 +99,12 @@ func (f Flags) Choice(name string, into *string, help string, words ...string) {
 	Value(f, name, into, strings.Join(words, "|"), one, func(s string) string { return s }, help)
 }
 
+// Format registers the flags of a report on standard output: --format, and --wide for its text.
+func (f Flags) Format(format *string, wide *bool, formats ...string) {
+	f.Choice("format", format, "format of the result on standard output", formats...)
+	f.Toggle("wide", wide, "print text with all columns and details, and without wrapping lines")
+}
+
 // Whole registers a flag of a whole number.
 func (f Flags) Whole(name string, into *int, help string) {
 	Value(f, name, into, "N", ParseWhole, strconv.Itoa, help)

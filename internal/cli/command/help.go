@@ -45,7 +45,7 @@ var flagGroups = []struct {
 	{"Measurement flags", `objective over from max-rate max-value width until warm-up warmup repeats seed verify check-hashkv
 		until-precision at-most until-metric require-memory allow-volatile`},
 	{"Flags for keys on a running cluster", "cleanup overwrite-existing cluster-wide cleanup-compact cleanup-defragment auto-compact auto-defrag"},
-	{"Output flags", "format out runs-dir upload threshold strict interval verbose precise sample report-perfdash"},
+	{"Output flags", "format wide out runs-dir upload threshold strict interval verbose precise sample report-perfdash"},
 	{"Host flags", "agent-certs ssh-identity ssh-known-hosts ssh-config"},
 	{PodFlags, ""},
 }
@@ -241,7 +241,7 @@ func writeEntry(b *strings.Builder, name, meaning string, longest int) {
 		b.WriteString("\n")
 		at = 0
 	}
-	for i, line := range text.Wrap(meaning, helpWidth-indent) {
+	for i, line := range text.Wrap(meaning, helpWidth-indent, 0) {
 		if i > 0 {
 			at = 0
 		}

@@ -36,7 +36,13 @@ const (
 type Column struct {
 	Title string
 	Left  bool // left-aligned names; figures are right-aligned
-	Wide  bool // terminal tables leave it out
+	Wide  bool // only wide output shows it
+	// Condition reports whether the column holds a condition of the trials. Where all rows have the
+	// same one, a narrow terminal shows it once, above the table.
+	Condition bool
+	// Drop orders the columns that a narrow terminal leaves out until the table fits, the highest
+	// first. Columns with 0 always stay.
+	Drop int
 	// Members reports whether the figures are sums over all members.
 	Members bool
 }

@@ -12,7 +12,10 @@ import (
 )
 
 // Fact is a line of a report: its subject and a text.
-type Fact struct{ What, Text string }
+type Fact struct {
+	What, Text string
+	Wide       bool // only wide output shows it
+}
 
 // facts returns the facts that have a text.
 func facts(all ...Fact) []Fact {
@@ -26,10 +29,10 @@ func SharedConditions(run *record.Run, all []*Row) []Fact {
 	shared := facets()
 	one := shared[0].shared(all)
 	if one && shared[1].shared(all) {
-		list = append(list, Fact{"store", Store(first) + ", " + text.Plural(uint64(first.Members), "member")})
+		list = append(list, Fact{What: "store", Text: Store(first) + ", " + text.Plural(uint64(first.Members), "member")})
 	}
 	for i, words := range durabilities(all, !one) {
-		list = append(list, Fact{[]string{"durability", ""}[min(i, 1)], words})
+		list = append(list, Fact{What: []string{"durability", ""}[min(i, 1)], Text: words})
 	}
 	var load []string
 	for _, f := range shared {
@@ -53,8 +56,8 @@ func SharedConditions(run *record.Run, all []*Row) []Fact {
 	}
 	seed := func(r *record.Run) string { return strconv.FormatUint(r.Seed, 10) }
 	tool := func(r *record.Run) string { return strings.TrimSpace("quorumbench " + r.Tool.Version) }
-	return facts(append(list, Fact{"machine", ofParts(run, machine)}, Fact{"calibrated", calibratedBy(all)}, Fact{"clocks", Clocks(done)}, Fact{"load", strings.Join(load, ", ")},
-		Fact{"seed", ofParts(run, seed)}, Fact{"tool", ofParts(run, tool)}, Fact{"resumed", ofParts(run, Resumed)})...)
+	return facts(append(list, Fact{What: "machine", Text: ofParts(run, machine)}, Fact{"calibrated", calibratedBy(all), true}, Fact{"clocks", Clocks(done), true},
+		Fact{What: "load", Text: strings.Join(load, ", ")}, Fact{"seed", ofParts(run, seed), true}, Fact{"tool", ofParts(run, tool), true}, Fact{What: "resumed", Text: ofParts(run, Resumed)})...)
 }
 
 // calibratedBy lists the calibrations of all trials, each once.
@@ -84,8 +87,9 @@ func ofParts(run *record.Run, of func(*record.Run) string) string {
 
 // Conditions returns the conditions of one trial.
 func Conditions(t *record.Trial) []Fact {
-	return facts(Fact{"load", load(t)}, Fact{"consistency", strings.Join(shortOf(t), " ")}, Fact{"durability", Durability(t)},
-		Fact{"machine", Machine(t)}, Fact{"calibrated", Calibrated(t.Calibration)}, Fact{"clocks", Clocks([]*record.Trial{t})}, Fact{"seed", strconv.FormatUint(t.Seed, 10)})
+	return facts(Fact{What: "load", Text: load(t)}, Fact{What: "consistency", Text: strings.Join(shortOf(t), " ")}, Fact{What: "durability", Text: Durability(t)},
+		Fact{What: "machine", Text: Machine(t)}, Fact{"calibrated", Calibrated(t.Calibration), true}, Fact{"clocks", Clocks([]*record.Trial{t}), true},
+		Fact{"seed", strconv.FormatUint(t.Seed, 10), true})
 }
 
 // load describes the trial's load in a line.

@@ -3,51 +3,110 @@ package analyze
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Said is a sentence and the trials that it is about. What holds for several
-// trials is said once.
+// Said is a sentence and the trials that it is about. Sentences that differ only in figures, or in
+// what the same rule found, are one.
 type Said struct {
 	Text   string
-	Trials []string
+	Trials []string // labels; repeats of a trial are one, with their number
+	Count  int      // of the trials
+	// Worst is the label of the trial that Text is about, if the sentences of the others differ: the
+	// trial that was disturbed most.
+	Worst string
 }
 
-// Reasons is why trials are not valid, and the notes, in the order in which the
-// trials ran. The first notes are of windows that opened too early.
-func Reasons(run *record.Run) (why, notes []Said) {
-	add := func(to *[]Said, text string, t *record.Trial) {
-		i := slices.IndexFunc(*to, func(s Said) bool { return s.Text == text })
-		if i < 0 {
-			i = len(*to)
-			*to = append(*to, Said{Text: text})
-		}
-		(*to)[i].Trials = append((*to)[i].Trials, Label(t))
+// sentences collects sentences about trials.
+type sentences struct {
+	all    []Said
+	keys   []string
+	trials [][]*record.Trial
+	worst  []*record.Trial
+}
+
+// add adds a sentence about a trial. Sentences with the same key are one.
+func (s *sentences) add(key, text string, t *record.Trial) {
+	i := slices.Index(s.keys, key)
+	if i < 0 {
+		s.all, s.keys = append(s.all, Said{Text: text}), append(s.keys, key)
+		s.trials, s.worst = append(s.trials, []*record.Trial{t}), append(s.worst, t)
+		return
 	}
+	s.trials[i] = AppendNew(s.trials[i], t)
+	if s.all[i].Text == text {
+		return
+	}
+	if worseThan(t, s.worst[i]) {
+		s.all[i].Text, s.worst[i] = text, t
+	}
+	s.all[i].Worst = Label(s.worst[i])
+}
+
+// said returns the sentences with their trials.
+func (s *sentences) said() []Said {
+	for i := range s.all {
+		s.all[i].Trials, s.all[i].Count = labelsOf(s.trials[i]), len(s.trials[i])
+	}
+	return s.all
+}
+
+// worseThan reports whether disturbances can have moved some figure of one trial by more than any
+// figure of the other.
+func worseThan(one, other *record.Trial) bool {
+	most := func(t *record.Trial) (most float64) {
+		for _, name := range verdict.Printed() {
+			most = max(most, t.Verdict.Effect.Of(name))
+		}
+		return most
+	}
+	return one.Verdict.State.Worse(other.Verdict.State) || one.Verdict.State == other.Verdict.State && most(one) > most(other)
+}
+
+// sentenceKey returns what sentences of the same meaning have in common: the number of the rule that
+// they name, or their words without figures.
+func sentenceKey(sentence string) string {
+	if rule := ruleNumber.FindString(sentence); rule != "" {
+		return rule
+	}
+	return figures.ReplaceAllString(sentence, "")
+}
+
+var (
+	ruleNumber = regexp.MustCompile(`\bR[0-9]+\b`)
+	figures    = regexp.MustCompile(`[0-9][0-9.,]*`)
+)
+
+// Reasons returns why trials are not valid, and the notes, in the order in which the trials ran.
+// The first notes are of windows that opened too early.
+func Reasons(run *record.Run) (why, notes []Said) {
+	var reasons, others sentences
 	for _, r := range Rows(run) {
 		if l, late := LateSteadyOf(r); late {
 			for _, t := range r.Done {
-				add(&notes, l.String(), t)
+				others.add(sentenceKey(l.String()), l.String(), t)
 			}
 		}
 	}
 	for i := range run.Trials {
 		t := &run.Trials[i]
 		if t.Failure != "" {
-			add(&why, t.Failure, t)
+			reasons.add(t.Failure, t.Failure, t)
 		}
 		if Measured(t) {
 			for _, r := range t.Verdict.Reasons {
-				add(&why, r.String(), t)
+				reasons.add(fmt.Sprintf("R%d", r.Rule), r.String(), t)
 			}
 		}
 		for _, n := range Notes(t) {
-			add(&notes, n, t)
+			others.add(sentenceKey(n), n, t)
 		}
 	}
-	return why, notes
+	return reasons.said(), others.said()
 }
 
 // Notes are sentences about a trial that make nothing suspect.

@@ -46,7 +46,7 @@ func Tables(all []*Row) []Table {
 	}
 	if len(open) > 0 {
 		var notes FootnoteList
-		columns := append(labels(all, &notes), words("due", false, becameDue))
+		columns := append(labels(all, &notes), label(facet{title: "due", cell: becameDue}))
 		tables = append(tables, table(OpenLoop, open, columns, &notes))
 	}
 	below := false // the note about members is below the last table with costs alone
@@ -111,11 +111,11 @@ func labels(all []*Row, notes *FootnoteList) []cellsOf {
 	if len(all) > 1 {
 		columns = append(columns, words("trial", true, func(t *record.Trial) string { return t.Name }))
 	}
-	columns = append(columns, words("operation", true, operation),
-		cellsOf{Column{Title: "consistency", Left: true}, func(r *Row) Cell {
+	columns = append(columns, cellsOf{Column{Title: "operation", Left: true, Condition: true}, func(r *Row) Cell { return Cell{Text: operation(r.First())} }},
+		cellsOf{Column{Title: "consistency", Left: true, Condition: true, Drop: dropExtra}, func(r *Row) Cell {
 			return Cell{Text: text.OrDash(r.First().Consistency), Notes: notes.Levels(r.First())}
 		}},
-		words("target", true, func(t *record.Trial) string { return t.Target.String() }))
+		cellsOf{Column{Title: "target", Left: true, Condition: true, Drop: dropExtra}, func(r *Row) Cell { return Cell{Text: r.First().Target.String()} }})
 	for _, f := range facets() {
 		if !f.shared(all) {
 			columns = append(columns, label(f))
@@ -124,7 +124,11 @@ func labels(all []*Row, notes *FootnoteList) []cellsOf {
 	return columns
 }
 
-func label(f facet) cellsOf { return words(f.title, false, f.cell) }
+func label(f facet) cellsOf {
+	c := words(f.title, false, f.cell)
+	c.Condition, c.Drop = true, dropExtra
+	return c
+}
 
 // becameDue is what became due each second, and an open loop's rate where it is that.
 // An application's rate is of the calls that it plans, without those that answers and
@@ -141,19 +145,26 @@ type placed struct {
 	figure  string
 	certain bool   // with a column of how sure it is, where that is known of some row
 	where   string // only where some row has this figure, above 0; empty for always
+	drop    int    // Column.Drop
 }
+
+// dropInterval is Column.Drop of the intervals, and dropExtra that of figures without a fixed place.
+const (
+	dropInterval = 8
+	dropExtra    = 1 // also of conditions, because the trial's name identifies the row
+)
 
 // places returns the columns of figures in order. Figures with a title and no fixed place follow
 // at the end.
 func places(kind TableKind) []placed {
 	switch kind {
 	case WatchEvents:
-		return []placed{{figure: "watch-events", certain: true}, {figure: "watch-p50"}, {figure: "watch-p90"}, {figure: "watch-p99", certain: true},
-			{figure: "watch-p99.9"}, {figure: "watch-max"}, {figure: "watch-lost"}, {figure: "watch-duplicated"}, {figure: "watch-reordered"}}
+		return []placed{{figure: "watch-events", certain: true}, {figure: "watch-p50"}, {figure: "watch-p90", drop: 3}, {figure: "watch-p99", certain: true},
+			{figure: "watch-p99.9", drop: 6}, {figure: "watch-max", drop: 2}, {figure: "watch-lost"}, {figure: "watch-duplicated"}, {figure: "watch-reordered"}}
 	default:
-		return []placed{{figure: "ops", certain: true}, {figure: "mean"}, {figure: "p50"}, {figure: "p90"}, {figure: "p99", certain: true}, {figure: "p99.9"}, {figure: "max"},
-			{figure: "gap"}, {figure: "errors"}, {figure: "keys-per-op"}, {figure: "cpu-per-op"},
-			{figure: "store-cpu-per-op", where: "store-rss"}, {figure: "store-rss", where: "store-rss"},
+		return []placed{{figure: "ops", certain: true}, {figure: "mean", drop: 7}, {figure: "p50"}, {figure: "p90", drop: 3}, {figure: "p99", certain: true},
+			{figure: "p99.9", drop: 6}, {figure: "max", drop: 2}, {figure: "gap", drop: 5}, {figure: "errors"}, {figure: "keys-per-op", drop: 9},
+			{figure: "cpu-per-op", drop: 10}, {figure: "store-cpu-per-op", where: "store-rss", drop: 11}, {figure: "store-rss", where: "store-rss", drop: 12},
 			{figure: "write-amplification", where: "write-amplification"}, {figure: "disk-per-key", where: "disk-per-key"}, {figure: "rss-per-key", where: "rss-per-key"}}
 	}
 }
@@ -167,7 +178,7 @@ func figureColumns(kind TableKind, rows []*Row, notes *FootnoteList) []cellsOf {
 		ofWatch := f.OfWatch()
 		is := func(p placed) bool { return p.figure == f.Name }
 		if f.Title != "" && ofWatch == (kind == WatchEvents) && !slices.ContainsFunc(placedElsewhere, is) {
-			order = append(order, placed{figure: f.Name, where: f.Name})
+			order = append(order, placed{figure: f.Name, where: f.Name, drop: dropExtra})
 		}
 	}
 	var columns []cellsOf
@@ -177,7 +188,7 @@ func figureColumns(kind TableKind, rows []*Row, notes *FootnoteList) []cellsOf {
 			p.where != "" && !anyHas(rows, p.where) {
 			continue
 		}
-		columns = append(columns, cellsOf{Column{Title: f.Title, Wide: f.Wide, Members: f.Members}, func(r *Row) Cell {
+		columns = append(columns, cellsOf{Column{Title: f.Title, Wide: f.Wide, Members: f.Members, Drop: p.drop}, func(r *Row) Cell {
 			v, share := r.Figure(&f)
 			return Cell{Kind: OneFigure, Value: v, Share: share, Doubted: v.Known && r.Doubts(f.Name)}
 		}})
@@ -200,7 +211,7 @@ func certaintyColumn(f *record.Figure, rows []*Row, notes *FootnoteList) []cells
 		return nil
 	}
 	says := sayings(known)
-	return []cellsOf{{Column{Title: "interval"}, func(r *Row) Cell {
+	return []cellsOf{{Column{Title: "interval", Drop: dropInterval}, func(r *Row) Cell {
 		cell := Cell{Kind: HowSure, Certainty: known[r]}
 		if c := cell.Certainty; c != nil {
 			cell.Notes = []int{notes.Mark(says[c.Basis])}

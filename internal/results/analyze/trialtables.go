@@ -12,23 +12,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// distribution is a column of a table of times: its title, and which of the
-// registry's distributions it is.
-type distribution struct{ title, prefix string }
+// distribution is a row of a table of times: its name, and which of the registry's distributions
+// it shows.
+type distribution struct{ name, prefix string }
 
-// TimesTable returns a trial's distributions in columns, the loop's headline time first.
+// TimesTable returns a trial's distributions in rows, the loop's headline time first.
 func TimesTable(t *record.Trial) Table {
-	columns := []distribution{{"service time", "service"}, {"response time", "response"}}
+	rows := []distribution{{"service time", "service"}, {"response time", "response"}}
 	if t.HeadlineTime() == record.Response {
-		slices.Reverse(columns)
+		slices.Reverse(rows)
 	}
 	if t.Errors > 0 {
-		columns = append(columns, distribution{"successes only", "success"})
+		rows = append(rows, distribution{"successes only", "success"})
 	}
 	if t.Lateness != nil {
-		columns = append(columns, distribution{"lateness", "lateness"})
+		rows = append(rows, distribution{"lateness", "lateness"})
 	}
-	return timesTable(t, columns)
+	return timesTable(t, rows)
 }
 
 // WatchTimesTable returns the table of the watch events' times; no rows if none is timed.
@@ -39,14 +39,17 @@ func WatchTimesTable(t *record.Trial) Table {
 	return timesTable(t, []distribution{{"from due to arrival", "watch"}, {"from sent to arrival", "watch-sent"}})
 }
 
-// timesTable returns a table with a row for each figure of a summary of times.
-func timesTable(t *record.Trial, columns []distribution) Table {
+// briefPoints returns the points of a distribution that a narrow terminal shows.
+func briefPoints() []string { return []string{"mean", "p50", "p90", "p99", "p99.9", "max"} }
+
+// timesTable returns a table with a row for each distribution and a column for each of its points.
+func timesTable(t *record.Trial, rows []distribution) Table {
 	table := Table{Columns: []Column{{Title: "", Left: true}}}
-	for _, c := range columns {
-		table.Columns = append(table.Columns, Column{Title: c.title})
-		for i, f := range record.Points(c.prefix) {
-			if len(table.Rows) <= i {
-				table.Rows = append(table.Rows, []Cell{{Text: strings.TrimPrefix(f.Name, c.prefix+"-")}})
+	for i, r := range rows {
+		table.Rows = append(table.Rows, []Cell{{Text: r.name}})
+		for _, f := range record.Points(r.prefix) {
+			if point := strings.TrimPrefix(f.Name, r.prefix+"-"); i == 0 {
+				table.Columns = append(table.Columns, Column{Title: point, Wide: !slices.Contains(briefPoints(), point)})
 			}
 			table.add(i, doubtedCell(t, f.Name, f.Of(t)))
 		}
@@ -108,7 +111,7 @@ func CallsTable(t *record.Trial) Table {
 	if len(t.ByCall) == 0 {
 		return Table{}
 	}
-	table := Table{Kind: OfCalls, Shared: Label(t), Columns: []Column{{Title: "call", Left: true}, {Title: "due"}, {Title: "share"}, {Title: "completed"}, {Title: "conflicts"},
+	table := Table{Kind: OfCalls, Shared: Label(t), Columns: []Column{{Title: "call", Left: true}, {Title: "due"}, {Title: "share", Drop: 4}, {Title: "completed", Drop: 2}, {Title: "conflicts", Drop: 3},
 		{Title: "errors"}, {Title: "response p50"}, {Title: "p99"}, {Title: "max"}}}
 	bounded := slices.ContainsFunc(t.ByCall, func(c record.Calls) bool { return c.BoundNS > 0 })
 	if bounded {
@@ -116,7 +119,7 @@ func CallsTable(t *record.Trial) Table {
 	}
 	spans := spansOf(t)
 	for _, s := range spans {
-		table.Columns = append(table.Columns, Column{Title: "per " + s.name})
+		table.Columns = append(table.Columns, Column{Title: "per " + s.name, Drop: 1})
 	}
 	for i := range t.ByCall {
 		c := &t.ByCall[i]
@@ -207,12 +210,12 @@ func WorkersTable(t *record.Trial) Table {
 	if len(t.ByWorker) == 0 {
 		return Table{}
 	}
-	table := Table{Kind: OfWorkers, Shared: Label(t), Columns: []Column{{Title: "worker", Left: true}, {Title: "machine", Left: true}, {Title: "start delay"}, {Title: "operations"}, {Title: "errors"},
+	table := Table{Kind: OfWorkers, Shared: Label(t), Columns: []Column{{Title: "worker", Left: true}, {Title: "machine", Left: true, Drop: 2}, {Title: "start delay", Drop: 3}, {Title: "operations"}, {Title: "errors"},
 		{Title: "throughput"}, {Title: "response p50"}, {Title: "p99"}, {Title: "p50 difference"}}}
 	if t.Open() {
 		table.Columns = append(table.Columns, Column{Title: "lateness p99"})
 	}
-	table.Columns = append(table.Columns, Column{Title: "loop CPU"}, Column{Title: "longest pause"})
+	table.Columns = append(table.Columns, Column{Title: "loop CPU", Drop: 5}, Column{Title: "longest pause", Drop: 4})
 	of := func(x float64, unit measure.Unit) Cell {
 		return FigureCell(record.Value{Number: x, Unit: unit, Known: true})
 	}

@@ -17,7 +17,7 @@ func Effect(e *faults.Effect) Finding {
 
 func effectParts(to layout, e *faults.Effect) {
 	t := e.Trial
-	to.say(text.Wrap(e.Sentence(), 100)...)
+	to.say(e.Sentence())
 	if e.Fault.Failure != "" {
 		to.say("The fault was not as requested: " + e.Fault.Failure)
 	}

@@ -85,7 +85,7 @@ func TestWhatFaultsBroke(t *testing.T) {
 		t.Errorf("in sentences it is %q", said)
 	}
 	b.Reset()
-	if err := Text(&b, Trial(&r.Trials[0], "")); err != nil || !strings.Contains(b.String(), "\nOutages") {
+	if err := Text(&b, Trial(&r.Trials[0], ""), true); err != nil || !strings.Contains(b.String(), "\nOutages") {
 		t.Errorf("of one trial it is %v, %s", err, b.String())
 	}
 }

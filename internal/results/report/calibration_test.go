@@ -23,7 +23,7 @@ func TestCalibration(t *testing.T) {
 		RoundTrips: []record.RoundTrip{{To: "loopback", LowestNS: 10_000, P50NS: record.NewOfRounds(11_000), Count: 20}, {To: "10.0.0.1:2379", LowestNS: 1e6, P50NS: record.NewOfRounds(2e6, 3e6), Count: 40}},
 	}
 	var b bytes.Buffer
-	if err := Text(&b, Calibration(c)); err != nil {
+	if err := Text(&b, Calibration(c), true); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "calibration.txt", b.String())
@@ -34,7 +34,7 @@ func TestCalibration(t *testing.T) {
 	if back, err := record.ParseCalibration(b.Bytes()); err != nil || back.Generator.ServiceP50NS.Median != 25_000 {
 		t.Errorf("its JSON is not what is kept: %+v, %v", back, err)
 	}
-	if err := Text(&b, Calibration(&record.Calibration{})); err != nil { // nothing is known
+	if err := Text(&b, Calibration(&record.Calibration{}), true); err != nil { // nothing is known
 		t.Error(err)
 	}
 }

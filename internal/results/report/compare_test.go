@@ -58,7 +58,7 @@ func TestCompareTable(t *testing.T) {
 	}
 	c := compareRuns(t, matrix(5, 1.25), base)
 	var text, markdown bytes.Buffer
-	if err := Text(&text, Comparison(c)); err != nil {
+	if err := Text(&text, Comparison(c), true); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "compare.txt", text.String())
@@ -80,7 +80,7 @@ func TestCompareWithoutIntervals(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := Text(&b, Comparison(c)); err != nil {
+	if err := Text(&b, Comparison(c), true); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"+0.0 %              -  unclear: needs 1 or more repeats", "An interval needs 5 repeats on both sides."} {
@@ -169,7 +169,7 @@ func TestBaselineWithinTheRun(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	var b bytes.Buffer
-	if err := Text(&b, Comparison(c)); err != nil {
+	if err := Text(&b, Comparison(c), true); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"in the same run", "The store's version differs: 3.7.3 here, 3.5.0 in the baseline.", "+25.0 %"} {
@@ -364,7 +364,7 @@ func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
 		t.Errorf("%d and %d repeats, %v and %v: %+v", len(p.New), len(p.Base), p.Figures[0].Now, p.Figures[0].Base, p.Figures[0].Change)
 	}
 	var b bytes.Buffer
-	if err := Text(&b, Comparison(c)); err != nil {
+	if err := Text(&b, Comparison(c), true); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -409,7 +409,7 @@ func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 	} {
 		c := compareRuns(t, tt.now, tt.base)
 		var b bytes.Buffer
-		if err := Text(&b, Comparison(c)); err != nil {
+		if err := Text(&b, Comparison(c), true); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(b.String(), note); got != tt.dependent {
@@ -457,7 +457,7 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 	}
 	c = compareRuns(t, now, base)
 	var b bytes.Buffer
-	if err := Text(&b, Comparison(c)); err != nil {
+	if err := Text(&b, Comparison(c), true); err != nil {
 		t.Fatal(err)
 	}
 	const want = "No trial has a valid repeat on both sides. Repeat on a quieter machine, or use --include-suspect.\nNot counted: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
@@ -488,7 +488,8 @@ func TestComparisonsOfSeveralRuns(t *testing.T) {
 	}
 	compare.Judge(0.03, all...)
 	for name, write := range map[string]func(io.Writer, Finding) error{
-		"comparisons.txt": Text, "comparisons.md": Markdown, "comparisons.json": JSON, "comparisons.csv": CSV,
+		"comparisons.txt": func(w io.Writer, f Finding) error { return Text(w, f, true) },
+		"comparisons.md":  Markdown, "comparisons.json": JSON, "comparisons.csv": CSV,
 	} {
 		var b bytes.Buffer
 		if err := write(&b, Comparisons(all...)); err != nil {

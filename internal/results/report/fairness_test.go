@@ -52,7 +52,7 @@ func TestUnevenSaysWho(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	b.Reset()
-	if err := Text(&b, Trial(uneven, "")); err != nil {
+	if err := Text(&b, Trial(uneven, ""), true); err != nil {
 		t.Fatal(err)
 	}
 	if text := b.String(); !strings.Contains(text, "Jain's index 0.525 over 4 clients with 250 to 10,000 operations each, median 250\n") {

@@ -26,6 +26,7 @@ type Finding struct {
 
 // layout takes the parts of a finding in their order.
 type layout interface {
+	detailed() bool // whether details are wanted that a narrow terminal leaves out
 	title(name, words string)
 	lead(lines ...string) // below the title
 	heading(head string)
@@ -42,9 +43,10 @@ type layout interface {
 	places(lines ...string) // where files are: on this machine, so for its terminal alone
 }
 
-// Text writes a finding for a terminal.
-func Text(w io.Writer, f Finding) error {
-	var to textLayout
+// Text writes a finding for a terminal: within text.ScreenWidth columns, or wide, which means with
+// all columns and details and without wrapping.
+func Text(w io.Writer, f Finding, wide bool) error {
+	to := textLayout{wide: wide}
 	f.parts(&to)
 	_, err := to.WriteTo(w)
 	return err

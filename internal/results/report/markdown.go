@@ -24,6 +24,7 @@ func (l *markdownLayout) lead(lines ...string) {
 }
 
 func (l *markdownLayout) heading(head string) { l.WriteString("\n## " + plainMarkdown(head) + "\n") }
+func (l *markdownLayout) detailed() bool      { return true }
 func (l *markdownLayout) gap()                { l.blank() }
 func (l *markdownLayout) blank()              { l.WriteByte('\n') }
 func (l *markdownLayout) places(...string)    {}
@@ -36,7 +37,10 @@ func (l *markdownLayout) block(lines []string) {
 	l.WriteString(fenced(text))
 }
 
-func (l *markdownLayout) facts(groups ...[]analyze.Fact) { l.block(factLines(groups...)) }
+func (l *markdownLayout) facts(groups ...[]analyze.Fact) {
+	lines, _ := factLines(groups...)
+	l.block(lines)
+}
 
 func (l *markdownLayout) say(lines ...string) {
 	for _, line := range lines {
@@ -50,7 +54,7 @@ func (l *markdownLayout) table(t *Table) {
 	}
 	l.gap()
 	l.cells(t)
-	for _, note := range t.Notes {
+	for _, note := range t.AllNotes() {
 		l.blank()
 		l.say(note)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -46,7 +47,7 @@ func golden(t *testing.T, name, got string) {
 
 // textOf returns the text of parts of a report.
 func textOf(parts func(layout)) string {
-	var to textLayout
+	to := textLayout{wide: true}
 	parts(&to)
 	return to.String()
 }
@@ -170,12 +171,12 @@ func quick() *record.Run {
 func renderText(t *testing.T, r *record.Run) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Text(&b, Run(r, nil, "runs/20260301T120000Z-quick")); err != nil {
+	if err := Text(&b, Run(r, nil, "runs/20260301T120000Z-quick"), false); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range strings.Split(b.String(), "\n") {
-		if utf8.RuneCountInString(line) > 190 && !strings.Contains(line, ". ") {
-			t.Errorf("the line is %d wide: %s", utf8.RuneCountInString(line), line)
+		if n := utf8.RuneCountInString(line); n > text.ScreenWidth {
+			t.Errorf("the line has %d columns: %s", n, line)
 		}
 		if strings.TrimRight(line, " ") != line {
 			t.Errorf("the line ends in blanks: %q", line)
@@ -241,7 +242,7 @@ func TestIntervals(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := Text(&b, Trial(&r.Trials[12], "")); err != nil || !strings.Contains(b.String(), "Within this run only, the 95 % interval of the throughput is 98") {
+	if err := Text(&b, Trial(&r.Trials[12], ""), true); err != nil || !strings.Contains(b.String(), "Within this run only, the 95 % interval of the throughput is 98") {
 		t.Errorf("%v in\n%s", err, b.String())
 	}
 }
@@ -276,7 +277,7 @@ func TestSummary(t *testing.T) {
 	} {
 		trial := m.trial()
 		var b strings.Builder
-		if err := Text(&b, Trial(&trial, "runs/x")); err != nil {
+		if err := Text(&b, Trial(&trial, "runs/x"), true); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, b.String())
@@ -287,7 +288,7 @@ func TestSummaryOfATrialWithoutFigures(t *testing.T) {
 	trial := made{number: 1, name: "put", kind: kv.Put, target: "leader", perSecond: 10, p50: 1e6}.trial()
 	trial.State, trial.Failure = record.Failed, "127.0.0.1:1 does not answer."
 	var b strings.Builder
-	if err := Text(&b, Trial(&trial, "")); err != nil {
+	if err := Text(&b, Trial(&trial, ""), true); err != nil {
 		t.Fatal(err)
 	}
 	if s := b.String(); !strings.Contains(s, "does not answer") || strings.Contains(s, "throughput") || strings.Contains(s, "Run directory") {
@@ -328,7 +329,7 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("the pipe is bro
 func TestErrorsOfTheOutputSurface(t *testing.T) {
 	trial := made{number: 1, name: "put", kind: kv.Put, target: "leader", perSecond: 10, p50: 1e6}.trial()
 	for what, err := range map[string]error{
-		"Text": Text(broken{}, Run(quick(), nil, "")), "Summary": Text(broken{}, Trial(&trial, "")), "JSON": JSON(broken{}, Trial(&trial, "")),
+		"Text": Text(broken{}, Run(quick(), nil, ""), false), "Summary": Text(broken{}, Trial(&trial, ""), true), "JSON": JSON(broken{}, Trial(&trial, "")),
 	} {
 		if err == nil {
 			t.Errorf("%s lost the error", what)
@@ -345,7 +346,7 @@ func TestPercentilesThatFailedAreBelow100(t *testing.T) {
 			trial.FailedFrom = &p
 		}
 		var b strings.Builder
-		if err := Text(&b, Trial(&trial, "")); err != nil {
+		if err := Text(&b, Trial(&trial, ""), true); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), want) {

@@ -160,7 +160,7 @@ func limited(to layout, trials []*record.Trial) {
 	last := ""
 	for _, c := range analyze.LimitsOfTrials(trials) {
 		line := SharedLimitText(&c)
-		switch who := trialNames(c.Trials, len(trials)) + ": "; {
+		switch who := trialNames(c.Trials, c.Count == len(trials) && len(trials) > 1) + ": "; {
 		case len(trials) == 1:
 		case who == last: // below what else limited the same
 			line = "  " + line
@@ -252,14 +252,18 @@ func reasons(to layout, run *record.Run) {
 func about(all []analyze.Said, trials int) []string {
 	lines := make([]string, 0, len(all))
 	for _, s := range all {
-		lines = append(lines, trialNames(s.Trials, trials)+": "+s.Text)
+		line := s.Text
+		if s.Worst != "" {
+			line = "worst trial " + s.Worst + ": " + line
+		}
+		lines = append(lines, trialNames(s.Trials, s.Count == trials && trials > 1)+": "+line)
 	}
 	return lines
 }
 
 // trialNames lists the names of trials; "all trials" where these are all of several.
-func trialNames(names []string, all int) string {
-	if len(names) == all && all > 1 {
+func trialNames(names []string, all bool) string {
+	if all {
 		return "all trials"
 	}
 	return strings.Join(names, ", ")

@@ -219,7 +219,7 @@ func lost() record.Trial {
 func TestMembersThatLostConnections(t *testing.T) {
 	trial := lost()
 	var b strings.Builder
-	if err := Text(&b, Trial(&trial, "")); err != nil {
+	if err := Text(&b, Trial(&trial, ""), true); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "members.txt", b.String())
@@ -227,7 +227,7 @@ func TestMembersThatLostConnections(t *testing.T) {
 	r.Trials[1].ByMember = lost().ByMember
 	const line = "put-all: m2 lost 33 connections (0 of 33 remained), from 1.20 s of the window until 4.50 s; meanwhile 1,340/s (2,010/s otherwise), served by m1 51 %, m3 49 %\n"
 	b.Reset()
-	if err := Text(&b, Run(r, nil, "")); err != nil {
+	if err := Text(&b, Run(r, nil, ""), true); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "\nConnections lost\n  "+line) {

@@ -58,7 +58,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 	slices.Sort(rates)
 
 	var b bytes.Buffer
-	if err := Text(&b, Run(run, nil, "")); err != nil {
+	if err := Text(&b, Run(run, nil, ""), true); err != nil {
 		t.Fatal(err)
 	}
 	_, table, ok := strings.Cut(b.String(), "\nWatch events: time from when a write was due to its event's arrival at each watcher; a lost one counts as failed\n")
@@ -86,7 +86,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 	}
 	run.Trials = run.Trials[:1]
 	b.Reset()
-	if err := Text(&b, Run(run, nil, "")); err != nil || strings.Contains(b.String(), "atch") {
+	if err := Text(&b, Run(run, nil, ""), true); err != nil || strings.Contains(b.String(), "atch") {
 		t.Errorf("without watchers, %v:\n%s", err, b.String())
 	}
 }
@@ -106,7 +106,7 @@ func TestTableOfWatchEventsSaysHowSure(t *testing.T) {
 			run.Trials = append(run.Trials, one)
 		}
 		var b bytes.Buffer
-		if err := Text(&b, Run(run, nil, "")); err != nil {
+		if err := Text(&b, Run(run, nil, ""), true); err != nil {
 			t.Fatal(err)
 		}
 		_, table, _ := strings.Cut(b.String(), "\nWatch events: ")
@@ -190,13 +190,13 @@ func TestWarmupsStandWhereTheyBelong(t *testing.T) {
 		r.Trials[i].WarmupRun, r.Trials[i].WarmupSteady = &warmup.seconds, &warmup.steady
 	}
 	var run, first, second strings.Builder
-	if err := Text(&run, Run(r, nil, "")); err != nil {
+	if err := Text(&run, Run(r, nil, ""), true); err != nil {
 		t.Fatal(err)
 	}
-	if err := Text(&first, Trial(&r.Trials[0], "")); err != nil {
+	if err := Text(&first, Trial(&r.Trials[0], ""), true); err != nil {
 		t.Fatal(err)
 	}
-	if err := Text(&second, Trial(&r.Trials[1], "")); err != nil {
+	if err := Text(&second, Trial(&r.Trials[1], ""), true); err != nil {
 		t.Fatal(err)
 	}
 	const told, note = "timeout 10 s, warmed up for 6.5 s\n", "Throughput was not steady at the start of the window, after 12 s of warm-up. Use a longer warm-up.\n"
@@ -219,7 +219,7 @@ func TestWriteCostsSayWhatTheyAreOf(t *testing.T) {
 		trial := made{number: 1, name: "put", kind: kv.Put, target: "all", perSecond: 4000, p50: 2e6}.trial()
 		trial.Members, trial.Amplification, trial.DiskPerKey, trial.RSSPerKey = members, new(8.9), new(336.0), new(1024.0)
 		var b bytes.Buffer
-		if err := Text(&b, Trial(&trial, "")); err != nil || !strings.Contains(b.String(), want) {
+		if err := Text(&b, Trial(&trial, ""), true); err != nil || !strings.Contains(b.String(), want) {
 			t.Errorf("%d members: %v: no %q in\n%s", members, err, want, b.String())
 		}
 	}

@@ -34,33 +34,34 @@ func heading(t *analyze.Table) string {
 	return head + ": service time; gap is the longest time without any operation done"
 }
 
-// Table is a table in words.
+// Table is a table as text.
 type Table struct {
 	Heading string
 	Columns []analyze.Column
 	Rows    [][]string
-	Notes   []string // lines below
-	indent  string   // on a terminal
+	// Footnotes are the sentences to which raised numbers in cells refer, from 1.
+	Footnotes []string
+	Doubted   bool     // some figure has the doubtMark
+	Members   bool     // the figures of some columns are sums over all members
+	Notes     []string // further lines below the table
+	indent    string   // on a terminal
 }
 
-// TableOf puts a table of findings into words.
+// The notes below tables.
+const (
+	doubtNote   = doubtMark + " A reason of the verdict is about this figure."
+	membersNote = "Costs of the store (CPU, RSS, disk) are the sums of all members."
+)
+
+// TableOf returns a table of findings as text.
 func TableOf(t *analyze.Table) *Table {
-	out := &Table{Heading: heading(t), Columns: t.Columns}
+	out := &Table{Heading: heading(t), Columns: t.Columns, Footnotes: t.Footnotes, Doubted: t.Doubted, Members: t.Members}
 	for _, row := range t.Rows {
 		cells := make([]string, 0, len(row))
 		for i := range row {
 			cells = append(cells, cell(&row[i]))
 		}
 		out.add(cells...)
-	}
-	for i, text := range t.Footnotes {
-		out.Notes = append(out.Notes, footnote(i, text))
-	}
-	if t.Doubted {
-		out.Notes = append(out.Notes, doubtMark+" A reason of the verdict is about this figure.")
-	}
-	if t.Members {
-		out.Notes = append(out.Notes, "Costs of the store (CPU, RSS, disk) are the sums of all members.")
 	}
 	if t.Repeated {
 		of := ""
@@ -72,6 +73,9 @@ func TableOf(t *analyze.Table) *Table {
 	return out
 }
 
+// AllNotes returns the lines below a table that shows all its columns.
+func (t *Table) AllNotes() []string { return t.fit(true).notes() }
+
 func (t *Table) add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
 func (t *Table) head() []string {
@@ -80,26 +84,6 @@ func (t *Table) head() []string {
 		head = append(head, c.Title)
 	}
 	return head
-}
-
-// text aligns the head and the rows, without the columns that a terminal has no room for.
-func (t *Table) text() string {
-	narrow := Table{indent: t.indent}
-	for _, row := range append([][]string{t.head()}, t.Rows...) {
-		var cells []string
-		for i, c := range t.Columns {
-			if !c.Wide {
-				cells = append(cells, row[i])
-			}
-		}
-		narrow.add(cells...)
-	}
-	for _, c := range t.Columns {
-		if !c.Wide {
-			narrow.Columns = append(narrow.Columns, c)
-		}
-	}
-	return narrow.aligned(narrow.Rows)
 }
 
 func (t *Table) aligned(rows [][]string) string {

@@ -48,7 +48,7 @@ func TestTableOfStoresSaysWhatALevelIsNot(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := Text(&b, Trial(&severalStores().Trials[1], "")); err != nil {
+	if err := Text(&b, Trial(&severalStores().Trials[1], ""), true); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "consistency  linearizable reads of zookeeper: sync, then getData, and no quorum read.\n") {
@@ -67,7 +67,7 @@ func TestComparisonSaysWhatALevelIsNot(t *testing.T) {
 		now.Trials[i].Verdict.State, base.Trials[i].Verdict.State = "valid", "valid"
 	}
 	var b strings.Builder
-	if err := Text(&b, Comparison(compareRuns(t, now, base))); err != nil {
+	if err := Text(&b, Comparison(compareRuns(t, now, base)), true); err != nil {
 		t.Fatal(err)
 	}
 	if s := b.String(); strings.Count(s, "linearizable¹ ")+strings.Count(s, "linearizable¹\n") != 2 || !strings.Contains(s, "\n¹ linearizable reads of zookeeper: sync") {

@@ -4,33 +4,83 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// textLayout lays a finding out for a terminal.
-type textLayout struct{ bytes.Buffer }
+// textLayout lays a finding out for a terminal: within text.ScreenWidth columns and without
+// details, or wide, which shows everything and wraps nothing.
+type textLayout struct {
+	bytes.Buffer
+	wide bool
+}
 
+func (l *textLayout) detailed() bool           { return l.wide }
 func (l *textLayout) title(name, words string) { l.say(name + ": " + words) }
 func (l *textLayout) lead(lines ...string)     { l.say(lines...) }
 func (l *textLayout) heading(head string)      { l.say("", head) }
 func (l *textLayout) block(lines []string)     { l.say(lines...) }
 func (l *textLayout) gap()                     {}
 func (l *textLayout) blank()                   { l.WriteByte('\n') }
-func (l *textLayout) cells(t *Table)           { l.WriteString(t.text()) }
 
-func (l *textLayout) facts(groups ...[]analyze.Fact) { l.say(factLines(groups...)...) }
+func (l *textLayout) cells(t *Table) { l.fitted(t) }
 
+// fitted writes a table, and returns the lines below it.
+func (l *textLayout) fitted(t *Table) (notes []string) {
+	f := t.fit(l.wide)
+	if len(f.same) > 0 {
+		l.say(f.indent + strings.Join(f.same, ", "))
+	}
+	l.WriteString(f.text())
+	return f.notes()
+}
+
+func (l *textLayout) facts(groups ...[]analyze.Fact) {
+	if !l.wide {
+		for i := range groups {
+			groups[i] = briefly(groups[i])
+		}
+	}
+	lines, indent := factLines(groups...)
+	for _, line := range lines {
+		l.wrapped(line, indent)
+	}
+}
+
+// briefly returns the facts that a narrow terminal shows.
+func briefly(all []analyze.Fact) (brief []analyze.Fact) {
+	for _, f := range all {
+		if !f.Wide {
+			brief = append(brief, f)
+		}
+	}
+	return brief
+}
+
+// say writes lines. The parts of a long line after the first are indented by two columns more
+// than the line.
 func (l *textLayout) say(lines ...string) {
 	for _, line := range lines {
-		l.WriteString(line + "\n")
+		l.wrapped(line, text.Indent(line)+2)
+	}
+}
+
+// wrapped writes a line, and indents its parts after the first.
+func (l *textLayout) wrapped(line string, indent int) {
+	parts := []string{line}
+	if !l.wide {
+		parts = text.Wrap(line, text.ScreenWidth, indent)
+	}
+	for _, part := range parts {
+		l.WriteString(part + "\n")
 	}
 }
 
 func (l *textLayout) table(t *Table) {
 	l.heading(t.Heading)
-	l.cells(t)
-	l.say(t.Notes...)
+	l.say(l.fitted(t)...)
 }
 
 func (l *textLayout) inset(t *Table) {
@@ -41,8 +91,7 @@ func (l *textLayout) inset(t *Table) {
 	if t.Heading != "" {
 		l.say(t.Heading)
 	}
-	l.cells(&inner)
-	for _, note := range t.Notes {
+	for _, note := range l.fitted(&inner) {
 		l.say(indent + note)
 	}
 }
@@ -59,7 +108,7 @@ func (l *textLayout) list(head string, lines []string) {
 		l.heading(head)
 	}
 	for i, line := range lines {
-		_, _ = fmt.Fprintf(l, "%3d. %s\n", i+1, line)
+		l.wrapped(fmt.Sprintf("%3d. %s", i+1, line), len("  1. "))
 	}
 }
 
@@ -70,9 +119,9 @@ func (l *textLayout) places(lines ...string) {
 	}
 }
 
-// factLines are facts with what they are about before them, and an empty line between
-// groups of them.
-func factLines(groups ...[]analyze.Fact) []string {
+// factLines returns a line for each fact, its subject first, with an empty line between groups,
+// and the column in which the facts' texts begin.
+func factLines(groups ...[]analyze.Fact) (lines []string, column int) {
 	t := Table{indent: "  ", Columns: []analyze.Column{{Left: true}, {Left: true}}}
 	for i, all := range groups {
 		if i > 0 {
@@ -80,10 +129,11 @@ func factLines(groups ...[]analyze.Fact) []string {
 		}
 		for _, f := range all {
 			t.add(f.What, f.Text)
+			column = max(column, utf8.RuneCountInString(t.indent+f.What)+2)
 		}
 	}
 	if len(t.Rows) == 0 {
-		return nil
+		return nil, 0
 	}
-	return strings.Split(strings.TrimSuffix(t.aligned(t.Rows), "\n"), "\n")
+	return strings.Split(strings.TrimSuffix(t.aligned(t.Rows), "\n"), "\n"), column
 }

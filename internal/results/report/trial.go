@@ -51,10 +51,18 @@ func measuredParts(to layout, t *record.Trial) {
 	inset(analyze.TimesTable(t))
 	to.section("Errors", indented(ErrorLines(t)))
 	if _, delivered := Watched(t); delivered != nil {
-		to.section("Watch events", factLines(delivered))
+		lines, _ := factLines(delivered)
+		to.section("Watch events", lines)
 		inset(analyze.WatchTimesTable(t))
 	}
-	inset(analyze.CallsTable(t), analyze.RolesTable(t), analyze.MembersTable(t), analyze.WorkersTable(t), analyze.HostsTable(t))
+	inset(analyze.CallsTable(t))
+	if to.detailed() {
+		inset(analyze.RolesTable(t))
+	}
+	if to.detailed() || len(analyze.LostConnections(t)) > 0 {
+		inset(analyze.MembersTable(t))
+	}
+	inset(analyze.WorkersTable(t), analyze.HostsTable(t))
 	for _, table := range faults.BrokenTables(row) {
 		to.inset(TableOf(&table))
 	}
@@ -63,7 +71,9 @@ func measuredParts(to layout, t *record.Trial) {
 	to.section(answersHead, indented(Answers(t.Answers)))
 	events(to, row)
 	limited(to, []*record.Trial{t})
-	unevenlyServed(to, row)
+	if to.detailed() {
+		unevenlyServed(to, row)
+	}
 	to.blank()
 	to.say("Verdict: " + string(t.Verdict.State))
 	reasons := make([]string, 0, len(t.Verdict.Reasons))
@@ -97,6 +107,9 @@ func Results(t *record.Trial) []analyze.Fact {
 	var all []analyze.Fact
 	add := func(what, format string, args ...any) {
 		all = append(all, analyze.Fact{What: what, Text: fmt.Sprintf(format, args...)})
+	}
+	detail := func(what, words string) {
+		all = append(all, analyze.Fact{What: what, Text: words, Wide: true})
 	}
 	add("throughput", "%s%s (%s completed in %s)", text.PerSecond(t.PerSecond), doubtOf(t.Verdict.Doubts("ops")), text.Plural(t.Completed, "operation"), text.Seconds(t.Seconds))
 	if words := Certain(analyze.RowOf(t)); words != "" {
@@ -132,7 +145,7 @@ func Results(t *record.Trial) []analyze.Fact {
 	}
 	add("longest gap", "%s without any operation done", gap)
 	if words := fairness(t); words != "" {
-		add("fairness", "%s", words)
+		detail("fairness", words)
 	}
 	cost := func(what string, cpuSeconds float64, perOp *float64, rss int64, of string) {
 		words := text.Seconds(cpuSeconds) + " of processor time"
@@ -143,13 +156,13 @@ func Results(t *record.Trial) []analyze.Fact {
 	}
 	cost("generator", t.CPUSeconds, t.CPUPerOp, t.MaxRSSBytes, "")
 	if share := figure(t, "sampling-share"); share.Known {
-		add("sampling", "%s of processor time to watch processes and machines, %s of one processor", Value(figure(t, "sampling-cpu")), Value(share))
+		detail("sampling", Value(figure(t, "sampling-cpu"))+" of processor time to watch processes and machines, "+Value(share)+" of one processor")
 	}
 	if t.StoreCPUSeconds != nil && t.StoreMaxRSSBytes != nil {
 		cost("store", *t.StoreCPUSeconds, t.StoreCPUPerOp, *t.StoreMaxRSSBytes, " ("+allMembers(t)+")")
 	}
 	if words := writeCosts(t); words != "" {
-		add("writes", "%s", words)
+		detail("writes", words)
 	}
 	return all
 }

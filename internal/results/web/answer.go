@@ -157,7 +157,7 @@ func limits(run *record.Run, shown shownTrials) (out []sentence) {
 		if len(c.Trials) > 1 {
 			was = "were"
 		}
-		out = append(out, sentence{About: names(c.Trials, len(all)), Text: was + " limited by " + report.SharedLimitText(&c) + ".", Link: linkTo(of, "-limits", shown)})
+		out = append(out, sentence{About: names(c.Trials, c.Count == len(all) && c.Count > 1), Text: was + " limited by " + report.SharedLimitText(&c) + ".", Link: linkTo(of, "-limits", shown)})
 	}
 	return out
 }
@@ -223,7 +223,7 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 	}
 	add(text.Plural(answers, "wrong response"), wrong)
 	slices.Sort(lost)
-	add(names(slices.Compact(lost), 0)+" stopped responding", without)
+	add(names(slices.Compact(lost), false)+" stopped responding", without)
 	add("the leader changed "+text.Plural(changes, "time"), elected)
 	if first == nil {
 		return nil

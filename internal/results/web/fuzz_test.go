@@ -87,7 +87,7 @@ func FuzzReports(f *testing.F) {
 			wellFormed(t, c.Text)
 		}
 		var out bytes.Buffer
-		must(t, report.Text(&out, report.Run(run, nil, dir)))
+		must(t, report.Text(&out, report.Run(run, nil, dir), true))
 		must(t, report.Markdown(&out, report.Run(run, nil, "")))
 		must(t, report.CSV(&out, report.Trials(run, scenario.Parameters(nil))))
 	})

@@ -64,16 +64,20 @@ func about(all []analyze.Said, run *record.Run) (out []said) {
 		if i == mostSaid {
 			return append(out, said{"", fmt.Sprintf("and %d more (format text)", len(all)-i)})
 		}
-		out = append(out, said{names(s.Trials, len(run.Trials)), s.Text})
+		text := s.Text
+		if s.Worst != "" {
+			text = "worst trial " + s.Worst + ": " + text
+		}
+		out = append(out, said{names(s.Trials, s.Count == len(run.Trials) && s.Count > 1), text})
 	}
 	return out
 }
 
 // names lists the first of several trials' names; "all trials" where these are all of several.
-func names(of []string, all int) string {
+func names(of []string, all bool) string {
 	const most = 6
 	switch {
-	case len(of) == all && all > 1:
+	case all:
 		return "all trials"
 	case len(of) > most:
 		return strings.Join(of[:most], ", ") + fmt.Sprintf(" and %d more", len(of)-most)

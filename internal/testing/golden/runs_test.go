@@ -9,16 +9,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/cli"
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
+	screen "github.com/quorumbench/quorumbench/internal/text"
 )
 
-// whole are the formats whose text is held as it is; of the others the size and a hash
-// are held, file by file.
+// whole are the formats of which the golden file has the text; of the others it has the size and
+// a hash of each file.
 var (
-	whole  = []string{"text", "markdown"}
+	whole  = []string{"text", "text --wide", "markdown"}
 	hashed = []string{"json", "csv", "gobench", "dbtester", "html", "svg"}
 )
 
@@ -45,7 +47,11 @@ func rendered(t *testing.T, dir, name string) string {
 	t.Helper()
 	var all strings.Builder
 	for _, format := range whole {
-		fmt.Fprintf(&all, "==== %s\n%s\n", format, strings.ReplaceAll(reportOf(t, dir, name, "--format", format), dir+"/", ""))
+		report := strings.ReplaceAll(reportOf(t, dir, name, append([]string{"--format"}, strings.Fields(format)...)...), dir+"/", "")
+		if format == "text" {
+			checkWidth(t, report)
+		}
+		fmt.Fprintf(&all, "==== %s\n%s\n", format, report)
 	}
 	formats := hashed
 	if name == drawn {
@@ -69,6 +75,17 @@ func rendered(t *testing.T, dir, name string) string {
 		}))
 	}
 	return all.String()
+}
+
+// checkWidth fails the test if a line that could be broken is wider than a terminal.
+func checkWidth(t *testing.T, report string) {
+	t.Helper()
+	for line := range strings.Lines(report) {
+		line = strings.TrimRight(line, "\n")
+		if n := utf8.RuneCountInString(line); n > screen.ScreenWidth && strings.Contains(strings.TrimSpace(line), " ") {
+			t.Errorf("a line of text has %d columns, not at most %d: %s", n, screen.ScreenWidth, line)
+		}
+	}
 }
 
 // reportOf returns what the report of a run prints.

@@ -109,7 +109,8 @@ func (c *Comparison) Disturbed() bool {
 
 // Table has a row for each figure of each pair; a pair's labels are in its first row.
 func (c *Comparison) Table() analyze.Table {
-	t := analyze.Table{Kind: analyze.Compares, Columns: []analyze.Column{{Title: "operation", Left: true}, {Title: "value"}, {Title: "clients"}, {Title: "target", Left: true}}}
+	t := analyze.Table{Kind: analyze.Compares, Columns: []analyze.Column{{Title: "operation", Left: true, Condition: true}, {Title: "value", Condition: true, Drop: 1},
+		{Title: "clients", Condition: true, Drop: 1}, {Title: "target", Left: true, Condition: true, Drop: 1}}}
 	var notes analyze.FootnoteList
 	labels := make([][]analyze.Cell, len(c.Pairs))
 	for i := range c.Pairs {

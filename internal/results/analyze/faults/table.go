@@ -48,23 +48,32 @@ type brokenColumns struct {
 	notes     analyze.FootnoteList
 }
 
+// drop returns the Column.Drop of a period: a narrow table shows at least the outage and when all
+// members were whole again.
+func (s *BreakSpan) drop() int {
+	if s.Name == "outage" || s.Name == "whole" {
+		return 0
+	}
+	return 1
+}
+
 // known reports whether any fault has the i-th length of time.
 func (c *brokenColumns) known(i int) bool {
 	return slices.ContainsFunc(c.all, func(b *Breaks) bool { return len(b.Spans[i].All) > 0 })
 }
 
 func (c *brokenColumns) columns() []analyze.Column {
-	columns := []analyze.Column{{Title: "fault", Left: true}, {Title: "trial", Left: true, Wide: oneTrialEach(c.all)}, {Title: "store", Left: true}, {Title: "times"}}
+	columns := []analyze.Column{{Title: "fault", Left: true}, {Title: "trial", Left: true, Wide: oneTrialEach(c.all)}, {Title: "store", Left: true, Condition: true}, {Title: "times"}}
 	for i, s := range c.all[0].Spans {
 		if !c.known(i) {
 			continue
 		}
-		columns = append(columns, analyze.Column{Title: s.Title + " p50", Wide: s.wide})
+		columns = append(columns, analyze.Column{Title: s.Title + " p50", Wide: s.wide, Drop: s.drop()})
 		if i == 0 {
 			if c.intervals {
-				columns = append(columns, analyze.Column{Title: "interval"})
+				columns = append(columns, analyze.Column{Title: "interval", Drop: 3})
 			}
-			columns = append(columns, analyze.Column{Title: "p90"}, analyze.Column{Title: "max"})
+			columns = append(columns, analyze.Column{Title: "p90", Drop: 2}, analyze.Column{Title: "max"})
 		}
 	}
 	columns = append(columns, analyze.Column{Title: "failed"}, analyze.Column{Title: "outcome unknown"})

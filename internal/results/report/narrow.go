@@ -1,0 +1,199 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// The widths, in columns, that a table which does not fit the screen leaves to names before and
+// after it has left out columns, and to the lines of a title.
+const (
+	foldedName   = 28
+	shortestName = 12
+	stackedTitle = 10
+)
+
+// fitted is a table as a terminal shows it.
+type fitted struct {
+	*Table
+	visible []int    // indices of the visible columns
+	same    []string // the conditions that all rows share, above the table
+	hidden  []int    // indices of the columns that are left out
+	folded  int      // the width to which names are folded; 0 for any
+	stacked int      // the width to which titles are folded, unless cells are wider; 0 for any
+}
+
+// fit returns the table as a terminal shows it: all of it, or what text.ScreenWidth has room for.
+func (t *Table) fit(wide bool) *fitted {
+	f := &fitted{Table: t}
+	for i := range t.Columns {
+		if wide || !t.Columns[i].Wide {
+			f.visible = append(f.visible, i)
+		} else {
+			f.hidden = append(f.hidden, i)
+		}
+	}
+	if wide {
+		return f
+	}
+	f.visible = slices.DeleteFunc(f.visible, f.hoist)
+	if f.width() <= text.ScreenWidth {
+		return f
+	}
+	f.stacked = stackedTitle
+	f.fold(foldedName)
+	if f.width() > text.ScreenWidth {
+		f.stacked = 1
+	}
+	for f.width() > text.ScreenWidth && f.drop() {
+	}
+	f.fold(shortestName)
+	return f
+}
+
+// hoist moves a condition that all rows share from its column to the line above the table, and
+// reports whether it did.
+func (f *fitted) hoist(column int) bool {
+	if !f.Columns[column].Condition || len(f.Rows) == 0 {
+		return false
+	}
+	first := f.Rows[0][column]
+	for _, row := range f.Rows {
+		if row[column] != first && row[column] != "" { // an empty cell continues the one above it
+			return false
+		}
+	}
+	if first != text.Dash {
+		f.same = append(f.same, f.Columns[column].Title+" "+first)
+	}
+	return true
+}
+
+// drop leaves out the visible column with the highest Drop, the last of several, and reports whether
+// there was one.
+func (f *fitted) drop() bool {
+	at := 0
+	for i, column := range f.visible {
+		if f.Columns[column].Drop >= f.Columns[f.visible[at]].Drop {
+			at = i
+		}
+	}
+	if len(f.visible) == 0 || f.Columns[f.visible[at]].Drop == 0 {
+		return false
+	}
+	f.hidden = append(f.hidden, f.visible[at])
+	f.visible = slices.Delete(f.visible, at, at+1)
+	return true
+}
+
+// fold folds the names so that the table fits the screen, but to no less than least columns.
+func (f *fitted) fold(least int) {
+	if f.width() <= text.ScreenWidth {
+		return
+	}
+	for f.folded = text.ScreenWidth; f.folded > least && f.width() > text.ScreenWidth; {
+		f.folded--
+	}
+}
+
+// title returns the lines of a column's title.
+func (f *fitted) title(column int) []string {
+	title := f.Columns[column].Title
+	if f.stacked == 0 {
+		return []string{title}
+	}
+	widest := f.stacked
+	for _, row := range f.Rows {
+		widest = max(widest, f.cellWidth(column, row[column]))
+	}
+	return text.Wrap(title, widest, 0)
+}
+
+// cell returns the lines of a cell.
+func (f *fitted) cell(column int, words string) []string {
+	if c := &f.Columns[column]; f.folded == 0 || !c.Left && !c.Condition {
+		return []string{words}
+	}
+	return text.Wrap(words, f.folded, 0)
+}
+
+func (f *fitted) cellWidth(column int, words string) (widest int) {
+	for _, line := range f.cell(column, words) {
+		widest = max(widest, utf8.RuneCountInString(line))
+	}
+	return widest
+}
+
+// width returns the width of the table in columns.
+func (f *fitted) width() int {
+	sum := utf8.RuneCountInString(f.indent)
+	for i, column := range f.visible {
+		widest := 0
+		for _, line := range f.title(column) {
+			widest = max(widest, utf8.RuneCountInString(line))
+		}
+		for _, row := range f.Rows {
+			widest = max(widest, f.cellWidth(column, row[column]))
+		}
+		if i > 0 {
+			sum += 2
+		}
+		sum += widest
+	}
+	return sum
+}
+
+// text aligns the titles and the rows.
+func (f *fitted) text() string {
+	var titles [][]string
+	for _, column := range f.visible {
+		titles = append(titles, f.title(column))
+	}
+	lines := text.Stack(titles, true)
+	for _, row := range f.Rows {
+		var cells [][]string
+		for _, column := range f.visible {
+			cells = append(cells, f.cell(column, row[column]))
+		}
+		lines = append(lines, text.Stack(cells, false)...)
+	}
+	return text.Align(f.indent, lines, func(i int) bool { return f.Columns[f.visible[i]].Left })
+}
+
+// notes returns the lines below the table: those about visible cells, and the hidden columns.
+func (f *fitted) notes() (lines []string) {
+	var visible strings.Builder
+	members := false
+	for _, column := range f.visible {
+		members = members || f.Columns[column].Members
+		for _, row := range f.Rows {
+			visible.WriteString(row[column] + " ")
+		}
+	}
+	shown := visible.String()
+	for i, words := range f.Footnotes {
+		if strings.Contains(shown, text.Raised(i+1)) {
+			lines = append(lines, footnote(i, words))
+		}
+	}
+	if f.Doubted && strings.Contains(shown, doubtMark) {
+		lines = append(lines, doubtNote)
+	}
+	if f.Members && members {
+		lines = append(lines, membersNote)
+	}
+	lines = append(lines, f.Notes...)
+	var hidden []string
+	slices.Sort(f.hidden)
+	for _, column := range f.hidden {
+		hidden = analyze.AppendNew(hidden, f.Columns[column].Title)
+	}
+	if len(hidden) > 0 {
+		lines = append(lines, "--wide adds: "+strings.Join(hidden, ", "))
+	}
+	return lines
+}
