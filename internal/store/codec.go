@@ -88,7 +88,7 @@ type SessionCodec interface {
 	Mute() error
 }
 
-// What is the type of an Event.
+// What identifies the type of an Event.
 type What uint8
 
 // Types of events.

@@ -73,7 +73,7 @@ const (
 	Prefix                // all keys with the prefix Key
 	Rest                  // the keys with the prefix End starting at Key: a further page of a prefix
 	From                  // Key and all later keys
-	Interval              // from Key up to, not including, End
+	Interval              // the keys in [Key, End)
 	numScopes
 )
 

@@ -61,7 +61,7 @@ func (b *block) reset() {
 	clear(b.methods)
 }
 
-func (b *block) at(at int64) {
+func (b *block) time(at int64) {
 	b.buf = binary.AppendVarint(b.buf, at-b.last)
 	b.last = at
 }
@@ -73,7 +73,7 @@ func (b *block) text(s []byte) {
 
 func (b *block) gap(g *Gap) {
 	b.buf = append(b.buf, isGap)
-	b.at(g.At)
+	b.time(g.At)
 	b.buf = binary.AppendUvarint(b.buf, uint64(g.Conn))
 	b.buf = binary.AppendUvarint(b.buf, g.Calls)
 	b.text([]byte(g.Why[:min(len(g.Why), maxText)]))
@@ -87,7 +87,7 @@ func (b *block) call(c *Call) bool {
 	flags := flagBit(c.Told, callTold) | flagBit(c.Guarded, callGuarded) | flagBit(c.Held, callHeld) |
 		flagBit(c.Answered(), callAnswered) | flagBit(c.Lease != 0, callLease) | flagBit(c.Stream != 0, callStream)
 	b.buf = append(b.buf, isCall, flags)
-	b.at(c.At)
+	b.time(c.At)
 	if c.Answered() {
 		b.buf = binary.AppendUvarint(b.buf, uint64(c.Took))
 	}
@@ -186,7 +186,7 @@ func DecodeBlock(b []byte, do func(Record) error) error {
 		case isCall:
 			rec.Call = r.call()
 		case isGap:
-			rec.Gap = &Gap{At: r.at(), Conn: r.uint32(), Calls: r.uvarint(), Why: string(r.text(maxText))}
+			rec.Gap = &Gap{At: r.time(), Conn: r.uint32(), Calls: r.uvarint(), Why: string(r.text(maxText))}
 		default:
 			r.bad = true
 		}
@@ -212,7 +212,7 @@ func (r *decoder) call() *Call {
 	c := &Call{Took: -1}
 	flags := r.byte()
 	c.Told, c.Guarded, c.Held = flags&callTold != 0, flags&callGuarded != 0, flags&callHeld != 0
-	c.At = r.at()
+	c.At = r.time()
 	if flags&callAnswered != 0 {
 		if c.Took = r.positive(); c.Took > maxTime {
 			r.bad = true
@@ -291,7 +291,7 @@ func (r *decoder) method() string {
 	return name
 }
 
-func (r *decoder) at() int64 {
+func (r *decoder) time() int64 {
 	r.last += r.varint()
 	if r.last < 0 || r.last > maxTime {
 		r.bad = true

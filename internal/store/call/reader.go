@@ -60,19 +60,19 @@ func ReadRecordingFrom(from io.Reader, do func(Record) error) (h Header, problem
 	for {
 		switch err := f.Read(in); {
 		case errors.Is(err, files.ErrCut):
-			return h, "the recording was not closed: what came before its end is read", nil
+			return h, "the recording was not closed: only the records before its end are read", nil
 		case err != nil:
-			return h, "the recording is damaged: what comes before the damage is read", nil
+			return h, "the recording is damaged: only the records before the damage are read", nil
 		case f.Count == 0:
 			return h, "", nil
 		}
 		raw, err := code.DecodeAll(f.Packed, nil)
 		if err != nil || len(raw) != f.Size {
-			return h, "the recording is damaged: what comes before the damage is read", nil
+			return h, "the recording is damaged: only the records before the damage are read", nil
 		}
 		switch err := DecodeBlock(raw, do); {
 		case errors.Is(err, errDamagedRecord):
-			return h, "the recording is damaged: what comes before the damage is read", nil
+			return h, "the recording is damaged: only the records before the damage are read", nil
 		case err != nil:
 			return h, "", err
 		}

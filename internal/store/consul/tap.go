@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// Method names in a recording. A blocking query is one that waits until an index
+// Method names in a recording. A blocking query waits until an index
 // has passed.
 const (
 	methodGet      = "GET kv"

@@ -291,7 +291,7 @@ func TestLost(t *testing.T) {
 		}
 		c, _ = submitted(t, op)
 		if c.Cancel(op.Tag) || len(c.Lost(nil)) != 0 {
-			t.Error("a cancelled operation is told again")
+			t.Error("a cancelled operation is reported again")
 		}
 	}
 	c, _ := submitted(t, watch)
@@ -439,8 +439,8 @@ func TestNothingIsAllocated(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, more, _ := strings.Cut(stream(event("k", "v", 2)), "\r\n\r\n")
-	told := []byte(more)
-	if n := testing.AllocsPerRun(100, func() { events, _ = w.Feed(told, events[:0]) }); n > 0 || len(events) != 2 {
+	piece := []byte(more)
+	if n := testing.AllocsPerRun(100, func() { events, _ = w.Feed(piece, events[:0]) }); n > 0 || len(events) != 2 {
 		t.Errorf("%v allocations for two events: %v", n, events)
 	}
 }

@@ -36,11 +36,11 @@ func (c *codec) createWatcher(op *store.Op) {
 	b = appendFlag(b, "progress_notify", op.Watch.Notify)
 	c.send(m, appendEnd(appendEnd(b)))
 	c.watch = watching{asked: true, number: op.Watch.Watcher, tag: op.Tag}
-	c.Stream(c.told)
+	c.Stream(c.handlePiece)
 }
 
-// told handles a piece of a watcher's response.
-func (c *codec) told(piece []byte) error {
+// handlePiece handles a piece of a watcher's response.
+func (c *codec) handlePiece(piece []byte) error {
 	for {
 		end := bytes.IndexByte(piece, '\n')
 		if end < 0 {

@@ -162,7 +162,7 @@ func TestLate(t *testing.T) {
 	}
 	c.asked(op)
 	if c.Cancel(7) || c.Room() != 0 {
-		t.Error("what was written gives up its place")
+		t.Error("Cancel freed the slot of a written request")
 	}
 	if e, err := c.Feed([]byte(answer), nil); len(e) != 1 || e[0].What != store.Late || e[0].Tag != 7 || err != nil || c.Room() != 1 {
 		t.Errorf("%+v %v", e, err)

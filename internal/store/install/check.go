@@ -44,7 +44,7 @@ func check(ctx context.Context, w workspace, s store.ServerSource) error {
 func checkModule(binary, want string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
-		return fmt.Errorf("what was built is no Go binary: %w", err)
+		return fmt.Errorf("the build's result is not a Go binary: %w", err)
 	}
 	if want == "" {
 		return nil

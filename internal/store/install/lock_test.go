@@ -93,7 +93,7 @@ func TestTwoAtOnceBuildOnce(t *testing.T) {
 		case r := <-results:
 			t.Fatalf("it ended before it was released: %+v", r)
 		case <-time.After(patience):
-			t.Fatalf("after %v these were told: %q", patience, got)
+			t.Fatalf("after %v these steps were reported: %q", patience, got)
 		}
 	}
 	if got[0] > got[1] {

@@ -193,7 +193,7 @@ func (c *conn) handle(now int64) {
 	}
 }
 
-// wait makes the request wait for a change, if it is one that waits, and reports
+// wait makes the request wait for a change, if it can wait, and reports
 // whether it does.
 func (c *conn) wait(now int64) bool {
 	if !c.service.Waits(&c.request) {

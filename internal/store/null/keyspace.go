@@ -77,7 +77,7 @@ type Shards uint16
 // NewOne is the set of all shards of a space with one shard.
 const NewOne Shards = 1
 
-// Of returns the shard of a key.
+// Of returns the set with a key's shard.
 func (s *Space[T]) Of(key []byte) Shards { return 1 << s.shardOf(key) }
 
 // All returns the set of all shards.

@@ -123,7 +123,7 @@ func TestShardsAreIndependent(t *testing.T) {
 				s.Lock(set)
 				s.Entry(key).Set(key, s.Next())
 				if set == s.All() && len(s.Prefixed(fmt.Appendf(nil, "%d/", w))) == 0 {
-					t.Error("what was written is not there")
+					t.Error("a written key is missing")
 				}
 				s.Unlock(set)
 			}

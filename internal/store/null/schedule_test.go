@@ -80,7 +80,7 @@ func TestWaits(t *testing.T) {
 			case next, more := <-got:
 				return next, more
 			case <-time.After(2 * time.Minute):
-				t.Fatalf("%s: nobody wakes", name)
+				t.Fatalf("%s: Next did not wake", name)
 				return nil, false
 			}
 		}

@@ -107,7 +107,7 @@ func TestRules(t *testing.T) {
 			t.Fatalf("operation %d: %+v", n, a)
 		}
 	}
-	// Of the multiples of 4, those of 20 are errors. Of the multiples of 5, those
+	// Multiples of 20 are errors, other multiples of 4 get no response. Multiples of 5
 	// that are not multiples of 10 are odd, so none is a multiple of 4.
 	want := map[Kind]int{Error: 100, Never: 200, WrongKey: 100, Answer: 600}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -44,7 +44,7 @@ func TestAnApplicationsWatchFiresOnce(t *testing.T) {
 		told = append(told, fmt.Sprintf("%d %s %d %d", e.Watcher, e.Key, e.Version, e.Revision))
 	}
 	if want := []string{"1 /a -1 11", "3 /c 0 13"}; !slices.Equal(told, want) {
-		t.Errorf("the watchers were told %q, not %q", told, want)
+		t.Errorf("the watchers received %q, want %q", told, want)
 	}
 	lost := s.c.Lost(nil)
 	if len(lost) != 1 || lost[0].What != store.Ended || lost[0].Watcher != 4 {

@@ -20,15 +20,15 @@ type reply struct {
 	own    bool // the record is a Stat, whose mzxid must be the response's zxid
 }
 
-func is(record []byte) reply  { return reply{record: record} }
-func own(record []byte) reply { return reply{record: record, own: true} }
+func plain(record []byte) reply { return reply{record: record} }
+func own(record []byte) reply   { return reply{record: record, own: true} }
 
 // TestImpossibleAnswers checks that impossible responses are wrong answers with
 // an explanation, and possible ones are not.
 func TestImpossibleAnswers(t *testing.T) {
 	const k, value = "/k", "value"
 	noNode := reply{code: jute.NoNode}
-	path := func(p string) reply { return is(jute.AppendBuffer(nil, p)) }
+	path := func(p string) reply { return plain(jute.AppendBuffer(nil, p)) }
 	put := store.Op{Kind: kv.Put, Value: []byte(value)}
 	cas := store.Op{Kind: kv.CAS, Value: []byte(value), Revision: 6} // requires version 5
 	get := store.Op{Kind: kv.Get, Consistency: kv.Local}
@@ -50,10 +50,10 @@ func TestImpossibleAnswers(t *testing.T) {
 		want    []byte // the explanation; nil: the response is possible
 	}{
 		{"a put", put, 9, []reply{own(made(1, 5, 0))}, nil},
-		{"a put without a transaction", put, 0, []reply{is(made(1, 5, 9))}, noZxid},
-		{"a put of what was never made", put, 9, []reply{is(made(1, 5, 0))}, notThisWrite},
-		{"a put of another transaction", put, 9, []reply{is(made(1, 5, 8))}, otherTxn},
-		{"a put of a later transaction", put, 9, []reply{is(made(1, 5, 10))}, otherTxn},
+		{"a put without a transaction", put, 0, []reply{plain(made(1, 5, 9))}, noZxid},
+		{"a put of what was never made", put, 9, []reply{plain(made(1, 5, 0))}, notThisWrite},
+		{"a put of another transaction", put, 9, []reply{plain(made(1, 5, 8))}, otherTxn},
+		{"a put of a later transaction", put, 9, []reply{plain(made(1, 5, 10))}, otherTxn},
 		{"a put that makes version 0", put, 9, []reply{own(made(0, 5, 0))}, neverWritten},
 		{"a put that makes version -1", put, 9, []reply{own(made(-1, 5, 0))}, neverWritten},
 		{"a put of a node that was written 2^31 times", put, 9, []reply{own(made(-1<<31, 5, 0))}, nil},
@@ -66,57 +66,57 @@ func TestImpossibleAnswers(t *testing.T) {
 		{"a create without a transaction", put, -1, []reply{noNode, path(k)}, noZxid},
 		{"a create of another node", put, 9, []reply{noNode, path("/l")}, otherNode},
 		{"a create of nothing", put, 9, []reply{noNode, {}}, otherNode},
-		{"a create of a path that is cut off", put, 9, []reply{noNode, is([]byte("\x00\x00\x00\x03/k"))}, otherNode},
+		{"a create of a path that is cut off", put, 9, []reply{noNode, plain([]byte("\x00\x00\x00\x03/k"))}, otherNode},
 
 		{"a delete", store.Op{Kind: kv.Delete}, 9, []reply{{}}, nil},
 		{"a delete without a transaction", store.Op{Kind: kv.Delete}, 0, []reply{{}}, noZxid},
 		{"a delete of nothing", store.Op{Kind: kv.Delete}, 0, []reply{noNode}, nil},
 
 		{"a swap", cas, 9, []reply{own(made(6, 5, 0))}, nil},
-		{"a swap without a transaction", cas, -1, []reply{is(made(6, 5, 9))}, noZxid},
+		{"a swap without a transaction", cas, -1, []reply{plain(made(6, 5, 9))}, noZxid},
 		{"a swap that makes another version", cas, 9, []reply{own(made(7, 5, 0))}, otherVersion},
 		{"a swap that changes no version", cas, 9, []reply{own(made(5, 5, 0))}, otherVersion},
 		{"a swap of another length", cas, 9, []reply{own(made(6, 6, 0))}, otherLength},
 
-		{"a get", get, 9, []reply{is(stat(1, []byte(value)))}, nil},
-		{"a get of what was never written", get, 9, []reply{is(stat(0, nil))}, nil},
-		{"a get of a node that the server made for itself", get, 9, []reply{is(append(jute.AppendBuffer(nil, ""), made(1, 0, 0)...))}, nil},
-		{"a get of what was never made", get, 9, []reply{is(append(jute.AppendBuffer(nil, ""), made(1, 0, -1)...))}, neverMade},
-		{"a get of what was changed later", get, 4, []reply{is(stat(1, []byte(value)))}, fromLater},
-		{"a get of another length", get, 9, []reply{is(append(jute.AppendBuffer(nil, value), made(1, 4, 5)...))}, otherLength},
-		{"a get behind a sync", linearizable, 9, []reply{path(k), is(stat(1, []byte(value)))}, nil},
-		{"a get behind a sync of another node", linearizable, 9, []reply{path("/l"), is(stat(1, []byte(value)))}, otherSync},
-		{"a get behind an empty sync", linearizable, 9, []reply{{}, is(stat(1, []byte(value)))}, otherSync},
-		{"a get behind a sync of no node", linearizable, 9, []reply{noNode, is(stat(1, []byte(value)))}, nil},
+		{"a get", get, 9, []reply{plain(stat(1, []byte(value)))}, nil},
+		{"a get of what was never written", get, 9, []reply{plain(stat(0, nil))}, nil},
+		{"a get of a node that the server made for itself", get, 9, []reply{plain(append(jute.AppendBuffer(nil, ""), made(1, 0, 0)...))}, nil},
+		{"a get of what was never made", get, 9, []reply{plain(append(jute.AppendBuffer(nil, ""), made(1, 0, -1)...))}, neverMade},
+		{"a get of what was changed later", get, 4, []reply{plain(stat(1, []byte(value)))}, fromLater},
+		{"a get of another length", get, 9, []reply{plain(append(jute.AppendBuffer(nil, value), made(1, 4, 5)...))}, otherLength},
+		{"a get behind a sync", linearizable, 9, []reply{path(k), plain(stat(1, []byte(value)))}, nil},
+		{"a get behind a sync of another node", linearizable, 9, []reply{path("/l"), plain(stat(1, []byte(value)))}, otherSync},
+		{"a get behind an empty sync", linearizable, 9, []reply{{}, plain(stat(1, []byte(value)))}, otherSync},
+		{"a get behind a sync of no node", linearizable, 9, []reply{noNode, plain(stat(1, []byte(value)))}, nil},
 
-		{"a list", list, 9, []reply{is(children(2, "k", "l"))}, nil},
-		{"a list with a path", list, 9, []reply{is(children(1, "k/l"))}, noName},
-		{"a list of no name", list, 9, []reply{is(children(1, ""))}, noName},
-		{"a list with a name twice", list, 9, []reply{is(children(3, "l", "k", "l"))}, twice},
-		{"a list with fewer names than children", list, 9, []reply{is(children(3, "k", "l"))}, otherCount},
-		{"a list with more names than children", list, 9, []reply{is(children(1, "k", "l"))}, otherCount},
-		{"a list behind an empty sync", store.Op{Kind: kv.Range, Range: &store.RangeOp{End: []byte{0}}}, 9, []reply{{}, is(children(2, "k", "l"))}, otherSync},
+		{"a list", list, 9, []reply{plain(children(2, "k", "l"))}, nil},
+		{"a list with a path", list, 9, []reply{plain(children(1, "k/l"))}, noName},
+		{"a list of no name", list, 9, []reply{plain(children(1, ""))}, noName},
+		{"a list with a name twice", list, 9, []reply{plain(children(3, "l", "k", "l"))}, twice},
+		{"a list with fewer names than children", list, 9, []reply{plain(children(3, "k", "l"))}, otherCount},
+		{"a list with more names than children", list, 9, []reply{plain(children(1, "k", "l"))}, otherCount},
+		{"a list behind an empty sync", store.Op{Kind: kv.Range, Range: &store.RangeOp{End: []byte{0}}}, 9, []reply{{}, plain(children(2, "k", "l"))}, otherSync},
 
-		{"a transaction", txn, 9, []reply{is(stats(1, 2))}, nil},
-		{"a transaction without a number", txn, 0, []reply{is(stats(1, 2))}, noZxid},
-		{"a transaction with one result", txn, 9, []reply{is(stats(1))}, otherResults},
-		{"a transaction with three results", txn, 9, []reply{is(stats(1, 2, 3))}, otherResults},
-		{"a transaction without results", txn, 9, []reply{is(results())}, otherResults},
-		{"a transaction that makes version 0", txn, 9, []reply{is(stats(1, 0))}, neverWritten},
-		{"a transaction of another transaction's nodes", txn, 10, []reply{is(stats(1, 2))}, otherTxn},
-		{"a transaction of other lengths", txn, 9, []reply{is(results(resultOf(jute.OpSetData, made(1, 5, 9)), resultOf(jute.OpSetData, made(1, 5, 9))))}, otherLength},
-		{"a transaction of deletes", txn, 9, []reply{is(results(resultOf(jute.OpDelete, nil), resultOf(jute.OpDelete, nil)))}, otherResults},
-		{"a transaction of creates", txn, 9, []reply{is(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/k")), resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/l"))))}, otherResults},
-		{"a transaction half of which failed", txn, 9, []reply{is(results(resultOf(jute.OpSetData, made(1, 5, 9)), failure(jute.NoAuth)))}, otherResults},
-		{"a transaction that failed for no reason", txn, 9, []reply{is(results(failure(jute.OK), failure(jute.RuntimeInconsistency)))}, otherResults},
-		{"a transaction that failed once of two", txn, 9, []reply{is(results(failure(jute.NoNode)))}, otherResults},
+		{"a transaction", txn, 9, []reply{plain(stats(1, 2))}, nil},
+		{"a transaction without a number", txn, 0, []reply{plain(stats(1, 2))}, noZxid},
+		{"a transaction with one result", txn, 9, []reply{plain(stats(1))}, otherResults},
+		{"a transaction with three results", txn, 9, []reply{plain(stats(1, 2, 3))}, otherResults},
+		{"a transaction without results", txn, 9, []reply{plain(results())}, otherResults},
+		{"a transaction that makes version 0", txn, 9, []reply{plain(stats(1, 0))}, neverWritten},
+		{"a transaction of another transaction's nodes", txn, 10, []reply{plain(stats(1, 2))}, otherTxn},
+		{"a transaction of other lengths", txn, 9, []reply{plain(results(resultOf(jute.OpSetData, made(1, 5, 9)), resultOf(jute.OpSetData, made(1, 5, 9))))}, otherLength},
+		{"a transaction of deletes", txn, 9, []reply{plain(results(resultOf(jute.OpDelete, nil), resultOf(jute.OpDelete, nil)))}, otherResults},
+		{"a transaction of creates", txn, 9, []reply{plain(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/k")), resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/l"))))}, otherResults},
+		{"a transaction half of which failed", txn, 9, []reply{plain(results(resultOf(jute.OpSetData, made(1, 5, 9)), failure(jute.NoAuth)))}, otherResults},
+		{"a transaction that failed for no reason", txn, 9, []reply{plain(results(failure(jute.OK), failure(jute.RuntimeInconsistency)))}, otherResults},
+		{"a transaction that failed once of two", txn, 9, []reply{plain(results(failure(jute.NoNode)))}, otherResults},
 		{"a transaction with a create", txn, 9, []reply{
-			is(results(failure(jute.NoNode), failure(jute.RuntimeInconsistency))),
-			is(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/k")), resultOf(jute.OpSetData, made(1, 1, 10)))),
+			plain(results(failure(jute.NoNode), failure(jute.RuntimeInconsistency))),
+			plain(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/k")), resultOf(jute.OpSetData, made(1, 1, 10)))),
 		}, nil},
 		{"a transaction with a create of another node", txn, 9, []reply{
-			is(results(failure(jute.NoNode), failure(jute.RuntimeInconsistency))),
-			is(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/l")), resultOf(jute.OpSetData, made(1, 1, 10)))),
+			plain(results(failure(jute.NoNode), failure(jute.RuntimeInconsistency))),
+			plain(results(resultOf(jute.OpCreate, jute.AppendBuffer(nil, "/l")), resultOf(jute.OpSetData, made(1, 1, 10)))),
 		}, otherNode},
 	} {
 		s := granted(t)
@@ -278,7 +278,7 @@ func TestNamesTwice(t *testing.T) {
 	}
 	for d.skip > 0 {
 		if found(d, "a", "a") != 0 {
-			t.Fatal("a list is looked at that is to be passed over")
+			t.Fatal("a list that should be skipped is examined")
 		}
 	}
 	if n := found(d, slices.Concat(many, []string{"7", "999", "0"})...); n != 3 {

@@ -140,7 +140,7 @@ func TestPersistentWatch(t *testing.T) {
 		got = append(got, string(e.Key))
 	}
 	if len(got) != 4 || got[0] != "/dir/b" || got[1] != "dir/b" || got[2] != "dir/c" || got[3] != "dir/c" {
-		t.Fatalf("told of %q", got)
+		t.Fatalf("got events of %q", got)
 	}
 	progress := watchOf("dir/b", "", kv.AnyWatch, 0)
 	progress.Watch.Progress = true
@@ -187,9 +187,9 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// TestExpiredSessionIsTold checks that a codec that tries to continue an expired
+// TestExpiredSessionIsReported checks that a codec that tries to continue an expired
 // session reports it.
-func TestExpiredSessionIsTold(t *testing.T) {
+func TestExpiredSessionIsReported(t *testing.T) {
 	s := granted(t)
 	s.c.Lost(nil)
 	next := newScripted(t, store.Access{}, store.Dialed{Previous: s.c})

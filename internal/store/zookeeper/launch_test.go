@@ -161,10 +161,10 @@ func TestSettingsFromAFile(t *testing.T) {
 
 func TestLaunchRefusesWhatCannotBe(t *testing.T) {
 	for want, change := range map[string]func(*store.LaunchSpec){
-		"at least one member":     func(s *store.LaunchSpec) { s.Members = nil },
-		"needs 4 ports":           func(s *store.LaunchSpec) { s.Members[0].Ports = s.Members[0].Ports[:3] },
-		"is not an absolute path": func(s *store.LaunchSpec) { s.Members[0].Dir = "m1" },
-		"not *zookeeper.Settings": func(s *store.LaunchSpec) { s.Settings = 7 },
+		"at least one member":      func(s *store.LaunchSpec) { s.Members = nil },
+		"needs 4 ports":            func(s *store.LaunchSpec) { s.Members[0].Ports = s.Members[0].Ports[:3] },
+		"is not an absolute path":  func(s *store.LaunchSpec) { s.Members[0].Dir = "m1" },
+		"want *zookeeper.Settings": func(s *store.LaunchSpec) { s.Settings = 7 },
 	} {
 		s := spec(t, 1, settingsWith(nil))
 		change(&s)
