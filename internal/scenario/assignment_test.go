@@ -120,7 +120,7 @@ func TestAssignedRateOverListsOfArrivals(t *testing.T) {
 				t.Errorf("%s: %s at %s", trial.Name, l.Arrival, l.Rate)
 			}
 		}
-		want := "--set rate=50 gives closed loops a rate, so that the list of arrivals in line 1 has constant in place of closed"
+		want := "--set rate=50 gives closed loops a rate, so the list of arrivals in line 1 has constant instead of closed"
 		if said := len(s.Warnings) == 1 && s.Warnings[0] == want; said != strings.Contains(test.list, "closed") {
 			t.Errorf("%s: it warns %q", test.list, s.Warnings)
 		}
@@ -180,9 +180,9 @@ func TestRefusedAssignmentsAreNamed(t *testing.T) {
 		"compact.behind=5":        "--set compact.behind=5: no trial has compact, of which behind is an entry",
 		"settings.heartbeat=many": `--set settings.heartbeat=many: these settings of etcd cannot be read: invalid duration "many"`,
 		"store=slow":              "--set store=slow: the server is chosen by --store NAME[@VERSION] or --exec PATH",
-		"trials=3":                "--set trials=3: trials is no parameter of a load or of a cluster",
-		"steps=3":                 "--set steps=3: steps is no parameter of a load or of a cluster",
-		"mix={put":                "--set mix={put: this is no value in YAML; quote what has braces, brackets or colons, as in 'mix={put: 20, get: 80}'",
+		"trials=3":                "--set trials=3: trials is not a parameter of a load or a cluster",
+		"steps=3":                 "--set steps=3: steps is not a parameter of a load or a cluster",
+		"mix={put":                "--set mix={put: this is not a YAML value; quote text with braces, brackets or colons, as in 'mix={put: 20, get: 80}'",
 		"mix=put=1,fly=2":         `--set mix=put=1,fly=2: there is no operation "fly"`,
 		"user=root:x y":           "--set user: user is for a cluster that runs already, and this trial has no endpoints",
 		"settings=5":              "--set settings=5: settings must be a mapping of the store's own settings, not 5",
@@ -196,7 +196,7 @@ func TestRefusedAssignmentsAreNamed(t *testing.T) {
 		}
 	}
 	_, err := Parse("f.yaml", []byte(`trials: [{store: etcd, operation: put, endpoints: "a:1"}]`), shelf{}, assignments(t, "members=5"))
-	if want := "--set members=5: members is for clusters that are started, and every trial's runs already"; err == nil || err.Error() != want {
+	if want := "--set members=5: members is for clusters that quorumbench starts, but every trial's cluster already runs"; err == nil || err.Error() != want {
 		t.Errorf("%v, not %s", err, want)
 	}
 }
@@ -234,7 +234,7 @@ func TestAssignedBaseline(t *testing.T) {
 		}
 	}
 	for set, want := range map[string]string{
-		"baseline=none":       "baseline is no parameter of a load or of a cluster",
+		"baseline=none":       "baseline is not a parameter of a load or a cluster",
 		"baseline.clients=3":  `a baseline changes store, endpoints`,
 		"baseline.exec=/head": "the baseline of put uses the same cluster as the trial",
 		"baseline.env=50":     "env must be a mapping",

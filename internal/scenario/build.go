@@ -128,7 +128,7 @@ func (b *builder) settle() {
 	}
 	b.leastKeySpace()
 	if t := l.STM; l.hasKind(isSTM) && t.KeysPerTxn > 0 && t.WritePercent >= 0 && t.KeysPerTxn*t.WritePercent/100 == 0 {
-		b.said = append(b.said, b.words.sprintf("No transaction writes: %d percent (<stm.write-percent>) of %s (<stm.keys>) is no whole key.",
+		b.said = append(b.said, b.words.sprintf("No transaction writes: %d percent (<stm.write-percent>) of %s (<stm.keys>) is less than one key.",
 			t.WritePercent, text.Plural(uint64(t.KeysPerTxn), "key")))
 	}
 	if w := l.Watch; w != nil && w.Span == wholeSpace && len(w.Key) == 0 && w.WatchedKeys == 0 { // otherwise it is refused
@@ -230,7 +230,7 @@ func (b *builder) check() {
 func (b *builder) checkStore() bool {
 	known := b.catalog.Stores()
 	if !b.layer.hasKey("store") {
-		b.failf(b.at, "this trial says no store; give store, one of: %s", strings.Join(known, ", "))
+		b.failf(b.at, "this trial has no store; set store to one of: %s", strings.Join(known, ", "))
 		return false
 	}
 	if !slices.Contains(known, b.cluster.Store) {

@@ -56,7 +56,7 @@ func TestEnvironmentIsRefused(t *testing.T) {
 		"{}":                     "env must be a mapping of variables, as in {JVMFLAGS: -Xmx1g}, not an empty one",
 		"{A: [1]}":               "env.A must be text, not a list",
 		"{'A=B': x}":             `"A=B" is not the name of a variable; use letters, digits and _`,
-		"{QUORUMBENCH_X: x}":     "QUORUMBENCH_X is a variable of quorumbench's own, and not for env",
+		"{QUORUMBENCH_X: x}":     "QUORUMBENCH_X is a variable that quorumbench reserves",
 		`{A: "x\ny"}`:            "env.A has a character that cannot be printed",
 		`{A: "\e[31m"}`:          "env.A has a character that cannot be printed",
 		"{A: x}, endpoints: a:1": "endpoints and env exclude each other; give one of them",

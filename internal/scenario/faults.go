@@ -135,7 +135,7 @@ func (b *builder) checkFaultMembers() {
 	}
 	at, n := b.place("faults"), b.cluster.Members
 	if b.cluster.Attach != nil {
-		b.failf(at, "<faults> end and stop a member's processes, which are known of clusters that quorumbench starts and not of one that runs already; give members instead of endpoints")
+		b.failf(at, "<faults> kill and stop members' processes, which is only possible in clusters that quorumbench starts; give members instead of endpoints")
 		return
 	}
 	b.cluster.Disks, b.cluster.Spare, b.cluster.Network = b.load.hasFault(fault.Kind.NeedsDisk), b.load.hasFault(fault.Kind.NeedsSpare), b.load.hasFault(fault.Kind.NeedsNetwork)

@@ -48,7 +48,7 @@ func ParseVia(s string) (Via, error) {
 	if i := slices.Index(viaNames[:], s); i >= 0 {
 		return Via(i), nil
 	}
-	return 0, fmt.Errorf("via is %q, and hosts are reached via local, which is this machine, agent or ssh", s)
+	return 0, fmt.Errorf("via is %q and must be local (this machine), agent or ssh", s)
 }
 
 // UnixPrefix is the prefix of an agent's address at a Unix socket.
@@ -68,7 +68,7 @@ func isAccount(user string) bool {
 // SSH parses the address of a host that is reached via ssh. It returns the user, empty for
 // ssh's default, and HOST:PORT, or HOST without a port.
 func (h *Host) SSH() (user, at string, err error) {
-	wrong := fmt.Errorf("the address of host %s is %q, and must be its ssh server's, [USER@]HOST[:PORT]", h.Name, h.Address)
+	wrong := fmt.Errorf("the address of host %s is %q and must be that of its ssh server, [USER@]HOST[:PORT]", h.Name, h.Address)
 	at = h.Address
 	if i := strings.LastIndex(at, "@"); i >= 0 {
 		if user, at = at[:i], at[i+1:]; !isAccount(user) {
@@ -101,10 +101,10 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9]
 func (h *Host) checkAddress() error {
 	switch {
 	case h.Via == ViaLocal && h.Address != "" && net.ParseIP(h.Address) == nil:
-		return fmt.Errorf("the address of host %s is %q, and must be an IP address", h.Name, h.Address)
+		return fmt.Errorf("the address of host %s is %q and must be an IP address", h.Name, h.Address)
 	case h.Via == ViaAgent && !h.Unix():
 		if _, port, err := net.SplitHostPort(h.Address); err != nil || port == "" {
-			return fmt.Errorf("the address of host %s is %q, and must be its agent's, HOST:PORT or unix:PATH", h.Name, h.Address)
+			return fmt.Errorf("the address of host %s is %q and must be that of its agent, HOST:PORT or unix:PATH", h.Name, h.Address)
 		}
 	case h.Via == ViaSSH:
 		_, _, err := h.SSH()
@@ -120,7 +120,7 @@ func (h *Host) checkDir() error {
 	case h.Via != ViaSSH:
 		return fmt.Errorf("the host %s has a dir, which only hosts via ssh have", h.Name)
 	case !path.IsAbs(h.Dir) || path.Clean(h.Dir) != h.Dir || h.Dir == "/" || !text.Printable(h.Dir):
-		return fmt.Errorf("the dir of host %s is %q, and must be the absolute path of a folder on it, in its shortest form", h.Name, h.Dir)
+		return fmt.Errorf("the dir of host %s is %q and must be the absolute path of a folder on it, in its shortest form", h.Name, h.Dir)
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func readHosts(n *node) ([]Host, error) {
 			case o.Name == h.Name:
 				return nil, item.at.errorf("two hosts have the name %s", h.Name)
 			case o.Address == h.Address && h.Address != "":
-				return nil, item.at.errorf("the hosts %s and %s have one address, %s", o.Name, h.Name, h.Address)
+				return nil, item.at.errorf("the hosts %s and %s have the same address, %s", o.Name, h.Name, h.Address)
 			}
 		}
 		hosts = append(hosts, h)

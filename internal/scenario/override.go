@@ -27,7 +27,7 @@ func (p *fileParser) overlay(all, own layer) layer {
 			}
 		}
 		if e, ok := all["endpoints"]; ok && !p.set.hasKey("endpoints") && (key != "store" || !p.sameStore(all)) {
-			p.failf(e.at, "--%s is for clusters that are started, and this trial's runs already", key)
+			p.failf(e.at, "--%s is for clusters that quorumbench starts, but this trial's cluster already runs", key)
 		}
 	}
 	all = over.over(all)
@@ -61,7 +61,7 @@ func (p *fileParser) checkExec(trials []*builder) {
 		switch several := strings.Join(names, ", "); {
 		case len(names) < 2:
 		case at == place{}:
-			p.failf(at, "--exec names one server, and the trials are of several stores (%s); say it in the file, for each", several)
+			p.failf(at, "--exec names one server, and the trials are of several stores (%s); set exec in the file for each", several)
 		default:
 			p.failf(at, "exec names one server, which cannot be that of several stores (%s); give each store its own, as in store: {name: %s, exec: PATH}", several, names[0])
 		}
@@ -115,7 +115,7 @@ func (p *fileParser) readSet() {
 			p.failf(at, "the server is chosen by --store NAME[@VERSION] or --exec PATH")
 			continue
 		case !ok && slices.Contains(FileKeys(), of), ok && k.alone, of == "baseline" && !nested:
-			p.failf(at, "%s is no parameter of a load or of a cluster", of)
+			p.failf(at, "%s is not a parameter of a load or a cluster", of)
 			continue
 		case !ok:
 			p.failf(at, "unknown key %q%s", of, suggest(of, trialKeys(p.keys)))
@@ -198,7 +198,7 @@ func (a Assignment) node(at place, of, entry string) (*node, error) {
 	}
 	root, err := document([]byte(text))
 	if err != nil || root == nil || len(root.pairs) != 1 {
-		return nil, at.errorf("this is no value in YAML; quote what has braces, brackets or colons, as in 'mix={put: 20, get: 80}'")
+		return nil, at.errorf("this is not a YAML value; quote text with braces, brackets or colons, as in 'mix={put: 20, get: 80}'")
 	}
 	n := root.pairs[0].value
 	n.moved(at)
@@ -286,7 +286,7 @@ func (p *fileParser) checkStoreAxis(a *axis) {
 	for _, v := range a.values {
 		for _, key := range ofStarted {
 			if v.field(key) != v && key != "members" {
-				p.failf(e.at, "the list of stores in line %d says %s, which is for clusters that are started, and endpoints name one that runs already; take it out of the list", a.at.line, key)
+				p.failf(e.at, "the list of stores in line %d says %s, which is for clusters that quorumbench starts, but endpoints name a running one; remove it from the list", a.at.line, key)
 				return
 			}
 		}
@@ -302,7 +302,7 @@ func (p *fileParser) openArrivals(a *axis, at place) {
 	if closed < 0 {
 		return
 	}
-	p.warn("--set %s gives closed loops a rate, so that the list of arrivals in line %d has constant in place of closed", at.set, a.at.line)
+	p.warn("--set %s gives closed loops a rate, so the list of arrivals in line %d has constant instead of closed", at.set, a.at.line)
 	open := slices.DeleteFunc(slices.Clone(a.values), is(Closed))
 	if !slices.ContainsFunc(open, is(Constant)) {
 		open = slices.Insert(open, closed, &node{kind: scalar, text: Constant.String(), at: a.values[closed].at})
@@ -318,7 +318,7 @@ func (p *fileParser) checkSet(trials []*builder) {
 		k, known := p.keys[a.Key]
 		switch {
 		case slices.Contains(ofStarted, of) && none(func(b *builder) bool { return b.cluster.Attach == nil }):
-			p.failf(p.placeOf(a), "%s is for clusters that are started, and every trial's runs already", of)
+			p.failf(p.placeOf(a), "%s is for clusters that quorumbench starts, but every trial's cluster already runs", of)
 		case known && none(func(b *builder) bool { return k.For.occurIn(&b.load) }):
 			p.failf(p.placeOf(a), "<"+k.Key+"> is for "+k.For.name+", and no trial has any")
 		case nested && none(func(b *builder) bool { s, ok := b.layer[of]; return ok && s.value.field(entry) != s.value }):

@@ -150,17 +150,17 @@ func (p *fileParser) repeatUntil(o *outline, trials []*builder) {
 	}
 	switch {
 	case at.set != "":
-		p.failf(at, "until-precision says how long trials are repeated; give one of them")
+		p.failf(at, "until-precision also determines how often trials are repeated; give one of them")
 	case at != (place{}) && o.until.Precision != 0:
-		p.failf(at, "repeats says how often, and until how precisely trials are repeated; give one of them")
+		p.failf(at, "repeats and until both determine how often trials are repeated; give one of them")
 	case at != (place{}):
-		p.warn("--until-precision says how long trials are repeated, in place of repeats")
+		p.warn("--until-precision replaces repeats")
 	}
 	if u.AtMost = cmp.Or(u.AtMost, DefaultAtMost); len(u.Metrics) == 0 {
 		u.Metrics = untilMetrics()
 	}
 	if o.Ordered {
-		p.warn("order: written holds in every other round: trials that are repeated until they are precise run backwards in the rounds between")
+		p.warn("order: written applies to every other round: trials that are repeated until they are precise run in reverse order in the rounds between")
 	}
 	o.Until = &u
 }
@@ -171,7 +171,7 @@ func (p *fileParser) checkUntil(s *Scenario) {
 		return
 	}
 	if took, _ := s.EstimatedDuration(); took > s.Until.AtMost {
-		p.failf(place{}, "the trials take %s once, without what starting clusters takes, and have %s at most; give them more time", text.FormatDuration(took), text.FormatDuration(s.Until.AtMost))
+		p.failf(place{}, "the trials take %s per round, not counting the start of clusters, and have %s at most; give them more time", text.FormatDuration(took), text.FormatDuration(s.Until.AtMost))
 	}
 }
 

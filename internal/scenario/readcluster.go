@@ -76,7 +76,7 @@ func setEnv(d *draft, _ string, n *node) error {
 		case !envName.MatchString(p.key):
 			return p.at.errorf("%q is not the name of a variable; use letters, digits and _", p.key)
 		case strings.HasPrefix(p.key, ourEnv):
-			return p.at.errorf("%s is a variable of quorumbench's own, and not for env", p.key)
+			return p.at.errorf("%s is a variable that quorumbench reserves", p.key)
 		case len(value) > maxEnvValue:
 			return p.at.errorf("env.%s has %d bytes and can have %d at most", p.key, len(value), maxEnvValue)
 		case strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):

@@ -90,7 +90,7 @@ func baselineKeys() []string {
 // readBaseline checks a trial's baseline.
 func (p *fileParser) readBaseline(n *node) {
 	if n.kind != mapping || len(n.pairs) == 0 {
-		p.failf(n.at, "baseline must be a mapping of what differs there, as in {version: 3.9.4}, not %s", n.otherThan(mapping))
+		p.failf(n.at, "baseline must be a mapping of its differences, as in {version: 3.9.4}, not %s", n.otherThan(mapping))
 		return
 	}
 	l := layer{}

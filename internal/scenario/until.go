@@ -58,7 +58,7 @@ func readUntil(n *node) (u Until, err error) {
 		"metrics": func(n *node) (err error) { u.Metrics, err = n.words("until.metrics"); return err },
 	})
 	if err == nil && u.Precision == 0 {
-		err = n.at.errorf("until says no precision; give one, as in {precision: 2%%}")
+		err = n.at.errorf("until has no precision; give one, as in {precision: 2%%}")
 	}
 	return u, err
 }

@@ -112,7 +112,7 @@ func TestFlagsReplaceUntil(t *testing.T) {
 		if s.Until.Text() != test.want || s.Until.AtMost != test.most || len(s.Trials) != 1 || s.Trials[0].Repeats != 0 {
 			t.Errorf("%q, %d trials, the first repeated %d times", s.Until.Text(), len(s.Trials), s.Trials[0].Repeats)
 		}
-		if warned := strings.Contains(strings.Join(s.Warnings, "\n"), "in place of repeats"); warned != strings.Contains(test.text, "repeats") {
+		if warned := strings.Contains(strings.Join(s.Warnings, "\n"), "replaces repeats"); warned != strings.Contains(test.text, "repeats") {
 			t.Errorf("warnings %q", s.Warnings)
 		}
 	}
@@ -123,14 +123,14 @@ func TestFlagsReplaceUntil(t *testing.T) {
 
 func TestUntilIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"until: {precision: 2%}\nrepeats: 3\n":            "ab.yaml:5:10: repeats says how often, and until how precisely trials are repeated; give one of them",
-		"until: {at-most: 5m}\n":                          "ab.yaml:4:8: until says no precision; give one, as in {precision: 2%}",
+		"until: {precision: 2%}\nrepeats: 3\n":            "ab.yaml:5:10: repeats and until both determine how often trials are repeated; give one of them",
+		"until: {at-most: 5m}\n":                          "ab.yaml:4:8: until has no precision; give one, as in {precision: 2%}",
 		"until: {precision: 0}\n":                         `"0" is no share above 0 and below 100 %; write one as in 2%`,
 		"until: {precision: 100%}\n":                      `"100%" is no share above 0 and below 100 %`,
 		"until: {precision: nan}\n":                       `"nan" is no share above 0`,
 		"until: {precision: 2%, at-most: -1s}\n":          "-1s is not above 0 and at most 1000h",
 		"until: {precision: 2%, at-most: 9}\n":            "9 lacks a unit",
-		"until: {precision: 2%, at-most: 500ms}\n":        "the trials take 1s once, without what starting clusters takes, and have 500ms at most; give them more time",
+		"until: {precision: 2%, at-most: 500ms}\n":        "the trials take 1s per round, not counting the start of clusters, and have 500ms at most; give them more time",
 		"until: {precision: 2%, most: 5m}\n":              `until has no key "most"`,
 		"until: 2%\n":                                     "until must be a mapping",
 		"until: {precision: 2%, suspect: yes}\n":          `until has no key "suspect"`,

@@ -133,7 +133,7 @@ func TestSTMKeys(t *testing.T) {
 	}
 	// As in etcd's benchmark, no transaction writes: half of one key is no key.
 	plain, _ := parseTrial(t, "operation: stm")
-	if plain.Load.STM == nil || *plain.Load.STM != DefaultSTM() || len(plain.Notes) != 1 || plain.Notes[0] != "No transaction writes: 50 percent (stm.write-percent) of 1 key (stm.keys) is no whole key." {
+	if plain.Load.STM == nil || *plain.Load.STM != DefaultSTM() || len(plain.Notes) != 1 || plain.Notes[0] != "No transaction writes: 50 percent (stm.write-percent) of 1 key (stm.keys) is less than one key." {
 		t.Errorf("by default %+v, %q", plain.Load.STM, plain.Notes)
 	}
 	if part, _ := parseTrial(t, "operation: stm", "stm: {keys: 2}"); part.Load.STM.WritePercent != 50 || part.Load.STM.Isolation != kv.RepeatableReads || len(part.Notes) != 0 {

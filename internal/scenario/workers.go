@@ -28,7 +28,7 @@ func (l *Load) Divisible(n int) error {
 	case l.hasKind(isSTM) && l.STM != nil && l.STM.Locker != kv.LockNone:
 		return fmt.Errorf("transactions under a lock cannot be divided among %d workers: a worker's part of the total would be held up by the others' locks", n)
 	case l.hasKind(func(k kv.Kind) bool { return k == kv.CAS }):
-		return fmt.Errorf("compare-and-set cannot be divided among %d workers: each knows only the versions that its own answers had", n)
+		return fmt.Errorf("compare-and-set cannot be divided among %d workers: each knows only the versions in its own responses", n)
 	}
 	return nil
 }

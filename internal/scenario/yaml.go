@@ -205,7 +205,7 @@ func convert(from ast.Node) (*node, error) {
 		n.kind, n.text, n.quoted = scalar, v.Value.Value, true
 		return n, nil
 	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
-		return nil, n.at.errorf("a scenario uses no YAML anchors, aliases or merge keys; what trials share goes under defaults")
+		return nil, n.at.errorf("a scenario uses no YAML anchors, aliases or merge keys; put values that trials share under defaults")
 	case *ast.TagNode:
 		return nil, n.at.errorf("a scenario uses no YAML tags such as %q; quote text", v.Start.Value)
 	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:

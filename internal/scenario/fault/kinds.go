@@ -265,10 +265,10 @@ const DefaultServer = "default"
 // parseServer parses the server of a rolling upgrade.
 func parseServer(s string) (string, error) {
 	if strings.ContainsAny(s, " ,\t\r\n") {
-		return "", fmt.Errorf("the server %q has a space or a comma, with which a fault cannot be written", s)
+		return "", fmt.Errorf("the server %q has a space or a comma, which faults cannot contain", s)
 	}
 	if !utf8.ValidString(s) {
-		return "", fmt.Errorf("the server %q is no text in UTF-8, as which a fault is recorded", s)
+		return "", fmt.Errorf("the server %q is not UTF-8 text, which records require", s)
 	}
 	return s, nil
 }
