@@ -71,7 +71,7 @@ func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err err
 	case counted && f.records < 1:
 		return w, command.Usage("--records must be at least 1, not %d", f.records)
 	case !counted && f.size < f.record:
-		return w, command.Usage("--size must be at least one record of %s, not %s", text.FormatSize(f.record), text.FormatSize(max(f.size, 0)))
+		return w, command.Usage("--size must be at least one record of %s, not %d B", text.FormatSize(f.record), f.size)
 	case f.duration <= 0 || f.duration > scenario.MaxDuration:
 		return w, command.Usage("--duration must be above 0 and at most %v, not %v", scenario.MaxDuration, f.duration)
 	}
@@ -86,7 +86,7 @@ func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err err
 	var cause *os.PathError
 	switch {
 	case errors.As(err, &cause):
-		return w, fmt.Errorf("there is no folder %s to write in: %w", dir, cause.Err)
+		return w, fmt.Errorf("there is no folder %s to write in: %w; name the folder that the store's log is to be in", dir, cause.Err)
 	case !info.IsDir():
 		return w, fmt.Errorf("%s is no folder; name the one that the store's log is to be in", dir)
 	}

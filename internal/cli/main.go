@@ -60,8 +60,17 @@ func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*commandLine) e
 	case err == nil && a.Stdout.Err != nil:
 		err = fmt.Errorf("the result cannot be written to standard output: %w", a.Stdout.Err)
 	}
-	command.Say(shown, err)
+	command.Say(shown, withAuthority(err))
 	return command.ExitCode(err)
+}
+
+// withAuthority adds the remedy to the error of a certificate whose authority is not known.
+func withAuthority(err error) error {
+	const unknown = "certificate signed by unknown authority"
+	if err == nil || !strings.Contains(err.Error(), unknown) {
+		return err
+	}
+	return fmt.Errorf("%w; give the authority of the servers' certificates with --cacert FILE", err)
 }
 
 // culprit says where the panic that is being recovered from came from: a

@@ -100,6 +100,11 @@ func (a *commandLine) begin(f *runFlags, args []string) (*taken, error) {
 	if err != nil {
 		return nil, err
 	}
+	if options.Store != "" {
+		if err := command.CheckStore(options.Store, a.Catalog); err != nil {
+			return nil, err
+		}
+	}
 	s, err := a.load(args, options)
 	if err != nil {
 		return nil, &command.Exit{Code: command.ExitUsage, Cause: err}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -107,5 +108,9 @@ func unknownCommand(root *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return command.Usage("there is no command %q%s", strings.TrimSpace(command.Path(found)+" "+rest[0]), command.Suggest(rest[0], names, ""))
+	remedy := command.Suggest(rest[0], names, "")
+	if remedy == "" {
+		remedy = fmt.Sprintf("; %s --help lists the commands", found.CommandPath())
+	}
+	return command.Usage("there is no command %q%s", strings.TrimSpace(command.Path(found)+" "+rest[0]), remedy)
 }

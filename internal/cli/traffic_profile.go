@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,7 +27,7 @@ The scenario goes to standard output, to be read, scaled and run.`,
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		p, err := profile.Of(args[0])
 		if err != nil {
-			return err
+			return withoutRecording(args[0], err)
 		}
 		if p.Problem != "" {
 			a.Warn(p.Problem)
@@ -40,4 +42,13 @@ The scenario goes to standard output, to be read, scaled and run.`,
 		return nil
 	}
 	return c
+}
+
+// withoutRecording returns the error of a recording that cannot be read, with the remedy if
+// there is no such file.
+func withoutRecording(path string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("there is no recording %s; name a file that quorumbench traffic record wrote", path)
 }

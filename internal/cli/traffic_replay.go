@@ -132,7 +132,7 @@ func (f *replayFlags) check() error {
 func (a *commandLine) replayer(f *replayFlags, path string) (store.Replayer, error) {
 	h, err := call.ReadRecordingHeader(path)
 	if err != nil {
-		return nil, err
+		return nil, withoutRecording(path, err)
 	}
 	if !f.set.Changed("store") {
 		f.Store = h.Store

@@ -78,14 +78,17 @@ func measure(ctx context.Context, a *command.App, f *options, args []string) err
 	a.Warn(s.Warnings...)
 	var done *record.Run
 	err = a.Conduct(ctx, runner.Options{Scenario: s, Out: f.out}, command.Rendering{
-		Format: f.format, Strict: f.strict, Single: f.repeats == 1, Discard: f.out == "", Upload: f.upload,
+		Format: f.format, Strict: f.strict, Single: f.repeats == 1, Quiet: f.format == "etcd", Discard: f.out == "", Upload: f.upload,
 		Then: func(run *record.Run, dir string) error {
 			done = run
 			return afterwards(a, f, run, dir)
 		},
 	})
-	if err == nil && f.format == "text" {
+	switch {
+	case err == nil && f.format == "text":
 		f.next(a, done)
+	case err == nil && f.format == "etcd" && done.Verdict() != verdict.Valid:
+		a.Remark("the verdict is %s; --format text shows the reasons", done.Verdict())
 	}
 	return err
 }

@@ -30,8 +30,8 @@ func afterwards(a *command.App, f *options, run *record.Run, dir string) error {
 	return nil
 }
 
-// classic prints the summary of etcd's benchmark below ours, and writes the
-// perfdash report.
+// classic prints the summary of etcd's benchmark below ours, or alone with --format etcd, and
+// writes the perfdash report.
 func classic(a *command.App, f *options, dir string, t *record.Trial) error {
 	files, err := record.OpenTrial(dir, t.Folder)
 	if err != nil {
@@ -39,8 +39,8 @@ func classic(a *command.App, f *options, dir string, t *record.Trial) error {
 	}
 	summary := f.summary
 	summary.Operations, summary.Created, summary.Events = f.kind.sections.Operations, f.kind.sections.Created, f.kind.sections.Events
-	if f.format == "text" {
-		if f.manyKeys() && t.KeySpace > 1 {
+	if f.format != "json" {
+		if f.format == "text" && f.manyKeys() && t.KeySpace > 1 {
 			summary.Note = fmt.Sprintf("The key space has %s keys; etcd's benchmark (releases 2.3 to 3.7) overwrites 1 key unless --key-space-size says otherwise, with --sequential-keys too.", text.Count(t.KeySpace))
 		}
 		if err := summary.Write(a.Stdout, t, files); err != nil {

@@ -45,7 +45,7 @@ func newCommon(r command.Flags, wide *bool) *common {
 	r.Toggle("report-perfdash", &f.perfdash, "write the percentiles as JSON for perfdash into the folder $ARTIFACTS, or else _artifacts")
 	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
 	r.Destination(&f.upload)
-	r.Format(&f.format, wide, "text", "json")
+	r.Format(&f.format, wide, "text", "json", "etcd")
 	r.Toggle("strict", &f.strict, "exit with 1 also if the verdict is suspect")
 	return f
 }
@@ -262,6 +262,9 @@ func (f *options) checkRepeats() error {
 		return command.Usage("--repeats must be from 1 to %d, not %d", scenario.MaxRepeats, f.repeats)
 	case f.repeats == 1:
 		return nil
+	}
+	if f.format == "etcd" {
+		return command.Usage("--format etcd is about one measurement, and --repeats asks for %d; drop one of them", f.repeats)
 	}
 	hashes := f.set.Lookup("check-hashkv")
 	for _, one := range []struct {

@@ -22,6 +22,7 @@ type Rendering struct {
 	Format  string // text or json
 	Strict  bool
 	Single  bool // the run's one trial instead of a table
+	Quiet   bool // nothing: Then prints the result
 	Discard bool // the record is made in a temporary folder, and goes at the end
 	// Upload is where the run directory is sent; nil for nowhere.
 	Upload *upload.Destination
@@ -127,6 +128,8 @@ func (a *App) render(run *record.Run, dir string, as Rendering) error {
 		dir = ""
 	}
 	switch {
+	case as.Quiet:
+		return nil
 	case as.Single && len(run.Trials) == 0:
 		return nil // there is no result; the error says why
 	case as.Single:
