@@ -73,7 +73,7 @@ func TestMembersLogsBecomeEvents(t *testing.T) {
 				run := whole(t, dir, record.Complete)
 				checkSnapshots(t, dir, byName(t, run, "snapshots"))
 				checkElected(t, r, dir, byName(t, run, "killed"), killed)
-				for _, says := range []string{"\nWhat happened", "snapshots: ", " snapshots (", " election"} {
+				for _, says := range []string{"\nEvents", "snapshots: ", " snapshots (", " election"} {
 					if out := p.stdout.String(); !strings.Contains(out, says) {
 						t.Errorf("the output does not have %q:\n%s", says, out)
 					}
