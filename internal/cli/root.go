@@ -28,7 +28,7 @@ func (a *commandLine) execute(ctx context.Context, args []string) error {
 }
 
 // questions are the groups of commands, by what the user wants to do.
-var questions = []command.CommandGroup{
+var questions = []command.HelpGroup{
 	{Title: "Ask about a cluster or machine", Names: "check capacity break"},
 	{Title: "Measure", Names: "bench run init"},
 	{Title: "Look at results", Names: "report compare verify upload"},

@@ -33,10 +33,10 @@ and not 1, which would overwrite the same key all the time.`
 		g.AddCommand(one(a, common, kind))
 	}
 	command.GroupCommands(g,
-		command.CommandGroup{Title: "Write", Names: "put delete cas txn-put"},
-		command.CommandGroup{Title: "Read", Names: "get exists range list"},
-		command.CommandGroup{Title: "Write and read", Names: "mixed txn-mixed stm"},
-		command.CommandGroup{Title: "Watches and leases", Names: "watch watch-latency watch-get lease-keepalive"},
+		command.HelpGroup{Title: "Write", Names: "put delete cas txn-put"},
+		command.HelpGroup{Title: "Read", Names: "get exists range list"},
+		command.HelpGroup{Title: "Write and read", Names: "mixed txn-mixed stm"},
+		command.HelpGroup{Title: "Watches and leases", Names: "watch watch-latency watch-get lease-keepalive"},
 	)
 	return g
 }

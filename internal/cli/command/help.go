@@ -65,8 +65,8 @@ func SetGroup(set *pflag.FlagSet, group string, names ...string) {
 	}
 }
 
-// CommandGroup is a group of commands in the help of the command above them.
-type CommandGroup struct {
+// HelpGroup is a group of commands in the help of the command above them.
+type HelpGroup struct {
 	Title string
 	Names string // in the order in which help lists them
 }
@@ -75,7 +75,7 @@ type CommandGroup struct {
 const orderAnnotation = "order"
 
 // GroupCommands groups the commands below a command. A name may be that of no command.
-func GroupCommands(c *cobra.Command, groups ...CommandGroup) {
+func GroupCommands(c *cobra.Command, groups ...HelpGroup) {
 	for _, g := range groups {
 		c.AddGroup(&cobra.Group{ID: g.Title, Title: g.Title})
 		for i, name := range strings.Fields(g.Names) {

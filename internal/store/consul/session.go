@@ -48,7 +48,7 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 			made = append(made, id)
 		}
 	}
-	return made, fmt.Errorf("Consul created only %d of %d sessions: %w", len(made), n, withoutURL(err))
+	return made, fmt.Errorf("only %d of %d Consul sessions were created: %w", len(made), n, withoutURL(err))
 }
 
 // withoutURL removes the request's URL from an error, because a redirecting
@@ -73,7 +73,7 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("Consul destroyed only %d of %d sessions: %w", gone.Load(), len(ids), withoutURL(err))
+		return fmt.Errorf("only %d of %d Consul sessions were destroyed: %w", gone.Load(), len(ids), withoutURL(err))
 	}
 	return nil
 }
