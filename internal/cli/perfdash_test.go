@@ -33,7 +33,8 @@ func TestPerfdashReportFollowsNoLink(t *testing.T) {
 	if code := Main(put, strings.NewReader(""), io.Discard, &stderr); code != command.ExitDone {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
-	_, path, found := strings.Cut(strings.TrimSpace(stderr.String()), "the perfdash report is in ")
+	_, path, found := strings.Cut(stderr.String(), "the perfdash report is in ")
+	path, _, _ = strings.Cut(path, "\n")
 	info, err := os.Lstat(path)
 	if !found || err != nil || !info.Mode().IsRegular() {
 		t.Errorf("%q: %v, %v", stderr.String(), info, err)

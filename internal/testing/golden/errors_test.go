@@ -27,7 +27,7 @@ run a b
 run --store zookeper
 run --store etcd@
 run --store etcd@3 --exec x
-run --set cleints=5 --validate
+run --set cliens=5 --validate
 run --set clients=five --validate
 run --set clients=-1 --validate
 run --set x --validate
