@@ -23,7 +23,7 @@ func Command(a *command.App) *cobra.Command {
 Without --rate each client sends when it is free (a closed loop). With --rate,
 operations become due on a schedule, whatever the store does (an open loop).
 
-The command lines of etcd's benchmark work here, and so do scripts that read
+The command lines of etcd's benchmark work here, and --format etcd prints
 its summary. One default differs: --key-space-size is the number of operations,
 and not 1, which would overwrite the same key all the time.`
 	g.Example = `  quorumbench bench put --endpoints 10.0.0.1:2379,10.0.0.2:2379 --clients 100 --conns 10

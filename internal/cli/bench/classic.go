@@ -30,8 +30,7 @@ func afterwards(a *command.App, f *options, run *record.Run, dir string) error {
 	return nil
 }
 
-// classic prints the summary of etcd's benchmark below ours, or alone with --format etcd, and
-// writes the perfdash report.
+// classic prints the summary of etcd's benchmark if it is wanted, and writes the perfdash report.
 func classic(a *command.App, f *options, dir string, t *record.Trial) error {
 	files, err := record.OpenTrial(dir, t.Folder)
 	if err != nil {
@@ -39,7 +38,7 @@ func classic(a *command.App, f *options, dir string, t *record.Trial) error {
 	}
 	summary := f.summary
 	summary.Operations, summary.Created, summary.Events = f.kind.sections.Operations, f.kind.sections.Created, f.kind.sections.Events
-	if f.format != "json" {
+	if f.wantsSummary(a.Wide) {
 		if f.format == "text" && f.manyKeys() && t.KeySpace > 1 {
 			summary.Note = fmt.Sprintf("The key space has %s keys; etcd's benchmark (releases 2.3 to 3.7) overwrites 1 key unless --key-space-size says otherwise, with --sequential-keys too.", text.Count(t.KeySpace))
 		}
@@ -51,6 +50,12 @@ func classic(a *command.App, f *options, dir string, t *record.Trial) error {
 		return writePerfdash(a, f, summary, t, files)
 	}
 	return nil
+}
+
+// wantsSummary reports whether the command prints the summary of etcd's benchmark: alone with
+// --format etcd, and below its own result if that is wide or a flag of the summary is given.
+func (f *options) wantsSummary(wide bool) bool {
+	return f.format == "etcd" || f.format == "text" && (wide || f.summary.Precise || f.summary.Sample)
 }
 
 // manyKeys reports whether the command has more keys than the one of the same

@@ -115,7 +115,7 @@ func TestBenchPutCompactsAndCompares(t *testing.T) {
 	_, endpoints := w.playground(t, "3")
 	dir := w.path("put")
 	p := w.run(t, "bench", "put", "--endpoints", strings.Join(endpoints, ","), "--clients", "8", "--duration", "2s",
-		"--compact-interval", "300ms", "--compact-index-delta", "50", "--check-hashkv", "--out", dir)
+		"--compact-interval", "300ms", "--compact-index-delta", "50", "--check-hashkv", "--wide", "--out", dir)
 	p.exits(t, exitDone)
 	for _, want := range []string{"\nHashKV Summary:\n\tHashKV: ", "\n\tEndpoint: " + endpoints[2] + "\n", "\n\tTime taken to get hashkv: ", "\n\tDB size: "} {
 		if !strings.Contains(p.stdout.String(), want) {
