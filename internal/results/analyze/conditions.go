@@ -87,7 +87,7 @@ func ofParts(run *record.Run, of func(*record.Run) string) string {
 
 // Conditions returns the conditions of one trial.
 func Conditions(t *record.Trial) []Fact {
-	return facts(Fact{What: "load", Text: load(t)}, Fact{What: "consistency", Text: strings.Join(shortOf(t), " ")}, Fact{What: "durability", Text: Durability(t)},
+	return facts(Fact{What: "load", Text: load(t)}, Fact{What: "consistency", Text: strings.Join(shortOf(t), " ")}, Fact{"durability", Durability(t), t.Durability == nil}, // a note says that it is unknown
 		Fact{What: "machine", Text: Machine(t)}, Fact{"calibrated", Calibrated(t.Calibration), true}, Fact{"clocks", Clocks([]*record.Trial{t}), true},
 		Fact{"seed", strconv.FormatUint(t.Seed, 10), true})
 }

@@ -67,14 +67,14 @@ func (l *textLayout) say(lines ...string) {
 	}
 }
 
-// wrapped writes a line, and indents its parts after the first.
+// wrapped writes a line, or lines that are aligned already, and indents the parts after the first.
 func (l *textLayout) wrapped(line string, indent int) {
-	parts := []string{line}
-	if !l.wide {
-		parts = text.Wrap(line, text.ScreenWidth, indent)
-	}
-	for _, part := range parts {
-		l.WriteString(part + "\n")
+	for whole := range strings.SplitSeq(line, "\n") {
+		parts := []string{whole}
+		if !l.wide {
+			parts = text.Wrap(whole, text.ScreenWidth, indent)
+		}
+		l.WriteString(strings.Join(parts, "\n") + "\n")
 	}
 }
 
