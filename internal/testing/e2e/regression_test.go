@@ -71,7 +71,7 @@ func TestRegressionWorkflowRunsTheCommands(t *testing.T) {
 	}
 	workflow, docs := read("ci/regression-github.yml"), read("how-to/find-a-regression.md")
 	for _, command := range []string{
-		"scenarios/regression.yaml --exec SIDE --set label=head --set baseline.exec=SIDE --set baseline.label=base --out result",
+		"run regression --exec SIDE --set label=head --set baseline.exec=SIDE --set baseline.label=base --out result",
 		"compare result --format markdown --fail-on worse",
 	} {
 		for name, text := range map[string]string{"the workflow": workflow, "docs/how-to/find-a-regression.md": docs} {
