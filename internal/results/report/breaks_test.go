@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// faulty is a run of two stores whose leaders were killed in each of six repeats, and
-// a follower likewise, which was no outage.
+// faulty returns a run of two stores with six repeats each. In each repeat the leader is killed,
+// which causes an outage, and later a follower, which does not.
 func faulty() *record.Run {
 	var all []made
 	for repeat := range 6 {
@@ -42,7 +42,7 @@ func faulty() *record.Run {
 	return r
 }
 
-// What faults broke stands in all forms.
+// All formats show the outages that faults caused.
 func TestWhatFaultsBroke(t *testing.T) {
 	r := faulty()
 	golden(t, "faults.txt", renderText(t, r))
@@ -90,7 +90,7 @@ func TestWhatFaultsBroke(t *testing.T) {
 	}
 }
 
-// A fault is told with what it was, and other events without their reasons.
+// The text of a fault describes it. Events that a fault caused have only its number.
 func TestFaultsAreNamed(t *testing.T) {
 	for kind, want := range map[string]string{record.FaultBegan: "fault 1: kill leader for 3s (m1, leader)", "member_lost": "fault 1"} {
 		e := record.Event{Kind: kind, Text: "fault 1: kill leader for 3s (m1, leader)"}

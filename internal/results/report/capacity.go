@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Capacity reports what a run's searches for a capacity came to: the intervals, what
-// ended them, and the curves of response time over rate; for programs one search, or one
-// for each value under searches. dir is the run directory's path.
+// Capacity reports the results of a run's searches for a capacity: the intervals, why each search
+// ended, and the curves of response time over rate. The JSON is one search, or one for each value
+// in the field searches. dir is the run directory's path.
 func Capacity(all *size.CapacityFindings, dir string) Finding {
 	return Finding{
 		parts: func(to layout) {
@@ -48,7 +48,7 @@ func capacitiesParts(to layout, all *size.CapacityFindings) {
 	}
 }
 
-// CapacitiesTable is the table of searches over a parameter; nil without one.
+// CapacitiesTable returns the table of searches over a parameter; nil if there is none.
 func CapacitiesTable(all *size.CapacityFindings) *Table {
 	if all == nil || all.Parameter == "" || len(all.All) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func CapacitiesTable(all *size.CapacityFindings) *Table {
 	return t
 }
 
-// capacitiesTable has a row for each value.
+// capacitiesTable returns a table with a row for each value.
 func capacitiesTable(all *size.CapacityFindings) *Table {
 	g := &Table{Columns: []analyze.Column{{Title: all.Parameter, Left: true}, {Title: "lower"}, {Title: "upper"}, {Title: "best estimate"}, {Title: "width"}, {Title: "status", Left: true},
 		{Title: "trials"}, {Title: "time"}, {Title: "snapshots"}, {Title: "compactions"}, {Title: "knee"}}}
@@ -88,7 +88,7 @@ func capacitiesTable(all *size.CapacityFindings) *Table {
 	return g
 }
 
-// capacityParts are one search's; of several, the parameter is named.
+// capacityParts reports one search; parameter is named if there are several.
 func capacityParts(to layout, f *size.CapacityFinding, parameter string) {
 	to.say(CapacitySentences(f)...)
 	if len(f.Tried) > 0 {
@@ -108,7 +108,7 @@ func capacityParts(to layout, f *size.CapacityFinding, parameter string) {
 	}
 }
 
-// capacityCurve has a row for each trial of a search.
+// capacityCurve returns a table with a row for each trial of a search.
 func capacityCurve(f *size.CapacityFinding) *Table {
 	percentiles := []float64{50, 99}
 	for _, p := range f.Percentiles {
@@ -138,7 +138,7 @@ func capacityCurve(f *size.CapacityFinding) *Table {
 	return t
 }
 
-// pointCells are the cells of a trial of a search.
+// pointCells returns the cells of a trial of a search.
 func pointCells(p *size.CapacityPoint, percentiles []float64) []string {
 	worst, bad := 0.0, text.Dash
 	for _, share := range p.Bad {
@@ -169,8 +169,8 @@ func pointCells(p *size.CapacityPoint, percentiles []float64) []string {
 	return append(cells, bad, text.Seconds(t.Seconds), holds, p.Purpose, string(t.Verdict.State))
 }
 
-// CapacityCurve is the curve of a search, with the trials that are void or were not
-// counted; nil without one.
+// CapacityCurve returns the curve of a search, including the trials that are void or were not
+// counted; nil if there is none.
 func CapacityCurve(f *size.CapacityFinding) *Table {
 	if len(f.Tried) == 0 {
 		return nil
@@ -255,7 +255,7 @@ func capacityObject(f *size.CapacityFinding) (o record.Object) {
 	return o
 }
 
-// pointObject is a trial of a search.
+// pointObject returns the fields of a trial of a search.
 func pointObject(p *size.CapacityPoint, valued bool) (o record.Object) {
 	o.Add("trial", p.Trial.Folder)
 	o.Add("purpose", p.Purpose)

@@ -10,8 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Of whole numbers the lower end is 0 where 1 is carried and its line is not sure of it:
-// that is an interval. None is where the least was tried and failed.
+// The lower bound of a capacity in whole numbers is 0 if the objective was met at 1 but 1 is not
+// certain: the result is then an interval. The capacity is "none" if the search found that the
+// objective holds nowhere.
 func TestOneIsMoreThanNone(t *testing.T) {
 	t.Parallel()
 	kept := []record.CapacityTrial{{Value: 1, Holds: true}, {Value: 2}}

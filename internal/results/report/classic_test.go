@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// classicTrial is a closed loop's window of two seconds: as many reads and
-// writes as given, each of 1 ms, 2 ms and so on, and timeouts among the writes.
+// classicTrial returns a closed loop with a window of two seconds: the given numbers of reads and
+// writes, with times of 1 ms, 2 ms and so on, and of timeouts among the writes.
 func classicTrial(reads, writes, timeouts int) (*record.Trial, *record.Files) {
 	opened := time.Unix(1_700_000_000, 0).UTC()
 	t := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 2, Counts: record.Counts{ErrorTexts: map[string]string{"timeout": "no answer within 1s"}}}
@@ -94,8 +94,8 @@ func TestPerfdash(t *testing.T) {
 	}
 }
 
-// A load with watchers has sections instead: each has its times, and a lost
-// event stands in the distribution as slower than any.
+// A load with watchers has its own sections instead, each with its times. The distribution counts a
+// lost event as slower than any other.
 func TestClassicHasSectionsForWatchers(t *testing.T) {
 	trial, files := classicTrial(0, 200, 0)
 	trial.Watch = &record.Watched{Lost: 40, CreationSeconds: 4}

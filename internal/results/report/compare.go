@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Comparison reports a run beside its baseline: both runs' conditions, what differs
-// between them beside the load, and a row for each trial of both.
+// Comparison reports a run next to its baseline: the conditions of both runs, their differences
+// other than the load, and a row for each trial of both.
 func Comparison(c *compare.Comparison) Finding {
 	f := Comparisons(c)
 	f.parts = func(to layout) { comparisonParts(to, c) }
@@ -166,7 +166,7 @@ func result(c *analyze.Change) string {
 	return fmt.Sprintf("%s: needs %s", j.Word, text.Plural(uint64(j.More), "more repeat"))
 }
 
-// leftOut lists what is not in the table, or not in its means.
+// leftOut lists the trials and repeats that are not in the table or not in its medians.
 func leftOut(c *compare.Comparison) (lines []string) {
 	if len(c.LeftOut) > 0 {
 		lines = append(lines, "Not counted: "+strings.Join(c.LeftOut, "; ")+".")

@@ -22,7 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// matrix is a run of two trials with so many repeats, faster by a factor.
+// matrix returns a run of two trials, repeated as given; factor multiplies their throughput.
 func matrix(repeats int, factor float64) *record.Run {
 	var all []made
 	for repeat := range repeats {
@@ -68,8 +68,8 @@ func TestCompareTable(t *testing.T) {
 	golden(t, "compare.md", markdown.String())
 }
 
-// With four repeats there is no interval but a dash, and how many would tell; a run against itself has
-// no change.
+// With four repeats the table has a dash instead of an interval, and the number of repeats that are
+// missing. A run compared with itself has no change.
 func TestCompareWithoutIntervals(t *testing.T) {
 	r := matrix(4, 1)
 	again := *r
@@ -90,7 +90,7 @@ func TestCompareWithoutIntervals(t *testing.T) {
 	}
 }
 
-// changed is a figure of a comparison as JSON has it.
+// changed is a figure of a comparison in JSON.
 type changed struct {
 	Now     *float64 `json:"now"`
 	Base    *float64 `json:"baseline"`
@@ -101,7 +101,7 @@ type changed struct {
 	Result  string   `json:"result"`
 }
 
-// comparison is what programs read of one.
+// comparison holds the fields of the JSON that the tests read.
 type comparison struct {
 	Schema      string `json:"schema"`
 	Comparisons []struct {
@@ -201,8 +201,8 @@ func TestBaselineWithinTheRun(t *testing.T) {
 	}
 }
 
-// Of a run that is interleaved a round that one side lacks is left out on both, and
-// said; where far more of one side is disturbed the warning stays.
+// In an interleaved run, a round that does not count on one side is left out on both, and the
+// report names it. The warning remains if far more repeats of one side are disturbed.
 func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	settle.Unraced(t)
 	r := matrix(12, 1)
@@ -259,7 +259,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	}
 }
 
-// A trial whose repeats do not count keeps no gate, though another was judged.
+// A trial without a repeat that counts is named in the error, even if another trial was judged.
 func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 	settle.Unraced(t)
 	r, base := matrix(5, 1), matrix(5, 1)
@@ -304,7 +304,7 @@ func TestBaselineRefused(t *testing.T) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
-	// Where and on what it ran is stated, and not refused.
+	// A different machine or version is reported, and is no reason to refuse the comparison.
 	base := matrix(1, 1)
 	for i := range base.Trials {
 		b := &base.Trials[i]
@@ -333,8 +333,8 @@ func TestBaselineRefused(t *testing.T) {
 	}
 }
 
-// Invalid and interrupted repeats are in no median: the others are compared, and
-// the report says what was left out.
+// Medians leave out invalid and interrupted repeats: the other repeats are compared, and the report
+// lists what was left out.
 func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
 	settle.Unraced(t)
 	now, base := matrix(6, 1), matrix(5, 1)
@@ -381,8 +381,8 @@ func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
 	}
 }
 
-// Repeats on one cluster share its state, and the interval says so; those on
-// clusters of their own do not. How many tests were made is said either way.
+// The report states that repeats on one cluster share its state, and does not for repeats on
+// separate clusters. It states how many changes were judged together if there are enough repeats.
 func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 	settle.Unraced(t)
 	const note = "share its state, so they are not independent"
@@ -421,14 +421,14 @@ func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 	}
 }
 
-// disturbed is the verdict of a trial that other programs can have slowed by a share.
+// disturbed returns the verdict of a trial that other programs may have slowed by a share.
 func disturbed(share float64) verdict.Verdict {
 	return verdict.Verdict{State: verdict.Suspect, Effect: verdict.Effect{Throughput: share},
 		Reasons: []verdict.Reason{{Rule: 23, Text: "others", Figures: []string{"ops"}}}}
 }
 
-// A baseline all of whose repeats are suspect is compared like any other, each figure
-// with its own verdict. One without a repeat that counts is no other scenario.
+// A baseline whose repeats are all suspect is compared like any other, and each figure has its own
+// verdict. A baseline without a repeat that counts is reported as that, not as another scenario.
 func TestCompareWithASuspectBaseline(t *testing.T) {
 	settle.Unraced(t)
 	now, base := matrix(6, 0.7), matrix(6, 1)
@@ -446,7 +446,8 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 			t.Errorf("the verdict of figure %d is %q, not %q", i, got, want)
 		}
 	}
-	// What can have lowered the baseline's throughput can make the change worse, not better.
+	// A disturbance that may have lowered the baseline's throughput extends the interval only
+	// downwards.
 	quiet := compareRuns(t, now, matrix(6, 1)).Pairs[0].Figures[0].Change
 	change := c.Pairs[0].Figures[0].Change
 	if change.Low >= quiet.Low || change.High > quiet.High+1e-9 || change.Share != quiet.Share {
@@ -466,7 +467,7 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 	}
 }
 
-// Several runs beside one baseline, in every form.
+// Every format shows several runs that are compared with one baseline.
 func TestComparisonsOfSeveralRuns(t *testing.T) {
 	settle.Unraced(t)
 	by, err := compare.ComparingBy([]string{"ops", "p50"})

@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// twoStores records a run of two stores: etcd over three seconds and a bit with an
-// idle second, and zookeeper with failures.
+// twoStores records a run of two stores: etcd for slightly more than three seconds, one of them
+// idle, and ZooKeeper with failures.
 func twoStores(t *testing.T) *record.Run {
 	t.Helper()
 	w, err := record.Create(t.TempDir(), "write", noon, record.Run{Name: "write", Planned: 2})
@@ -78,8 +78,8 @@ func twoStores(t *testing.T) *record.Run {
 	return run
 }
 
-// writeDbtester writes a run's files of dbtester into the folder out. It returns the summary
-// that is printed, and read, which returns the text of a file there.
+// writeDbtester writes a run's dbtester files into the folder out. It returns the printed summary,
+// and a function that returns the text of a file in the folder.
 func writeDbtester(t *testing.T, run *record.Run) (out, printed string, read func(names ...string) string) {
 	t.Helper()
 	out = filepath.Join(t.TempDir(), "out")
@@ -148,7 +148,7 @@ func sumCounts(t *testing.T, text string) (sum uint64) {
 	return sum
 }
 
-// A record whose seconds are not its result is refused.
+// A record whose seconds do not add up to its result is refused.
 func TestDbtesterOfDamagedRecord(t *testing.T) {
 	run := twoStores(t)
 	run.Trials[0].Operations++
@@ -182,7 +182,7 @@ func TestMarkdownAndCSV(t *testing.T) {
 	}
 }
 
-// A row has every condition: no two trials that differ have the same row.
+// A row contains every condition: trials with different conditions have different rows.
 func TestCSVHasEveryCondition(t *testing.T) {
 	trial := made{number: 1, name: "plain", kind: kv.Put, target: "all", perSecond: 400, p50: 2e6}.trial()
 	trial.Mix = []scenario.Operation{{Kind: kv.Get, Consistency: kv.Linearizable, Weight: 3}, {Kind: kv.Put, Weight: 0.5}}

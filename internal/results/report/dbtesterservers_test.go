@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The servers' side of a run whose second trial was not watched.
+// The second trial of this run has no samples of its members' processes.
 func TestDbtesterServers(t *testing.T) {
 	run := twoStores(t)
 	run.Trials[0].Shared = new(true)

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// served is a closed loop of four clients for 10 s: two of m1, each with so many
-// operations, and two of m2 with as many others.
+// served returns a closed loop of 10 s with four clients: two of m1 that each complete fast
+// operations, and two of m2 that each complete slow operations.
 func served(fast, slow uint64) *record.Trial {
 	one := func(n uint64) *record.Evenness {
 		return &record.Evenness{Count: 2, Fairness: new(1.0), Mean: float64(n), Fewest: float64(n), Median: float64(n), Most: float64(n)}
@@ -25,7 +25,8 @@ func served(fast, slow uint64) *record.Trial {
 	return t
 }
 
-// What is uneven is said of whom it is, with its figures; what is even is not.
+// Uneven names the members and clients that were served unevenly, with their figures, and returns
+// nothing for even service.
 func TestUnevenSaysWho(t *testing.T) {
 	want := []string{
 		"m2's 2 clients completed 250 operations each on average, the other members' 10,000; Jain's fairness index is 0.525",

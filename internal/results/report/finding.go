@@ -1,7 +1,7 @@
-// Package report renders findings: as text for the terminal, as Markdown, as one JSON
-// object for programs, as CSV. It sees nothing but the record. A finding states its
-// parts, its fields and its rows once, and each format has one renderer. The formats of
-// other programs (JUnit, Go benchmarks, dbtester, etcd's benchmark) have a file each.
+// Package report renders findings: as text for the terminal, as Markdown, as one JSON object for
+// programs, and as CSV. It reads only the record. A finding defines its parts, its fields and its
+// rows once, and each format has one renderer. The formats of other programs (JUnit, Go benchmarks,
+// dbtester, etcd's benchmark) have one file each.
 package report
 
 import (
@@ -16,31 +16,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Finding is something to report. A format asks only for what it shows, because
-// intervals of many trials take time. What a finding lacks is nil.
+// Finding is something to report. Each format calls only the functions that it needs, because the
+// intervals of many trials take time to compute. A function is nil if the finding has no such form.
 type Finding struct {
 	parts  func(to layout)                                // for readers
 	object func() any                                     // for JSON
-	rows   func() (columns []string, all []record.Object) // for CSV; columns are needed only where there may be no row
+	rows   func() (columns []string, all []record.Object) // for CSV; columns is used only if there may be no row
 }
 
-// layout takes the parts of a finding in their order.
+// layout receives the parts of a finding in order.
 type layout interface {
-	detailed() bool // whether details are wanted that a narrow terminal leaves out
+	detailed() bool // whether to include details that a narrow terminal leaves out
 	title(name, words string)
 	lead(lines ...string) // below the title
 	heading(head string)
-	say(lines ...string) // each as a line of its own
+	say(lines ...string) // each on a separate line
 	facts(groups ...[]analyze.Fact)
 	block(lines []string) // aligned lines
 	table(t *Table)       // with its heading and notes
 	cells(t *Table)       // without them
-	inset(t *Table)       // a table about a part of what stands above it
+	inset(t *Table)       // a table about a part of the text above it
 	section(head string, lines []string)
-	list(head string, lines []string) // numbered; without a head below what stands above it
+	list(head string, lines []string) // numbered; without a head if it belongs to the text above it
 	gap()                             // before cells or a block below a paragraph
 	blank()
-	places(lines ...string) // where files are: on this machine, so for its terminal alone
+	places(lines ...string) // paths on this machine; only the terminal shows them
 }
 
 // Text writes a finding for a terminal: within text.ScreenWidth columns, or wide, which means with
@@ -70,8 +70,8 @@ func JSON(w io.Writer, f Finding) error {
 	return err
 }
 
-// CSV writes the rows of a finding below the names of their fields. What is not known
-// is empty.
+// CSV writes the rows of a finding below the names of their fields. A cell is empty if its value is
+// not known.
 func CSV(w io.Writer, f Finding) error {
 	columns, all := f.rows()
 	if columns == nil && len(all) > 0 {
@@ -101,7 +101,7 @@ func namesOf(fields record.Object) []string {
 	return names
 }
 
-// digits are a number as CSV has it: text that no program calculates with.
+// digits is a number in CSV: text with which no program calculates.
 type digits string
 
 // cellOf formats a field's value for CSV.

@@ -19,7 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// goBench is a run in the Go benchmark format.
+// goBench writes a run in the Go benchmark format.
 func goBench(t testing.TB, r *record.Run) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -40,7 +40,7 @@ func TestGoBench(t *testing.T) {
 	golden(t, "gobench.txt", goBench(t, r))
 }
 
-// results reads the Go benchmark format as benchstat does.
+// goResults reads the Go benchmark format with benchstat's library.
 func goResults(t testing.TB, text string) (all []*benchfmt.Result) {
 	t.Helper()
 	r := benchfmt.NewReader(strings.NewReader(text), "ours")
@@ -58,8 +58,8 @@ func goResults(t testing.TB, text string) (all []*benchfmt.Result) {
 	return all
 }
 
-// Every figure that a trial has comes back, in benchfmt's units, better in the
-// direction that the registry says; one that failed is slower than any other.
+// benchfmt reads every known figure of a trial, in its own units. A percentile that failed is
+// infinite, slower than any other.
 func TestGoBenchIsRead(t *testing.T) {
 	r := run(record.Complete,
 		made{number: 1, name: "put-64", kind: kv.Put, target: "leader", perSecond: 2010, p50: 1e6, timeouts: 300, store: &record.StoreUsage{CPUSeconds: 1.5, MaxRSSBytes: 200 << 20}})
@@ -84,7 +84,7 @@ func TestGoBenchIsRead(t *testing.T) {
 	}
 }
 
-// Whatever a trial is called, its line is one result with its name whole.
+// For any name of a trial, its line parses as one result with the complete name.
 func FuzzGoBench(f *testing.F) {
 	for _, text := range []string{"", "put", "put-64", "a b/c=d", "\n\x00", "\u2028\u00a0", "\xff", "Unit x", "k: v"} {
 		f.Add(text)
@@ -109,8 +109,8 @@ func FuzzGoBench(f *testing.F) {
 	})
 }
 
-// The real benchstat compares two runs of ours: it prints the medians of the
-// repeats, and finds twice the time.
+// The real benchstat compares two runs: it prints the medians of the repeats, and finds that the
+// time doubled.
 func TestBenchstatReadsIt(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
@@ -138,7 +138,7 @@ func TestBenchstatReadsIt(t *testing.T) {
 	if err != nil {
 		t.Fatalf("benchstat: %v\n%s", err, &stderr)
 	}
-	row := map[string][]string{} // of our trial, by unit
+	row := map[string][]string{} // of the trial, by unit
 	unit := ""
 	for line := range strings.Lines(string(out)) {
 		cells := strings.Split(strings.TrimSpace(line), ",")

@@ -19,7 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// held holds a run to thresholds.
+// held checks a run against thresholds.
 func held(t *testing.T, r *record.Run, thresholds ...string) []analyze.Held {
 	t.Helper()
 	var all []analyze.Threshold
@@ -94,7 +94,7 @@ func TestComparisonsAsJUnit(t *testing.T) {
 	}
 }
 
-// element is any of an XML file.
+// element is any XML element.
 type element struct {
 	XMLName xml.Name
 	Attrs   []xml.Attr `xml:",any,attr"`
@@ -111,7 +111,7 @@ func (e *element) attr(name string) (string, bool) {
 	return "", false
 }
 
-// readSuite is a test suite as another program reads it.
+// readSuite is a parsed test suite.
 type readSuite struct {
 	*element
 	Cases []*element
@@ -128,13 +128,14 @@ func (s *readSuite) count(kind string) (n int) {
 	return n
 }
 
-// required is what the schemas of Jenkins and of Ant's report ask of elements.
+// required lists the attributes that the schemas of Jenkins and of Ant's report require of each
+// element.
 var required = map[string]string{
 	"testsuites": "", "testsuite": "id package name hostname timestamp tests failures errors time", "properties": "", "property": "name value",
 	"testcase": "classname name time", "failure": "message type", "error": "message type", "skipped": "message", "system-out": "", "system-err": "",
 }
 
-// suitesOf reads JUnit's XML and holds it to the schemas.
+// suitesOf parses JUnit's XML and checks it against the schemas.
 func suitesOf(t testing.TB, text string) (suites []readSuite) {
 	t.Helper()
 	if !utf8.ValidString(text) {
@@ -185,8 +186,7 @@ func suitesOf(t testing.TB, text string) (suites []readSuite) {
 	return suites
 }
 
-// Whatever a run, a trial or a reason is called, the file is XML of the same
-// cases.
+// For any name of a run, a trial or a reason, the file is valid XML with the same cases.
 func FuzzJUnit(f *testing.F) {
 	for _, text := range []string{"", " ", "put", "]]>", "<!--", "&amp;<x a='\"'>", "\x00\x1b[31m\r\n\t", "\xff\xfe", "\ufffe\uffff", "\u202e\U0001f600", strings.Repeat("a", 5000)} {
 		f.Add(text, text, text)

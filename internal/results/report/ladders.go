@@ -19,8 +19,8 @@ func ladders(to layout, rows []*analyze.Row) {
 	to.list("Knee and scalability", lines)
 }
 
-// LadderSentences say where a ladder's knee is, what law its steps follow, how far
-// that is to be believed, and what they leave out.
+// LadderSentences returns sentences about a ladder: its knee, the law that its steps follow and how
+// uncertain that law is, and the steps that do not count.
 func LadderSentences(l *size.Ladder) []string {
 	return append([]string{KneeSentence(l), lawSentence(l)}, leftOutOf(l)...)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// ladderRun has steps of clients under a law with σ 0.05 and κ 0.0001.
+// ladderRun returns a run with steps of clients that follow the law with σ 0.05 and κ 0.0001.
 func ladderRun(clients ...int) *record.Run {
 	var all []made
 	for i, c := range clients {
@@ -27,8 +27,7 @@ func ladderRun(clients ...int) *record.Run {
 	return r
 }
 
-// Steps have their knee and their law in the text, or a sentence why not, and in
-// Markdown the same.
+// Text and Markdown report the knee and the law of the steps, or why there is none.
 func TestKneeAndScalability(t *testing.T) {
 	r := ladderRun(1, 2, 4, 8, 16, 32, 64, 128, 256)
 	r.Trials[8].Verdict.State = verdict.Invalid
@@ -50,7 +49,8 @@ func TestKneeAndScalability(t *testing.T) {
 	}
 }
 
-// A cause that several trials share is said once, in the words of the worst.
+// A cause that several trials share is reported once, in the words of the trial that it limited
+// most.
 func TestSharedCausesAreSaidOnce(t *testing.T) {
 	cause := analyze.SharedCause{Cause: analyze.Cause{What: analyze.CauseCPU, Text: "all were busy", Limit: 1}, Furthest: "b", Trials: []string{"a", "b"}}
 	for want, change := range map[string]func(*analyze.SharedCause){

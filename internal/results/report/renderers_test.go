@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// computing are the operators that only numbers have.
+// computing lists the arithmetic operators that apply only to numbers.
 var computing = map[token.Token]bool{
 	token.SUB: true, token.MUL: true, token.QUO: true, token.REM: true,
 	token.SUB_ASSIGN: true, token.MUL_ASSIGN: true, token.QUO_ASSIGN: true,
 }
 
-// Renderers compute nothing: every figure of a report is a finding of analyze,
-// tested there, so that all formats say the same. Whoever needs another adds it
-// there, or to internal/text if it is a way to write a number.
+// Renderers compute nothing: every figure of a report is a finding of analyze and tested there, so
+// that all formats agree. A new figure belongs there, or in internal/text if it is a way to write a
+// number.
 func TestRenderersComputeNothing(t *testing.T) {
 	entries, err := os.ReadDir(".")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// repeated is a run whose put was repeated until it was precise to 2 %, with
-// throughputs of 1,000 and, every second time, a share more.
+// repeated returns a run whose put was repeated until it was precise to 2 %. Its throughputs
+// alternate between 1,000 and more by a share.
 func repeated(repeats int, more float64, change func(*record.Run)) *record.Run {
 	run := &record.Run{State: record.Complete, Until: &record.Until{Precision: 0.02, AtMostNS: 30 * 60e9, Metrics: []string{"ops"}}}
 	for i := range repeats {
@@ -49,7 +49,7 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 		}},
 		{repeated(10, 0.01, func(r *record.Run) {
 			r.Until.Ended = record.EndedDisturbed
-			for i := range r.Trials { // of a figure of which a twentieth can be missing
+			for i := range r.Trials { // up to a twentieth of the figure can be missing
 				r.Trials[i].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 10}}, Effect: verdict.Effect{Throughput: 0.05}}
 			}
 		}), []string{

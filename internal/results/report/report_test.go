@@ -27,7 +27,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares with testdata/<name>.
+// golden compares the text with testdata/<name>.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -54,7 +54,7 @@ func textOf(parts func(layout)) string {
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// made describes a trial to make up.
+// made describes a made-up trial.
 type made struct {
 	number          int
 	repeat, repeats int
@@ -114,7 +114,7 @@ func (m made) totals() *measure.Totals {
 	for _, c := range t.Cells {
 		c.Response, c.Service = measure.NewHistogram(), measure.NewHistogram()
 	}
-	// A straight line of times from half the median to one and a half.
+	// The times rise linearly from half the median to one and a half.
 	for i := range n {
 		c := t.Cells[i%len(t.Cells)]
 		ns := int64(m.p50 * (0.5 + float64(i)/float64(n)))
@@ -153,8 +153,7 @@ func run(state record.State, all ...made) *record.Run {
 	return r
 }
 
-// quick is the main job's run. What the store used is
-// known of some.
+// quick returns the run of the main job. The store's usage is known for some trials only.
 func quick() *record.Run {
 	used := func(cpuSeconds float64) *record.StoreUsage {
 		return &record.StoreUsage{CPUSeconds: cpuSeconds, MaxRSSBytes: 312 << 20}
@@ -199,8 +198,8 @@ func TestTableOfRepeats(t *testing.T) {
 	golden(t, "repeats.txt", renderText(t, run(record.Complete, all...)))
 }
 
-// Each interval says what it is of: the repeats, repeats on one cluster, or one run
-// alone. All forms have them.
+// Each interval names its basis: the repeats, repeats on one cluster, or a single run. All formats
+// contain the intervals.
 func TestIntervals(t *testing.T) {
 	settle.Unraced(t)
 	var all []made
@@ -311,7 +310,7 @@ func TestJSONIsOneObject(t *testing.T) {
 	if err := d.Decode(&back); err != io.EOF {
 		t.Errorf("there is more than one object: %v", err)
 	}
-	// What is read back prints the same.
+	// A trial that was read back from JSON prints the same.
 	var again bytes.Buffer
 	if err := JSON(&again, Trial(&back, "")); err != nil {
 		t.Fatal(err)
@@ -337,7 +336,7 @@ func TestErrorsOfTheOutputSurface(t *testing.T) {
 	}
 }
 
-// One failure of millions is not "percentiles above 100".
+// One failure among millions is not printed as "percentiles above 100".
 func TestPercentilesThatFailedAreBelow100(t *testing.T) {
 	for errors, want := range map[uint64]string{1: "above 99.9999667 failed", 1500: "above 99.95 failed", 3_000_000: "all percentiles failed"} {
 		trial := made{number: 1, name: "put", kind: kv.Put, target: "leader", perSecond: 2010, p50: 1e6}.trial()

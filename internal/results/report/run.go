@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Run reports a run: its tables with the conditions above and the verdicts' reasons
-// below, and its comparisons. dir is the run directory's path; empty for none, and for
-// runs that were joined, which have their own.
+// Run reports a run: its tables with the conditions above and the verdicts' reasons below, and its
+// comparisons. dir is the run directory's path; it is empty for none, and for joined runs, whose
+// parts have their own.
 func Run(run *record.Run, comparisons []*compare.Comparison, dir string) Finding {
 	return Finding{
 		parts: func(to layout) {
@@ -29,8 +29,8 @@ func Run(run *record.Run, comparisons []*compare.Comparison, dir string) Finding
 	}
 }
 
-// Recorded reports a run to a reader as the command that made it did: one that flags
-// asked for is its only trial.
+// Recorded reports a run as the command that made it did: a run from flags as its only trial,
+// without the run's tables.
 func Recorded(run *record.Run, comparisons []*compare.Comparison) Finding {
 	f := Run(run, comparisons, run.Dir)
 	if run.Scenario != "" || len(run.Trials) != 1 || len(run.Parts) > 0 {
@@ -49,8 +49,8 @@ func Recorded(run *record.Run, comparisons []*compare.Comparison) Finding {
 // RunsSchema is the schema of several runs as JSON.
 const RunsSchema = "quorumbench/runs/1"
 
-// Runs reports several runs, for programs each as Run does, with the comparison with
-// baselines of its own.
+// Runs reports several runs as JSON, each as Run does, with the comparison with the baselines in
+// the run, if it has any.
 func Runs(runs []*record.Run) Finding {
 	return Finding{object: func() any {
 		objects := make([]any, 0, len(runs))
@@ -89,7 +89,7 @@ func runParts(to layout, run *record.Run, dir string) {
 	to.places(places...)
 }
 
-// trialsParts are those about all trials.
+// trialsParts reports the parts that cover all trials.
 func trialsParts(to layout, run *record.Run, rows []*analyze.Row) {
 	tables := func(all []analyze.Table) {
 		for i := range all {
@@ -107,7 +107,7 @@ func trialsParts(to layout, run *record.Run, rows []*analyze.Row) {
 	tables(analyze.CallsTables(run))
 	tables(analyze.WorkersTables(run))
 	tables(analyze.HostsTables(run))
-	if run.Capacity == nil && run.CapacityOver == nil { // a capacity's are said with it
+	if run.Capacity == nil && run.CapacityOver == nil { // the report of the capacity contains them
 		ladders(to, rows)
 	}
 	events(to, rows)
@@ -123,7 +123,7 @@ func trialsParts(to layout, run *record.Run, rows []*analyze.Row) {
 	reasons(to, run)
 }
 
-// Progress says how far a run came.
+// Progress returns the state of a run and its number of finished trials.
 func Progress(run *record.Run) string {
 	finished := 0
 	for i := range run.Trials {
@@ -138,7 +138,7 @@ func Progress(run *record.Run) string {
 	return fmt.Sprintf("%s, %s", run.State, trials)
 }
 
-// lateness says how late the open loops sent.
+// lateness reports how late the open loops sent.
 func lateness(all []*analyze.Row) (lines []string) {
 	for _, r := range all {
 		for _, t := range r.Done {
@@ -151,8 +151,8 @@ func lateness(all []*analyze.Row) (lines []string) {
 	return lines
 }
 
-// runObject is a run as run.json has it, with how sure the trials' figures are in its
-// field certainty and the comparisons, if there are any, in its field comparisons.
+// runObject returns a run with the fields of run.json, how certain the trials' figures are in the
+// field certainty, and any comparisons in the field comparisons.
 func runObject(run *record.Run, all []*compare.Comparison) any {
 	object := struct {
 		*record.Run
@@ -178,9 +178,9 @@ func Trials(run *record.Run, parameters []*scenario.Parameter) Finding {
 	return Finding{rows: func() ([]string, []record.Object) { return nil, trialRows(run, parameters) }}
 }
 
-// trialRows are a row for each trial and repeat, in the scenario's order, with the
-// names of the trial's JSON object: every condition and every figure. A figure that
-// lands on a failed operation is empty. Rows of joined runs end with the run's name.
+// trialRows returns a row for each trial and repeat, in the scenario's order, with the names of the
+// trial's JSON object: every condition and every figure. A figure that falls on a failed operation
+// is empty. Rows of joined runs end with the run's name.
 func trialRows(run *record.Run, parameters []*scenario.Parameter) (rows []record.Object) {
 	certain := map[int]record.Object{} // by the trial's number
 	for _, r := range analyze.Rows(run) {
@@ -196,8 +196,8 @@ func trialRows(run *record.Run, parameters []*scenario.Parameter) (rows []record
 	return rows
 }
 
-// certainties returns a trial's figures over its repeats that count, and how sure they are. Which they
-// are does not depend on the trial.
+// certainties returns a trial's figures over its repeats that count, and how certain they are. All
+// trials have the same fields.
 func certainties(r *analyze.Row) (all record.Object) {
 	for _, f := range analyze.CertainFigures() {
 		c, ok := analyze.CertaintyOf(r, &f)
@@ -222,7 +222,7 @@ func certainties(r *analyze.Row) (all record.Object) {
 	return all
 }
 
-// trialFields are a trial's fields; which they are does not depend on the trial.
+// trialFields returns a trial's fields. All trials have the same fields.
 func trialFields(t *record.Trial, parameters []*scenario.Parameter) (o record.Object) {
 	for _, c := range t.Cells(parameters) {
 		if c.Word {
@@ -248,8 +248,8 @@ func trialFields(t *record.Trial, parameters []*scenario.Parameter) (o record.Ob
 	return o
 }
 
-// firstColumns had these places when files had no others, and keep them; an
-// asterisk stands for all that begin so. What came later stands behind them.
+// firstColumns lists the columns of the first file format, which keep their places; an asterisk
+// matches all names with that prefix. Later columns follow them.
 const firstColumns = `number name repeat state store version members operation consistency target connections clients arrival rate
 	key_size value_size key_space seconds due operations errors conflicts misses stale unverifiable keys_read
 	operations_per_second longest_gap_seconds response_time_* service_time_* errors_* client_cpu_ns_per_operation client_max_rss_bytes
@@ -259,7 +259,7 @@ const firstColumns = `number name repeat state store version members operation c
 	watch_from_due_p50_ns watch_from_due_p90_ns watch_from_due_p99_ns watch_from_due_p99_9_ns watch_from_due_max_ns
 	watch_from_sent_p50_ns watch_from_sent_p90_ns watch_from_sent_p99_ns watch_from_sent_p99_9_ns watch_from_sent_max_ns`
 
-// inPlace puts fields in the order of a file.
+// inPlace orders fields as in a file.
 func inPlace(fields record.Object) (ordered record.Object) {
 	placed := make([]bool, len(fields))
 	place := func(fits func(name string) bool) {

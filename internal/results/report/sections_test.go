@@ -15,10 +15,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// opened is when the made trials' windows open; they last 5 s.
+// opened is the time at which the windows of the made-up trials open; they last 5 s.
 var opened = noon.Add(2 * time.Second)
 
-// at is an event of a member's log, at a time of the window, that took so long.
+// at returns an event in a member's log at a time in the window; took is its duration.
 func at(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
 	return record.Event{
 		Time: opened.Add(after), Kind: string(kind), Member: member, Duration: took,
@@ -28,7 +28,7 @@ func at(after time.Duration, member string, kind stores.SignalKind, took time.Du
 
 const ms = time.Millisecond
 
-// eventful is a trial with a leader that stood still for 1.2 s.
+// eventful returns a trial whose leader paused for 1.2 s.
 func eventful() record.Trial {
 	t := made{number: 1, name: "put-leader", kind: 1, target: "leader", perSecond: 1000, p50: 2e6}.trial()
 	gapAt := 1.0
@@ -78,7 +78,7 @@ func TestEventsOf(t *testing.T) {
 	}()))
 }
 
-// What happened in several repeats is said once, with the repeats.
+// An event that happened in several repeats is reported once, with the repeats.
 func TestEventsOfRepeats(t *testing.T) {
 	var repeats []*record.Trial
 	for n := range 4 {
@@ -94,7 +94,8 @@ func TestEventsOfRepeats(t *testing.T) {
 	golden(t, "eventsofrepeats.txt", textOf(func(to layout) { events(to, []*analyze.Row{{Trials: repeats, Done: repeats}}) }))
 }
 
-// What was only counted is no event of a gap: it is told with its own time.
+// An event with only a count is not part of a gap: the report contains the period in which it was
+// counted.
 func TestCountedEventsHaveATimeOfTheirOwn(t *testing.T) {
 	trial := eventful()
 	trial.Events = []record.Event{
@@ -107,7 +108,7 @@ func TestCountedEventsHaveATimeOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Nothing is printed where there is nothing to say.
+// Trials without events in the window print nothing.
 func TestNothingHappened(t *testing.T) {
 	quiet := eventful()
 	quiet.Events = nil
@@ -129,10 +130,10 @@ func TestFailedSecondIsTheSlowest(t *testing.T) {
 	}
 }
 
-// Every event of the window is counted once, and none of another time.
+// Every event in the window is counted once; events outside it are not counted.
 func TestEventsAreCountedOnce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	without := eventful() // which takes long to make
+	without := eventful() // slow to make
 	without.Events = nil
 	for range 200 {
 		trial := without
@@ -158,8 +159,8 @@ func TestEventsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// Clients that a mute member kept are named, with and without anything else
-// that happened.
+// The report counts the clients that waited for an unresponsive member, with and without other
+// events.
 func TestHeldClients(t *testing.T) {
 	says := "24 clients waited for a member that the load had left, for up to 8.50 s\n"
 	trial := eventful()
@@ -177,7 +178,7 @@ func TestHeldClients(t *testing.T) {
 	}
 }
 
-// Slow trials have their causes, and the others no line.
+// Slow trials have their causes, and the other trials have no line.
 func TestLimited(t *testing.T) {
 	busy := 0.95
 	opened := record.Conditions{Name: "put", Repeat: 1, Repeats: 1, Machine: &measure.Machine{CPUs: 2}}
@@ -201,7 +202,7 @@ Bottlenecks
 
 func ptr(x float64) *float64 { return &x }
 
-// lost is a trial of three members of which m2 was away for a time.
+// lost returns a trial of three members in which m2 was unreachable for a time.
 func lost() record.Trial {
 	trial := made{number: 1, name: "put", kind: kv.Put, target: "all", perSecond: 2010, p50: 500e6}.trial()
 	trial.ByMember = []record.ByMember{
@@ -214,8 +215,8 @@ func lost() record.Trial {
 	return trial
 }
 
-// A summary lists the members where one lost connections, with when and where
-// the load went; the table of a run has a line for it.
+// If a member lost connections, a trial's report lists the members, with the time of the loss and
+// the members that served the load; a run's report has a line about it.
 func TestMembersThatLostConnections(t *testing.T) {
 	trial := lost()
 	var b strings.Builder
@@ -242,7 +243,7 @@ func TestMembersThatLostConnections(t *testing.T) {
 	}
 }
 
-// A member that lost connections has a line.
+// Each member that lost connections has a line.
 func TestLinesOfLostConnections(t *testing.T) {
 	for want, l := range map[string]record.Links{
 		"m1 lost 1 connection": {Opened: 3, Fewest: 3, Lost: 1},

@@ -172,7 +172,7 @@ func sizeObject(s *size.Sized) (o record.Object) {
 	return o
 }
 
-// carried reports whether the load keeps the objective; nil where that is not known.
+// carried reports whether the load meets the objective; nil if that is not known.
 func carried(s *size.Sized) any {
 	switch f := s.Curve; {
 	case s.Load.Rate <= f.LowerPerSecond:
@@ -183,7 +183,7 @@ func carried(s *size.Sized) any {
 	return nil
 }
 
-// useObject has null for what is not known.
+// useObject returns the fields of a use; a value that is not known is null.
 func useObject(u *size.Use) (o record.Object) {
 	o.Add("what", u.What)
 	o.Add("used", known(u.Used, size.IsKnown(u.Used)))

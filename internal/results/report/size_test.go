@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Between the ends of the interval, and above a lower end without an upper one, nobody
-// knows whether a load is carried.
+// Whether the cluster can carry a load is unknown within the interval, and above its lower end if
+// it has no upper end.
 func TestCarriedIsSaidWhereItIsKnown(t *testing.T) {
 	for _, c := range []struct {
 		rate  float64

@@ -19,8 +19,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// watching makes a trial of one that watches, with so many events each second
-// of its window and so many lost ones.
+// watching returns a trial with watchers that receive the given number of events each second of the
+// window, with the given numbers of lost, duplicated and reordered events.
 func watching(m made, events int, lost, twice, disordered uint64) record.Trial {
 	m.kind, m.target, m.perSecond, m.p50 = kv.Put, "all", 4000, 2e6
 	plain := m.trial()
@@ -39,8 +39,8 @@ func watching(m made, events int, lost, twice, disordered uint64) record.Trial {
 	return record.NewTrial(c, record.Observed{Started: noon, Opened: noon, CPUSeconds: 1}, totals, nil, nil)
 }
 
-// The table has a row for each trial that watches: medians of the repeats'
-// figures, and what was amiss in all of them.
+// The table has a row for each trial with watchers: the medians of the repeats' figures, and the
+// sums of their lost and duplicated events.
 func TestTableOfWatchEvents(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	var rates []int
@@ -91,8 +91,8 @@ func TestTableOfWatchEvents(t *testing.T) {
 	}
 }
 
-// Where no event is lost, how sure the throughput and the p99 of watch events are
-// stands behind each: their range over few repeats, their interval over five.
+// If no event is lost, the throughput and the p99 of watch events are each followed by how certain
+// they are: the range of a few repeats, or the interval over five.
 func TestTableOfWatchEventsSaysHowSure(t *testing.T) {
 	settle.Unraced(t)
 	for repeats, want := range map[int][]string{
@@ -123,8 +123,8 @@ func TestTableOfWatchEventsSaysHowSure(t *testing.T) {
 	}
 }
 
-// The columns of watch events keep their place, whether a trial watches or not,
-// and hold the result's figures.
+// The columns of watch events keep their places, whether or not a trial has watchers, and contain
+// the figures of the result.
 func TestCSVOfWatchEvents(t *testing.T) {
 	run := &record.Run{State: record.Complete, Trials: []record.Trial{
 		made{number: 1, name: "plain", kind: kv.Put, target: "all", perSecond: 4000, p50: 2e6}.trial(),
@@ -209,8 +209,8 @@ func TestWarmupsStandWhereTheyBelong(t *testing.T) {
 	}
 }
 
-// What the members' databases and memory grew by is the sum of all members, and says so;
-// of one member it is that member's.
+// The growth of the members' databases and memory is the sum of all members, and the text states
+// that; with one member it is that member's.
 func TestWriteCostsSayWhatTheyAreOf(t *testing.T) {
 	for members, want := range map[int]string{
 		1: "the member: 8.9 bytes for each of the user's, databases grew by 336 B a key, memory grew by 1.00 KiB a key",

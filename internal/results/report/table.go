@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// heading says what a table's times are.
+// heading returns the heading of a table, which names the kind of its times.
 func heading(t *analyze.Table) string {
 	switch t.Kind {
 	case analyze.OpenLoop:
@@ -90,7 +90,7 @@ func (t *Table) aligned(rows [][]string) string {
 	return text.Align(t.indent, rows, func(i int) bool { return t.Columns[i].Left })
 }
 
-// certainty is an interval or a range.
+// certainty returns an interval or a range as text.
 func certainty(c *analyze.Certainty) string {
 	switch {
 	case c == nil:
@@ -101,7 +101,7 @@ func certainty(c *analyze.Certainty) string {
 	return text.Between(Value(c.Low), Value(c.High))
 }
 
-// cell is a table's cell as text.
+// cell returns a table's cell as text.
 func cell(c *analyze.Cell) string {
 	switch {
 	case c.Kind == analyze.Words:
@@ -123,7 +123,7 @@ func cell(c *analyze.Cell) string {
 // doubtMark follows a figure that the verdict names.
 const doubtMark = "?"
 
-// doubtOf is the mark of a figure that is doubted.
+// doubtOf returns the mark of a doubted figure.
 func doubtOf(doubted bool) string {
 	if doubted {
 		return doubtMark
@@ -131,10 +131,10 @@ func doubtOf(doubted bool) string {
 	return ""
 }
 
-// thinSpace stands between two raised numbers.
+// thinSpace separates two raised numbers.
 const thinSpace = "\u2009"
 
-// marks are the numbers of footnotes, raised.
+// marks returns the numbers of footnotes, raised.
 func marks(notes []int) string {
 	all := make([]string, 0, len(notes))
 	for _, n := range notes {
@@ -143,11 +143,11 @@ func marks(notes []int) string {
 	return strings.Join(all, thinSpace)
 }
 
-// footnote is the one at a place, from 0.
+// footnote returns the footnote with index i, from 0.
 func footnote(i int, words string) string { return text.Raised(i+1) + " " + words }
 
-// Value formats a figure of any unit: a dash where it is not known, failed where
-// it lands on a failed operation.
+// Value formats a figure of any unit: a dash if it is not known, "failed" if it falls on a failed
+// operation.
 func Value(v record.Value) string {
 	switch {
 	case v.Failed:

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// severalStores is a run that compares stores whose levels of the same name are not
-// the same.
+// severalStores returns a run that compares stores whose consistency levels have the same name and
+// differ.
 func severalStores() *record.Run {
 	const synced = "sync, then getData, and no quorum read"
 	r := run(record.Complete,
@@ -30,7 +30,7 @@ func severalStores() *record.Run {
 	return r
 }
 
-// A level that is less than it is called has a mark in the table and a sentence
+// A consistency level that guarantees less than its name has a mark in the table and a sentence
 // below it; the same level of another store has none.
 func TestTableOfStoresSaysWhatALevelIsNot(t *testing.T) {
 	settle.Unraced(t)
@@ -56,14 +56,14 @@ func TestTableOfStoresSaysWhatALevelIsNot(t *testing.T) {
 	}
 }
 
-// So it is where a store is compared with another one.
+// A comparison of two stores has the same mark and sentence.
 func TestComparisonSaysWhatALevelIsNot(t *testing.T) {
 	settle.Unraced(t)
 	now, base := severalStores(), severalStores()
 	for i := range base.Trials {
 		base.Trials[i].Store, base.Trials[i].ShortOf = "etcd", nil
 	}
-	for i := range now.Trials { // what R4 finds is of no concern here
+	for i := range now.Trials { // the findings of R4 do not matter here
 		now.Trials[i].Verdict.State, base.Trials[i].Verdict.State = "valid", "valid"
 	}
 	var b strings.Builder

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Trial reports one trial: what was done, throughput, times, errors, roles, the
-// generator's cost and the verdict. dir is the run directory's path; empty for none.
+// Trial reports one trial: its load, throughput, times, errors, roles, the generator's cost and the
+// verdict. dir is the run directory's path; empty for none.
 func Trial(t *record.Trial, dir string) Finding {
 	return Finding{
 		parts:  func(to layout) { trialParts(to, t, dir) },
@@ -96,13 +96,13 @@ func indented(lines []string) []string {
 	return out
 }
 
-// figure is a figure of the trial.
+// figure returns a figure of the trial.
 func figure(t *record.Trial, name string) record.Value {
 	f := record.Registered(name)
 	return f.Of(t)
 }
 
-// Results returns a trial's throughput, errors and what the load cost.
+// Results returns a trial's throughput, its errors and the cost of the load.
 func Results(t *record.Trial) []analyze.Fact {
 	var all []analyze.Fact
 	add := func(what, format string, args ...any) {
@@ -167,8 +167,7 @@ func Results(t *record.Trial) []analyze.Fact {
 	return all
 }
 
-// writeCosts is what the members paid for what was written; empty where nobody
-// knows.
+// writeCosts returns what the writes cost the members; empty if it is not known.
 func writeCosts(t *record.Trial) string {
 	var parts []string
 	for _, p := range []struct{ figure, format string }{
@@ -185,7 +184,7 @@ func writeCosts(t *record.Trial) string {
 	return allMembers(t) + ": " + strings.Join(parts, ", ")
 }
 
-// allMembers names what a sum is of.
+// allMembers names the members that a sum includes.
 func allMembers(t *record.Trial) string {
 	if t.Members > 1 {
 		return fmt.Sprintf("all %d members together", t.Members)
@@ -193,7 +192,7 @@ func allMembers(t *record.Trial) string {
 	return "the member"
 }
 
-// failedAbove says from where on percentiles are failed operations'.
+// failedAbove returns the percentile above which all percentiles fall on failed operations.
 func failedAbove(t *record.Trial) string {
 	if t.Operations == 0 {
 		return "all percentiles failed"
@@ -216,8 +215,8 @@ func ErrorLines(t *record.Trial) (lines []string) {
 	return lines
 }
 
-// Watched returns what the watchers of a trial got: in two lines, and all of it; nil
-// without any.
+// Watched returns what the watchers of a trial received, in two lines and in full; nil if it has
+// none.
 func Watched(t *record.Trial) (short, whole []analyze.Fact) {
 	w := t.Watch
 	if w == nil || t.Load.Watch == nil {
@@ -240,7 +239,7 @@ func Watched(t *record.Trial) (short, whole []analyze.Fact) {
 	return short, whole
 }
 
-// watchers says who watches what.
+// watchers describes the watchers and the keys that they watch.
 func watchers(w *scenario.Watch, keySpace uint64) string {
 	words := fmt.Sprintf("%s on %s", text.Plural(uint64(w.Watchers), "watcher"), text.Plural(uint64(w.Streams), "stream"))
 	if w.Connections > 0 {
@@ -263,8 +262,8 @@ func watchers(w *scenario.Watch, keySpace uint64) string {
 	return words
 }
 
-// eventCounts says how many came of those that were to come, and of which
-// something was wrong.
+// eventCounts returns how many of the expected events were received, and how many had something
+// wrong.
 func eventCounts(w *record.Watched) string {
 	words := fmt.Sprintf("%s of %s came", text.Count(w.Delivered), text.Plural(w.Expected, "event"))
 	for _, wrong := range []struct {
@@ -281,7 +280,7 @@ func eventCounts(w *record.Watched) string {
 	return words
 }
 
-// hashes says what the members' data hash to, as they reported.
+// hashes reports the hashes of the members' data.
 func hashes(to layout, h *record.Hashes) {
 	if h == nil {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Certain is a sentence, with a space before it, that says how sure a row's
-// throughput and p99 are; empty where nobody knows.
+// Certain returns a sentence, with a space before it, about how certain a row's throughput and p99
+// are; empty if that is not known.
 func Certain(r *analyze.Row) string {
 	bounds := func(name string) (c analyze.Certainty, text string) {
 		f := record.Registered(name)
@@ -41,8 +41,7 @@ func Certain(r *analyze.Row) string {
 	return ""
 }
 
-// EventText is an event, or several of one kind and member, in words, without a
-// time.
+// EventText describes an event, or several of one kind and member, without a time.
 func EventText(e *analyze.Events) string {
 	if e.Longest.Line == "" {
 		return analyze.Briefly(e.Longest)
