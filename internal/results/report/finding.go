@@ -121,7 +121,7 @@ func cellOf(value any) string {
 	return ""
 }
 
-// known returns a number for JSON and CSV: null and empty where it is not known.
+// known returns a number for JSON and CSV, or nil if it is not known: null in JSON, empty in CSV.
 func known(x float64, ok bool) *float64 {
 	if !ok {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// ladders says what a run's steps of clients or rates say.
+// ladders reports the knee and the scalability law of a run's steps of clients or rates.
 func ladders(to layout, rows []*analyze.Row) {
 	var lines []string
 	for _, l := range size.Ladders(rows) {

@@ -261,7 +261,7 @@ func about(all []analyze.Said, trials int) []string {
 	return lines
 }
 
-// trialNames lists the names of trials; "all trials" where these are all of several.
+// trialNames lists the names of trials, or returns "all trials" if they are all of several.
 func trialNames(names []string, all bool) string {
 	if all {
 		return "all trials"

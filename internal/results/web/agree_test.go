@@ -22,8 +22,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// agreeing returns a recorded run of five repeats that count, of different speed, and two
-// that do not, whose figures are far from those.
+// agreeing returns a recorded run of five repeats that count, with different throughputs, and two
+// that do not count, with very different figures.
 func agreeing(t *testing.T) *record.Run {
 	run := opened(t, made{name: "agree", seconds: 12, trials: 7}.record(t))
 	for i, perSecond := range []float64{5200, 9800, 5896, 6421, 6575, 120, 6300} {
@@ -40,9 +40,9 @@ func agreeing(t *testing.T) *record.Run {
 	return run
 }
 
-// formats are what every format prints of a run.
+// formats holds a run's output in every format.
 type formats struct {
-	text, markdown, page, compare string // as a reader sees them
+	text, markdown, page, compare string // as displayed
 	json, csv, bench, compareJSON []byte
 }
 
@@ -69,8 +69,8 @@ func formatsOf(t *testing.T, run *record.Run) formats {
 	}
 }
 
-// Every format of a report and a comparison of the run with itself have the same figure of
-// each trial's repeats, the same interval, and the same causes for the same trials.
+// Every format of a report, and of a comparison of the run with itself, has the same figure for a
+// trial's repeats, the same interval, and the same causes for the same trials.
 func TestFormatsAgree(t *testing.T) {
 	all := map[string]*record.Run{"made": agreeing(t)}
 	for _, name := range runs.Recorded(t) {
@@ -146,8 +146,7 @@ func figureAgrees(t *testing.T, f *formats, r *analyze.Row, row int) {
 	benchAgrees(t, f, r)
 }
 
-// benchAgrees compares the median that a program makes of the benchmark format's lines
-// with the report's figure.
+// benchAgrees compares the median of the benchmark format's lines with the report's figure.
 func benchAgrees(t *testing.T, f *formats, r *analyze.Row) {
 	t.Helper()
 	var each []float64
@@ -169,7 +168,7 @@ func benchAgrees(t *testing.T, f *formats, r *analyze.Row) {
 	}
 }
 
-// causesAgree compares what limited the trials in the text and on the page.
+// causesAgree compares the bottlenecks of the trials in the text and on the page.
 func causesAgree(t *testing.T, f *formats, run *record.Run) {
 	t.Helper()
 	for _, cause := range analyze.LimitsOfTrials(analyze.InOrder(run)) {

@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// answer says in sentences what was tested, what came out, what limited it, what
-// broke and whether to believe it. Of a search for a capacity, which found then is not nil
-// of, what came out is its intervals. steps is where the ladders are drawn.
+// answer summarises a run in sentences: the stores and machines, the results, the bottlenecks, the
+// effects of faults and the reliability. found is not nil for a search for a capacity, whose
+// results are its intervals. steps is the anchor of the charts of ladders.
 func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, ladders []size.Ladder, shown shownTrials, steps string) []sentence {
 	all := []sentence{tested(run, rows)}
 	if run.State != record.Complete {
@@ -47,7 +47,7 @@ func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, 
 	return append(all, reliability(run))
 }
 
-// capacities are the intervals that searches came to.
+// capacities returns the intervals that searches found.
 func capacities(found *size.CapacityFindings) (all []sentence) {
 	for _, f := range found.All[:min(len(found.All), mostSentences)] {
 		all = append(all, sentence{About: searched(found, f), Text: report.CapacitySentences(f)[0] + ".", Link: "capacity-found"})
@@ -58,7 +58,8 @@ func capacities(found *size.CapacityFindings) (all []sentence) {
 	return all
 }
 
-// checked returns the verification of a row's trials: of the first with a violation, or of the first.
+// checked returns the verification of a row's first trial with a violation, or of its first
+// verified trial.
 func checked(r *analyze.Row, shown shownTrials) []sentence {
 	var of *record.Trial
 	for _, t := range r.Done {

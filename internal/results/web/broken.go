@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// outages are a chart for each kind of fault, with all trials side by side.
+// outages returns a chart for each kind of fault, with all trials side by side.
 func outages(rows []*analyze.Row) (out []chart.Chart) {
 	all := faults.Broken(rows)
 	for len(all) > 0 {
@@ -24,7 +24,7 @@ func outages(rows []*analyze.Row) (out []chart.Chart) {
 	return out
 }
 
-// broke says what the faults of a row's trials broke, and for how long.
+// broke returns sentences about the outages in a row's trials.
 func broke(r *analyze.Row) (all []sentence) {
 	for _, text := range report.Broke(r) {
 		all = append(all, sentence{About: r.First().Name, Text: text + ".", Link: "broken"})
@@ -32,10 +32,10 @@ func broke(r *analyze.Row) (all []sentence) {
 	return all
 }
 
-// mostViolations of a trial are drawn: more than a check shows.
+// mostViolations limits the violations of a trial that are drawn; a verification shows fewer.
 const mostViolations = 60
 
-// violations are a chart for each wrong answer of a trial that is shown.
+// violations returns a chart for each recorded violation of a trial.
 func violations(t *record.Trial) (out []chart.Chart) {
 	if t.Answers == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// A page of a run with faults says in its answer what they broke, and has a table and
-// a picture for each kind of fault. Nothing that a record can have makes it end.
+// The page of a run with faults describes the outages in its answer, and has a table and a chart
+// for each kind of fault. Extreme values in a record do not break it.
 func TestPageHasFaults(t *testing.T) {
 	settle.Unraced(t)
 	for name, outages := range map[string][]float64{"outages": {1.5, 0.25}, "none": {0, 0}, "beyond all": {1e305, 1e-300}} {
@@ -51,7 +51,8 @@ func TestPageHasFaults(t *testing.T) {
 	}
 }
 
-// The page says what came of checking the answers, in the answer and where it links to.
+// The page shows the result of the verification in the answer and in the section to which the
+// answer links.
 func TestCheckedAnswersAreOnThePage(t *testing.T) {
 	run := opened(t, made{name: "checked", seconds: 3, trials: 1}.record(t))
 	run.Trials[0].Answers = &record.Answers{
@@ -77,7 +78,7 @@ func TestCheckedAnswersAreOnThePage(t *testing.T) {
 	for _, dark := range []bool{false, true} {
 		must(t, files[at].PNG(dark)(&b))
 	}
-	// A record can have anything.
+	// A record can contain arbitrary values.
 	run.Trials[0].Answers.Violations[0].Operations = slices.Repeat([]record.ShownOperation{{From: -1 << 63, To: 1<<63 - 1}, {From: 5, To: 4}}, 500)
 	b.Reset()
 	must(t, HTML(&b, run, nil))

@@ -21,17 +21,17 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// browser is a headless Chromium with a page in it.
+// browser is a headless Chromium that shows a page.
 type browser struct {
 	t   *testing.T
 	ctx context.Context
 
 	mu       sync.Mutex
-	wrong    []string // what it complained of
-	requests []string // besides that for the page
+	wrong    []string // errors that the browser reported
+	requests []string // all requests, including the page's
 }
 
-// browse opens a page as a file. The test is skipped where there is no Chromium.
+// browse opens a page as a file. It skips the test if Chromium is not installed.
 func browse(t *testing.T, path string) *browser {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
@@ -39,7 +39,7 @@ func browse(t *testing.T, path string) *browser {
 		t.Skip("there is no chromium on this machine: the package chromium of Debian has it, and make browser installs it")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium))
-	if os.Geteuid() == 0 { // as which it runs without a sandbox only
+	if os.Geteuid() == 0 { // Chromium refuses its sandbox as root
 		options = append(options, chromedp.NoSandbox)
 	}
 	limited, stop := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -74,7 +74,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	must(b.t, chromedp.Do(b.ctx, steps...))
 }
 
-// value is what an expression is in the page.
+// value returns the value of an expression in the page.
 func value[T any](b *browser, format string, args ...any) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](fmt.Sprintf(format, args...)))
@@ -82,17 +82,16 @@ func value[T any](b *browser, format string, args ...any) T {
 	return v
 }
 
-// text is an element's text.
+// text returns an element's text.
 func (b *browser) text(selector string) string {
 	b.t.Helper()
 	return value[string](b, "document.querySelector(%q).textContent", selector)
 }
 
-// point is a place within the inner picture of a chart, from 0 to 1 each way.
+// point returns the place of a point within the inner picture of a chart; x and y are from 0 to 1.
 func (b *browser) point(figure string, x, y float64) (float64, float64) {
 	b.t.Helper()
-	// A scroll is followed by a move of the pointer that the browser makes up: a
-	// few frames later it has been.
+	// After a scroll, the browser also generates a pointer move; wait a few frames for it.
 	at, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(`(async () => {
 		const p = document.querySelector("#%s svg.chart"), frame = () => new Promise(requestAnimationFrame);
 		p.scrollIntoView({block: "center", behavior: "instant"});
@@ -104,14 +103,14 @@ func (b *browser) point(figure string, x, y float64) (float64, float64) {
 	return at[0], at[1]
 }
 
-// hover moves the pointer to such a place.
+// hover moves the pointer to a point within a chart.
 func (b *browser) hover(figure string, x, y float64) {
 	b.t.Helper()
 	at, up := b.point(figure, x, y)
 	b.do(chromedp.MouseEvent(chromedp.MouseMoved, at, up))
 }
 
-// legend is what the legend of a chart says of a series.
+// legend returns the legend's value of a series of a chart.
 func (b *browser) legend(figure string, n int) string {
 	b.t.Helper()
 	return b.text(fmt.Sprintf("#%s .legend li:nth-child(%d) .value", figure, n))
@@ -122,7 +121,7 @@ func (b *browser) viewBox(figure string) string {
 	return value[string](b, `document.querySelector("#%s svg.plot").getAttribute("viewBox")`, figure)
 }
 
-// atPeace holds the page to silence: no request, no error.
+// atPeace checks that the page made no request and reported no error.
 func (b *browser) atPeace() {
 	b.t.Helper()
 	b.mu.Lock()
@@ -135,13 +134,13 @@ func (b *browser) atPeace() {
 	}
 }
 
-// written is a run's page as a file.
+// written writes a run's page to a file.
 func written(t *testing.T, dir string) string {
 	t.Helper()
 	return writtenText(t, pageText0(t, dir))
 }
 
-// writtenText is a page as a file.
+// writtenText writes a page to a file.
 func writtenText(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")
@@ -153,8 +152,8 @@ func click(selector string) chromedp.Action[chromedp.Void] {
 	return chromedp.Click(chromedp.CSS(selector))
 }
 
-// A window of 12 s, in which second 4 takes 800 ms; the warm-up is the first of
-// seven parts of the axis.
+// The window has 12 s, and second 4 takes 800 ms. The warm-up is the first of seven parts of the
+// axis.
 func TestBrowserShowsValuesInAllCharts(t *testing.T) {
 	b := browse(t, written(t, made{name: "hover", seconds: 12, trials: 2, open: true}.record(t)))
 	b.hover("t1-1-throughput", (4.5+2)/14, 0.5)
@@ -262,8 +261,8 @@ func TestBrowserByKeyboard(t *testing.T) {
 	b.atPeace()
 }
 
-// In the dark the paper is dark, printed it is white, and without scripts nothing
-// is missing that is to be read.
+// The background is dark in the dark theme and white in print, and nothing readable is missing
+// without scripts.
 func TestBrowserThemesPrintAndNoScript(t *testing.T) {
 	path := written(t, made{name: "themes", seconds: 12, trials: 1}.record(t))
 	b := browse(t, path)
@@ -306,7 +305,7 @@ func TestBrowserThemesPrintAndNoScript(t *testing.T) {
 	}
 }
 
-// Nothing reaches beyond a telephone's edge but tables, which scroll.
+// On a phone, only tables exceed the width of the screen, and they scroll.
 func TestBrowserOnATelephone(t *testing.T) {
 	b := browse(t, written(t, made{name: "small", seconds: 12, trials: 1}.record(t)))
 	b.do(chromedp.EmulateViewport(375, 700))

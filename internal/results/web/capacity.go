@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// capacitySectionOf is the part of the page about searches for a capacity.
+// capacitySectionOf returns the part of the page about searches for a capacity.
 func capacitySectionOf(found *size.CapacityFindings) (s capacitySection) {
 	for _, f := range found.All {
 		of := searched(found, f)
@@ -41,9 +41,9 @@ func searched(found *size.CapacityFindings, f *size.CapacityFinding) string {
 // capacityChart names the chart of capacities over a parameter.
 const capacityChart = "capacity"
 
-// capacitySection is what searches for a capacity came to.
+// capacitySection holds the results of searches for a capacity.
 type capacitySection struct {
-	Answers  []said // of each search
+	Answers  []said // one for each search
 	Sheets   []sheet
 	Pictures []picture
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// The page of a search for a capacity answers with its interval, and not with the trials
-// that it consists of; a picture shades it, with an upper end and without.
+// The answer of a search for a capacity is its interval, not its trials. A chart shades the
+// interval, with or without an upper end.
 func TestPageOfASearchAnswersWithItsInterval(t *testing.T) {
 	run := ladderOf(t, "searched", 3)
 	found := &record.Capacity{Objective: "p99<1s", Parameter: "clusters", Level: 0.95, Lower: new(20.0), Upper: new(30.0), LowerPerSecond: 200, UpperPerSecond: new(300.0), Status: string(capacity.TimeOver), Why: "the time was over"}
@@ -44,10 +44,9 @@ func TestPageOfASearchAnswersWithItsInterval(t *testing.T) {
 	}
 }
 
-// The legend of a picture's file has as many rows as its series need, and the picture is
-// below them.
+// The legend of a chart's file has as many rows as its series need, and the chart is below them.
 func TestLegendsHaveRows(t *testing.T) {
-	// A picture of height 0 has 24 pixels for its axis.
+	// A chart of height 0 has 24 pixels for its axis.
 	for series, want := range map[int]string{3: `height="92"`, 30: `height="177"`} {
 		c := chart.Chart{Title: "many", SVG: `<svg width="100%"></svg>`}
 		for range series {

@@ -11,10 +11,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// File is a chart as a file of its own.
+// File is a chart as a separate file.
 type File struct {
 	Name string // without an extension
-	Text string // the SVG, which follows the theme of who looks at it
+	Text string // the SVG, which follows the viewer's theme
 
 	chart chart.Chart
 	of    string
@@ -26,11 +26,10 @@ func (f *File) SVG(w io.Writer) error {
 	return err
 }
 
-// pixels of a PNG are so many for each of SVG's, for screens that are seen from
-// afar.
+// pixels is the number of a PNG's pixels per SVG pixel. It makes charts sharp on projectors.
 const pixels = 2
 
-// PNG writes the same picture in pixels, in the light theme or the dark one.
+// PNG returns a function that writes the same picture in pixels, in the dark or the light theme.
 func (f *File) PNG(dark bool) func(io.Writer) error {
 	return func(w io.Writer) error {
 		if err := f.chart.PNG(w, f.of, chart.Pixels{Scale: pixels, Dark: dark}); err != nil {
@@ -40,9 +39,9 @@ func (f *File) PNG(dark bool) func(io.Writer) error {
 	}
 }
 
-// Charts are the charts of all trials of a run, whose events have been read
-// (record.Run.ReadEvents), as files for slides and papers, and sentences about
-// what could not be read for them.
+// Charts returns the charts of all trials of a run, whose events have been read
+// (record.Run.ReadEvents), as files for slides and papers, and sentences about data that could not
+// be read.
 func Charts(run *record.Run) (files []File, problems []string) {
 	all, problems := drawnTrials(shownTrials{analyze.InOrder(run), columnSteps[0]})
 	add := func(name, of string, c *chart.Chart) {

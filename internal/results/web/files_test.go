@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// Of a known run the line of p50, the shade of the warm-up, the worst second in
-// the heat map and the paper are where they belong, in both themes.
+// In the charts of a known run, the line of p50, the shade of the warm-up, the worst second in the
+// heat map and the background have their right places and colours, in both themes.
 func TestChartsAsPNG(t *testing.T) {
 	settle.Unraced(t)
 	dir := made{name: "known", seconds: 10, trials: 1}.record(t)
@@ -27,7 +27,7 @@ func TestChartsAsPNG(t *testing.T) {
 		name := strings.TrimPrefix(f.Name, "trial-01-put-1-")
 		for dark, paper := range map[bool]color.NRGBA{false: {255, 255, 255, 255}, true: {0x14, 0x17, 0x1a, 255}} {
 			if !slices.Contains([]string{"throughput", "latency", "heat-map"}, name) || dark && name != "latency" {
-				continue // drawing takes its time with the race detector
+				continue // drawing is slow with the race detector
 			}
 			var b bytes.Buffer
 			must(t, f.PNG(dark)(&b))
@@ -49,14 +49,14 @@ func TestChartsAsPNG(t *testing.T) {
 	if c := at(pictures["throughput"], second(-1), 2*60); c.R > 245 || c.R < 230 {
 		t.Errorf("the warm-up is not shaded but %v", c)
 	}
-	// The vertical axis is logarithmic from 1 ms to 1 s, 150 high, at 44: all of
-	// the second 4 took 800 ms, and 99 % of those before it 1 ms: p99 hides p50.
+	// The vertical axis is logarithmic from 1 ms to 1 s, 150 high, at 44. All operations of second
+	// 4 took 800 ms, and 99 % of earlier ones 1 ms, so the line of p99 hides that of p50.
 	p99 := color.NRGBA{0xd5, 0x5e, 0x00, 255}
 	latency := pictures["latency"]
 	if y := colourIn(latency, second(2.5), p99); y < 2*(44+145) {
 		t.Errorf("p99 of 1 ms is drawn at %d", y)
 	}
-	slow := false // the lines of p50, p99 and max meet there, the last of them on top
+	slow := false // the lines of p50, p99 and max meet there; the last is on top
 	for y := 2 * 44; y < 2*(44+20); y++ {
 		if c := at(latency, second(4.5), y); c.R < 200 && c != at(latency, second(4.5), 3) {
 			slow = true
@@ -74,7 +74,7 @@ func at(p image.Image, x, y int) color.NRGBA {
 	return color.NRGBAModel.Convert(p.At(x, y)).(color.NRGBA)
 }
 
-// colourIn is where a column has a colour, and -1 where it does not.
+// colourIn returns the first row of a column that has a colour, or -1.
 func colourIn(p image.Image, x int, c color.NRGBA) int {
 	for y := 2 * 40; y < p.Bounds().Max.Y; y++ {
 		if at(p, x, y) == c {

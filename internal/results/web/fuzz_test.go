@@ -15,10 +15,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// leaf is a place in a JSON document that holds no other, and puts a value there.
+// leaf sets a value in a JSON document.
 type leaf func(value any)
 
-// leaves are those of a document, in the order of its keys.
+// leaves returns the leaves of a document, in the order of its keys.
 func leaves(of any) (all []leaf) {
 	visit := func(child any, put leaf) {
 		if more := leaves(child); len(more) > 0 {
@@ -44,8 +44,8 @@ func leaves(of any) (all []leaf) {
 	return all
 }
 
-// FuzzReports looks for a value in run.json of which a report makes a panic, a
-// page that is broken, or an element.
+// FuzzReports searches for a value in run.json that makes a report panic, breaks a page, or injects
+// an element into one.
 func FuzzReports(f *testing.F) {
 	settle.Unraced(f)
 	dir := made{name: "fuzz", seconds: 3, trials: 2, open: true}.record(f)

@@ -10,12 +10,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The page of a long run is as bounded as that of a minute, and no extreme is lost
-// where several seconds share a column.
+// The page of a long run has the same size limit as that of a minute, and columns of several
+// seconds keep every extreme.
 func TestPageOfALongRun(t *testing.T) {
 	settle.Unraced(t)
 	hour := runs.Hour
-	hour.Seconds, hour.PerSecond = 1450, 30 // seconds and members make the page, and hardly its operations
+	hour.Seconds, hour.PerSecond = 1450, 30 // the size of the page depends on seconds and members, and hardly on operations
 	dir := hour.Record(t, t.TempDir())
 	run := opened(t, dir)
 	text := pageOfRun(t, run)
@@ -60,7 +60,7 @@ func TestPageOfALongRun(t *testing.T) {
 	}
 }
 
-// extremes are the least and the most of a line.
+// extremes returns the minimum and the maximum of a line.
 func extremes(over *analyze.OverTime, panel, name string) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, p := range over.Panels {

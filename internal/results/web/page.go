@@ -1,6 +1,5 @@
-// Package web turns findings into a page that a browser shows: one file that
-// needs nothing else, with the charts as SVG. It computes nothing: what it shows
-// is a finding of analyze, in the words of report.
+// Package web renders findings as a page for a browser: one self-contained file with charts as SVG.
+// It computes nothing: it shows the findings of analyze in the words of report.
 package web
 
 import (
@@ -34,7 +33,7 @@ var chartStyle string
 //go:embed page.js
 var pageScript string
 
-// page is what the template is filled with.
+// page holds the values of the template.
 type page struct {
 	Title    string
 	Policy   string
@@ -47,7 +46,7 @@ type page struct {
 	Compared []sheet
 	Broken   []sheet
 	Capacity capacitySection
-	Outages  []picture // of each kind of fault
+	Outages  []picture // one for each kind of fault
 	Charts   []picture // of all trials
 	Steps    []picture
 	Together []together
@@ -60,12 +59,12 @@ type page struct {
 	Problems []string
 }
 
-// repeat is how a run is made again; Of names it, where there are several.
+// repeat holds the command that repeats a run, and the run's name in the field Of if there are
+// several.
 type repeat struct{ Of, Command, Scenario string }
 
-// HTML writes a run, whose events have been read (record.Run.ReadEvents), as one
-// file, with comparisons below the table. The page makes no request, and no text
-// in it is anything but text.
+// HTML writes a run, whose events have been read (record.Run.ReadEvents), as one file, with
+// comparisons below the table. The page makes no request, and escapes all text.
 func HTML(w io.Writer, run *record.Run, comparisons []*compare.Comparison) error {
 	t, err := template.New("page").Parse(pageText)
 	if err != nil {
@@ -134,7 +133,7 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 	return p
 }
 
-// addRows adds the tables of all trials, and what is said of them.
+// addRows adds the tables of all trials, and their verdicts and notes.
 func (p *page) addRows(run *record.Run, rows []*analyze.Row) {
 	tables := append(analyze.Tables(rows), analyze.WatchTables(rows)...)
 	for i := range tables {
@@ -151,7 +150,7 @@ func (p *page) addRows(run *record.Run, rows []*analyze.Row) {
 	p.Verdicts, p.Notes = about(why, run), about(notes, run)
 }
 
-// repeatsOf are how the runs of scenarios are made again.
+// repeatsOf returns the commands that repeat the runs of scenarios.
 func repeatsOf(run *record.Run) (all []repeat) {
 	for _, p := range run.Each() {
 		if p.Scenario == "" {

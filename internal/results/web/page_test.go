@@ -25,20 +25,20 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// made says what run to make up.
+// made describes a run to make up.
 type made struct {
 	name    string
 	seconds int // of each trial's window
 	trials  int
 	failing bool // every operation fails
 	skip    func(second int) bool
-	killed  bool // nobody finishes it
+	killed  bool // the run is never finished
 	hostile string
 	open    bool
 }
 
-// record writes the run into a folder: each second has 2,000 operations of 1 ms,
-// of which 20 take 50 ms, and in second 4 all take 800 ms.
+// record writes the run into a folder: each second has 2,000 operations of 1 ms, except 20 that
+// take 50 ms; in second 4 all take 800 ms.
 func (m made) record(t testing.TB) string {
 	t.Helper()
 	w, err := record.Create(filepath.Join(t.TempDir(), "run"), m.name, noon, record.Run{Name: m.name + m.hostile, Planned: m.trials})
@@ -131,7 +131,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// opened reads a run directory as a report does.
+// opened reads a run directory as reports do.
 func opened(t testing.TB, dir string) *record.Run {
 	t.Helper()
 	run, err := record.Open(dir)
@@ -153,8 +153,8 @@ func pageOfRun(t testing.TB, run *record.Run) string {
 	return b.String()
 }
 
-// checkPage holds a page to what every page is: links lead somewhere, it asks
-// nobody for anything, it runs one script, its charts are whole, and it is small.
+// checkPage checks the properties of every page: its links have targets, it makes no requests, it
+// has one script, its charts are well-formed, and its size is limited.
 func checkPage(t testing.TB, text string) {
 	t.Helper()
 	if len(text) > 2<<20 {
@@ -217,7 +217,7 @@ func checkPage(t testing.TB, text string) {
 	}
 }
 
-// wellFormed holds a picture to XML, and to numbers in its paths.
+// wellFormed checks that a chart is XML with numbers in its paths.
 func wellFormed(t testing.TB, svg string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(svg))
@@ -252,7 +252,7 @@ func TestPageHasAllParts(t *testing.T) {
 	}
 }
 
-// What is in a run directory may be anybody's, and is text.
+// Text from a run directory is untrusted, and the page escapes it.
 func TestHostileTextStaysText(t *testing.T) {
 	const evil = `</title></script></style><script>alert(1)</script><img src=x onerror=alert(2)>"'` + "`" + `]]><svg onload=alert(3)> {{.}} javascript:alert(4)`
 	dir := made{name: "evil", seconds: 5, trials: 1, hostile: evil}.record(t)
@@ -269,7 +269,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 }
 
-// Whatever a run came to, its report opens.
+// Every run has a report that opens, whatever its state.
 func TestReportsOfUnusualRuns(t *testing.T) {
 	for _, c := range []struct {
 		made
@@ -316,7 +316,7 @@ func TestTruncatedLogIsSaid(t *testing.T) {
 	}
 }
 
-// A record that somebody else wrote may lack what ours has.
+// A record from another program may lack fields.
 func TestErrorsWithoutKinds(t *testing.T) {
 	dir := made{name: "kindless", seconds: 6, trials: 1, failing: true}.record(t)
 	run := opened(t, dir)
@@ -326,7 +326,7 @@ func TestErrorsWithoutKinds(t *testing.T) {
 	}
 }
 
-// What is said of seconds and of limits is true where there are few, or none.
+// Sentences about seconds and bottlenecks are right even if there are few seconds, or none.
 func TestNothingIsSaidOfWhatIsNotKnown(t *testing.T) {
 	if text := pageText0(t, made{name: "short", seconds: 1, trials: 1, failing: true}.record(t)); strings.Contains(text, "No second was far worse") {
 		t.Error("one second is said to be no worse than the others")
@@ -342,8 +342,7 @@ func TestNothingIsSaidOfWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-// Of a trial's repeats the answer counts those with a result, and says what failed
-// once.
+// The answer counts the repeats of a trial with a result, and reports each failure once.
 func TestAnswerCountsRepeatsWithAResult(t *testing.T) {
 	dir := made{name: "repeats", seconds: 5, trials: 6, failing: true}.record(t)
 	run := opened(t, dir)
@@ -360,7 +359,7 @@ func TestAnswerCountsRepeatsWithAResult(t *testing.T) {
 	}
 }
 
-// Pages hold less of charts, and not more than they may, where those are large.
+// Large charts are reduced, but not more than the limits require.
 func TestLargeChartsAreCut(t *testing.T) {
 	settle.Unraced(t)
 	dir := made{name: "large", seconds: 60, trials: 16}.record(t)
@@ -383,7 +382,7 @@ func TestLargeChartsAreCut(t *testing.T) {
 	}
 }
 
-// Runs that were recorded on real clusters have pages with charts.
+// The pages of runs that were recorded on real clusters have charts.
 func TestPagesOfRecordedRuns(t *testing.T) {
 	for _, name := range runs.Recorded(t) {
 		text := pageText0(t, runs.Unpack(t, t.TempDir(), name))
@@ -393,7 +392,7 @@ func TestPagesOfRecordedRuns(t *testing.T) {
 	}
 }
 
-// A page is bounded, whatever the run's size.
+// The size of a page is limited for a run of any size.
 func TestPageOfManyTrials(t *testing.T) {
 	settle.Unraced(t)
 	run := opened(t, made{name: "many", seconds: 3, trials: 1}.record(t))
@@ -412,8 +411,8 @@ func TestPageOfManyTrials(t *testing.T) {
 	}
 }
 
-// The answer says how sure a throughput is: within a single run of ten seconds
-// and more, and over five repeats.
+// The answer states how certain a throughput is: within a single run of ten seconds or more, and
+// over five repeats.
 func TestAnswerHasIntervals(t *testing.T) {
 	for _, c := range []struct {
 		seconds, repeats int
@@ -436,8 +435,8 @@ func TestAnswerHasIntervals(t *testing.T) {
 	}
 }
 
-// A level that is less than it is called has its footnote, and the costs of writes
-// their columns.
+// The table has a footnote for a level that guarantees less than its name, and columns for the
+// costs of writes.
 func TestTableHasFootnotesAndCosts(t *testing.T) {
 	dir := made{name: "notes", seconds: 3, trials: 1}.record(t)
 	run := opened(t, dir)

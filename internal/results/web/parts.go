@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// sentence is one of the answer, with a link to what it rests on.
+// sentence is part of the answer, with a link to its evidence.
 type sentence struct {
 	About string // a word before it
 	Text  string
@@ -20,27 +20,27 @@ type sentence struct {
 	Grave bool
 }
 
-// sheet is a table of which not all rows are shown.
+// sheet is a table with a limited number of rows.
 type sheet struct {
 	*report.Table
 	More string
 }
 
-// said is a sentence and whom it is about.
+// said is a sentence and the trials that it is about.
 type said struct{ Who, Text string }
 
 // picture is a chart in the page.
 type picture struct {
 	ID, Title string
-	Class     string // what a script does with it
+	Class     string // selects the script's behaviour
 	SVG       template.HTML
 	Legend    []chart.Entry
 	Notes     []string
 	Curves    []points // the points of curves, for the script
-	Spots     [][]spot // those of steps, likewise
+	Spots     [][]spot // the points of steps, for the script
 }
 
-// The bounds of a page: what has more says so, and is whole in CSV and JSON.
+// The limits of a page. A part that exceeds one has a note about it; CSV and JSON have all values.
 const (
 	mostRows      = 400
 	mostSentences = 12
@@ -48,7 +48,7 @@ const (
 	mostBytes     = 2 << 20
 )
 
-// cut bounds a table's rows.
+// cut limits a table's rows.
 func cut(t *report.Table) sheet {
 	out := sheet{Table: t}
 	if len(t.Rows) > mostRows {
@@ -58,7 +58,7 @@ func cut(t *report.Table) sheet {
 	return out
 }
 
-// about are sentences with the trials that they are about.
+// about returns sentences with the trials that they are about.
 func about(all []analyze.Said, run *record.Run) (out []said) {
 	for i, s := range all {
 		if i == mostSaid {
@@ -73,7 +73,8 @@ func about(all []analyze.Said, run *record.Run) (out []said) {
 	return out
 }
 
-// names lists the first of several trials' names; "all trials" where these are all of several.
+// names lists the first of several trials' names, or returns "all trials" if they are all of
+// several.
 func names(of []string, all bool) string {
 	const most = 6
 	switch {
@@ -89,7 +90,7 @@ func pictureOf(c *chart.Chart, prefix, class string) picture {
 	return picture{ID: prefix + c.Name, Title: c.Title, Class: class, SVG: template.HTML(c.SVG), Legend: c.Legend, Notes: c.Notes}
 }
 
-// curvesPicture is a chart by percentile.
+// curvesPicture returns a chart by percentile with the points of its curves.
 func curvesPicture(c *chart.Chart, prefix string, curves []analyze.PercentileCurve) picture {
 	p := pictureOf(c, prefix, "curves")
 	p.Curves = pointsOf(curves)

@@ -8,10 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 )
 
-// series are the values of a trial's charts, for the script that shows those
-// under the pointer.
+// series holds the values of a trial's charts for the script, which shows those under the pointer.
 type series struct {
-	// Writes says that the axis counts them, and not seconds.
+	// Writes reports whether the axis counts writes instead of seconds.
 	Writes bool    `json:"writes,omitempty"`
 	From   int     `json:"from"`
 	Width  int     `json:"width"`
@@ -20,29 +19,28 @@ type series struct {
 	Heat   *heat   `json:"heat,omitempty"`
 }
 
-// panel are the values of one chart.
+// panel holds the values of one chart.
 type panel struct {
 	Name  string `json:"name"`
 	Unit  string `json:"unit"`
 	Lines []line `json:"lines"`
 }
 
-// line has the most of each column, and the least where that is another.
+// line has the maximum of each column, and the minimum if one differs.
 type line struct {
 	High values `json:"h"`
 	Low  values `json:"l,omitempty"`
 }
 
-// heat are the counts of a heat map: of each column its first row that has any,
-// and the counts from there.
+// heat holds the counts of a heat map. Each column consists of the number of its first row with a
+// count, and the counts of that row to the last with one; a column without any is empty.
 type heat struct {
 	First   int        `json:"first"`
 	Rows    int        `json:"rows"`
 	Columns [][]uint64 `json:"columns"`
 }
 
-// values are written with six digits, as many as are shown of any; what is not known
-// as null.
+// values is written with six digits, as many as the page shows; an unknown value is null.
 type values []float64
 
 // MarshalJSON writes the list.
@@ -61,8 +59,7 @@ func (v values) MarshalJSON() ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// appendDigits appends a number with six digits in the shortest form that JSON
-// knows.
+// appendDigits appends a number with six digits in the shortest form that JSON allows.
 func appendDigits(b []byte, x float64) []byte {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 5, 64), 64)
 	if err != nil {
@@ -75,7 +72,7 @@ func appendDigits(b []byte, x float64) []byte {
 	return append(b, plain...)
 }
 
-// unitName is a unit as the script knows it.
+// unitName returns the script's name of a unit.
 func unitName(u measure.Unit) string {
 	switch u {
 	case measure.Nanoseconds:
@@ -134,11 +131,10 @@ func heatOf(m *analyze.HeatMap) *heat {
 	return h
 }
 
-// points are a curve's percentiles and times.
+// points holds a curve's percentiles and times.
 type points [][2]float64
 
-// MarshalJSON writes the list: percentiles with as many digits as tell them
-// apart.
+// MarshalJSON writes the list, with enough digits to distinguish the percentiles.
 func (p points) MarshalJSON() ([]byte, error) {
 	b := []byte{'['}
 	for i, one := range p {

@@ -16,7 +16,7 @@ type spike struct {
 	Coincided []string
 }
 
-// spikesOf are a trial's worst seconds, and what to say where there are none.
+// spikesOf returns a trial's worst seconds, and a note if there are none.
 func spikesOf(t *record.Trial) (out []spike, note string) {
 	if analyze.Measured(t) && !analyze.SpikesSought(t) {
 		return nil, "Too few seconds to detect spikes."

@@ -11,13 +11,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
-// steps are pictures of ladders, those of closed and of open loops apart.
+// steps is a picture of the ladders of one kind of loop, closed or open.
 type steps struct {
 	chart.Chart
 	spots [][]spot
 }
 
-// spot is a step in a picture for the script: where it is, and what it says.
+// spot is a step in a picture for the script: its place and its text.
 type spot struct {
 	X    float64 `json:"x"`
 	Y    float64 `json:"y"`
@@ -26,7 +26,8 @@ type spot struct {
 
 const stepsNote = "Upper line: p99; thin line: p50; ring: knee; pale: steps that do not count. Falling throughput with rising time means overload."
 
-// stepsOf draws ladders, of each kind of loop so many as can be told apart.
+// stepsOf draws ladders, closed and open loops separately, up to a number that can be
+// distinguished.
 func stepsOf(ladders []size.Ladder) (out []steps) {
 	for _, open := range []bool{false, true} {
 		var of []size.Ladder

@@ -13,20 +13,20 @@ type together struct {
 	Notes     []string
 }
 
-// part is charts of one axis, with their values.
+// part holds charts that share an axis, with their values.
 type part struct {
 	ID, Title string
 	Pictures  []picture
 	Series    *series
 }
 
-// drawnTogether is such trials with what is drawn of them.
+// drawnTogether is trials of several stores or runs with their charts.
 type drawnTogether struct {
 	*analyze.Together
 	overTime, byWrites []chart.Chart
 }
 
-// togetherOf draws what trials of several stores or runs share.
+// togetherOf draws charts that combine trials of several stores or runs.
 func togetherOf(all []drawn) (out []drawnTogether) {
 	overs := make([]*analyze.OverTime, 0, len(all))
 	for i := range all {

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// severalStores is a run with a trial of each store, in each of which three
-// members use more and more memory.
+// severalStores returns a run with a trial of each store; the memory of each trial's three members
+// grows.
 func severalStores(t *testing.T, name string, stores ...string) *record.Run {
 	t.Helper()
 	dir := made{name: name, seconds: 12, trials: len(stores)}.record(t)
@@ -32,7 +32,7 @@ func severalStores(t *testing.T, name string, stores ...string) *record.Run {
 	return run
 }
 
-// ladderOf makes steps of clients of a run's trials.
+// ladderOf returns a run whose trials are steps of clients.
 func ladderOf(t *testing.T, name string, steps int) *record.Run {
 	t.Helper()
 	dir := made{name: name, seconds: 5, trials: steps}.record(t)
@@ -48,8 +48,8 @@ func ladderOf(t *testing.T, name string, steps int) *record.Run {
 	return run
 }
 
-// All stores have one chart for each figure, over time and by writes, in the page
-// and as files.
+// The page and the files have one chart for each figure, over time and by writes, that combines all
+// stores.
 func TestPageHasStoresTogether(t *testing.T) {
 	settle.Unraced(t)
 	run := severalStores(t, "stores", "etcd", "zookeeper", "consul")
@@ -72,7 +72,7 @@ func TestPageHasStoresTogether(t *testing.T) {
 	}
 }
 
-// Every chart can be drawn in pixels, too.
+// Every chart can be drawn as PNG.
 func TestEveryChartIsDrawnInPixels(t *testing.T) {
 	settle.Unraced(t)
 	run := severalStores(t, "stores", "etcd", "zookeeper")
@@ -87,7 +87,7 @@ func TestEveryChartIsDrawnInPixels(t *testing.T) {
 	}
 }
 
-// Steps have their charts and sentences in the page, and files.
+// The page has charts and sentences about steps, and each chart is a file, too.
 func TestPageHasSteps(t *testing.T) {
 	run := ladderOf(t, "steps", 6)
 	text := pageOfRun(t, run)
@@ -102,7 +102,7 @@ func TestPageHasSteps(t *testing.T) {
 	}
 }
 
-// What limited all trials alike is one sentence of the answer.
+// The answer reports a bottleneck of all trials in one sentence.
 func TestAnswerSaysSharedLimitsOnce(t *testing.T) {
 	run := ladderOf(t, "limits", 5)
 	text := pageOfRun(t, run)
@@ -133,7 +133,7 @@ func TestBrowserShowsStoresTogether(t *testing.T) {
 	if got := b.legend("together-put-writes-by-writes-mean", 1); got != "" {
 		t.Errorf("the charts by writes say %q of a time", got)
 	}
-	b.hover("together-put-writes-by-writes-p99", 9000.0/24000, 0.5) // the second 4 has the writes from 8,000 on
+	b.hover("together-put-writes-by-writes-p99", 9000.0/24000, 0.5) // second 4 begins with write 8,000
 	if got := b.legend("together-put-writes-by-writes-mean", 2); got != "800 ms" {
 		t.Errorf("write 9,000 is said to take %q", got)
 	}
@@ -162,7 +162,7 @@ func TestBrowserShowsSteps(t *testing.T) {
 	b.atPeace()
 }
 
-// textOf returns the text of the file of a name, which is there and well-formed.
+// textOf returns the text of the file with a name. The file must exist and be well-formed.
 func textOf(t *testing.T, files []File, name string) string {
 	t.Helper()
 	i := slices.IndexFunc(files, func(f File) bool { return f.Name == name })

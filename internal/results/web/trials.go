@@ -12,27 +12,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// shownTrials are the trials that have charts, and how many columns those have.
+// shownTrials holds the trials that have charts, and the number of columns of each chart.
 type shownTrials struct {
 	trials  []*record.Trial
 	columns int
 }
 
-// What a page holds of charts at first: a column of a line takes some 24 bytes,
-// as path and as values. HTML takes away from it where the page becomes too large.
+// The initial limits of a page's charts: a column of a line takes some 24 bytes, as path and as
+// values. HTML reduces them if the page becomes too large.
 const (
 	mostCells  = 50_000
 	mostTrials = 24
-	// What a trial adds where several are drawn together.
+	// The size of a trial in charts of several trials: its lines, and the most columns of each.
 	linesTogether = 16
 	mostTogether  = 240
 )
 
-// columnSteps are how many columns charts may have.
+// columnSteps lists the numbers of columns that charts can have.
 var columnSteps = [...]int{720, 480, 360, 240, 180, 120}
 
-// choose takes all trials of which something is recorded, or as many as the page
-// holds, with as many columns as it does.
+// choose returns the trials with a timeline, or all if they are few: as many as fit the page, with
+// as many columns as fit.
 func choose(run *record.Run) shownTrials {
 	var all []*record.Trial
 	for _, t := range analyze.InOrder(run) {
@@ -45,7 +45,7 @@ func choose(run *record.Run) shownTrials {
 		for _, s.columns = range columnSteps {
 			cells := 0
 			for _, t := range s.trials {
-				lines := 20 + 10*t.Members // those of the panels, and the heat map
+				lines := 20 + 10*t.Members // the lines of the panels, and the heat map
 				cells += lines*min(len(t.Timeline), s.columns) + linesTogether*min(len(t.Timeline), mostTogether)
 			}
 			if cells <= mostCells || len(s.trials) == 1 && s.columns == columnSteps[len(columnSteps)-1] {
@@ -55,8 +55,8 @@ func choose(run *record.Run) shownTrials {
 	}
 }
 
-// shrink takes columns away, or trials where there are no fewer columns, and
-// reports whether there was something to take.
+// shrink reduces the columns, or the trials if the columns are at their minimum, and reports
+// whether it did.
 func (s *shownTrials) shrink() bool {
 	if i := slices.Index(columnSteps[:], s.columns); i+1 < len(columnSteps) {
 		s.columns = columnSteps[i+1]
@@ -70,23 +70,23 @@ func (s *shownTrials) shrink() bool {
 // shows reports whether a trial has charts.
 func (s *shownTrials) shows(t *record.Trial) bool { return slices.Contains(s.trials, t) }
 
-// id is a trial's name in links.
+// id returns a trial's name in links.
 func id(t *record.Trial) string { return fmt.Sprintf("t%d-%d", t.Number, t.Repeat) }
 
-// drawn is a trial with what is drawn of it.
+// drawn is a trial with its charts.
 type drawn struct {
 	trial *record.Trial
 	over  *analyze.OverTime
-	// colours are the members' and of what else machines.csv has.
+	// colours has the series of the members and of other processes in machines.csv.
 	colours chart.Colours
 	charts  []chart.Chart // over time
-	events  bool          // the first of them are the events
+	events  bool          // whether the first of charts shows the events
 	heat    *chart.Chart
-	curves  []byPercentile // by operation, role and member, where there are several
+	curves  []byPercentile // by operation, role and member, if there are several
 	clients *chart.Chart
 }
 
-// drawnTrials reads and draws trials, and says what cannot be read.
+// drawnTrials reads and draws trials, and reports data that cannot be read.
 func drawnTrials(shown shownTrials) (all []drawn, problems []string) {
 	for _, t := range shown.trials {
 		over, err := analyze.ReadOverTime(t, shown.columns)
@@ -135,7 +135,7 @@ func draw(t *record.Trial, over *analyze.OverTime) drawn {
 	return d
 }
 
-// markText is an event with its time.
+// markText describes an event with its time.
 func markText(m *analyze.Mark) string {
 	return fmt.Sprintf("%s: %s", chart.Seconds(m.From, 1), report.EventText(&m.Events))
 }
@@ -146,8 +146,7 @@ type byPercentile struct {
 	curves []analyze.PercentileCurve
 }
 
-// sideBySide are the charts of all drawn trials in one, closed and open loops
-// apart.
+// sideBySide returns charts that each combine the drawn trials of one kind of loop and time.
 func sideBySide(all []drawn) (out []byPercentile) {
 	for _, of := range []struct {
 		open        bool
@@ -181,7 +180,7 @@ func sideBySide(all []drawn) (out []byPercentile) {
 
 const percentilesNote = "Each step to the right leaves a tenth of the operations. A line ends with the sample or at failed operations. It is dashed with fewer than ten operations beyond."
 
-// trialOf is the part of the page about a trial.
+// trialOf returns the part of the page about a trial.
 func trialOf(d *drawn) trial {
 	t := d.trial
 	out := trial{ID: id(t), Name: analyze.Label(t), Headline: fmt.Sprintf("%s on %s, target %s of %s", analyze.Headline(t), analyze.Store(t), t.Target, text.Plural(uint64(max(t.Members, 0)), "member"))}
@@ -228,7 +227,7 @@ func trialOf(d *drawn) trial {
 	return out
 }
 
-// measured adds what a trial with figures has.
+// measured adds the results of a finished trial.
 func (out *trial) measured(t *record.Trial) {
 	out.Facts = append(out.Facts, report.Results(t)...)
 	watched, _ := report.Watched(t)
@@ -261,7 +260,7 @@ func (out *trial) measured(t *record.Trial) {
 	}
 }
 
-// gridNote says what a column of a trial's charts is.
+// gridNote explains the columns of a trial's charts.
 func gridNote(g *analyze.Grid) []string {
 	text := "Time starts at the start of the window, " + clock(g.Opened) + " UTC"
 	if g.From < 0 {
@@ -274,7 +273,7 @@ func gridNote(g *analyze.Grid) []string {
 	return []string{text + "A gap is a second without a value, such as a percentile that falls on a failed operation or has too few operations."}
 }
 
-// heatNote says what a cell of the heat map is.
+// heatNote explains the cells of the heat map.
 func heatNote(o *analyze.OverTime) string {
 	return fmt.Sprintf("A cell covers %s of the trial and a range of times 21 %% wide. Darker (brighter on a dark page): more operations, up to %s. Only successes.",
 		text.Plural(uint64(max(o.Grid.Width, 1)), "second"), text.Count(o.Heat.Most))
@@ -304,5 +303,5 @@ type trial struct {
 	Series             *series
 }
 
-// clock is how times of events are written.
+// clock formats the time of an event.
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// canvas takes the shapes of a picture. It has an SVG and a PNG back end.
+// canvas collects the shapes of a picture, for SVG and PNG.
 type canvas struct {
 	title  string
 	height int // of the plot
 	shapes []shape
 }
 
-// shape is one thing that was drawn. Between the start of the plot and its end, places
-// along the width are in the plot's own units; outside of it they are shares of the width.
+// shape is a drawn element. Between the start of the plot and its end, horizontal coordinates are
+// in the plot's units; outside of it they are shares of the width.
 type shape struct {
 	kind  shapeKind
 	class string
@@ -31,7 +31,7 @@ const (
 	endGroup
 	startPlot // with the values from x to x+to
 	endPlot
-	drawPath  // which says words to who points at it
+	drawPath  // with words as its tooltip
 	drawShade // from x, to wide
 	drawRule  // across, at y
 	drawLabel // left of the plot, at y
@@ -40,13 +40,13 @@ const (
 	drawTick  // at the share x, with words
 )
 
-// coord is a place with the digits that SVG has.
+// coord is a coordinate with its digits in SVG.
 type coord struct {
 	at   float64
 	text string
 }
 
-// num is a coordinate with as many digits as can be seen.
+// num returns a coordinate with as many digits as are visible.
 func num(v float64) coord {
 	s := strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
 	if s == "-0" {
@@ -55,28 +55,28 @@ func num(v float64) coord {
 	return coord{math.RoundToEven(10*v) / 10, s}
 }
 
-// num3 is a coordinate to three decimals.
+// num3 returns a coordinate with three decimals.
 func num3(v float64) coord {
 	v = math.Round(1e3*v) / 1e3
 	return coord{v, strconv.FormatFloat(v, 'f', -1, 64)}
 }
 
-// share is a place along the width.
+// share returns a coordinate as a share of the width.
 func share(v float64) coord {
 	return coord{math.RoundToEven(1e4*v) / 1e4, strconv.FormatFloat(100*v, 'f', 2, 64) + "%"}
 }
 
 // outline is a path of straight lines.
 type outline struct {
-	text   []byte // in SVG's words
+	text   []byte // in SVG's syntax
 	points []point
 }
 
-// point is where a line of an outline ends.
+// point is the end of a line of an outline.
 type point struct {
 	x, y   float64
-	starts bool // without a line to it
-	closes bool // back to where its part of the outline started
+	starts bool // without a line to the point
+	closes bool // back to the start of this part of the outline
 }
 
 func (o *outline) empty() bool { return len(o.points) == 0 }
@@ -122,19 +122,19 @@ func (o *outline) next(x, y coord) {
 
 func (c *canvas) add(s shape) { c.shapes = append(c.shapes, s) }
 
-// path draws an outline, which says words to who points at it.
+// path draws an outline with words as its tooltip.
 func (c *canvas) path(class string, o *outline, words string) {
 	c.add(shape{kind: drawPath, class: class, path: o, words: words})
 }
 
-// group draws shapes of a class of their own.
+// group draws shapes in a group with a class.
 func (c *canvas) group(class string, draw func()) {
 	c.add(shape{kind: startGroup, class: class})
 	draw()
 	c.add(shape{kind: endGroup})
 }
 
-// plot draws the inner picture, from one value of the horizontal axis to another.
+// plot draws the inner picture, whose horizontal axis begins at from and ends at to.
 func (c *canvas) plot(from, to float64, draw func()) {
 	c.add(shape{kind: startPlot, x: num(from), to: num(to - from)})
 	draw()
@@ -154,7 +154,7 @@ func (c *canvas) vertical(s *scale) {
 	})
 }
 
-// y is a value's place from the top.
+// y returns the place of a value, from the top.
 func (c *canvas) y(s *scale, v float64) coord { return num(float64(c.height) * (1 - s.place(v))) }
 
 // horizontal draws the ticks below.
@@ -163,7 +163,7 @@ func (c *canvas) horizontal(ticks []tick, from, to float64) {
 		for _, t := range ticks {
 			at := (t.at - from) / (to - from)
 			class := ""
-			if at > 0.97 { // at the edge the label stays within the picture
+			if at > 0.97 { // keeps the label within the picture
 				class = "e"
 			}
 			c.add(shape{kind: drawTick, class: class, x: share(at), words: t.label})
@@ -171,7 +171,7 @@ func (c *canvas) horizontal(ticks []tick, from, to float64) {
 	})
 }
 
-// dot draws a mark that keeps its shape however wide the picture is.
+// dot draws a mark whose shape does not depend on the width of the picture.
 func (c *canvas) dot(class string, x, y coord, words string) {
 	var o outline
 	o.move(x, y)

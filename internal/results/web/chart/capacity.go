@@ -9,12 +9,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mostCapacities is how many values have room side by side.
+// mostCapacities is the number of values that fit side by side.
 const mostCapacities = 24
 
-// Capacities draws the capacity for each value of a parameter, in their order: a thick
-// line from the lower end of the interval to the upper, dashed up to the top where there
-// is none. Pointing at one says it in numbers.
+// Capacities draws the capacity for each value of a parameter, in their order: a thick line from
+// the lower end of the interval to the upper, or a dashed line to the top if there is no upper end.
+// Its tooltip contains the numbers.
 func Capacities(name string, all *size.CapacityFindings) (Chart, bool) {
 	of := all.All[:min(len(all.All), mostCapacities)]
 	most := 0.0
@@ -47,7 +47,7 @@ func Capacities(name string, all *size.CapacityFindings) (Chart, bool) {
 	return finish(name, c, nil, notes...), true
 }
 
-// interval draws what is known of a capacity.
+// interval draws the known part of a capacity.
 func (c *canvas) interval(s *scale, x coord, f *size.CapacityFinding) {
 	class := Series(0)
 	low, says := c.y(s, f.LowerPerSecond), "at least "+text.PerSecond(f.LowerPerSecond)
@@ -66,10 +66,9 @@ func (c *canvas) interval(s *scale, x coord, f *size.CapacityFinding) {
 	c.path(class+" l unsure", &open, "")
 }
 
-// CapacityCurve draws response time against the parameter whose largest value was
-// searched: the p99, and thin below it the p50, of each trial, over the interval that the
-// search came to. Trials that did not keep the objective are pale. False where no trial has
-// a time.
+// CapacityCurve draws response time against the parameter whose largest value was searched: each
+// trial's p99 and, as a thin line, its p50, over the interval that the search found. Trials that
+// missed the objective are pale. It returns false if no trial has a time.
 func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 	least, most, right := math.Inf(1), 0.0, 0.0
 	times := func(p *size.CapacityPoint) (median, tail measure.Figure) {
@@ -121,7 +120,7 @@ func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 	return out, true
 }
 
-// shadeInterval shades the interval that a search came to.
+// shadeInterval shades the interval that a search found.
 func (p *xy) shadeInterval(f *size.CapacityFinding) {
 	if f.Lower == nil {
 		return

@@ -1,18 +1,16 @@
-// Package chart draws findings: axes with units, lines over time, heat maps, percentiles.
-// It computes nothing but places on paper. A chart is drawn once, on a canvas, and comes
-// out as SVG and as PNG.
+// Package chart draws findings: axes with units, lines over time, heat maps, percentiles. It
+// computes only coordinates. A chart is drawn once, on a canvas, and written as SVG and as PNG.
 //
-// A chart is as wide as what it stands in, and its text keeps its size: places
-// along its width are percentages, and what is drawn over time lies in an inner
-// picture whose unit is the second, so that changing its viewBox is zooming.
-// Colours are classes of the page's style.
+// A chart is as wide as its container, and its text keeps its size: horizontal coordinates are
+// percentages. Charts over time have an inner picture whose unit is the second, so changing its
+// viewBox zooms. Colours are classes of the page's style.
 package chart
 
-// Chart is a picture and what stands beside it.
+// Chart is a picture with its legend and notes.
 type Chart struct {
 	Name   string // in file names and links
 	Title  string
-	SVG    string // the picture, safe to be put into a page as it is
+	SVG    string // the picture, safe to include in a page
 	Legend []Entry
 	Notes  []string
 
@@ -36,12 +34,12 @@ const (
 	fileLeft    = 84 // for the labels of the vertical axis
 	fileTop     = 44 // for the title and the legend's first row
 	titleAt     = 18
-	legendRow   = 17 // each further one
+	legendRow   = 17 // for each further row
 	sampleWidth = 18 // of a series in the legend
-	sampleApart = 23 // its name from where it begins
+	sampleApart = 23 // from the start of a sample to its name
 )
 
-// finish makes a chart of what was drawn.
+// finish returns a chart with the shapes of a canvas.
 func finish(name string, c canvas, legend []Entry, notes ...string) Chart {
 	return Chart{Name: name, Title: c.title, SVG: c.svg(), Legend: legend, Notes: notes, canvas: c}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Clients draws what each client of a closed loop completed, the least first,
-// beside what even service gives each. Pointing at a bar says its number.
+// Clients draws the operations that each client of a closed loop completed, in ascending order,
+// next to the number with even service. The tooltip of a bar is its number.
 func Clients(curve *analyze.ClientsCurve) Chart {
 	c := canvas{title: "Operations by client", height: plotHeight}
 	most := curve.Mean

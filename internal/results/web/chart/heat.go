@@ -8,11 +8,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 )
 
-// heatLevels is how many shades a heat map has; the counts of each are a power of
-// the one before, so that a single slow operation can be seen beside thousands.
+// heatLevels is the number of shades of a heat map. Their counts grow exponentially, so that a
+// single slow operation is visible next to thousands.
 const heatLevels = 8
 
-// heatLevel is the shade of a count, from 1; 0 for none.
+// heatLevel returns the shade of a count, from 1; 0 for none.
 func heatLevel(n, most uint64) int {
 	switch {
 	case n == 0:
@@ -23,7 +23,7 @@ func heatLevel(n, most uint64) int {
 	return 1 + int(math.Round((heatLevels-1)*math.Log(float64(n))/math.Log(float64(most))))
 }
 
-// Heat draws a trial's heat map; there is none without an operation.
+// Heat draws a trial's heat map. It returns false if there is no operation.
 func Heat(o *analyze.OverTime) (Chart, bool) {
 	m := &o.Heat
 	if m.Rows == 0 {
@@ -49,7 +49,7 @@ func Heat(o *analyze.OverTime) (Chart, bool) {
 	return finish("heat-map", c, nil), true
 }
 
-// cells is the path of all cells of a level; neighbours in time are one
+// cells returns the path of all cells of a level; cells that are adjacent in time become one
 // rectangle.
 func cells(g *analyze.Grid, m *analyze.HeatMap, level int, height float64) *outline {
 	var o outline

@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Outages draws how long nothing succeeded, each time that one kind of fault was done:
-// a column of dots for each trial, with a line at its median. What was no outage lies
-// at the bottom. Pointing at a dot says how long it was.
+// Outages draws the outages that one kind of fault caused: a column of dots for each trial, with a
+// line at its median. Faults without an outage are at the bottom. The tooltip of a dot is the
+// duration.
 func Outages(name string, kind []*faults.Breaks) Chart {
 	least, most := math.Inf(1), 0.0
 	for _, b := range kind {
@@ -22,10 +22,10 @@ func Outages(name string, kind []*faults.Breaks) Chart {
 		}
 	}
 	if most == 0 {
-		least, most = 0.002, 1 // an axis for what might have been
+		least, most = 0.002, 1 // an axis in the range of possible outages
 	}
 	c := canvas{title: kind[0].What + ": longest time without any success", height: plotHeight}
-	s := logarithmic(least*1e9/2, most*1e9, measure.Nanoseconds) // room below for what was none
+	s := logarithmic(least*1e9/2, most*1e9, measure.Nanoseconds) // leaves room below for faults without an outage
 	place := func(seconds float64) coord { return c.y(&s, math.Min(seconds*1e9, s.most)) }
 	c.vertical(&s)
 	const width = 100
@@ -35,7 +35,7 @@ func Outages(name string, kind []*faults.Breaks) Chart {
 		for i, b := range kind {
 			class, all := Series(i), b.Outage().All
 			for k, x := range all {
-				// Side by side, so that equal ones can be counted.
+				// Dots are side by side, so that equal ones can be counted.
 				at := float64(width*i) + width*(0.25+0.5*(float64(k)+0.5)/float64(len(all)))
 				says := "no outage"
 				if x > 0 {

@@ -8,13 +8,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 )
 
-// beyond is a percentile's place on the axis: how often what lies beyond it is
-// divided by ten.
+// beyond returns a percentile's place on the axis: how often the share above it was divided by ten.
 func beyond(p float64) float64 { return -math.Log10(1 - p/100) }
 
-// Percentiles draws distributions over percentiles, as HdrHistogram's plots do:
-// each step to the right has a tenth of the operations beyond it. Where fewer
-// than ten lie beyond, the line is dashed.
+// Percentiles draws distributions over percentiles, as HdrHistogram's plots do: each step to the
+// right has a tenth of the operations beyond it. The line is dashed if fewer than ten operations
+// are beyond.
 func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, bool) {
 	least, most, right := math.Inf(1), 0.0, 1.0
 	for i := range curves {
@@ -55,8 +54,8 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 	return finish(name, c, legend), true
 }
 
-// percentileTicks are a tick for each nine; where there are many of them not each
-// has a label, so that these fit side by side on a telephone.
+// percentileTicks returns a tick for each nine. With many ticks some have no label, so that the
+// labels fit a phone.
 func percentileTicks(right float64) []tick {
 	ticks := []tick{{0, "0 %"}}
 	apart := 1

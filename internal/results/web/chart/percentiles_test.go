@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The labels of percentiles lie side by side on a telephone, however many nines
-// the sample supports, and are exact.
+// The labels of percentiles are exact and fit a phone for any number of nines that the sample
+// supports.
 func TestPercentileLabelsFit(t *testing.T) {
 	const width, beside, letter = 298, 20, 6.7   // pixels: of the plot, to its right, and of a digit
 	for right := 1.0; right < 12; right += 0.1 { // 10¹² operations take a month

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/image/font/opentype"
 )
 
-// Pixels are how a chart is drawn as PNG.
+// Pixels holds the options of a chart's PNG.
 type Pixels struct {
-	Scale float64 // for each of SVG's
+	Scale float64 // pixels per SVG pixel
 	Dark  bool    // as in a browser whose user prefers a dark theme
 }
 
-// PNG draws what File writes as pixels, for slides and for programs that take no SVG. Its
-// text is set in the Go fonts; a character that they lack is a box.
+// PNG draws the same picture as File, for slides and for programs without SVG. Its text is set in
+// the Go fonts; a character that they lack is a box.
 func (c *Chart) PNG(w io.Writer, of string, p Pixels) error {
 	width, height, top := c.fileSize()
 	scaled := func(n int) int { return int(math.Ceil(p.Scale * float64(n))) }
@@ -48,12 +48,12 @@ func (c *Chart) PNG(w io.Writer, of string, p Pixels) error {
 	return d.to.EncodePNG(w)
 }
 
-// view is where a picture within the picture lies: pixels are sx*x + tx.
+// view maps the coordinates of an inner picture to pixels: sx*x + tx.
 type view struct{ sx, sy, tx, ty float64 }
 
 func (v *view) at(x, y float64) (px, py float64) { return v.sx*x + v.tx, v.sy*y + v.ty }
 
-// drawing is a picture being drawn in pixels.
+// drawing is a PNG in progress.
 type drawing struct {
 	to      *gg.Context
 	scale   float64
@@ -62,7 +62,7 @@ type drawing struct {
 	failed  error
 }
 
-// letters are a font's size in SVG's pixels and its weight.
+// letters holds a font's size in SVG pixels and its weight.
 type letters struct {
 	size float64
 	bold bool
@@ -120,8 +120,8 @@ func (d *drawing) line(v view, c color.NRGBA, x1, y1, x2, y2 float64) {
 	d.paint(style{stroke: c, width: 1})
 }
 
-// unseen is a length, in pixels, that the library takes for one and nobody sees: a line
-// without a length has round ends in SVG, and none in the library.
+// unseen is an invisible length, in pixels, that the library still draws: a line without a length
+// has round ends in SVG, and none in the library.
 const unseen = 1. / 4
 
 func (d *drawing) path(v view, class string, o *outline) {
@@ -141,8 +141,8 @@ func (d *drawing) path(v view, class string, o *outline) {
 	d.paint(d.colours.style(class))
 }
 
-// paint fills and strokes the path, whose points are pixels already: a line is
-// as wide in a stretched view as elsewhere.
+// paint fills and strokes the path, whose points are in pixels, so a line's width does not depend
+// on the view's scale.
 func (d *drawing) paint(s style) {
 	if s.fill.A > 0 {
 		d.to.SetColor(s.fill)
@@ -166,7 +166,7 @@ func (d *drawing) paint(s style) {
 	d.to.ClearPath()
 }
 
-// anchor is which part of a text stands at its place.
+// anchor selects the part of a text that is at its coordinate.
 type anchor uint8
 
 const (
@@ -195,7 +195,7 @@ func (d *drawing) text(v view, l letters, c color.NRGBA, at anchor, x, y float64
 	d.to.DrawString(words, px, py)
 }
 
-// face makes a font ready.
+// face returns a font, and loads it on first use.
 func (d *drawing) face(l letters) (font.Face, error) {
 	if face := d.faces[l]; face != nil {
 		return face, nil

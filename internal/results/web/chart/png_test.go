@@ -14,8 +14,8 @@ import (
 	"golang.org/x/image/font"
 )
 
-// pixelsOf draws on a canvas of 150 pixels' height and returns the picture and where the
-// chart begins in it, of twice SVG's size.
+// pixelsOf draws on a canvas of 150 pixels' height at twice SVG's size, and returns the picture and
+// the place where the chart begins in it.
 func pixelsOf(t *testing.T, dark bool, draw func(*canvas)) (p image.Image, left, top int) {
 	t.Helper()
 	c := canvas{title: "a title", height: plotHeight}
@@ -44,8 +44,8 @@ func colourAt(t *testing.T, what string, p image.Image, x, y int, want color.NRG
 	}
 }
 
-// A line is as wide in the stretched plot as elsewhere, ends at the plot's edges, and a
-// line without a length is a dot.
+// A line has the same width in the stretched plot as elsewhere and ends at the plot's edges. A line
+// without a length is a dot.
 func TestLinesAndDots(t *testing.T) {
 	p, left, top := pixelsOf(t, false, func(c *canvas) {
 		c.plot(-1, 1, func() {
@@ -68,7 +68,7 @@ func TestLinesAndDots(t *testing.T) {
 	colourAt(t, "next to a dot", p, left+2*fileWidth*3/4+8, top+2*100, paper)
 }
 
-// An outline that ends where it started is filled, and a theme has its own colours.
+// A closed outline is filled, and each theme has its own colours.
 func TestOutlinesAreFilled(t *testing.T) {
 	for _, c := range []*colours{light, dark} {
 		p, left, top := pixelsOf(t, c == dark, func(c *canvas) {
@@ -87,7 +87,7 @@ func TestOutlinesAreFilled(t *testing.T) {
 	}
 }
 
-// A style says what the classes say together, the stronger rule first.
+// A style combines the rules of all classes; the stronger rule wins.
 func TestStylesOfClasses(t *testing.T) {
 	for classes, want := range map[string]string{
 		"s0 l": "1.6 []", "s4 l": "1.6 [6 3]", "s7 l": "1.6 [1.5 3]", "s0 l unsure": "1.6 [2 4]", "s4 l unsure": "1.6 [6 3]", "s1 l fitted": "1.6 [6 3]",
@@ -129,7 +129,7 @@ func TestThemesAgreeWithTheStyleSheet(t *testing.T) {
 	}
 }
 
-// Text stands where its anchor says, in its size.
+// Text is placed by its anchor, in its size.
 func TestText(t *testing.T) {
 	for at, want := range map[anchor]image.Rectangle{
 		start: image.Rect(98, 60, 160, 85), middle: image.Rect(68, 60, 132, 85), end: image.Rect(40, 60, 102, 85),

@@ -10,7 +10,7 @@ import (
 // tick is a labelled value of an axis.
 type tick struct {
 	at    float64
-	label string // empty for a line without one
+	label string // empty for a line without a label
 }
 
 // scale maps values to heights above the bottom, from 0 to 1.
@@ -20,8 +20,8 @@ type scale struct {
 	ticks       []tick
 }
 
-// place is where a value lies. On a logarithmic scale what is below it, such as
-// 0, lies at its bottom.
+// place returns the height of a value. On a logarithmic scale, lower values such as 0 are at the
+// bottom.
 func (s *scale) place(v float64) float64 {
 	if s.log {
 		v, least, most := math.Log10(max(v, s.least)), math.Log10(s.least), math.Log10(s.most)
@@ -30,11 +30,11 @@ func (s *scale) place(v float64) float64 {
 	return (v - s.least) / (s.most - s.least)
 }
 
-// beyondAll is more than any value of a run: steps above it have no end.
+// beyondAll exceeds any value of a run; axes of larger values would not end.
 const beyondAll = 1e300
 
-// linear begins at 0 and has about four steps of 1, 2 or 5 times a power of ten;
-// of bytes, of a power of two.
+// linear returns a scale that begins at 0 and has about four steps, of 1, 2 or 5 times a power of
+// ten, or a power of two for bytes.
 func linear(most float64, unit measure.Unit) scale {
 	if !(most > 0) || most > beyondAll {
 		most = 1
@@ -48,7 +48,8 @@ func linear(most float64, unit measure.Unit) scale {
 	return s
 }
 
-// niceStep is the least of 1, 2 and 5 times a power of ten that is not below x.
+// niceStep returns the smallest step of 1, 2 or 5 times a power of ten, or a power of two for
+// bytes, that is at least x.
 func niceStep(x float64, unit measure.Unit) float64 {
 	if unit == measure.Bytes {
 		return math.Max(1, math.Pow(2, math.Ceil(math.Log2(x))))
@@ -66,7 +67,7 @@ func niceStep(x float64, unit measure.Unit) float64 {
 	return step
 }
 
-// logarithmic is from a power of ten, or 2 or 5 times one, to another.
+// logarithmic returns a scale whose ends are 1, 2 or 5 times a power of ten.
 func logarithmic(least, most float64, unit measure.Unit) scale {
 	if !(least > 0) || !(most >= least) || most > beyondAll {
 		least, most = 1, 10
@@ -103,7 +104,7 @@ func logarithmic(least, most float64, unit measure.Unit) scale {
 	return s
 }
 
-// Label is a value of an axis with its unit: 20,000/s, 100 ms, 64 MiB.
+// Label formats a value of an axis with its unit: 20,000/s, 100 ms, 64 MiB.
 func Label(v float64, unit measure.Unit) string {
 	switch {
 	case unit == measure.Nanoseconds:
@@ -122,7 +123,7 @@ func Label(v float64, unit measure.Unit) string {
 	return unit.Quantity(v)
 }
 
-// duration is a tick of a logarithmic axis: 1 ms, 200 µs.
+// duration formats a tick of a logarithmic axis: 1 ms, 200 µs.
 func duration(ns float64) string {
 	for _, u := range []struct {
 		ns   float64
@@ -135,14 +136,13 @@ func duration(ns float64) string {
 	return strconv.FormatFloat(math.Round(ns), 'f', -1, 64) + " ns"
 }
 
-// timeSteps are the steps of a time axis, in seconds.
+// timeSteps lists the steps of a time axis, in seconds.
 var timeSteps = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 4 * 3600, 6 * 3600, 12 * 3600, 24 * 3600}
 
-// mostTimeTicks is how many steps fit side by side on a telephone, where the last
-// label ends at the edge.
+// mostTimeTicks is the number of steps that fit on a phone; the last label ends at the edge.
 const mostTimeTicks = 5
 
-// timeTicks are those of a time axis between two times in seconds.
+// timeTicks returns the ticks of a time axis from one time to another, in seconds.
 func timeTicks(from, to float64) (ticks []tick) {
 	step := timeSteps[len(timeSteps)-1]
 	for _, s := range timeSteps {
@@ -160,7 +160,7 @@ func timeTicks(from, to float64) (ticks []tick) {
 	return ticks
 }
 
-// writesTicks are those of an axis that counts writes.
+// writesTicks returns the ticks of an axis that counts writes.
 func writesTicks(from, to float64) (ticks []tick) {
 	step := math.Max(niceStep((to-from)/5, measure.Number), 1)
 	for at := math.Ceil(from/step) * step; at <= to; at += step {
@@ -169,7 +169,7 @@ func writesTicks(from, to float64) (ticks []tick) {
 	return ticks
 }
 
-// Seconds is a time of a time axis whose ticks are a step apart.
+// Seconds formats a time on an axis whose ticks are step apart.
 func Seconds(at, step float64) string {
 	unit, name := 1.0, " s"
 	switch {
@@ -180,7 +180,7 @@ func Seconds(at, step float64) string {
 	}
 	at = math.Round(100*at/unit) / 100
 	if at == 0 {
-		at = 0 // and not -0
+		at = 0 // avoids -0
 	}
 	return strconv.FormatFloat(at, 'f', -1, 64) + name
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 )
 
-// Spot is where a step lies in the inner picture, from its left and from its top,
-// each from 0 to 1: where a pointer finds it.
+// Spot is the place of a step in the inner picture, from its left and its top, each from 0 to 1, so
+// that the pointer finds it.
 type Spot struct {
 	Step int
 	X, Y float64
 }
 
-// plotWidth is the inner picture's width in units of its own.
+// plotWidth is the inner picture's width in its own units.
 const plotWidth = 1000
 
 // xy is a picture of steps in which both axes are figures.
@@ -25,7 +25,7 @@ type xy struct {
 	wide, high scale
 }
 
-// beginSteps opens a picture; what its axes are stands in its title.
+// beginSteps opens a picture, whose title names its axes.
 func beginSteps(name, title string, wide, high scale) *xy {
 	p := &xy{canvas: canvas{title: title, height: plotHeight + 90}, name: name, wide: wide, high: high}
 	p.vertical(&p.high)
@@ -33,8 +33,8 @@ func beginSteps(name, title string, wide, high scale) *xy {
 	return p
 }
 
-// x is a figure's place along the width, from 0 to 1: a little way from the edges,
-// so that no mark is cut.
+// x returns a figure's place along the width, from 0 to 1, with a margin so that no mark is cut
+// off.
 func (p *xy) x(v float64) float64 { return 0.02 + 0.96*p.wide.place(v) }
 
 func (p *xy) at(x, y float64) (coord, coord) { return num(plotWidth * p.x(x)), p.y(&p.high, y) }
@@ -61,9 +61,8 @@ func (p *xy) end() Chart {
 	return finish(p.name, p.canvas, p.legend)
 }
 
-// Steps draws latency against throughput: of each ladder the p99, and thin below
-// it the p50, with a ring at the knee. Steps that do not count are pale. The spots
-// are those of each ladder.
+// Steps draws latency against throughput: each ladder's p99 and, as a thin line, its p50, with a
+// ring at the knee. Steps that do not count are pale. It returns the spots of each ladder.
 func Steps(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) {
 	least, most, right := math.Inf(1), 0.0, 0.0
 	known := func(s *size.LadderStep) bool { return s.P50.Known && s.P50.Number > 0 && s.Throughput.Known }
@@ -123,8 +122,8 @@ func Steps(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) {
 	return p.end(), spots, true
 }
 
-// Scaling draws throughput against concurrency, with the Universal Scalability
-// Law of each ladder that has one as a dashed curve.
+// Scaling draws throughput against concurrency, with a dashed curve for each ladder to which the
+// Universal Scalability Law fits.
 func Scaling(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) {
 	least, most, top := math.Inf(1), 0.0, 0.0
 	known := func(s *size.LadderStep) bool { return s.Concurrency > 0 && s.Throughput.Known }

@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// What chart.css says to browsers, said to the PNG back end. A test holds both to the
-// same colours.
+// This file repeats the rules of chart.css for PNG. A test checks that both have the same colours.
 
-// colours are those of a theme.
+// colours holds the colours of a theme.
 type colours struct {
 	paper, ink, pale, rule, shade, grave, heat color.NRGBA
 	series                                     [8]color.NRGBA
 }
 
-// rgb is a colour that nothing shines through.
+// rgb returns an opaque colour.
 func rgb(hex uint32) color.NRGBA {
 	return color.NRGBA{uint8(hex >> 16), uint8(hex >> 8), uint8(hex), 0xff}
 }
@@ -31,10 +30,10 @@ var (
 	}
 )
 
-// heatOpacity is that of a heat map's shades, from 1.
+// heatOpacity lists the opacity of a heat map's shades, from 1.
 var heatOpacity = [heatLevels + 1]float64{0, .22, .32, .43, .54, .66, .78, .89, 1}
 
-// style is how a path is painted. A colour that cannot be seen is none.
+// style describes how to paint a path; a fully transparent colour is not painted.
 type style struct {
 	fill, stroke color.NRGBA
 	width        float64 // of the stroke, in SVG's pixels
@@ -42,7 +41,7 @@ type style struct {
 	dashes       []float64
 }
 
-// style returns that of a path's classes.
+// style returns the style for the classes of a path.
 func (c *colours) style(classes string) (s style) {
 	own, series, opacity := color.NRGBA{A: 0xff}, -1, 1.0
 	all := strings.Fields(classes)
@@ -100,7 +99,7 @@ func (c *colours) style(classes string) (s style) {
 	return s
 }
 
-// seriesDashes tell the later half of the series apart for who sees no colours.
+// seriesDashes returns the dashes that distinguish the later half of the series without colours.
 func seriesDashes(series int) []float64 {
 	switch series {
 	case 4, 5:
@@ -111,7 +110,7 @@ func seriesDashes(series int) []float64 {
 	return nil
 }
 
-// faint is a colour of which a share is seen.
+// faint returns a colour with its opacity multiplied by share.
 func faint(c color.NRGBA, share float64) color.NRGBA {
 	c.A = uint8(float64(c.A)*share + 0.5)
 	return c

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// svgText is foreign text made part of a picture.
+// svgText escapes text for SVG.
 func svgText(s string) string { return html.EscapeString(s) }
 
-// svg writes the picture as SVG, whose title is for who cannot see it.
+// svg writes the picture as SVG, with a title for screen readers.
 func (c *canvas) svg() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="chart" xmlns="http://www.w3.org/2000/svg" width="100%%" height="%d" role="img" overflow="visible"><title>%s</title>`, c.height+axisHeight, svgText(c.title))
@@ -58,8 +58,8 @@ func (c *canvas) writeShape(b *strings.Builder, s *shape) {
 	}
 }
 
-// File is the chart as a file of its own, with title and legend; style is the
-// page's for charts. of says what it is a chart of.
+// File returns the chart as a separate file, with title and legend. style is the page's style for
+// charts; of names the subject of the chart.
 func (c *Chart) File(of, style string) string {
 	var b strings.Builder
 	width, height, top := c.fileSize()
@@ -89,9 +89,9 @@ type sample struct {
 	y int
 }
 
-// legend places the chart's series in a file, in as many rows as they take.
+// legend places the chart's series in a file, in as many rows as they need.
 func (c *Chart) legend() (samples []sample, rows int) {
-	const between, letter = 17, 6.5 // a letter's width is a guess, which is as wide as most are
+	const between, letter = 17, 6.5 // a letter's width is an estimate that fits most
 	x, y := float64(fileLeft), 31
 	rows = 1
 	for i, e := range c.Legend {
@@ -106,5 +106,5 @@ func (c *Chart) legend() (samples []sample, rows int) {
 	return samples, rows
 }
 
-// Series is the class of the n-th series, of which there are eight.
+// Series returns the class of the n-th series; there are eight.
 func Series(n int) string { return "s" + strconv.Itoa(n%8) }

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	rowHeight = 34 // of an operation and what it did, above it
+	rowHeight = 34 // of an operation with its text above it
 	mostRows  = 16 // more than any violation has
 )
 
-// Violation draws the smallest history that shows a wrong answer: a bar for each
-// operation, from when it was sent until its answer was read, in the colour of the
-// member that answered; the wrong answer's has a colour of its own.
+// Violation draws the smallest history that shows a wrong response: a bar for each operation, from
+// sent to done, in the colour of the member that responded; the wrong response has a separate
+// colour.
 func Violation(name string, v *record.Violation) (Chart, bool) {
 	if len(v.Operations) == 0 {
 		return Chart{}, false
