@@ -20,7 +20,7 @@ type WindowEvents struct {
 	// had moved away from it, HeldLongest the longest time.
 	HeldClients int
 	HeldLongest time.Duration
-	HeldIn      string        // the repeats, as Row.Places has them
+	HeldIn      string        // the repeats, formatted as by Row.Places
 	Within      time.Duration // uncertainty of the clocks of other hosts with members
 	Gap         *Stretch      // the longest gap, if it has events
 	Slowest     *Stretch      // the slowest second, if it has events and is not in the gap
@@ -33,21 +33,21 @@ type Stretch struct {
 	P99    measure.Figure // of a second
 	Errors uint64         // of a second
 	Events []Events       // in the order of time
-	More   int            // that are not among them
+	More   int            // number of events that are not in Events
 	In     string         // the repeat, formatted as by Row.Places
 }
 
-// Events are several events of one kind that are listed as one. Apart from counted kinds they
-// are of one member.
+// Events holds several events of one kind that are listed as one. Except for counted kinds they
+// concern one member.
 type Events struct {
 	Kind    stores.SignalKind
 	All     []*record.Event
 	Times   uint64
-	Count   string // the same in words, of those counted: 3 elections
+	Count   string // the number in words, such as "3 elections"; only for counted kinds
 	Total   time.Duration
 	Longest *record.Event
-	// In are the repeats in which they were, and LongestIn that of the longest, as
-	// Row.Places has them; empty for those of one trial.
+	// In names the repeats with the events and LongestIn the repeat of the longest, formatted as by
+	// Row.Places; empty for a single trial.
 	In, LongestIn string
 }
 

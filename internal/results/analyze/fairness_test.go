@@ -12,10 +12,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// service draws how long an operation takes, in seconds, of a mean of 1.
+// service draws the duration of an operation in seconds, with a mean of 1.
 type service func(r *rand.Rand) float64
 
-// Ways to take time, from all alike to two modes that are 50 times apart.
+// services has distributions of durations, from a constant to two modes that differ by a factor of
+// 50.
 var services = map[string]service{
 	"constant":    func(*rand.Rand) float64 { return 1 },
 	"uniform":     func(r *rand.Rand) float64 { return 2 * r.Float64() },
@@ -29,11 +30,11 @@ var services = map[string]service{
 	"lognormal": func(r *rand.Rand) float64 { return math.Exp(1.2*r.NormFloat64() - 0.72) },
 }
 
-// warmup is long enough for clients to be anywhere in their operations.
+// warmup is long enough for clients to be at any point of their operations.
 const warmup = 200
 
-// serve makes the trial of a closed loop whose clients have the given pace each: 1
-// is the mean, 0.5 half as fast. Client i uses the member i modulo members.
+// serve returns the trial of a closed loop whose clients have the given paces: 1 is the mean, 0.5
+// half as fast. Client i uses member i modulo members.
 func serve(r *rand.Rand, of service, window float64, members int, pace []float64) *record.Trial {
 	connections := make([]measure.Connection, len(pace))
 	m := &measure.Totals{Seconds: window}
@@ -44,7 +45,7 @@ func serve(r *rand.Rand, of service, window float64, members int, pace []float64
 		for at := -warmup * r.Float64(); at < window; {
 			took := of(r) / p
 			switch {
-			case at >= 0: // due in the window, and waited for
+			case at >= 0: // due in the window, and completed
 				done++
 				sum, squares = sum+took, squares+took*took
 			case at+took >= 0:
@@ -79,9 +80,8 @@ func alike(n int) []float64 {
 	return all
 }
 
-// Clients that are served alike are not called served unevenly, however long the
-// window and whatever the times: in at most 1 % of runs for each way (docs/explanation/method.md
-// has the rates).
+// Evenly served clients are reported as unevenly served in at most 1 % of runs, for a window of any
+// length and for each distribution of times (docs/explanation/method.md has the rates).
 func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	settle.Unraced(t)
 	for name, of := range services {
@@ -103,8 +103,8 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	}
 }
 
-// A member that serves its clients at half the pace is found and named, and no
-// other; a single client that gets nearly nothing is found as well.
+// A member that serves its clients at half the pace is the only one that is reported; a single
+// client that completes almost nothing is reported as well.
 func TestUnevenServiceIsFound(t *testing.T) {
 	settle.Unraced(t)
 	for name, of := range services {

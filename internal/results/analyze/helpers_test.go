@@ -22,7 +22,7 @@ func must(t *testing.T, err error) {
 
 func fig(x float64) record.Value { return record.Value{Number: x, Known: true} }
 
-// made is a run in a folder and what went into its one trial.
+// made is a run in a folder and the data of its one trial.
 type made struct {
 	dir      string
 	run      *record.Run
@@ -32,19 +32,18 @@ type made struct {
 	done     []uint64 // by second
 }
 
-// shape says what to make up.
+// shape describes a run to make up.
 type shape struct {
 	seed      uint64
 	seconds   float64 // of the window
 	perSecond int
 	failures  float64
 	open      bool
-	idle      int   // a second in which nothing is due; -1: none
+	idle      int   // a second in which nothing is due; -1 for none
 	skip      []int // seconds that are not recorded
 }
 
-// record writes a run of random operations: a warm-up of a second, and the
-// window.
+// record writes a run of random operations: a warm-up of a second, and the window.
 func (s shape) record(t *testing.T) *made {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(s.seed, 7))
@@ -105,7 +104,7 @@ func (s shape) second(rng *rand.Rand, phase measure.Phase, index int, m *made, t
 		sec.Done++
 		measure.Record(c.Response, ns)
 		measure.Record(c.Service, ns/2)
-		total.Disturbed.Idle += ns - ns/2 // it waited for the generator, and for no connection
+		total.Disturbed.Idle += ns - ns/2 // it waited for the generator, and not for a connection
 		measure.Record(m.response, ns)
 		measure.Record(m.service, ns/2)
 	}

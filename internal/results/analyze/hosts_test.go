@@ -23,7 +23,7 @@ func hostsTrial() *record.Trial {
 	return t
 }
 
-// Each host has a line, and what is not known of it is not there.
+// Each host has a line, without figures that are not known.
 func TestHostsHaveALineEach(t *testing.T) {
 	table := HostsTable(hostsTrial())
 	if len(table.Rows) != 3 || table.Kind != OfHosts || table.Shared != "put" {
@@ -51,8 +51,8 @@ func TestHostsHaveALineEach(t *testing.T) {
 	}
 }
 
-// The conditions say how well clocks are known at the worst, and events of members how
-// well theirs are.
+// The conditions contain the largest uncertainty of the clocks, and the events of members that of
+// the members' clocks.
 func TestHowWellClocksAreKnown(t *testing.T) {
 	trial := hostsTrial()
 	trial.ByHost[2].Clock.Before.AheadNS = 0
@@ -71,8 +71,9 @@ func TestHowWellClocksAreKnown(t *testing.T) {
 	}
 }
 
-// A machine that only generates load is no member's, and the generator's is one where
-// members are on it; where nothing says which hosts have members, another machine is there for them.
+// A machine that only generates load does not count as a member's, and the generator's machine does
+// if members run on it. If the record does not list the hosts with members, every other machine
+// counts as one.
 func TestMachinesWithMembers(t *testing.T) {
 	trial := hostsTrial()
 	for machine, want := range map[string]bool{"machine": true, "machine a": true, "machine b": false, "machine c": false} {

@@ -18,7 +18,7 @@ func fault(began, healed, ready float64) record.Fault {
 // Effects within an injected fault are not limits of the store; all others are.
 func TestFaultsAreNoLimits(t *testing.T) {
 	broken := func() *record.Trial {
-		trial := slowTrial() // rows each 30 s
+		trial := slowTrial() // with a row every 30 s
 		base := trial.Stores[2]
 		trial.Stores = trial.Stores[:2]
 		for _, at := range []time.Duration{10, 20, 24, 30, 40, 60} {
@@ -31,8 +31,8 @@ func TestFaultsAreNoLimits(t *testing.T) {
 		return trial
 	}
 	inside := func(trial *record.Trial) {
-		// While paused, m1 did not respond, its log's sync took as long, the others elected a
-		// leader, and all later rows include its counters of that time.
+		// While paused, m1 did not respond, its log's sync took the whole pause, the other members
+		// elected a leader, and all later rows include its counters of that time.
 		trial.Stores[4].Failure, trial.Stores[4].Metrics = "no answer", nil
 		for i := range trial.Stores {
 			if r := &trial.Stores[i]; r.Time.After(noon.Add(25 * time.Second)) {

@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// sampledEach adds rows of one name to a trial, a second apart from the window's
-// opening on: each row is made by change, which counts the seconds.
+// sampledEach adds rows of one name to a trial, one second apart from the start of the window.
+// change fills each row, and gets the number of seconds.
 func sampledEach(t *record.Trial, name string, seconds int, change func(r *record.MachineRow, second float64)) {
 	for second := range seconds + 1 {
 		r := record.NewMachineRow(t.Opened.Add(time.Duration(second)*time.Second), name)
@@ -76,7 +76,7 @@ func TestWhatMachinesWaitedFor(t *testing.T) {
 	}
 }
 
-// Where other programs filled the machine, they are named.
+// Programs that filled the machine are named.
 func TestOtherProgramsAreNamed(t *testing.T) {
 	trial := slowTrial()
 	trial.Stores, trial.Seconds, trial.Machine, trial.Shared = nil, 10, &measure.Machine{CPUs: 4}, new(true)
@@ -93,7 +93,7 @@ func TestOtherProgramsAreNamed(t *testing.T) {
 	}
 }
 
-// What other programs used comes to the same, however seldom they were looked at.
+// The reported use of other programs does not depend on the sampling interval.
 func TestOtherProgramsThatAreSeldomLookedAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for range 300 {
@@ -113,7 +113,7 @@ func TestOtherProgramsThatAreSeldomLookedAt(t *testing.T) {
 	}
 }
 
-// A spike is explained by what machines.csv has then and not else.
+// A spike is explained by the figures of machines.csv during it, and not by those at other times.
 func TestSpikesAreExplainedByMachines(t *testing.T) {
 	trial := withP99(5, 5, 5, 800, 5, 5, 5, 5, 5, 5)
 	trial.Machine = &measure.Machine{CPUs: 4}
@@ -161,8 +161,8 @@ func TestSpikesAreExplainedByMachines(t *testing.T) {
 	}
 }
 
-// A gap, a process that was replaced and a counter that was reset are gaps in the
-// charts, and what is nothing everywhere is not drawn.
+// A gap, a replaced process and a reset counter are gaps in the charts, and a figure that is always
+// 0 is not drawn.
 func TestChartsOfMachinesHaveGaps(t *testing.T) {
 	m := shape{seconds: 12, perSecond: 50, idle: -1}.record(t)
 	m.run.ReadEvents(m.dir)
@@ -176,7 +176,7 @@ func TestChartsOfMachinesHaveGaps(t *testing.T) {
 	trial.Machines = append(trial.Machines[:2], trial.Machines[4:]...) // seconds 2 and 3 were not sampled
 	sampledEach(trial, record.MachineName, 12, func(r *record.MachineRow, s float64) {
 		if r.User, r.System, r.IOFull, r.Cores = s, 0, 0.5*s, []float64{0.9 * s, 0.1 * s}; s >= 9 {
-			r.User = s - 9 // it was booted again
+			r.User = s - 9 // the machine was rebooted
 		}
 	})
 	o, err := ReadOverTime(trial, 1000)

@@ -20,8 +20,8 @@ type linesByName struct {
 // maxLines limits the lines of a panel: more are hard to distinguish.
 const maxLines = 8
 
-// add adds a value that holds between two times to a name's line: in the columns
-// whose middles they include, or in that of their own middle.
+// add adds a value that is valid from one time to another to a name's line: to the columns whose
+// middles are in between, or to the column of the span's own middle.
 func (l *linesByName) add(name string, from, to time.Time, v float64) {
 	if math.IsNaN(v) {
 		return
@@ -66,11 +66,11 @@ func (l *linesByName) sorted() (lines []Line, notes []string) {
 type machinePanel struct {
 	name, title string
 	unit        measure.Unit
-	// of is the figure of each line in a pair: of the row's name, or of that with a
-	// suffix. NaN is nothing.
+	// of calls line with the figure of a pair, for each line of the chart: the row's name with a
+	// suffix. NaN is no value.
 	of func(s pair, line func(suffix string, v float64))
-	// least is what a line reaches somewhere, or it is left out: a chart is drawn
-	// where it explains something.
+	// least is the value that a line must reach somewhere to be drawn, so that a chart exists only
+	// if it explains something.
 	least float64
 }
 
@@ -173,7 +173,7 @@ func (o *OverTime) addMachines() {
 			traffic.add(s.now.Name, s.before.Time, s.now.Time, s.rate(func(r *record.MachineRow) float64 { return r.Received + r.Sent + r.Loopback }))
 		}
 	})
-	for i := range o.Trial.Machines { // what programs used has no counters
+	for i := range o.Trial.Machines { // rows of other programs have no counters
 		if r := &o.Trial.Machines[i]; r.Kind() == record.ProgramRow {
 			at := slices.IndexFunc(machinePanels, func(p machinePanel) bool { return p.of == nil })
 			all[at].add(r.Name, r.Since(), r.Time, r.Processors)
@@ -183,7 +183,7 @@ func (o *OverTime) addMachines() {
 		p := &machinePanels[i]
 		o.bands[p.name] = all[i].band(isMember)
 		all[i].all = slices.DeleteFunc(all[i].all, func(l Line) bool { return !l.reaches(p.least) })
-		if p.of == nil && len(all[i].all) > maxLines { // of programs those that used most at a time
+		if p.of == nil && len(all[i].all) > maxLines { // of many programs, those with the highest use are drawn
 			slices.SortStableFunc(all[i].all, func(a, b Line) int { return cmp.Compare(b.most(), a.most()) })
 			all[i].all = all[i].all[:maxLines]
 		}

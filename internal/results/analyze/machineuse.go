@@ -70,7 +70,7 @@ func (s pair) processors() float64 { return s.rate((*record.MachineRow).CPU) }
 
 // cores returns the use of each processor of a machine, as shares; nil if unknown.
 func (s pair) cores() (all []float64) {
-	if len(s.now.Cores) != len(s.before.Cores) { // one was taken off line
+	if len(s.now.Cores) != len(s.before.Cores) { // a CPU was taken offline
 		return nil
 	}
 	for i, busy := range s.now.Cores {
@@ -83,8 +83,8 @@ func (s pair) cores() (all []float64) {
 	return all
 }
 
-// hasMembers reports whether members run on a machine of machines.csv. If no record says which
-// hosts have members, every machine other than the generator's counts as one.
+// hasMembers reports whether members run on a machine of machines.csv. If the record does not list
+// the hosts with members, every machine other than the generator's counts as one.
 func hasMembers(t *record.Trial, machine string) bool {
 	if len(t.ByHost) > 0 {
 		return slices.ContainsFunc(t.ByHost, func(h record.ByHost) bool { return h.Members && h.Machine == machine })
@@ -92,7 +92,7 @@ func hasMembers(t *record.Trial, machine string) bool {
 	return machine != record.MachineName || t.Shared != nil && *t.Shared
 }
 
-// The counters of rows that findings and charts rest on.
+// Counters on which findings and charts are based.
 func ioFull(r *record.MachineRow) float64        { return r.IOFull }
 func memoryFull(r *record.MachineRow) float64    { return r.MemoryFull }
 func queue(r *record.MachineRow) float64         { return r.Queue }

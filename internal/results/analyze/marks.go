@@ -47,7 +47,7 @@ func (o *OverTime) addMarks() {
 	})
 }
 
-// Events that polling finds and no log has.
+// Event kinds that polling detects and no log reports.
 const (
 	memberLost store.SignalKind = "member_lost"
 	memberBack store.SignalKind = "member_back"

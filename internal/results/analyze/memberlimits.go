@@ -18,7 +18,7 @@ func leaders(m *MemberMetrics) *Cause {
 	return over(CauseElection, m.Name, n, 0, fmt.Sprintf("the leader changed: member %s counted %s in the window", m.Name, text.Plural(uint64(max(n, 0)), "change")))
 }
 
-// diskTimers are the timers that a member's disk decides.
+// diskTimers lists the timers that depend on a member's disk.
 var diskTimers = [...]struct {
 	metric store.Metric
 	name   string
@@ -57,8 +57,8 @@ func waitedForCPU(t *record.Trial) string {
 	return fmt.Sprintf("; fdatasync alone: %s %s %s the load, and all CPUs were busy: the member may have waited for a CPU", what, spent(took), when)
 }
 
-// slowness returns a timer's p99, or the highest of its p90 and median that its times
-// support, or its mean where there are no buckets or fewer times.
+// slowness returns a timer's p99, or the highest of its p90 and median that its number of times
+// supports, or its mean if it has no buckets or too few times.
 func slowness(r store.Reading) (how string, took time.Duration, ok bool) {
 	for _, of := range []struct {
 		p    float64
@@ -72,8 +72,7 @@ func slowness(r store.Reading) (how string, took time.Duration, ok bool) {
 	return "mean", DurationOf(mean), ok
 }
 
-// TimerPercentile returns a timer's percentile in seconds; false where its times do not support
-// it.
+// TimerPercentile returns a timer's percentile in seconds; false if there are too few times for it.
 func TimerPercentile(r store.Reading, p float64) (seconds float64, ok bool) {
 	if !measure.Supports(p, uint64(max(r.Count, 0))) {
 		return 0, false
@@ -131,8 +130,8 @@ func peers(t *record.Trial, m *MemberMetrics) *Cause {
 		fmt.Sprintf("the round trip between member %s and the other members: %s %s (limit %s)", m.Name, how, spent(took), spent(limitPeerP99)))
 }
 
-// silence finds a member that stopped: it did not respond for long, while a new TCP connection
-// to its machine was quick.
+// silence finds a member that stopped: its response took long, while a new TCP connection to its
+// machine was quick.
 func silence(t *record.Trial, m *MemberMetrics) *Cause {
 	network := ""
 	switch {

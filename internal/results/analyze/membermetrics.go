@@ -13,21 +13,21 @@ import (
 // stores.csv.
 type MemberMetrics struct {
 	Name, Endpoint string
-	// Seconds is the time between the two rows that Metrics is the difference of: the nearest to
-	// the start and the end of the window. Metrics is nil without two such rows; Unread explains
-	// why the member reported nothing. Injected faults are excluded from all figures.
+	// Seconds is the time between the two rows from whose difference Metrics is computed: the
+	// nearest to the start and the end of the window. Metrics is nil without two such rows; Unread
+	// explains why the member reported nothing. Injected faults are excluded from all figures.
 	Seconds float64
 	Metrics store.Sample
 	Unread  string
-	Reports bool // it answered at least one question of the trial
+	Reports bool // it responded to at least one request of the trial
 
-	Asked      int           // questions that fell into the window
-	Unanswered int           // of those
-	Slowest    time.Duration // of the answers, or of waiting in vain
+	Asked      int           // requests in the window
+	Unanswered int           // requests without a response
+	Slowest    time.Duration // of the responses, or of waiting for a missing one
 
 	Connects int           // TCP connections tried
 	Refused  int           // connections that failed
-	Connect  SpreadOfTimes // of those that did
+	Connect  SpreadOfTimes // times of the successful ones
 }
 
 // SpreadOfTimes holds the minimum, median and maximum of some times.
@@ -104,7 +104,7 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 	return m
 }
 
-// count adds what a member was asked in the window.
+// count adds a request to the member in the window.
 func (m *MemberMetrics) count(r *record.StoreRow) {
 	if r.Answer > 0 {
 		m.Asked++

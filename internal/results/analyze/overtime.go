@@ -16,13 +16,12 @@ type OverTime struct {
 	// are several.
 	Curves, ByRole, ByMember []PercentileCurve
 
-	// mean is the headline's mean time of the successes due in each column. bands
-	// are, by panel, from the least to the most of the members, or of the machines
-	// for their network.
+	// mean is the mean headline time of the successes due in each column. bands holds, by panel,
+	// the range from the minimum to the maximum of the members, or of the machines for the network.
 	mean  Line
 	bands map[string]Line
-	// written is how many operations of the window were completed when each
-	// column began, and at the end of the last; nil where some write nothing.
+	// written is the number of operations of the window that were completed at the start of each
+	// column, and at the end of the last; nil if some operations do not write.
 	written []float64
 }
 
@@ -44,8 +43,8 @@ type Mark struct {
 	From, To float64 // in seconds from the window's opening
 	Events
 	Member string
-	// Grave says that it concerns the whole cluster, or that no log reports it,
-	// such as a member that is lost: it is drawn through all charts.
+	// Grave reports whether the event concerns the whole cluster, or no log reports it, such as a
+	// lost member. All charts mark it.
 	Grave bool
 }
 
@@ -54,8 +53,8 @@ type Mark struct {
 type PercentileCurve struct {
 	Name   string
 	Points []PercentilePoint // in rising order
-	// Count is how many operations there are, failed ones included, and Failed
-	// how many failed: they are slower than any success.
+	// Count is the number of operations including failed ones, and Failed the number of failed
+	// ones, which count as slower than any success.
 	Count, Failed uint64
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// overTime reads how a made-up run's trial went.
+// overTime reads the course of a made-up run's trial.
 func overTime(t *testing.T, m *made, columns int) *OverTime {
 	t.Helper()
 	m.run.ReadEvents(m.dir)
@@ -24,7 +24,7 @@ func overTime(t *testing.T, m *made, columns int) *OverTime {
 	return o
 }
 
-// panelOf is a panel by its name; nil for none.
+// panelOf returns the panel with a name; nil if there is none.
 func (o *OverTime) panelOf(name string) *Panel {
 	for i := range o.Panels {
 		if o.Panels[i].Name == name {
@@ -36,8 +36,8 @@ func (o *OverTime) panelOf(name string) *Panel {
 
 func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
-// In columns of one second a chart has the timeline's own figures, warm-up and
-// gaps included.
+// With columns of one second, charts have the timeline's own figures, including the warm-up and
+// gaps.
 func TestOverTimeIsTheTimeline(t *testing.T) {
 	m := shape{seed: 3, seconds: 20, perSecond: 20_000, failures: 0.001, open: true, idle: 5, skip: []int{7, 8}}.record(t)
 	o := overTime(t, m, 1000)
@@ -72,8 +72,8 @@ func TestOverTimeIsTheTimeline(t *testing.T) {
 	}
 }
 
-// However few columns there are, the least and the most of all seconds are in
-// them, and every operation is in the heat map.
+// Any number of columns keeps the minimum and maximum of all seconds, and the heat map has every
+// operation.
 func TestFewColumnsKeepExtremes(t *testing.T) {
 	settle.Unraced(t)
 	m := shape{seed: 4, seconds: 100, perSecond: 3000, idle: -1}.record(t)
@@ -98,7 +98,7 @@ func TestFewColumnsKeepExtremes(t *testing.T) {
 				sum += n
 			}
 		}
-		// The heat map has the warm-up too.
+		// The heat map includes the warm-up.
 		if want := uint64(m.service.TotalCount()); sum < want || sum > want+3000 {
 			t.Errorf("%d columns: the heat map has %d operations, and the window had %d", columns, sum, want)
 		}
@@ -125,7 +125,7 @@ func most(all []float64) float64 {
 	return x
 }
 
-// A cell of the heat map holds the times between its edges.
+// A cell of the heat map counts the times between its edges.
 func TestHeatMapRows(t *testing.T) {
 	g := Grid{Width: 1, N: 1}
 	for _, ns := range []int64{8, 100, 999, 1_000, 52_100, 1e6, 999e6, 60e9, measure.Highest} {
@@ -176,8 +176,8 @@ func TestPercentileCurve(t *testing.T) {
 	}
 }
 
-// withP99 has rows of a timeline with the given p99 in milliseconds; 0 is
-// a second in which all failed, and below 0 one that did as little as nothing.
+// withP99 returns a trial whose timeline has the given p99s in milliseconds. In a second with 0 all
+// operations failed, and a second with a negative p99 did almost nothing.
 func withP99(p99 ...float64) *record.Trial {
 	opened := noon
 	t := &record.Trial{State: record.Complete, Opened: &opened, Seconds: float64(len(p99))}
@@ -230,7 +230,7 @@ func TestSpikesAreFoundAndExplained(t *testing.T) {
 	}
 }
 
-// Of many spikes the worst are explained, in the order of time.
+// Of many spikes, the worst are explained, in order of time.
 func TestMostSpikes(t *testing.T) {
 	var all []float64
 	for i := range 40 {
@@ -247,8 +247,8 @@ func TestMostSpikes(t *testing.T) {
 	}
 }
 
-// A log of more series than a run has is read up to there, and takes no more memory
-// than those.
+// A log with more series than any run has is read up to the limit, and uses no more memory than
+// that.
 func TestSeriesOfAHostileLogAreBounded(t *testing.T) {
 	settle.Unraced(t)
 	m := shape{seed: 4, seconds: 2, perSecond: 100, idle: -1}.record(t)

@@ -11,12 +11,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// pointsPerHalf is how many points a curve has from one halving of what lies
-// beyond to the next, as HdrHistogram's own output has.
+// pointsPerHalf is the number of points of a curve between two halvings of the share beyond, as in
+// HdrHistogram's own output.
 const pointsPerHalf = 5
 
-// byCells are histograms that add up those of a trial's window, by what a cell
-// has.
+// byCells merges the histograms of a trial's window by the value that of returns for each.
 func byCells[K comparable](all map[measure.Series]*measure.Histogram, of func(measure.Series) K) map[K]*measure.Histogram {
 	out := map[K]*measure.Histogram{}
 	for s, h := range all {
@@ -25,8 +24,8 @@ func byCells[K comparable](all map[measure.Series]*measure.Histogram, of func(me
 	return out
 }
 
-// curvesByKind are the trial's window by percentile: all, and each kind where
-// there are several.
+// curvesByKind returns the window's curves: of all operations, and of each kind if there are
+// several.
 func curvesByKind(o *OverTime, all map[measure.Series]*measure.Histogram) []PercentileCurve {
 	merged := byCells(all, func(measure.Series) bool { return true })[true]
 	if !some(merged) {
@@ -69,13 +68,13 @@ func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (o
 	return severalCurves(out)
 }
 
-// curvesByMember are the window by the member that served, with its role.
+// curvesByMember returns the window's curves by serving member, with its role.
 func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) (out []PercentileCurve) {
 	members := byCells(all, func(s measure.Series) uint64 { return s.Member })
 	for i := range t.ByMember {
 		m := &t.ByMember[i]
 		h := members[uint64(m.ID)]
-		if m.ID == 0 && m.Name != "" { // an endpoint that never said who it is
+		if m.ID == 0 && m.Name != "" { // an endpoint that never identified itself
 			h = nil
 		}
 		if !some(h) && (m.Operations > 0 || m.Errors == 0) {
@@ -100,7 +99,7 @@ func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) 
 	return severalCurves(out)
 }
 
-// some reports whether a histogram has anything.
+// some reports whether a histogram has samples.
 func some(h *measure.Histogram) bool { return h != nil && h.TotalCount() > 0 }
 
 // severalCurves returns all if there are at least two curves.
@@ -111,8 +110,8 @@ func severalCurves(all []PercentileCurve) []PercentileCurve {
 	return all[:min(len(all), maxLines)]
 }
 
-// curve has the percentiles that each halve the rest, some between them, and the last
-// operation's.
+// curve returns the percentiles that each halve the remaining share, some between them, and that of
+// the last operation.
 func curve(name string, h *measure.Histogram, failed uint64) PercentileCurve {
 	if !some(h) {
 		return PercentileCurve{Name: name + ": failed", Count: failed, Failed: failed}
@@ -129,8 +128,7 @@ func curve(name string, h *measure.Histogram, failed uint64) PercentileCurve {
 	}
 	last := 0.0
 	for _, p := range at {
-		// The nearest rank, as in measure.Percentile, which three decimals would
-		// end at 99.999.
+		// The nearest rank, as in measure.Percentile, whose three decimals would end at 99.999.
 		rank := max(uint64(math.Ceil(p/100*float64(c.Count))), 1)
 		if rank > succeeded {
 			break

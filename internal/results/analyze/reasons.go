@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Said is a sentence and the trials that it is about. Sentences that differ only in figures, or in
-// what the same rule found, are one.
+// Said is a sentence and the trials that it is about. Sentences that differ only in figures, or
+// that come from the same rule, are merged.
 type Said struct {
 	Text   string
 	Trials []string // labels; repeats of a trial are one, with their number
@@ -29,7 +29,7 @@ type sentences struct {
 	worst  []*record.Trial
 }
 
-// add adds a sentence about a trial. Sentences with the same key are one.
+// add adds a sentence about a trial. Sentences with the same key are merged.
 func (s *sentences) add(key, text string, t *record.Trial) {
 	i := slices.Index(s.keys, key)
 	if i < 0 {
@@ -67,8 +67,8 @@ func worseThan(one, other *record.Trial) bool {
 	return one.Verdict.State.Worse(other.Verdict.State) || one.Verdict.State == other.Verdict.State && most(one) > most(other)
 }
 
-// sentenceKey returns what sentences of the same meaning have in common: the number of the rule that
-// they name, or their words without figures.
+// sentenceKey returns a key that is equal for sentences of the same meaning: the number of the rule
+// that they name, or their words without figures.
 func sentenceKey(sentence string) string {
 	if rule := ruleNumber.FindString(sentence); rule != "" {
 		return rule
@@ -109,7 +109,7 @@ func Reasons(run *record.Run) (why, notes []Said) {
 	return reasons.said(), others.said()
 }
 
-// Notes are sentences about a trial that make nothing suspect.
+// Notes returns sentences about a trial that do not affect its verdict.
 func Notes(t *record.Trial) []string {
 	notes := slices.Concat(t.Verdict.Notes, t.Notes)
 	if text := unsteady(t); text != "" {
@@ -118,12 +118,12 @@ func Notes(t *record.Trial) []string {
 	return append(notes, atFloor(t)...)
 }
 
-// longerWarmup is how much longer than asked for, in seconds, a warm-up is that
-// the report says.
+// longerWarmup is the number of seconds beyond the configured warm-up from which the report
+// mentions its length.
 const longerWarmup = 0.25
 
-// warmups says how long warm-up went on until throughput seemed steady, where that
-// was longer than asked for in any of the trials; empty if in none.
+// warmups reports how long warm-up continued until throughput was steady, if that was longer than
+// configured in some trial; empty otherwise.
 func warmups(trials []*record.Trial) string {
 	least, most, longer := math.Inf(1), 0.0, false
 	for _, t := range trials {

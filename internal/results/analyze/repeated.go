@@ -10,11 +10,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Repeated is a figure of several repeats of a trial.
+// Repeated holds a figure for several repeats of a trial.
 type Repeated struct {
 	Values []record.Value
-	// Effects are how far what disturbed each repeat can have moved the figure, as
-	// stats.Repeats has them; nil for undisturbed repeats.
+	// Effects holds, for each repeat, by how much disturbances may have moved the figure, as in
+	// stats.Repeats; nil if no repeat was disturbed.
 	Effects []float64
 }
 
@@ -31,7 +31,7 @@ func RepeatedOf(f *record.Figure, trials []*record.Trial) Repeated {
 	return r
 }
 
-// Numbers returns the figures, if there are any and a ratio can be made of all.
+// Numbers returns the figures; false if there are none, or one is unknown or not above 0.
 func (r Repeated) Numbers() (stats.Repeats, bool) {
 	numbers := stats.Repeats{Values: make([]float64, 0, len(r.Values)), Effects: r.Effects}
 	for _, v := range r.Values {
@@ -43,7 +43,7 @@ func (r Repeated) Numbers() (stats.Repeats, bool) {
 	return numbers, len(numbers.Values) > 0
 }
 
-// InFile is a figure's number as files have it: times in whole nanoseconds.
+// InFile returns a figure's number as written to files: times in whole nanoseconds.
 func InFile(v record.Value) float64 {
 	if v.Unit == measure.Nanoseconds {
 		return math.Round(v.Number)
@@ -51,17 +51,16 @@ func InFile(v record.Value) float64 {
 	return v.Number
 }
 
-// MedianOf returns the Median of a figure over repeats. Reports and comparisons have no
-// other figure of several repeats but the sum of a count (record.Figure.Summed).
+// MedianOf returns the Median of a figure over repeats. Reports and comparisons use it for every
+// figure of several repeats except for the sum of a count (record.Figure.Summed).
 func MedianOf(f *record.Figure, repeats []*record.Trial) record.Value {
 	return Median(ValuesOf(f, repeats), f.Better)
 }
 
-// Median is the middle of the repeats' figures: of an even number the slower of
-// the two in the middle, which of throughputs is the lower one. It is always the
-// figure of one repeat, because the mean of two percentiles is the percentile of
-// nothing. A failed figure is slower than any other; if one is not supported by
-// its sample, so is the median.
+// Median returns the middle of the repeats' figures; of an even number the slower of the middle
+// two, which is the lower throughput. It is always the figure of one repeat, because the mean of
+// two percentiles is not a percentile. A failed figure is slower than any other; if a sample does
+// not support one figure, the median is unknown.
 func Median(all []record.Value, better record.Better) record.Value {
 	unsupported := func(v record.Value) bool { return !v.Known && !v.Failed }
 	if len(all) == 0 || slices.ContainsFunc(all, unsupported) {
@@ -74,7 +73,7 @@ func Median(all []record.Value, better record.Better) record.Value {
 	return slices.SortedFunc(slices.Values(all), func(a, b record.Value) int { return cmp.Compare(rank(a), rank(b)) })[place]
 }
 
-// rank orders figures: one that failed is above any other.
+// rank returns the sort key of a figure: a failed one is above any other.
 func rank(f record.Value) float64 {
 	if f.Failed {
 		return math.Inf(1)
@@ -82,8 +81,7 @@ func rank(f record.Value) float64 {
 	return f.Number
 }
 
-// ValuesOf returns a figure of each repeat, not known where it cannot be distinguished
-// from 0.
+// ValuesOf returns a figure of each repeat; it is unknown if it cannot be distinguished from 0.
 func ValuesOf(f *record.Figure, trials []*record.Trial) []record.Value {
 	all := make([]record.Value, 0, len(trials))
 	for _, t := range trials {
@@ -96,8 +94,8 @@ func ValuesOf(f *record.Figure, trials []*record.Trial) []record.Value {
 	return all
 }
 
-// Figure is a figure of the repeats: a count of parts of a whole is the sum over all of
-// them, with its share of the whole, anything else the median of those that count.
+// Figure returns the figure of the repeats: the sum with its share of the whole for a count of
+// parts, otherwise the median of the repeats that count.
 func (r *Row) Figure(f *record.Figure) (v, share record.Value) {
 	if !f.Summed() {
 		return MedianOf(f, r.Counting()), record.Value{}

@@ -1,7 +1,6 @@
-// Package analyze turns records into findings: tables of trials, what limited them, their
-// course over time, thresholds. Findings of their own are in the packages below it:
-// compare, faults and size; they use its rows, tables and events. It sees nothing but the
-// record, and formats nothing.
+// Package analyze turns records into findings: tables of trials, their bottlenecks, their course
+// over time, thresholds. Its subpackages compare, faults and size hold other findings and use its
+// rows, tables and events. It reads only the record, and formats nothing.
 package analyze
 
 import (
@@ -15,16 +14,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Row is a trial and its repeats, which share a row of a table.
+// Row holds a trial and its repeats, which share a row of a table.
 type Row struct {
 	Trials []*record.Trial // at least one
-	Done   []*record.Trial // those that have figures
-	// Dependent says that some of those ran on one cluster, whose state they share.
+	Done   []*record.Trial // the trials that have figures
+	// Dependent reports whether some of the trials in Done ran on one cluster and share its state.
 	Dependent bool
 }
 
-// InOrder is a run's trials in the order of the scenario, the repeats of each
-// side by side.
+// InOrder returns a run's trials in the order of the scenario, with the repeats of each next to
+// each other.
 func InOrder(run *record.Run) []*record.Trial {
 	all := make([]*record.Trial, 0, len(run.Trials))
 	for i := range run.Trials {
@@ -36,8 +35,7 @@ func InOrder(run *record.Run) []*record.Trial {
 	return all
 }
 
-// Rows puts the repeats of each trial together, in the order in which the
-// scenario has them.
+// Rows groups the repeats of each trial, in the order of the scenario.
 func Rows(run *record.Run) []*Row {
 	var all []*Row
 	byNumber := map[int]*Row{}
@@ -61,13 +59,13 @@ func Rows(run *record.Run) []*Row {
 	return all
 }
 
-// RowOf is a row of one trial that has figures.
+// RowOf returns a row of one trial that has figures.
 func RowOf(t *record.Trial) *Row { return &Row{Trials: []*record.Trial{t}, Done: []*record.Trial{t}} }
 
-// First is the first of the repeats, which have the same conditions.
+// First returns the first of the repeats, which have the same conditions.
 func (r *Row) First() *record.Trial { return r.Trials[0] }
 
-// Label names one trial of a run.
+// Label returns the name of one trial of a run.
 func Label(t *record.Trial) string {
 	if t.Repeated() {
 		return fmt.Sprintf("%s repeat %d", t.Name, t.Repeat)
@@ -75,8 +73,8 @@ func Label(t *record.Trial) string {
 	return t.Name
 }
 
-// HeadlineTime returns the time that the row's first figures are of: the response time
-// where some repeat's are.
+// HeadlineTime returns the kind of time of the row's first figures: the response time if it is that
+// of some repeat.
 func (r *Row) HeadlineTime() record.Time {
 	if slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return t.HeadlineTime() == record.Response }) {
 		return record.Response
@@ -89,8 +87,8 @@ func (r *Row) Doubts(figure string) bool {
 	return slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return t.Verdict.Doubts(figure) })
 }
 
-// Places says in which repeats something was, that was in these: " in repeats 1, 2
-// and 5"; nothing of a trial that was not repeated.
+// Places describes the repeats that in contains, such as " in repeats 1, 2 and 5"; empty for a
+// trial without repeats.
 func (r *Row) Places(in []*record.Trial) string {
 	switch n := len(in); {
 	case len(r.Trials) == 1 || n == 0:
@@ -109,17 +107,17 @@ func (r *Row) Places(in []*record.Trial) string {
 	return fmt.Sprintf(" in repeats %s and %d", strings.Join(some, ", "), in[len(in)-1].Repeat)
 }
 
-// mostPlaces is how many repeats are listed.
+// mostPlaces is the number of repeats that are listed.
 const mostPlaces = 6
 
-// Judged is the verdict of several trials: the worst state with the numbers of
-// the rules broken, or how far one came that has no verdict.
+// Judged is the verdict of several trials: the worst state with the numbers of the broken rules, or
+// the state of a trial that has no verdict.
 type Judged struct {
 	State string
 	Rules []int
 }
 
-// Worst is the worst verdict of trials.
+// Worst returns the worst verdict of trials.
 func Worst(trials []*record.Trial) verdict.State {
 	worst := verdict.Valid
 	for _, t := range trials {
@@ -130,7 +128,7 @@ func Worst(trials []*record.Trial) verdict.State {
 	return worst
 }
 
-// JudgedOf is the verdict of trials.
+// JudgedOf returns the verdict of trials.
 func JudgedOf(trials []*record.Trial) Judged {
 	var rules []int
 	for _, t := range trials {
@@ -145,8 +143,8 @@ func JudgedOf(trials []*record.Trial) Judged {
 	return Judged{State: string(Worst(trials)), Rules: slices.Compact(rules)}
 }
 
-// JudgedFor returns the verdict of trials for one of their figures: with the rules that
-// are about this figure, or about the whole trial.
+// JudgedFor returns the verdict of trials for one of their figures: only rules about this figure or
+// the whole trial count.
 func JudgedFor(figure string, trials []*record.Trial) Judged {
 	var rules []int
 	worst := verdict.Valid
@@ -168,7 +166,7 @@ func JudgedFor(figure string, trials []*record.Trial) Judged {
 	return Judged{State: string(worst), Rules: slices.Compact(rules)}
 }
 
-// String is the verdict as tables have it: suspect R5 R10.
+// String formats the verdict as in tables: suspect R5 R10.
 func (j Judged) String() string {
 	text := j.State
 	for _, r := range j.Rules {
@@ -177,13 +175,13 @@ func (j Judged) String() string {
 	return text
 }
 
-// Measured reports whether a trial came to have figures.
+// Measured reports whether a trial has figures.
 func Measured(t *record.Trial) bool {
 	return t.State == record.Complete || t.State == record.Interrupted && t.Seconds > 0
 }
 
-// ShareCluster reports whether any two of a run's trials ran on one cluster. A run
-// gives one that it attaches to another name each time that it comes back to it.
+// ShareCluster reports whether any two of a run's trials ran on one cluster. A cluster that a run
+// attached to is identified by its endpoints, because the run gives it a new name each time.
 func ShareCluster(run *record.Run, trials []*record.Trial) bool {
 	seen := map[string]bool{}
 	for _, t := range trials {
@@ -203,7 +201,7 @@ func ShareCluster(run *record.Run, trials []*record.Trial) bool {
 	return false
 }
 
-// ClusterOf returns what a trial ran on, as far as the run knows.
+// ClusterOf returns the cluster of a trial, as far as the run knows it.
 func ClusterOf(run *record.Run, t *record.Trial) record.Cluster {
 	for i := range run.Clusters {
 		if run.Clusters[i].ID == t.Cluster {

@@ -45,7 +45,7 @@ func TestTheWorstRepeatDecides(t *testing.T) {
 	}
 }
 
-// The gap is counted in milliseconds: none of them is not 0 ns.
+// The gap is counted in milliseconds; a gap below 1 ms is not 0 ns.
 func TestNoGapIsNotZero(t *testing.T) {
 	gap := record.Registered("gap")
 	for length, known := range map[float64]bool{0: false, 0.001: true, 0.012: true} {
@@ -129,8 +129,7 @@ func TestColumnsOfWhatSomeTrialsHave(t *testing.T) {
 	}
 }
 
-// How many compare-and-sets did not hold is a column of the trials that have
-// any, with their share.
+// The number of conflicts is a column of the trials that have any, with their share.
 func TestConflictsHaveAColumn(t *testing.T) {
 	trials := []record.Trial{{State: record.Complete, Counts: record.Counts{Due: 400, Conflicts: 100}}, {State: record.Complete, Counts: record.Counts{Due: 400}}}
 	trials[1].Number = 1

@@ -13,17 +13,17 @@ import (
 // Second is one second of a trial's window.
 type Second struct {
 	record.Row
-	// Length in seconds; Whole is false for a last second that the window cut.
+	// Length is in seconds. Whole is false for a last second that the end of the window cut.
 	Length float64
 	Whole  bool
-	// Missing reports that nothing is recorded of the second: Row has only its time.
+	// Missing reports whether the record lacks the second: Row has only its time.
 	Missing bool
-	// Times of those due in it that succeeded: service times in a closed loop,
-	// response times in an open one. It is used again for the next second.
+	// Times are those of the successes due in the second: service times in a closed loop, response
+	// times in an open one. The next second reuses it.
 	Times *measure.Sum
 }
 
-// PerSecond is the second's throughput; false if nothing is recorded of it.
+// PerSecond returns the second's throughput; false if the record lacks the second.
 func (s *Second) PerSecond() (float64, bool) {
 	if s.Missing || s.Length <= 0 {
 		return 0, false
@@ -31,13 +31,13 @@ func (s *Second) PerSecond() (float64, bool) {
 	return float64(s.Done) / s.Length, true
 }
 
-// wholeFrom is the length in seconds from which a second is whole: the record's
-// times are to the millisecond.
+// wholeFrom is the length in seconds from which a second is whole, because recorded times are
+// rounded to milliseconds.
 const wholeFrom = 0.999
 
-// EachSecond hands over the seconds of a trial's window in their order, from its
-// run directory alone. A second that the record skips is Missing.
-// However long the trial ran, it holds one second's times and the timeline.
+// EachSecond calls each for the seconds of a trial's window in order, and reads only its run
+// directory. A second that the record skips is Missing. It holds the timeline and the times of a
+// single second, for a trial of any length.
 func EachSecond(t *record.Trial, each func(*Second) error) error {
 	rows, err := record.OpenTimeline(t.Dir, t.Folder)
 	if err != nil {
@@ -64,20 +64,19 @@ func EachSecond(t *record.Trial, each func(*Second) error) error {
 	return err
 }
 
-// maxGap is the most seconds that may be missing in a row: more is no gap but
-// a damaged file.
+// maxGap is the largest number of consecutive missing seconds; a larger gap is a damaged file.
 const maxGap = 100_000
 
-// errEnough ends the reading of intervals behind the timeline's last row: a
-// killed run may have written the one and not the other.
+// errEnough ends the reading of intervals after the timeline's last row: a killed run may have
+// written an interval without its row.
 var errEnough = errors.New("the timeline has ended")
 
-// walk goes through the timeline and the histograms side by side.
+// walk reads the timeline and the histograms in parallel.
 type walk struct {
 	trial  *record.Trial
 	opened time.Time
-	rows   []record.Row // those not handed over yet
-	next   int          // the second to be handed over next
+	rows   []record.Row // rows not handed over yet
+	next   int          // the next second to hand over
 	times  *measure.Sum
 	each   func(*Second) error
 }
@@ -94,7 +93,7 @@ func (w *walk) interval(i *record.Interval) error {
 	return nil
 }
 
-// until hands over the seconds before the given one.
+// until hands over the seconds before index.
 func (w *walk) until(index int) error {
 	for w.next < index && len(w.rows) > 0 {
 		s := Second{Row: w.rows[0], Times: w.times}

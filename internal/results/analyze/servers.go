@@ -16,31 +16,30 @@ import (
 // not recorded for all of them is unknown.
 type Servers struct {
 	// Maximum of the sum over all members' processes:
-	CPU record.Value // processors in use, of a second; 1 is one of them
+	CPU record.Value // processors in use in a second
 	RSS record.Value // resident bytes at a time
-	// Bytes that all members' connections carried.
+	// Received and Sent are the bytes that all members' connections carried.
 	Received, Sent record.Value
-	// Disk requests and sectors of a machine with members: the mean of these machines.
+	// Disk requests and sectors of a machine with members: the mean over these machines.
 	Reads, ReadSectors, Writes, WrittenSectors record.Value
-	// DiskSpace is what a member's data folder took at the end: the mean of the members.
+	// DiskSpace is the size of a member's data folder at the end: the mean over the members.
 	DiskSpace record.Value
-	// Seconds are what each process used, with its machine, in the order of their
-	// first rows.
+	// Seconds holds the resource use of each process and its machine, in the order of their first
+	// rows.
 	Seconds []ServerSeconds
-	// ByKey are by cumulative key number, a row for each of the trial's KeyTable.
+	// ByKey holds the use by cumulative key number, with a row for each of the trial's KeyTable.
 	ByKey []ServerKeys
 }
 
-// ServerSeconds is what a process used in each second that was sampled, and its
-// machine.
+// ServerSeconds holds a process's resource use in each sampled second, and its machine's.
 type ServerSeconds struct {
 	Name      string
 	Generator bool
 	Rows      []ServerSecond
 }
 
-// ServerSecond is a process's row of machines.csv with what was used since the row
-// before; NaN is not known.
+// ServerSecond is a process's row of machines.csv with the use since the previous row; NaN if
+// unknown.
 type ServerSecond struct {
 	Process, Machine record.MachineRow
 	Percent          float64 // processors in use; 100 is one of them
@@ -48,18 +47,18 @@ type ServerSecond struct {
 	ReadBytes, WriteBytes, Received, ReceivedPackets, Sent, SentPackets float64
 }
 
-// ServerKeys is what members held and did while a row of keys was completed; not
-// known is NaN.
+// ServerKeys is the members' resource use while a row of keys was completed; NaN if unknown.
 type ServerKeys struct {
 	Keys uint64
-	// Resident memory of a member's process, in megabytes of a million bytes.
+	// MinRSS, MeanRSS and MaxRSS are the resident memory of a member's process, in megabytes of a
+	// million bytes.
 	MinRSS, MeanRSS, MaxRSS float64
-	// Bytes that a member's process read from a disk and wrote to one: the mean of the
-	// members.
+	// ReadBytes and WriteBytes are what a member's process read from disk and wrote to it: the mean
+	// over the members.
 	ReadBytes, WriteBytes float64
 }
 
-// ServersOf reads them from a trial's machines.csv. keys may be nil.
+// ServersOf reads the use from a trial's machines.csv. keys may be nil.
 func ServersOf(t *record.Trial, keys []KeyRow) (Servers, error) {
 	if t.Opened == nil {
 		return Servers{}, nil
@@ -75,11 +74,11 @@ func ServersOf(t *record.Trial, keys []KeyRow) (Servers, error) {
 	return s, nil
 }
 
-// servers is the most of the rows of a span.
+// servers returns the maxima over the rows of a span.
 func servers(rows []record.MachineRow, in Span) Servers {
 	type use struct{ cpu, rss float64 }
 	var s Servers
-	seconds := map[time.Time]map[string]use{} // by member: each counts once in a second
+	seconds := map[time.Time]map[string]use{} // by member: each counts once per second
 	eachPair(rows, in, func(of pair) {
 		if r := of.now; r.Member() {
 			at := r.Time.Truncate(time.Second)
@@ -105,7 +104,7 @@ func servers(rows []record.MachineRow, in Span) Servers {
 	return s
 }
 
-// overWindow adds what came together over the window.
+// overWindow adds the sums over the window.
 func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 	in := WindowOf(t)
 	byName, folders := map[string][]*record.MachineRow{}, map[string]float64{}
@@ -142,12 +141,12 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 	}
 }
 
-// GrownIn returns how much a counter of the rows of one name grew in a span, and whether
-// there were rows in it. The counter is not read in every row, to save time, and the
-// Span begins and ends between two rows: there it grew evenly. It is NaN where the
-// rows of the span's beginning or end do not have it, with none on the other side.
+// GrownIn returns the increase of a counter in a span for the rows of one name, and whether the
+// span has rows. To save time, the counter is not read for every row, and the Span begins and ends
+// between two rows, where the counter is interpolated linearly. The increase is NaN if the rows at
+// the span's start or end lack the counter and no row beyond has it.
 func GrownIn(rows []*record.MachineRow, in Span, counter func(*record.MachineRow) float64) (sum float64, sampled bool) {
-	var last *record.MachineRow // that has it
+	var last *record.MachineRow // the last row that has the counter
 	missing, reaches := false, false
 	for _, r := range rows {
 		if r.Time.After(in.From.Add(-AtEdge)) && !r.Time.After(in.To.Add(AtEdge)) {
@@ -173,10 +172,10 @@ func GrownIn(rows []*record.MachineRow, in Span, counter func(*record.MachineRow
 	return sum, sampled
 }
 
-// shareOf is how much of the time from a to b, which is later, is in the span.
+// shareOf returns the share of the time from a to b that is in the span; b must be later than a.
 func (s Span) shareOf(a, b time.Time) float64 { return s.shared(Span{a, b}) / b.Sub(a).Seconds() }
 
-// serverSeconds puts processes and their machines together, second by second.
+// serverSeconds combines processes and their machines, second by second.
 func serverSeconds(rows []record.MachineRow, in Span) (all []ServerSeconds) {
 	type at struct {
 		name string
@@ -227,8 +226,7 @@ func serverSecond(of, machine, network pair) ServerSecond {
 	}
 }
 
-// serverKeys puts what members used into the spans of time in which keys were
-// completed.
+// serverKeys assigns the members' use to the spans of time in which keys were completed.
 func serverKeys(rows []record.MachineRow, keys []KeyRow) []ServerKeys {
 	if len(keys) == 0 {
 		return nil
@@ -264,19 +262,19 @@ func serverKeys(rows []record.MachineRow, keys []KeyRow) []ServerKeys {
 	return k.all
 }
 
-// usedByKeys sums what members used in the span of each row of keys.
+// usedByKeys sums the members' use in the span of each row of keys.
 type usedByKeys struct {
 	keys    []KeyRow
 	all     []ServerKeys
 	memory  []memorySum
-	io      []map[string][2]float64 // read and written, by member
+	io      []map[string][2]float64 // bytes read and written, by member
 	unknown []map[string]bool       // figures with an unknown part of the span
 }
 
 type memorySum struct{ rss, samples float64 }
 
-// place returns the row that two samples of a member belong to; false where there is none,
-// or where it is not known what the member did in which span.
+// place returns the row of keys to which two samples of a member belong; false if there is none, or
+// if the use cannot be assigned to one.
 func (k *usedByKeys) place(of pair) (int, bool) {
 	rowAt := func(at time.Time) int {
 		return sort.Search(len(k.keys), func(i int) bool { return k.keys[i].To.After(at) })
@@ -286,7 +284,7 @@ func (k *usedByKeys) place(of pair) (int, bool) {
 	if of.now.Follows(of.before) {
 		return i, i < len(k.keys) && !at.Before(k.keys[i].From)
 	}
-	// Over a gap it is known what was used within one span alone.
+	// The use over a gap is known only if the whole gap is within one span.
 	i = rowAt(of.before.Time)
 	if within := i == last && i < len(k.keys) && !of.before.Time.Before(k.keys[i].From); within && of.now.Continues(of.before) {
 		return i, true
@@ -299,7 +297,7 @@ func (k *usedByKeys) place(of pair) (int, bool) {
 	return 0, false
 }
 
-// add adds what a member used between two samples to a row.
+// add adds a member's use between two samples to a row.
 func (k *usedByKeys) add(i int, of pair) {
 	row, sum := &k.all[i], &k.memory[i]
 	if rss := of.now.RSS / 1e6; !math.IsNaN(rss) {
@@ -320,7 +318,7 @@ func (k *usedByKeys) add(i int, of pair) {
 	k.io[i][of.now.Name] = used
 }
 
-// also is a set with one more name.
+// also adds a name to a set, which may be nil.
 func also(set map[string]bool, name string) map[string]bool {
 	if set == nil {
 		set = map[string]bool{}

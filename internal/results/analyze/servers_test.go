@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// twoMembers are rows of ten seconds of two members on one machine: m2 was not
-// sampled in two seconds, and began again in the last.
+// twoMembers returns ten seconds of rows of two members on one machine: m2 was not sampled in two
+// seconds, and restarted in the last.
 func twoMembers(t *testing.T) (*record.Trial, []record.MachineRow) {
 	t.Helper()
 	opened := noon
@@ -43,7 +43,7 @@ func TestServersOverTheWindow(t *testing.T) {
 		got  record.Value
 		want float64
 	}{
-		"received": {s.Received, 3000}, "sent": {s.Sent, 300}, // a gap takes nothing away
+		"received": {s.Received, 3000}, "sent": {s.Sent, 300}, // a gap loses nothing
 		"reads": {s.Reads, 30}, "writes": {s.Writes, 500}, "sectors read": {s.ReadSectors, 240}, "sectors written": {s.WrittenSectors, 4000},
 		"disk space": {s.DiskSpace, 1500}, "processors": {s.CPU, 0.75}, "memory": {s.RSS, 60e6},
 	} {
@@ -51,7 +51,7 @@ func TestServersOverTheWindow(t *testing.T) {
 			t.Errorf("%s is %+v and not %v", what, c.got, c.want)
 		}
 	}
-	trial.Shared = nil // the members are elsewhere, and their machines are not watched
+	trial.Shared = nil // the members are on other machines, which are not sampled
 	s = Servers{}
 	s.overWindow(trial, rows)
 	if s.Reads.Known || s.WrittenSectors.Known || !s.Received.Known {
@@ -66,11 +66,11 @@ func TestServersOverTheWindow(t *testing.T) {
 	}
 }
 
-// A counter that is read in some rows only is whole where the rows around have it,
-// and what it grew by across the window's edges is divided.
+// A counter that only some rows contain is complete if the surrounding rows have it, and its
+// increase across the window's edges is divided.
 func TestCountersOfSomeRows(t *testing.T) {
 	for name, c := range map[string]struct {
-		unknown []int // rows, of those at the seconds -2 to 12
+		unknown []int // rows without the counter, of those at the seconds -2 to 12
 		shift   time.Duration
 		want    float64
 	}{
@@ -135,7 +135,7 @@ func TestServersByKeys(t *testing.T) {
 // Use during a gap is known for a span that contains the whole gap, and unknown for a part of
 // it: a member that was not sampled through a span is not in its mean.
 func TestServersByKeysOverAGap(t *testing.T) {
-	trial, rows := twoMembers(t) // m2 is not there at seconds 3 and 4
+	trial, rows := twoMembers(t) // m2 has no rows at seconds 3 and 4
 	at := func(second float64) time.Time { return trial.Opened.Add(time.Duration(second * 1e9)) }
 	all := serverKeys(rows, []KeyRow{{Keys: 1, From: at(0), To: at(9)}, {Keys: 2, From: at(9), To: at(10)}})
 	if want := 9 * (4096 + 8192) / 2.0; all[0].WriteBytes != want {

@@ -9,29 +9,28 @@ import (
 
 // SharedCause is a cause and the trials that it limited.
 type SharedCause struct {
-	// Cause is that of the trial which is furthest beyond its limit, whose label
-	// is Furthest; of a cause without a limit, of the first.
+	// Cause is the cause of the trial that is furthest beyond its limit, whose label is Furthest;
+	// for a cause without a limit, of the first trial.
 	Cause
 	Furthest string
-	// Trials are their labels, the repeats of one together, and Count is how many
-	// trials they are.
+	// Trials holds the trials' labels, with the repeats of one together, and Count the number of
+	// trials.
 	Trials []string
 	Count  int
-	// Same says that the sentence is the same of all of them.
+	// Same reports whether the sentence is the same for all trials.
 	Same bool
-	// More is how many more findings of the kind Furthest has.
+	// More is the number of further findings of this kind in the trial Furthest.
 	More int
 }
 
-// TrialCauses are a trial's, and how many more findings of each one's kind it
-// has.
+// TrialCauses holds a trial's causes, and the number of further findings of each cause's kind.
 type TrialCauses struct {
 	Trial  *record.Trial
 	Causes []Cause
 	More   []int
 }
 
-// LimitsOfTrials returns what limited trials, as Limits.Bounds has it of each.
+// LimitsOfTrials returns the causes that limited trials, as Limits.Bounds returns them for each.
 func LimitsOfTrials(trials []*record.Trial) []SharedCause {
 	all := make([]TrialCauses, 0, len(trials))
 	for _, t := range trials {
@@ -42,8 +41,8 @@ func LimitsOfTrials(trials []*record.Trial) []SharedCause {
 	return Shared(all)
 }
 
-// Shared puts the trials together that the same kind of cause limited, in the
-// order in which they first come: what holds for ten trials is said once.
+// Shared groups trials by the kind of cause that limited them, in the order of first appearance, so
+// that a cause of ten trials is reported once.
 func Shared(all []TrialCauses) (out []SharedCause) {
 	var whose [][]*record.Trial
 	for _, of := range all {
@@ -71,8 +70,8 @@ func Shared(all []TrialCauses) (out []SharedCause) {
 	return out
 }
 
-// labelsOf names trials, in the order in which they first come: one by its Label,
-// several repeats of one by how many they are.
+// labelsOf names trials in the order of first appearance: a single one by its Label, several
+// repeats by their number.
 func labelsOf(trials []*record.Trial) (all []string) {
 	repeats := map[string]int{}
 	for _, t := range trials {

@@ -33,7 +33,7 @@ func slowOutsideFaults(t *record.Trial) bool {
 		switch {
 		case r.P99.Known:
 			tails = append(tails, r.P99.NS)
-		case r.Errors > 0: // it failed
+		case r.Errors > 0: // its p99 failed
 			tails = append(tails, math.Inf(1))
 		}
 	}
@@ -47,8 +47,8 @@ func slowOutsideFaults(t *record.Trial) bool {
 	return len(tails) > 0 && tails[len(tails)/2] > float64(mostP99)
 }
 
-// Slow reports whether to ask what limited a trial: one that kept its rate, if it
-// had one, and was quick needs no explanation.
+// Slow reports whether a trial's bottleneck needs an explanation: it did not keep its rate, if it
+// had one, or its times were long.
 func Slow(t *record.Trial) bool {
 	if !Measured(t) || t.State == record.Interrupted {
 		return false

@@ -15,14 +15,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Spike is a stretch of a trial's seconds that were far worse than its others,
-// and what coincided with it at every member.
+// Spike is a stretch of a trial's seconds that were far worse than the others, with the events that
+// coincided with it at each member.
 type Spike struct {
 	From    float64 // in seconds from the window's opening
 	Seconds int
-	// Usual is the median second's p99 of response times (the slowest operation
-	// where seconds have too few for a p99), and Worst the stretch's; Percentile
-	// says which: p99 or max.
+	// Usual is the median second's p99 of response times, or its slowest operation if seconds have
+	// too few operations for a p99; Worst is that of the stretch. Percentile names the figure: p99
+	// or max.
 	Percentile   string
 	Usual, Worst measure.Figure
 	Errors       uint64
@@ -35,22 +35,22 @@ type Spike struct {
 	More      int
 }
 
-// Coincidence is what was recorded of a member, or of a machine, in a spike.
+// Coincidence is a recorded event of a member, or of a machine, during a spike.
 type Coincidence struct {
-	Member string // empty for what concerns none
-	Leader bool   // at that time
+	Member string // empty if the event concerns no member
+	Leader bool   // whether the member was the leader then
 	Text   string
 }
 
-// mostSpikes is how many spikes of a trial are explained.
+// mostSpikes is the number of a trial's spikes that are explained.
 const mostSpikes = 5
 
-// stalled is the share of the median second's throughput below which a second is
-// a spike, however long its operations took.
+// stalled is the share of the median second's throughput below which a second is a spike regardless
+// of its operations' times.
 const stalled = 0.25
 
-// Spikes are the worst seconds of a trial's window, neighbours as one, in the
-// order of time. The trial's files have been read (record.Run.ReadEvents).
+// Spikes returns the worst seconds of a trial's window in order of time; adjacent seconds are one
+// spike. The trial's files have been read (record.Run.ReadEvents).
 func Spikes(t *record.Trial) []Spike {
 	if !SpikesSought(t) {
 		return nil
@@ -89,7 +89,7 @@ func Spikes(t *record.Trial) []Spike {
 // SpikesSought reports whether a trial has enough seconds to identify a worst one.
 func SpikesSought(t *record.Trial) bool { return len(measuredRows(t)) >= 3 && t.Opened != nil }
 
-// spikeJudge knows what is usual in a trial.
+// spikeJudge holds the usual figures of a trial.
 type spikeJudge struct {
 	t          *record.Trial
 	percentile string
@@ -119,7 +119,7 @@ func newSpikeJudge(t *record.Trial, rows []*record.Row) *spikeJudge {
 	return j
 }
 
-// figure is the second's time that is looked at.
+// figure returns the time by which the second is judged.
 func (j *spikeJudge) figure(r *record.Row) measure.Figure {
 	if j.percentile == "max" {
 		return r.Max
@@ -154,8 +154,7 @@ func (j *spikeJudge) spike(rows []*record.Row) Spike {
 	return s
 }
 
-// lookBack is how long before a spike what happened is still said: what stood
-// still until then has left work behind.
+// lookBack is the time before a spike whose events are included: a pause until then left a backlog.
 const lookBack = time.Second
 
 // explain finds the coinciding events. Operations due in a second waited beyond it, so the span
@@ -180,7 +179,7 @@ func (s *Spike) explain(t *record.Trial, events []record.Event, members []report
 	}
 	in.From = from
 	least := leastUnusual
-	if s.Worst.Known { // a quarter of what was lost explains something
+	if s.Worst.Known { // a quarter of the added time explains something
 		least = max(least, time.Duration((s.Worst.NS-s.Usual.NS)/4))
 	}
 	membersIn(members, in, least, add)
@@ -226,15 +225,15 @@ func leaderAt(t *record.Trial, at time.Time) (name string) {
 	return name
 }
 
-// reports are what a member reported of itself: its rows, those with its metrics,
-// and the usual means of its timers from one of these to the next.
+// reports holds a member's reports: its rows, the rows with its metrics, and the usual means of its
+// timers from one such row to the next.
 type reports struct {
 	name           string
 	rows, answered []*record.StoreRow
 	usual          map[store.Metric]float64
 }
 
-// reportsOf are those of a trial's members.
+// reportsOf returns the reports of a trial's members.
 func reportsOf(t *record.Trial) (all []reports) {
 	for _, name := range storeNames(t) {
 		m := reports{name: name, usual: map[store.Metric]float64{}}
@@ -251,7 +250,7 @@ func reportsOf(t *record.Trial) (all []reports) {
 			if n := len(m.answered); n > 0 {
 				for _, timer := range diskTimers {
 					now := r.Metrics[timer.metric]
-					now.Buckets = nil // a mean needs none
+					now.Buckets = nil // a mean needs no buckets
 					if mean, ok := now.Since(m.answered[n-1].Metrics[timer.metric]).Mean(); ok {
 						means[timer.metric] = append(means[timer.metric], mean)
 					}
@@ -267,8 +266,8 @@ func reportsOf(t *record.Trial) (all []reports) {
 	return all
 }
 
-// membersIn says what members reported of themselves in a span of time that they
-// do not usually report, and that took so long at least.
+// membersIn adds unusual figures that members reported in a span of time, of at least the given
+// duration.
 func membersIn(members []reports, in Span, least time.Duration, add func(member, words string)) {
 	for i := range members {
 		m := &members[i]
@@ -326,7 +325,7 @@ func timerIn(name string, usual float64, least time.Duration, metric store.Metri
 	return ""
 }
 
-// storeNames are the members of stores.csv, in the order of their names.
+// storeNames returns the names of the members in stores.csv, in order of first appearance.
 func storeNames(t *record.Trial) (names []string) {
 	for i := range t.Stores {
 		if n := t.Stores[i].Name; !slices.Contains(names, n) {

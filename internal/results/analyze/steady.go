@@ -18,8 +18,8 @@ type LateSteady struct {
 	// Steady is the throughput since From, and Whole that of all whole seconds: the mean over
 	// the repeats.
 	Steady, Whole record.Value
-	// Before and After are the median of the seconds' p99, before From and from
-	// there on; not known where fewer than three seconds have one.
+	// Before and After are the median of the seconds' p99, before From and since; unknown if fewer
+	// than three seconds have one.
 	Before, After measure.Figure
 	// Warmup is the shortest warm-up of the repeats, in seconds; 0 for none.
 	Warmup float64
@@ -32,7 +32,7 @@ type LateSteady struct {
 // windows of 20 s with every whole second recorded.
 func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 	done := r.Done
-	if len(done) > 1 { // one that was cut short would cut them all
+	if len(done) > 1 { // an interrupted repeat would shorten them all
 		done = slices.DeleteFunc(slices.Clone(done), func(t *record.Trial) bool { return t.State == record.Interrupted })
 	}
 	var repeats [][]float64

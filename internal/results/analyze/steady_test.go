@@ -28,12 +28,12 @@ func warming(r *rand.Rand, slow, seconds int) *record.Trial {
 	return t
 }
 
-// A slow start is found where it ends, to five seconds; the throughputs are those
-// of the seconds, and what is said names the repeats' shortest warm-up.
+// The end of a slow start is found to five seconds. The throughputs are those of the seconds, and
+// the text names the repeats' shortest warm-up.
 func TestSlowStartIsFound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, repeats := range []int{1, 2, 3, 6} {
-		missed, longer := 0, 0 // not found, or with more cut off than belongs to it
+		missed, longer := 0, 0 // not found, or with too many seconds cut off
 		for range 100 {
 			slow := 4 + rng.IntN(7)
 			r := &Row{}
@@ -69,8 +69,8 @@ func TestSlowStartIsFound(t *testing.T) {
 	}
 }
 
-// Nothing is said of what is steady, of a spell in the middle, of a window that is
-// too short, nor of one that lacks a second.
+// There is no warning about a steady window, a slow period in its middle, a window that is too
+// short, or one with a missing second.
 func TestSteadyWindowsAreNotWarnedOf(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	middle := warming(rng, 0, 60)

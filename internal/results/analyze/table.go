@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// cellsOf is a column and how a row fills it.
+// cellsOf is a column and the function that returns a row's cell.
 type cellsOf struct {
 	Column
 	cell func(*Row) Cell
@@ -49,7 +49,7 @@ func Tables(all []*Row) []Table {
 		columns := append(labels(all, &notes), label(facet{title: "due", cell: becameDue}))
 		tables = append(tables, table(OpenLoop, open, columns, &notes))
 	}
-	below := false // the note about members is below the last table with costs alone
+	below := false // the note about members follows the last table that has costs
 	for i := len(tables) - 1; i >= 0; i-- {
 		tables[i].Members, below = tables[i].Members && !below, below || tables[i].Members
 	}
@@ -74,7 +74,7 @@ func WatchTables(all []*Row) []Table {
 	return []Table{table(WatchEvents, rows, columns, &FootnoteList{})}
 }
 
-// table fills a table: the columns that say what a row is, and those of its kind.
+// table fills a table: the columns that identify a row, and those of its kind.
 func table(kind TableKind, rows []*Row, columns []cellsOf, notes *FootnoteList) Table {
 	t := Table{Kind: kind, Repeated: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Trials) > 1 }),
 		LeftOut: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Counting()) < len(r.Done) })}
@@ -130,9 +130,9 @@ func label(f facet) cellsOf {
 	return c
 }
 
-// becameDue is what became due each second, and an open loop's rate where it is that.
-// An application's rate is of the calls that it plans, without those that answers and
-// events prompt.
+// becameDue returns the operations due per second, as an open loop's rate if that is the same. An
+// application's rate includes only the calls that it plans, without those that responses and events
+// trigger.
 func becameDue(t *record.Trial) string {
 	if len(t.ByCall) > 0 && t.Seconds > 0 {
 		return text.PerSecond(float64(t.Due) / t.Seconds)
@@ -140,11 +140,11 @@ func becameDue(t *record.Trial) string {
 	return DueRate(t)
 }
 
-// placed is the place of a figure's column.
+// placed describes a column of a figure.
 type placed struct {
 	figure  string
-	certain bool   // with a column of how sure it is, where that is known of some row
-	where   string // only where some row has this figure, above 0; empty for always
+	certain bool   // with a column of the figure's certainty, if that is known for some row
+	where   string // only if some row has this figure, above 0; empty for always
 	drop    int    // Column.Drop
 }
 
@@ -169,8 +169,8 @@ func places(kind TableKind) []placed {
 	}
 }
 
-// figureColumns are the columns of the figures that have a title and are of
-// some row. The gap is of closed loops alone: in an open one it is in the times.
+// figureColumns returns the columns of the figures that have a title and that some row has. Only
+// closed loops have the gap: in an open loop the times include it.
 func figureColumns(kind TableKind, rows []*Row, notes *FootnoteList) []cellsOf {
 	order := places(kind)
 	placedElsewhere := slices.Concat(places(ClosedLoop), places(WatchEvents))
@@ -223,7 +223,7 @@ func certaintyColumn(f *record.Figure, rows []*Row, notes *FootnoteList) []cells
 	}}}
 }
 
-// anyHas reports whether a figure is known of some row, and above 0.
+// anyHas reports whether some row has the figure, above 0.
 func anyHas(rows []*Row, name string) bool {
 	f := record.Registered(name)
 	return slices.ContainsFunc(rows, func(r *Row) bool {

@@ -34,7 +34,7 @@ func machine(t *record.Trial) *Cause {
 		if names := programsUsed(t); names != "" {
 			c.Text += " (" + names + ")"
 		}
-		if *t.BusyShare-*t.ForeignShare <= limitBusy { // without them it would not have been full
+		if *t.BusyShare-*t.ForeignShare <= limitBusy { // without other programs the machine would not have been full
 			c.What = CauseOthers
 		}
 	}

@@ -16,15 +16,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Threshold is a bound on one metric of some trials, such as
-// put-leader:p99.9<50ms.
+// Threshold is a bound on one metric of some trials, such as put-leader:p99.9<50ms.
 type Threshold struct {
 	Text   string // as written
-	Trials string // a pattern as path.Match has it; empty for all
+	Trials string // a pattern for path.Match; empty for all
 	Metric string
 	Op     string // < <= > or >=
 	Limit  float64
-	// Share says that the limit is a share, of errors.
+	// Share reports whether the limit is a share, of errors.
 	Share  bool
 	Figure record.Figure
 }
@@ -34,9 +33,9 @@ type Missed struct {
 	Threshold string `json:"threshold"`
 	Trial     string `json:"trial"`
 	Repeat    int    `json:"repeat"`
-	// Figure is the metric's as text; empty if there is none.
+	// Figure is the metric as text; empty if there is none.
 	Figure string `json:"figure"`
-	// Why is the reason why there is no figure to compare.
+	// Why is the reason that there is no figure to compare.
 	Why string `json:"why,omitempty"`
 	// NotKnown reports that the result of the threshold is unknown: the trial does not have the
 	// figure, or is invalid.
@@ -129,7 +128,7 @@ func duration(text string) (float64, error) {
 	return float64(d), err
 }
 
-// CheckThresholds refuses thresholds that apply to none of a run's trials.
+// CheckThresholds returns an error for a threshold that applies to none of a run's trials.
 func CheckThresholds(all []Threshold, trials []record.Conditions) error {
 	var names []string
 	for i := range trials {
@@ -204,8 +203,8 @@ func (h *Held) String() string {
 	return h.Missed.String()
 }
 
-// HoldRun compares every trial of a run with each threshold that names it, in the scenario's
-// order. NotRun reports planned trials that did not run.
+// HoldRun compares every trial of a run with each threshold that names it, in the scenario's order.
+// Its error is NotRun's if planned trials did not run.
 func HoldRun(all []Threshold, run *record.Run) ([]Held, error) {
 	var held []Held
 	for _, t := range all {
@@ -230,8 +229,8 @@ func HoldRun(all []Threshold, run *record.Run) ([]Held, error) {
 	return held, nil
 }
 
-// CheckRun returns every trial of a run that misses one of the thresholds, or of which
-// that is not known, as HoldRun finds them.
+// CheckRun returns every trial of a run that misses one of the thresholds, or for which the result
+// is unknown, as HoldRun finds them.
 func CheckRun(all []Threshold, run *record.Run) ([]Missed, error) {
 	missed := []Missed{}
 	held, err := HoldRun(all, run)
@@ -335,8 +334,8 @@ func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (recor
 	return record.TimeValue(measure.Grouped([]measure.Figure{measure.Percentile(whole, failed, p)}, count, each, p)[0]), nil
 }
 
-// counts reports whether a histogram of latency.hlog is part of a distribution:
-// those of the window, and the watchers' creation whenever it was.
+// counts reports whether a histogram of latency.hlog is part of a distribution: it is of the
+// window, or of the creation of watchers at any time.
 func counts(tag record.Tag, of record.Time) bool {
 	return tag.Time == of && (tag.Phase == measure.Measured || of == record.WatchMade)
 }
@@ -345,7 +344,7 @@ func counts(tag record.Tag, of record.Time) bool {
 func (t *Threshold) holds(v record.Value) bool {
 	x := v.Number
 	if ns, ok := v.Unit.Time(); ok {
-		x *= ns // as the limit
+		x *= ns // the limit is in nanoseconds, too
 	}
 	c := cmp.Compare(x, t.Limit)
 	switch t.Op {

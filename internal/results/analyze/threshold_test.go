@@ -64,7 +64,7 @@ func TestParseThreshold(t *testing.T) {
 	}
 }
 
-// missedBy is which thresholds a record misses, as sentences.
+// missedBy returns the thresholds that a record misses, as sentences.
 func missedBy(t *testing.T, m *made, texts ...string) string {
 	t.Helper()
 	var all []Threshold
@@ -85,7 +85,7 @@ func missedBy(t *testing.T, m *made, texts ...string) string {
 func TestThresholdsOnARecord(t *testing.T) {
 	m := shape{seed: 1, seconds: 8, perSecond: 30_000, failures: 0.005, idle: -1}.record(t)
 	trial := &m.run.Trials[0]
-	trial.Verdict = verdict.Verdict{State: verdict.Suspect} // made up, it fails Little's law
+	trial.Verdict = verdict.Verdict{State: verdict.Suspect} // made-up data fail Little's law
 	if got := missedBy(t, m, "p50>1us", "p90<10s", "ops>1", "errors<1%", "error-share<0.01", "gap<1s", "due>100", "put:seconds<=8", "success-p99.99<10s"); got != "" {
 		t.Errorf("missed: %s", got)
 	}
@@ -118,7 +118,7 @@ func TestThresholdsOnARecord(t *testing.T) {
 	}
 }
 
-// A percentile that the result has is the one that its histograms have.
+// A percentile of the result equals that of the histograms.
 func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		m := shape{seed: 9, seconds: 3, perSecond: 9000, failures: 0.01, idle: -1, open: open}.record(t)
@@ -129,7 +129,7 @@ func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 				must(t, err)
 				times, failed := th.Figure.Times.Of(trial)
 				want := record.TimeValue(times.At(p))
-				th.Figure.Percentile = p // as if it was not one of the result's
+				th.Figure.Percentile = p // as if the result did not have it
 				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)
 				if got != want {

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// watchedRun is a run of one trial with watchers, and the times that went in.
+// watchedRun returns a run of one trial with watchers, and the times that it was made from.
 func watchedRun(t *testing.T, seed, lost uint64) (m *made, due, sent, creation *measure.Histogram) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 3))
@@ -47,7 +47,7 @@ func watchedRun(t *testing.T, seed, lost uint64) (m *made, due, sent, creation *
 		}
 		s.Watch.Delivered = 30_000
 		must(t, tw.Second(s))
-		if i > 0 { // the warm-up's are not counted
+		if i > 0 { // events of the warm-up do not count
 			due.Merge(s.Watch.FromDue)
 			sent.Merge(s.Watch.FromSent)
 			total.Watch.Delivered += s.Watch.Delivered
@@ -64,7 +64,7 @@ func watchedRun(t *testing.T, seed, lost uint64) (m *made, due, sent, creation *
 	m = &made{dir: w.Dir()}
 	m.run, err = record.Open(m.dir)
 	must(t, err)
-	m.run.Trials[0].Verdict = verdict.Verdict{State: verdict.Suspect} // made up, it fails Little's law
+	m.run.Trials[0].Verdict = verdict.Verdict{State: verdict.Suspect} // made-up data fail Little's law
 	return m, due, sent, creation
 }
 
@@ -107,8 +107,8 @@ func TestThresholdsOnWatchEvents(t *testing.T) {
 	}
 }
 
-// A percentile of watch events that the result lacks is that of the histograms,
-// and those that it has are the same there; the warm-up's events take no part.
+// Percentiles of watch events come from the histograms if the result lacks them, and equal those of
+// the result otherwise; events of the warm-up are excluded.
 func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 	for seed := range uint64(3) {
 		m, due, sent, creation := watchedRun(t, seed, 7*seed)
@@ -118,7 +118,7 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 				th, err := ParseThreshold(fmt.Sprintf("%s-p%v<1s", prefix, p))
 				must(t, err)
 				times, failed := th.Figure.Times.Of(trial)
-				th.Figure.Percentile = p // as if it was not one of the result's
+				th.Figure.Percentile = p // as if the result did not have it
 				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)
 				if want := record.TimeValue(measure.Percentile(whole, failed, p)); got != want || times.Count != uint64(whole.TotalCount())+failed {

@@ -9,24 +9,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// percentilesOverTime are the lines of the latency chart; the largest value comes
-// after them.
+// percentilesOverTime lists the percentiles in the latency chart; the maximum follows them.
 var percentilesOverTime = [...]float64{50, 99, 99.9}
 
-// timesOverTime are a trial's times, second by second, as latency.hlog has them.
+// timesOverTime reads a trial's times from latency.hlog, second by second.
 type timesOverTime struct {
 	o        *OverTime
-	latency  []Line // percentilesOverTime, and the largest
-	lateness []Line // median, p99 and the largest
-	watch    []Line // of watch events: median, p99 and the largest
+	latency  []Line // percentilesOverTime, and the maximum
+	lateness []Line // median, p99 and maximum
+	watch    []Line // of watch events: median, p99 and maximum
 	heat     *heatCounter
 	all      map[measure.Series]*measure.Sum // of the window
 
-	rows map[int64]*record.Row // by their time in milliseconds
+	rows map[int64]*record.Row // by start time in milliseconds
 	// The second that is being read.
 	start                time.Time
 	phase                measure.Phase
-	row                  *record.Row // nil where a killed run wrote its times and not its row
+	row                  *record.Row // nil if a killed run wrote the times without the row
 	column               int         // of the row; -1 for none
 	times, late, watched measure.Sum
 }
@@ -45,8 +44,8 @@ func newTimesOverTime(o *OverTime) *timesOverTime {
 	return x
 }
 
-// mostSeries limits the series of a trial that are summed, each in 240 KB: 16 operations for
-// each pair of member and term that a load distinguishes.
+// mostSeries limits the series of a trial that are summed, each in 240 KB: 16 operations for each
+// pair of member and term that a load distinguishes.
 const mostSeries = 16 * measure.MaxReported
 
 // read goes through latency.hlog once.
@@ -102,8 +101,8 @@ func (x *timesOverTime) second() {
 	x.o.mean.add(x.column, x.times.Mean())
 }
 
-// begin begins the second of an interval: it finds its row of the timeline, whose
-// time the log rounds.
+// begin begins the second of an interval and finds its row of the timeline, whose time the log
+// rounds.
 func (x *timesOverTime) begin(i *record.Interval) {
 	x.start, x.phase, x.row, x.column = i.Start, i.Phase, nil, -1
 	at := x.start.UnixMilli()
@@ -120,10 +119,9 @@ func (x *timesOverTime) begin(i *record.Interval) {
 	}
 }
 
-// addPercentiles adds those of a second, and its largest value, to the lines. A
-// percentile that lands on a failed operation, or that the second does not
-// support, is none; the largest is that of the successes. each is how many samples share a
-// cause.
+// addPercentiles adds the percentiles of a second, and the maximum of its successes, to the lines.
+// A percentile has no value if it falls on a failed operation, or the second has too few samples.
+// each is the number of samples that share a cause.
 func addPercentiles(lines []Line, column int, times *measure.Sum, failed, each uint64, percentiles ...float64) {
 	if times.Total() == 0 {
 		return
@@ -136,7 +134,7 @@ func addPercentiles(lines []Line, column int, times *measure.Sum, failed, each u
 	lines[len(lines)-1].add(column, times.Slowest(0).NS)
 }
 
-// addOperations adds what the load did in each second.
+// addOperations adds the load's operations in each second.
 func (o *OverTime) addOperations(x *timesOverTime) {
 	g := &o.Grid
 	throughput, due := g.newLine("completed"), g.newLine("due")
@@ -178,7 +176,7 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 	all := map[measure.Series]*measure.Histogram{}
 	for series, sum := range x.all {
 		all[series] = sum.Histogram()
-		delete(x.all, series) // it is as large
+		delete(x.all, series) // frees the sum, which is as large as the histogram
 	}
 	o.Curves, o.ByRole, o.ByMember = curvesByKind(o, all), curvesByRole(o.Trial, all), curvesByMember(o.Trial, all)
 	if onlyWrites(o.Trial) {
@@ -189,7 +187,7 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 	}
 }
 
-// headline names the times that the trial's tables show first.
+// headline returns the name of the times that the trial's tables show first.
 func (o *OverTime) headline() string {
 	if o.Trial.HeadlineTime() == record.Response {
 		return "Response time"

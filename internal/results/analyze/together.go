@@ -13,22 +13,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Together is how trials of several stores, of several versions or builds of one,
-// or of several runs, went that did the same: a line for each, on one axis.
+// Together combines trials with the same load of several stores, versions or builds, or of several
+// runs: a line for each, on one axis.
 type Together struct {
 	Name  string // in file names and links
 	Title string // what the trials did
-	// OneStore says that they differ in their run, and not in their store.
+	// OneStore reports whether the trials differ in their run, and not in their store.
 	OneStore bool
 	Notes    []string
-	// OverTime is by the time since each one's window opened, and ByWrites by how
-	// many writes each had completed since; that has no panels where not all of
-	// them only write.
+	// OverTime is by the time since each window opened, and ByWrites by the number of writes
+	// completed since. ByWrites has no panels unless all trials only write.
 	OverTime, ByWrites OverTime
 }
 
-// togetherColumns is how many columns these have at most: with eight lines in a
-// chart more cannot be seen.
+// togetherColumns is the maximum number of columns of these charts: with eight lines in a chart,
+// more are not visible.
 const togetherColumns = 240
 
 // AllTogether groups the trials that are drawn in one chart, in their order. It uses the first
@@ -79,7 +78,7 @@ func newTogether(title string, all []*OverTime) (Together, bool) {
 		return g, false
 	}
 	g.OneStore = len(stores) == 1
-	if len(all) > maxLines { // steps of each store
+	if len(all) > maxLines { // each store has several steps
 		fastest := make([]*OverTime, len(sides))
 		for _, o := range all {
 			if i := slices.Index(sides, side(o.Trial)); fastest[i] == nil || faster(o.Trial, fastest[i].Trial) {
@@ -109,8 +108,8 @@ func newTogether(title string, all []*OverTime) (Together, bool) {
 	return g, true
 }
 
-// faster reports whether a trial stands for its store rather than another: one
-// that counts before one that does not.
+// faster reports whether a trial represents its store better than another: it counts and the other
+// does not, or it has the higher throughput.
 func faster(t, than *record.Trial) bool {
 	if a, b := WhyNotCounted(t) != "", WhyNotCounted(than) != ""; a != b {
 		return b
@@ -138,7 +137,7 @@ func unlike(all []*OverTime) (what []string) {
 	return what
 }
 
-// source is a chart of all trials and where each one's line comes from.
+// source describes a chart of all trials, and the source of each trial's line.
 type source struct {
 	name, title string
 	unit        measure.Unit
@@ -188,7 +187,7 @@ var (
 		{"database", "Database on disk, as reported by a member", measure.Bytes, false, true, bandOf("database")}}
 )
 
-// bandNote says what a band is.
+// bandNote explains a band.
 const bandNote = "The band reaches from the lowest to the highest member."
 
 // addTogether draws a source: place maps each column of a trial's own grid to a range of the
@@ -242,7 +241,7 @@ func (g *Together) overTime(all []*OverTime) {
 			from = float64(of.Grid.From + column*of.Grid.Width)
 			to = from + float64(of.Grid.Width)
 			if from < 0 {
-				return 0, 0 // of its warm-up, or partly
+				return 0, 0 // at least partly in the warm-up
 			}
 			return from, to
 		})

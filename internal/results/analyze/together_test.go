@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// ofStore reads how a made-up trial went, as if it were of a store and had that
-// number, with three members that use more memory each second, m3 the most.
+// ofStore reads the course of a made-up trial as if it were of the given store and number, with
+// three members whose memory grows each second, m3's the most.
 func ofStore(t *testing.T, s shape, store string, number int) *OverTime {
 	t.Helper()
 	m := s.record(t)
@@ -34,7 +34,7 @@ func ofStore(t *testing.T, s shape, store string, number int) *OverTime {
 	}
 	o, err := ReadOverTime(one, 1000)
 	must(t, err)
-	one.Dir = "run" // one for all
+	one.Dir = "run" // the same for all
 	return o
 }
 
@@ -84,8 +84,8 @@ func TestTogetherHasEachStoresExtremes(t *testing.T) {
 	}
 }
 
-// By writes, a column has the mean of the second in which its writes were
-// completed, and the last column the last write.
+// By writes, a column has the mean of the second in which its writes were completed, and the last
+// column contains the last write.
 func TestTogetherByWrites(t *testing.T) {
 	settle.Unraced(t)
 	all := []*OverTime{
@@ -160,7 +160,7 @@ func TestTogetherIsOfStores(t *testing.T) {
 	}
 }
 
-// By role and by member the curves are of the same operations, each counted once.
+// The curves by role and by member cover the same operations, each counted once.
 func TestCurvesByRoleAndMember(t *testing.T) {
 	m := shape{seed: 8, seconds: 8, perSecond: 2000, failures: 0.02, open: true, idle: -1}.record(t)
 	m.run.ReadEvents(m.dir)

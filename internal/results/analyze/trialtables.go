@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// distribution is a row of a table of times: its name, and which of the registry's distributions
-// it shows.
+// distribution is a row of a table of times: its name, and the prefix of the registry's
+// distribution.
 type distribution struct{ name, prefix string }
 
 // TimesTable returns a trial's distributions in rows, the loop's headline time first.
@@ -145,14 +145,14 @@ func CallsTable(t *record.Trial) Table {
 	return table
 }
 
-// callSpan is a span of time that several calls make.
+// callSpan is a span of time that consists of several calls.
 type callSpan struct {
 	name  string
-	ended uint64                       // how many came to their end
-	calls func(c *record.Calls) uint64 // of a kind, that belong to one
+	ended uint64                       // number of completed spans
+	calls func(c *record.Calls) uint64 // number of calls of a kind that belong to spans
 }
 
-// spansOf are those of a trial of which it is said how many calls each took.
+// spansOf returns the spans of a trial whose calls are counted.
 func spansOf(t *record.Trial) (all []callSpan) {
 	for i := range t.ByCall {
 		c := &t.ByCall[i]
@@ -167,8 +167,8 @@ func spansOf(t *record.Trial) (all []callSpan) {
 	return all
 }
 
-// each is how many calls of a kind there were for each span, without those before the
-// first. Calls that do not belong to any have none.
+// each returns the number of calls of a kind per span, without those before the first span. It is
+// empty for calls that belong to no span.
 func (s *callSpan) each(c *record.Calls) Cell {
 	n := s.calls(c)
 	if c.Span || s.ended == 0 || n == 0 {
@@ -274,7 +274,7 @@ func WorkersTables(run *record.Run) (all []Table) {
 type ErrorKind struct {
 	Kind    string
 	Count   uint64
-	Slowest record.Value // when its last was known, after it was due
+	Slowest record.Value // the longest time from due to the error
 	Text    string       // the first seen; may be empty
 }
 
@@ -294,12 +294,12 @@ func ErrorKinds(t *record.Trial) []ErrorKind {
 	return all
 }
 
-// uneven is how far a member's part of the load must be from its part of the
-// connections, as a share of that, for the members to be listed.
+// uneven is the relative difference between a member's share of the load and its share of the
+// connections from which the members are listed.
 const uneven = 0.1
 
-// unevenMembers reports whether connections to a member were lost, or its part
-// of the load was another than its part of the connections.
+// unevenMembers reports whether a connection to a member was lost, or a member's share of the load
+// differed from its share of the connections.
 func unevenMembers(t *record.Trial) bool {
 	connections, share := 0, 0.0
 	for i := range t.ByMember {

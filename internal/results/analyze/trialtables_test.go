@@ -62,7 +62,7 @@ func TestErrorKinds(t *testing.T) {
 	}
 }
 
-// What dbtester's files say of a trial is what its result says.
+// dbtester's files have the same figures as the trial's result.
 func TestDbtesterOf(t *testing.T) {
 	m := shape{seed: 3, seconds: 4.5, perSecond: 500, failures: 0.1, idle: 2}.record(t)
 	trial := &m.run.Trials[0]
@@ -89,8 +89,8 @@ func TestDbtesterOf(t *testing.T) {
 
 func ptr(x float64) *float64 { return &x }
 
-// Members are listed where something happened, and not else: equal parts of the
-// load, or parts as large as those of the connections, are not worth a table.
+// Members are listed only if something happened: equal shares of the load, or shares in proportion
+// to the connections, need no table.
 func TestMembersAreListedWhereTheLoadWasUneven(t *testing.T) {
 	even := func(shares ...float64) []record.ByMember {
 		var all []record.ByMember
@@ -117,7 +117,7 @@ func TestMembersAreListedWhereTheLoadWasUneven(t *testing.T) {
 	}
 }
 
-// What several trials have alike is said once, in the order of coming.
+// A reason that several trials share is listed once, in the order of first appearance.
 func TestReasonsAreSaidOnce(t *testing.T) {
 	trial := func(name string, notes ...string) record.Trial {
 		t := record.Trial{State: record.Complete}
@@ -135,8 +135,8 @@ func TestReasonsAreSaidOnce(t *testing.T) {
 	}
 }
 
-// How many calls each handover took is said of handovers alone, and of the calls that
-// belong to them.
+// The number of calls per handover is reported only for handovers, and for the calls that belong to
+// them.
 func TestCallsOfEachHandover(t *testing.T) {
 	calls := []record.Calls{
 		{Name: "campaign", Operations: 50, Spanned: 30},
