@@ -100,7 +100,7 @@ func (l *Line) Empty() bool {
 	return true
 }
 
-// maxSpan is the longest trial that is drawn, in seconds: a longer one is a damaged file.
+// maxSpan is the longest trial that is drawn, in seconds; a longer one indicates a damaged file.
 const maxSpan = 10 * 365 * 24 * 3600
 
 // gridOf returns the grid of a trial whose files have been read, with a maximum number of

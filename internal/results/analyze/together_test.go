@@ -43,8 +43,8 @@ func bandsOf(o *OverTime, panel string, line int) (low, high float64) {
 	return least(l.Low), most(l.High)
 }
 
-// In a combined chart each store's line has the extremes of its own window only; members are a
-// band from the minimum to the maximum.
+// In a combined chart, each store's line has the extremes of the store's own window only; members
+// are a band from the minimum to the maximum.
 func TestTogetherHasEachStoresExtremes(t *testing.T) {
 	settle.Unraced(t)
 	all := []*OverTime{

@@ -121,7 +121,7 @@ func (b *browser) viewBox(figure string) string {
 	return value[string](b, `document.querySelector("#%s svg.plot").getAttribute("viewBox")`, figure)
 }
 
-// atPeace checks that the page made no request and reported no error.
+// atPeace checks that the page made no request except for itself, and reported no error.
 func (b *browser) atPeace() {
 	b.t.Helper()
 	b.mu.Lock()
