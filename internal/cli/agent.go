@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent/overssh"
 )
 
-// agentFlags are the flags of `agent`.
+// agentFlags holds the flags of `agent`.
 type agentFlags struct {
 	listen, address  string
 	ca, cert, key    string
@@ -81,10 +81,11 @@ func (a *commandLine) agent(ctx context.Context, f *agentFlags) error {
 	}
 	defer command.Lean()()
 	if f.once {
-		// Who reads what we say may be gone before the lease is over.
+		// The reader of standard error may exit before the lease ends; a write must then fail
+		// and not end the agent.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 		go func() {
-			_, _ = io.Copy(io.Discard, a.Stdin) // whatever ends it
+			_, _ = io.Copy(io.Discard, a.Stdin) // the session ends with standard input, even after a read error
 			s.Leave()
 		}()
 	}
@@ -141,10 +142,11 @@ func (a *commandLine) agentOptions(f *agentFlags) (agent.Options, error) {
 	return o, err
 }
 
-// say tells what happens on standard error.
+// say prints a message on standard error.
 func (a *commandLine) say(format string, args ...any) { a.Remark(format, args...) }
 
-// agentVersion is what both sides must have in common.
+// agentVersion returns the version and revision, which must be equal at the agent and the
+// controller.
 func agentVersion() string {
 	t := command.Tool()
 	if t.Revision == "" {
@@ -153,7 +155,7 @@ func agentVersion() string {
 	return t.Version + " (" + t.Revision + ")"
 }
 
-// agentCertsFlags are the flags of `agent certs`.
+// agentCertsFlags holds the flags of `agent certs`.
 type agentCertsFlags struct {
 	hosts, dir string
 	valid      time.Duration

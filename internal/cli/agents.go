@@ -14,19 +14,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// agents are those of a run's hosts.
+// agents holds the sessions with the agents of a run's hosts.
 type agents struct {
-	certs  string         // the folder of "agent certs"; empty for none
-	access overssh.Access // for hosts that are reached via ssh
+	certs  string         // folder that "agent certs" made; empty for none
+	access overssh.Access // for hosts reached via ssh
 	say    func(format string, args ...any)
 
 	mu      sync.Mutex
 	remotes map[*scenario.Host]*agent.Remote
-	hosts   []scenario.Host // the scenario's
+	hosts   []scenario.Host // hosts of the scenario
 }
 
-// check refuses a scenario with agents that no certificate was given for, and
-// certificates and keys that none needs.
+// check returns a usage error if the scenario's agents need certificates that are not given, or if
+// flags for agents or ssh are given and no host uses them.
 func (a *agents) check(s *scenario.Scenario) error {
 	needed, overSSH := "", false
 	for i := range s.Hosts {
@@ -47,8 +47,7 @@ func (a *agents) check(s *scenario.Scenario) error {
 	return nil
 }
 
-// dial begins a session with the agent of one of the scenario's hosts; it is called
-// for several at once.
+// dial begins a session with the agent of a host. It is called concurrently for several hosts.
 func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
 	to := agent.Target{Name: h.Name, Address: h.Address, Version: agentVersion()}
 	switch {
@@ -64,7 +63,7 @@ func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, err
 	return a.keep(h)(agent.Dial(ctx, to))
 }
 
-// keep remembers a host's agent.
+// keep returns a function that passes the result of a dial on and remembers the host's agent.
 func (a *agents) keep(h *scenario.Host) func(*agent.Remote, error) (*agent.Remote, error) {
 	return func(r *agent.Remote, err error) (*agent.Remote, error) {
 		if err == nil {
@@ -99,14 +98,14 @@ func (a *agents) overSSH(ctx context.Context, h *scenario.Host) (*overssh.Machin
 	})
 }
 
-// inPods is dial of hosts that are pods.
+// inPods returns the dial function for hosts that are pods.
 func (a *agents) inPods(p *pods) func(context.Context, *scenario.Host) (*agent.Remote, error) {
 	return func(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
 		return a.keep(h)(p.dial(ctx, h))
 	}
 }
 
-// clocks is a sentence about each agent's clock.
+// clocks returns a sentence about each agent's clock.
 func (a *agents) clocks() (lines []string) {
 	for i := range a.hosts {
 		r := a.remotes[&a.hosts[i]]

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	_ "embed" // of the load
+	_ "embed" // for the load
 	"errors"
 	"regexp"
 	"strconv"
@@ -22,13 +22,13 @@ import (
 //go:embed break.yaml
 var breakLoad string
 
-// The schedule of `break` unless the fault gives its own.
+// Default start and duration of the fault of `break`.
 const (
 	faultAt  = " at 5s"
 	faultFor = " for 3s"
 )
 
-// breakFlags are the flags of `break`.
+// breakFlags holds the flags of `break`.
 type breakFlags struct {
 	checkFlags
 	store    string
@@ -69,7 +69,7 @@ The exit code is 0 if the fault was injected as requested, whatever it broke.`,
 	return c
 }
 
-// oneFault completes the text of a fault with its times.
+// oneFault returns the text of a fault, completed with the default start and duration.
 func oneFault(words string) (string, error) {
 	whole := strings.TrimSpace(words)
 	if !strings.Contains(whole, " at ") {
@@ -91,7 +91,7 @@ func oneFault(words string) (string, error) {
 	return whole, nil
 }
 
-// scenario returns the scenario with the fault.
+// scenario returns the scenario of `break` with the fault.
 func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario, error) {
 	whole, err := oneFault(words)
 	if err != nil {
@@ -120,11 +120,12 @@ func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario,
 	return s, nil
 }
 
-// setFaults is the beginning of an error about the fault, which is an argument here.
+// setFaults matches the start of an error about the fault. It names --set, and users of `break`
+// give the fault as an argument.
 var setFaults = regexp.MustCompile(`--set faults=[^:]*: `)
 
-// inFlags turns the first error about --set into one about the command's own arguments and
-// flags.
+// inFlags returns the first error of err as a usage error that names arguments and flags of `break`
+// instead of --set.
 func inFlags(err error) error {
 	var all scenario.Errors
 	text := err.Error()

@@ -26,15 +26,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// capacityFlags are the flags of `capacity`.
+// capacityFlags holds the flags of `capacity`.
 type capacityFlags struct {
 	command.AttachFlags
 	objective size.Objective
 	until     time.Duration
 	width     float64
 	from      float64
-	most      float64 // rate
-	mostValue float64 // of a parameter that is searched
+	most      float64 // highest rate
+	mostValue float64 // highest value of the searched parameter
 	trial     string
 	exec      string
 	dataDir   string
@@ -119,7 +119,7 @@ func (f *capacityFlags) check() error {
 		return command.Usage("--max-value bounds a parameter that is searched, and none is: %s", overLine())
 	case !(f.most >= search.LeastRate) || f.most > scenario.MaxRate:
 		return command.Usage("--max-rate must be from %d to %d, not %g", search.LeastRate, scenario.MaxRate, f.most)
-	case f.over.searched(): // its bounds are asked of the scenario
+	case f.over.searched(): // the scenario has the bounds of the parameter
 	case !(f.from >= search.LeastRate) || f.from > f.most:
 		return command.Usage("--from must be from %d to %g, the highest rate to try, not %g", search.LeastRate, f.most, f.from)
 	case f.given("warm-up") && (f.warmUp < 0 || f.warmUp > f.until):
@@ -137,8 +137,8 @@ func (f *capacityFlags) check() error {
 	return f.over.check(f)
 }
 
-// template returns the scenario with the one trial that has the searched load, and sets a
-// value of the parameter of --over; nil sets none.
+// template returns the scenario with the single trial that has the searched load. If value is not
+// nil, it is set as the parameter of --over.
 func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.Assignment) (*scenario.Scenario, error) {
 	attach, err := f.Running()
 	if err != nil {
@@ -181,8 +181,8 @@ func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.
 	return s, f.over.fits(&s.Trials[0])
 }
 
-// rereading returns a function that a caller calls before it reads the scenario again: it
-// keeps the text of standard input.
+// rereading reads standard input if it has the scenario, and returns a function to call before
+// each further reading of the scenario.
 func (a *commandLine) rereading(args []string) (rewind func(), err error) {
 	if len(args) == 0 || args[0] != "-" {
 		return func() {}, nil
@@ -196,7 +196,7 @@ func (a *commandLine) rereading(args []string) (rewind func(), err error) {
 	return rewind, nil
 }
 
-// templates returns the templates of all values of --over as one scenario.
+// templates returns a scenario with the trials of the templates for all values of --over.
 func (a *commandLine) templates(f *capacityFlags, args []string, rewind func()) (all *scenario.Scenario, err error) {
 	if len(f.over.values) == 0 {
 		return a.template(f, args, nil)
@@ -221,7 +221,8 @@ func (a *commandLine) templates(f *capacityFlags, args []string, rewind func()) 
 	return all, nil
 }
 
-// keepTrial drops all trials of a scenario except the named one, or its only one.
+// keepTrial drops all trials of a scenario except the named one; without a name, the scenario must
+// have only one.
 func keepTrial(s *scenario.Scenario, name string) error {
 	var names []string
 	var found []scenario.Trial
@@ -234,7 +235,7 @@ func keepTrial(s *scenario.Scenario, name string) error {
 			found = append(found, t)
 		}
 	}
-	slices.Sort(names) // the scenario's own order is drawn
+	slices.Sort(names) // the scenario's own order is random
 	switch {
 	case len(found) == 0 && name != "":
 		return command.Usage("--trial: the scenario has no trial %q%s", name, command.Suggest(name, names, ""))
@@ -276,7 +277,7 @@ func (a *commandLine) capacity(ctx context.Context, f *capacityFlags, args []str
 	return a.search(ctx, f, s, parameter)
 }
 
-// search searches the capacity of each of a scenario's trials, and reports it.
+// search searches for the capacity of each trial of a scenario, and reports it.
 func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.Scenario, parameter *search.Parameter) error {
 	path, err := command.Self()
 	if err != nil {
@@ -302,7 +303,7 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 			return err
 		}
 	}
-	asked.Store, asked.Version, _ = storeVersion(f.Store, f.exec) // it was read
+	asked.Store, asked.Version, _ = storeVersion(f.Store, f.exec) // template returned the error of an invalid value
 	for _, one := range f.set {
 		asked.Set = append(asked.Set, one.Shown(load.Applications()))
 	}
@@ -351,7 +352,7 @@ func (a *commandLine) slowAtFirst(name string) string {
 	return st.Capabilities().SlowAtFirst
 }
 
-// searched returns the exit code of a search with printed findings.
+// searched returns the error of a search after its findings were printed, for the exit code.
 func searched(found *size.CapacityFindings, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -13,17 +13,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/search"
 )
 
-// over is a parameter and the values that are gone through; without values, its largest
-// value is searched. The zero value is none.
+// over is the value of --over: a parameter and the values to search with; without values, the
+// parameter's largest value is searched for. The zero value is an absent flag.
 type over struct {
 	key    string
 	values []string
 }
 
-// overStore is the key that stands for the store with its version.
+// overStore is the key in --over for the store and its version.
 const overStore = "store"
 
-// mostOver is how many values are gone through at most.
+// mostOver is the maximum number of values in --over.
 const mostOver = 100
 
 // overSentence explains the two forms of --over.
@@ -33,10 +33,10 @@ value of a parameter that an application's load grows with, such as nodes`
 // overLine returns overSentence as one line, for errors.
 func overLine() string { return strings.ReplaceAll(overSentence, "\n", " ") }
 
-// searched reports whether the parameter's largest value is searched.
+// searched reports whether the search is for the parameter's largest value.
 func (o *over) searched() bool { return o.key != "" && len(o.values) == 0 }
 
-// fits refuses a trial whose load has no rate, or no parameter, to be searched.
+// fits returns a usage error if the trial's load has no rate, or not the parameter, to search for.
 func (o *over) fits(t *scenario.Trial) error {
 	app := application.Find(load.Applications(), t.Load.Application.Name)
 	if app == nil {
@@ -57,8 +57,8 @@ func (o *over) fits(t *scenario.Trial) error {
 	return nil
 }
 
-// parseOver reads KEY=VALUE,VALUE,..., or KEY. Commas within brackets and braces are a value's
-// own, as in mix={put: 20, get: 80}.
+// parseOver parses KEY=VALUE,VALUE,..., or KEY. Commas within brackets and braces do not separate
+// values, as in mix={put: 20, get: 80}.
 func parseOver(text string) (o over, err error) {
 	key, list, ok := strings.Cut(text, "=")
 	if o.key = strings.TrimSpace(key); o.key == "" {
@@ -98,7 +98,7 @@ func parseOver(text string) (o over, err error) {
 	return o, nil
 }
 
-// String writes it as parseOver reads it.
+// String returns o in the form that parseOver parses.
 func (o over) String() string {
 	if o.key == "" || o.searched() {
 		return o.key
@@ -106,10 +106,10 @@ func (o over) String() string {
 	return o.key + "=" + strings.Join(o.values, ",")
 }
 
-// bySearch are the parameters that the search itself chooses.
+// bySearch lists the parameters that the search itself chooses.
 var bySearch = []string{"rate", "duration", "warmup", "total", "repeats"}
 
-// check refuses what cannot be gone through.
+// check returns a usage error if --over contradicts another flag or names an unsuitable parameter.
 func (o over) check(f *capacityFlags) error {
 	switch {
 	case o.key == "":
@@ -136,19 +136,19 @@ func (f *capacityFlags) sets(key string) bool {
 	return slices.ContainsFunc(f.set, func(a scenario.Assignment) bool { return a.Key == key })
 }
 
-// ofApplication reports whether some application has a parameter. Whether its load grows
-// with it is asked of the load's own.
+// ofApplication reports whether any application has the parameter. Method fits checks later that
+// the load grows with it.
 func ofApplication(key string) bool {
 	return slices.ContainsFunc(load.Applications(), func(a application.Application) bool {
 		return slices.ContainsFunc(a.Definition().Parameters, func(p application.Parameter) bool { return p.Key == key })
 	})
 }
 
-// parameter returns the searched parameter within the bounds that the scenario and the flags
-// allow. The trial has the scenario's own value.
+// parameter returns the searched parameter, with bounds from the scenario and the flags. Trial t
+// has the scenario's own value of the parameter.
 func (f *capacityFlags) parameter(t *scenario.Trial, read func(value string) (*scenario.Scenario, error)) (*search.Parameter, error) {
 	app := &t.Load.Application
-	d := application.Find(load.Applications(), app.Name).Definition() // fits refuses a trial without an application
+	d := application.Find(load.Applications(), app.Name).Definition() // not nil: fits refuses trials without an application
 	p := search.NewParameter(d.Scaling(f.over.key), app.Values()[f.over.key], read)
 	within := func(flag string, value float64) error {
 		if value >= p.Least && value <= p.Most {

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// shareFlags are the flags of `capacity share`.
+// shareFlags holds the flags of `capacity share`.
 type shareFlags struct {
 	load    string
 	trial   string
@@ -109,7 +109,7 @@ func (a *commandLine) capacityShare(f *shareFlags, dirs []string) error {
 	sizes, err := size.SizesOf(runs, load, func(name string) store.Sizer {
 		st, err := a.Lookup(name)
 		if err != nil {
-			return nil // a record of another version's, or of nobody's
+			return nil // the record names a store that this version does not know
 		}
 		sizer, _ := st.(store.Sizer)
 		return sizer
@@ -124,8 +124,8 @@ func (a *commandLine) capacityShare(f *shareFlags, dirs []string) error {
 	return nil
 }
 
-// sharedLoad is the load that is asked about. Without a file it is that of the recorded
-// search, with what was set.
+// sharedLoad returns the load whose share is estimated: the load of --load, or the load of the
+// recorded search changed by --set.
 func (a *commandLine) sharedLoad(f *shareFlags, recorded *record.Trial) (load size.Load, err error) {
 	o := scenario.Options{Set: f.set}
 	var s *scenario.Scenario
@@ -134,7 +134,7 @@ func (a *commandLine) sharedLoad(f *shareFlags, recorded *record.Trial) (load si
 	} else if name := recorded.Application.Name; name != "" {
 		return load, command.Usage("the search is of what an application sends (%s): its interval says how much of it the cluster carries, and its parameters are no shares of a rate; search a rate, or give another run", name)
 	} else {
-		o.Set = append(loadOf(recorded), scenario.Assignment{Key: "max-in-flight", Value: "1"}) // nothing is sent, and wants no memory
+		o.Set = append(loadOf(recorded), scenario.Assignment{Key: "max-in-flight", Value: "1"}) // nothing is sent, so the check of memory for operations in flight must not fail
 		o.Set = append(slices.DeleteFunc(o.Set, f.sets), f.set...)
 		o.Store = recorded.Store
 		s, err = scenario.Parse("capacity.yaml", scenario.OfCapacity(), a.Catalog, o)
@@ -158,17 +158,17 @@ func (a *commandLine) sharedLoad(f *shareFlags, recorded *record.Trial) (load si
 	return load, nil
 }
 
-// sets reports whether --set gives a value in place of a recorded one.
+// sets reports whether --set replaces a recorded parameter.
 func (f *shareFlags) sets(recorded scenario.Assignment) bool {
 	return slices.ContainsFunc(f.set, func(a scenario.Assignment) bool {
 		return a.Key == recorded.Key || a.Key == "operation" && recorded.Key == "mix"
 	})
 }
 
-// sizedBy are the parameters that say how large a load is.
+// sizedBy lists the parameters that determine the size of a load.
 var sizedBy = []string{"mix", "key-size", "value-size", "key-space", "connections"}
 
-// loadOf is a recorded load as what sets it.
+// loadOf returns the assignments that reproduce a recorded load.
 func loadOf(t *record.Trial) (set []scenario.Assignment) {
 	for _, p := range scenario.ParametersOf(&t.Load) {
 		for _, key := range sizedBy {

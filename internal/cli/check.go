@@ -25,10 +25,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The exit codes of `check` beyond those of every command: those of etcdctl.
+// Exit codes that only `check` has; they equal those of etcdctl.
 const (
 	ExitNotEmpty    = 3 // there are keys with the prefix
-	ExitUnknownLoad = 4
+	ExitUnknownLoad = 4 // --load names no load
 )
 
 func (a *commandLine) checkCommand() *cobra.Command {
@@ -42,7 +42,7 @@ and its load generator can resolve. The checks remove everything they write.`
 	return g
 }
 
-// checkFlags are what the checks of a cluster share: flags over a preset.
+// checkFlags holds the flags that the checks of a cluster share; some set parameters of a preset.
 type checkFlags struct {
 	command.AttachFlags
 	preset  *scenario.Command
@@ -55,10 +55,10 @@ type checkFlags struct {
 	upload  *upload.Destination
 }
 
-// newCheckFlags registers the flags of a check.
+// newCheckFlags registers the flags of a check with the named preset.
 func newCheckFlags(r command.Flags, preset string, wide *bool) *checkFlags {
 	c := scenario.NewCommand(preset)
-	c.Names["max-in-flight"] = "--clients" // of an open loop
+	c.Names["max-in-flight"] = "--clients" // an open loop has no clients
 	f := &checkFlags{AttachFlags: command.NewAttachFlags(), preset: c, load: "s", seed: scenario.DefaultSeed, format: "text"}
 	r.Text("load", &f.load, "s|m|l|xl", "load: s(mall), m(edium), l(arge) or xl (xLarge)")
 	r.Parameter(c, c.Parameter("prefix"), "prefix of every key; no key may have it. etcdctl's prefixes are /etcdctl-check-perf/ and /etcdctl-check-datascale/")
@@ -77,7 +77,8 @@ func newCheckFlags(r command.Flags, preset string, wide *bool) *checkFlags {
 	return f
 }
 
-// findLoad finds a load of a table. An unknown one has an exit code of its own.
+// findLoad returns the load that --load names. An unknown load ends the command with
+// ExitUnknownLoad.
 func (f *checkFlags) findLoad(of map[string]scenario.CheckLoad) (short string, l scenario.CheckLoad, err error) {
 	if short, l, err = scenario.FindCheckLoad(f.load, of); err != nil {
 		err = &command.Exit{Code: ExitUnknownLoad, Cause: err}
@@ -85,8 +86,8 @@ func (f *checkFlags) findLoad(of map[string]scenario.CheckLoad) (short string, l
 	return short, l, err
 }
 
-// scenario is the preset with the flags over it; a load of so many clients has as
-// many connections, as the original does, unless another number was asked for.
+// scenario returns the scenario of the preset, changed by the flags. The number of connections is
+// the number of clients, as in etcdctl, unless --conns is given.
 func (f *checkFlags) scenario(a *commandLine, clients int) (*scenario.Scenario, error) {
 	if f.conns < 0 {
 		return nil, command.Usage("--conns must be from 0 to %d, not %d", scenario.MaxConnections, f.conns)
@@ -101,8 +102,8 @@ func (f *checkFlags) scenario(a *commandLine, clients int) (*scenario.Scenario, 
 	return f.Scenario(f.preset, a.Catalog, scenario.Ask{Seed: f.seed, Repeats: 1})
 }
 
-// check runs a check's scenario and hands its one trial on. Without --out its run
-// directory is removed.
+// check runs a check's scenario and passes its single trial to judge. Without --out it removes the
+// run directory.
 func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b *bar, show func(runner.Progress), judge func(*record.Trial) error) (failed error) {
 	path, err := command.Self()
 	if err != nil {
@@ -154,7 +155,7 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 	return err
 }
 
-// checkedRun reads the run of a check, which has a trial.
+// checkedRun reads the run of a check. A run without a trial is an error.
 func (a *commandLine) checkedRun(f *checkFlags, dir string, runErr error) (*record.Run, error) {
 	var notEmpty *guard.NotEmptyError
 	var unread *trial.UnreadError
@@ -180,7 +181,7 @@ func (a *commandLine) checkedRun(f *checkFlags, dir string, runErr error) (*reco
 	return run, nil
 }
 
-// unread says in the original's words that a member's memory is not known.
+// unread prints, in etcdctl's words, that a member's memory is not known, and returns the error.
 func (a *commandLine) unread(f *checkFlags, when, why string) error {
 	if f.format != "json" {
 		a.Printf("FAIL: Could not read process_resident_memory_bytes %s the put operations.\n", when)
@@ -188,8 +189,8 @@ func (a *commandLine) unread(f *checkFlags, when, why string) error {
 	return &command.Exit{Code: command.ExitNotKnown, Cause: errors.New(why)}
 }
 
-// judged is the end of a check whose result was printed, or could not be. One that is
-// not known neither passes nor fails.
+// judged returns the error of a check, for the exit code. err is the error of printing the result;
+// a result that is not known neither passes nor fails.
 func judged(pass, notKnown bool, err error) error {
 	switch {
 	case err != nil:
@@ -202,7 +203,7 @@ func judged(pass, notKnown bool, err error) error {
 	return nil
 }
 
-// perfFlags are those of `check perf`.
+// perfFlags holds the flags of `check perf`.
 type perfFlags struct {
 	*checkFlags
 	clients  int
@@ -240,7 +241,7 @@ prefix, 4 for an unknown load.`,
 	return c
 }
 
-// fill says what the load is: one of the table, or a custom one.
+// fill returns the load l changed by the flags, and sets the preset's parameters.
 func (f *perfFlags) fill(l scenario.CheckLoad) (scenario.CheckLoad, error) {
 	if f.set.Changed("rate") {
 		l.Rate = f.rate
@@ -297,7 +298,7 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 	return err
 }
 
-// isOnlyCode reports whether a command ends with this code because of a printed result.
+// isOnlyCode reports whether err only sets the exit code to code, after a printed result.
 func isOnlyCode(err error, code int) bool { return command.ExitCode(err) == code && err.Error() == "" }
 
 func (a *commandLine) checkDatascaleCommand() *cobra.Command {
@@ -348,7 +349,7 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 	}
 	err = a.check(ctx, f, s, b, show, func(t *record.Trial) error {
 		if t.Opened != nil {
-			begin() // it was over before anybody looked
+			begin() // the load ended before its first progress report
 		}
 		c := analyze.CheckScale(t)
 		first := analyze.MemberCost{Unread: "no member was asked"}
@@ -366,16 +367,16 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 	return err
 }
 
-// bar shows how far a check is: on a terminal a bar that fills in place,
-// elsewhere plain lines.
+// bar shows the progress of a check: on a terminal a bar that fills in place, elsewhere plain
+// lines.
 type bar struct {
 	*command.Display
-	total float64 // of what it counts
+	total float64 // in unit, when the bar is full
 	unit  string
-	local bool // nobody answers: there are no errors to count
+	local bool // the check sends no requests, so there are no errors to show
 }
 
-// newBar returns a bar that shows nothing with --format json.
+// newBar returns a bar; with --format json it shows nothing.
 func (a *commandLine) newBar(format string, total float64, unit string) *bar {
 	to := a.Screen
 	if format == "json" {
@@ -384,14 +385,14 @@ func (a *commandLine) newBar(format string, total float64, unit string) *bar {
 	return &bar{Display: command.NewDisplay(to, nil), total: total, unit: unit}
 }
 
-// seconds counts a window's seconds.
+// seconds shows how many seconds of the measurement window have passed.
 func (b *bar) seconds(p runner.Progress) { b.show(p, p.InWindow.Truncate(time.Second).Seconds()) }
 
 func (b *bar) show(p runner.Progress, at float64) {
 	b.Update(string(p.Stage), p.InWindow, b.text(p, at))
 }
 
-// barCells is how many characters a bar is long.
+// barCells is the length of a bar in characters.
 const barCells = 40
 
 func (b *bar) text(p runner.Progress, at float64) string {

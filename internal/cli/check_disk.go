@@ -18,9 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// diskFlags are those of `check disk`. Their defaults are those of the measurement
-// that etcd's documentation makes with fio: 22 MiB in records of 2,300 bytes, a
-// minute at most.
+// diskFlags holds the flags of `check disk`. Their defaults equal the measurement with fio in
+// etcd's documentation: 22 MiB in records of 2,300 bytes, for at most a minute.
 type diskFlags struct {
 	store    string
 	record   int
@@ -30,7 +29,7 @@ type diskFlags struct {
 	format   string
 }
 
-// maxDiskSize bounds what one check writes, in bytes.
+// maxDiskSize is the maximum number of bytes that a check writes.
 const maxDiskSize = 1 << 40
 
 func (a *commandLine) checkDiskCommand() *cobra.Command {
@@ -63,7 +62,8 @@ for etcd a p99 of fdatasync below 10 ms.`,
 	return c
 }
 
-// writes checks the flags.
+// writes checks the flags and returns the writes to measure. counted: --records is given, so --size
+// is ignored.
 func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err error) {
 	switch {
 	case f.record < 1 || f.record > scenario.MaxValueSize:

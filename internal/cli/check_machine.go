@@ -26,7 +26,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// machineFlags are the flags of `check machine`.
+// machineFlags holds the flags of `check machine`.
 type machineFlags struct {
 	dir       string
 	endpoints []string
@@ -37,7 +37,7 @@ type machineFlags struct {
 	format    string
 }
 
-// maxCalibrationRounds bounds the rounds.
+// maxCalibrationRounds is the maximum of --rounds.
 const maxCalibrationRounds = 100
 
 func (a *commandLine) checkMachineCommand() *cobra.Command {
@@ -67,7 +67,7 @@ on this machine shows it, until the machine, its kernel or the program changes.`
 	return c
 }
 
-// parseEndpoints reads endpoints, each perhaps with a scheme.
+// parseEndpoints parses a list of endpoints, each with or without a scheme.
 func parseEndpoints(text string) (all []string, err error) {
 	for e := range strings.SplitSeq(text, ",") {
 		if e = strings.TrimSuffix(strings.TrimSpace(e), "/"); e == "" {
@@ -88,7 +88,7 @@ func parseEndpoints(text string) (all []string, err error) {
 	return all, nil
 }
 
-// check refuses what cannot be done.
+// check returns a usage error for invalid flags.
 func (f *machineFlags) check(a *commandLine) error {
 	if err := command.CheckStore(f.store, a.Catalog); err != nil {
 		return err
@@ -150,8 +150,8 @@ func (a *commandLine) checkMachine(ctx context.Context, f *machineFlags) error {
 	return nil
 }
 
-// measureMachine does it all. What needs others is first: an endpoint that nobody
-// listens at is no reason to wait for the rest.
+// measureMachine takes all measurements. Endpoints come first, so that unreachable endpoints are
+// reported before the longer measurements. d shows the progress.
 func (a *commandLine) measureMachine(ctx context.Context, f *machineFlags, d *command.Display) (*record.Calibration, error) {
 	began := time.Now()
 	say := func(step string) { d.Update(step, time.Since(began), step) }
@@ -168,7 +168,7 @@ func (a *commandLine) measureMachine(ctx context.Context, f *machineFlags, d *co
 		if scheme, rest, found := strings.Cut(e, "://"); found {
 			address = rest
 			if scheme == "https" {
-				secure = &tls.Config{InsecureSkipVerify: true} // nothing is said there
+				secure = &tls.Config{InsecureSkipVerify: true} // no request is sent on the connection
 			}
 		}
 		trip, failed := calibrate.Endpoint(ctx, address, secure, connectWithin, f.rounds)
@@ -198,10 +198,10 @@ func (a *commandLine) measureMachine(ctx context.Context, f *machineFlags, d *co
 	return c, err
 }
 
-// connectWithin bounds one connection to an endpoint.
+// connectWithin is the timeout of a connection to an endpoint.
 const connectWithin = 5 * time.Second
 
-// timeDisk times fdatasync in a folder.
+// timeDisk measures fdatasync in a folder.
 func timeDisk(ctx context.Context, dir string) (*record.DataDir, error) {
 	path, err := filepath.Abs(dir)
 	if err != nil {
@@ -219,8 +219,8 @@ func timeDisk(ctx context.Context, dir string) (*record.DataDir, error) {
 	return d, nil
 }
 
-// limits runs the built-in scenario against a null server of our own: all of it, and its
-// load of one client once more with processors chosen for both.
+// limits runs the calibration scenario against a null server: all loads, and then the load of one
+// client again with client and server bound to one CPU and to two CPUs.
 func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func(runner.Progress)) (g record.GeneratorLimits, failed error) {
 	self, err := command.Self()
 	if err != nil {
@@ -230,7 +230,7 @@ func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func
 	if err != nil {
 		return g, fmt.Errorf("there is no room for the null server's log: %w", err)
 	}
-	defer func() { _ = logs.Release(context.WithoutCancel(ctx)) }() // the next command removes what is left
+	defer func() { _ = logs.Release(context.WithoutCancel(ctx)) }() // the next command removes the rest
 	server, err := calibrate.StartNullServer(ctx, self, f.store, logs.Path())
 	if err != nil {
 		return g, err
@@ -261,7 +261,7 @@ func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func
 	}{{true, &g.OneProcessorP50NS, &g.OneProcessorP99NS}, {false, &g.TwoProcessorsP50NS, &g.TwoProcessorsP99NS}} {
 		undo, err := server.Bind(by.together)
 		if err != nil {
-			continue // what this system does not do is not known of it
+			continue // this system cannot bind processes to CPUs, so these figures stay unknown
 		}
 		err = measured(ctx, o, func(run *record.Run) (err error) {
 			*by.p50, *by.p99, err = analyze.OneClient(run)
@@ -274,11 +274,11 @@ func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func
 	return g, nil
 }
 
-// boundRounds is how many rounds there are at most on processors that were chosen: they
-// are there to find both modes, each of which is narrow.
+// boundRounds is the maximum number of rounds with processes bound to CPUs. Few rounds are enough,
+// because times vary little in each of the two modes.
 const boundRounds = 3
 
-// measured conducts a run whose record is not kept, and reads it.
+// measured executes a run, passes its record to read, and removes the record.
 func measured(ctx context.Context, o runner.Options, read func(*record.Run) error) (failed error) {
 	remove, err := command.TemporaryOut(&o, func(string) {})
 	if err != nil {
@@ -296,7 +296,7 @@ func measured(ctx context.Context, o runner.Options, read func(*record.Run) erro
 	return read(run)
 }
 
-// nowhere is a screen that nobody sees.
+// nowhere is a screen that discards everything.
 type nowhere struct{}
 
 func (nowhere) Write(b []byte) (int, error) { return len(b), nil }

@@ -49,7 +49,7 @@ The exit code is 0 if no member is slow, 1 if one is slow, fails or does not ans
 	return c
 }
 
-// memberConnections is the number of connections to all members.
+// memberConnections is the total number of connections to the members.
 const memberConnections = 24
 
 func (a *commandLine) checkMembers(ctx context.Context, f *checkFlags, rate float64, duration time.Duration) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// cleanupFlags are the flags of `cleanup`.
+// cleanupFlags holds the flags of `cleanup`.
 type cleanupFlags struct {
 	command.AttachFlags
 	prefix string
@@ -97,12 +97,12 @@ func (a *commandLine) cleanup(ctx context.Context, f *cleanupFlags, named bool) 
 	case len(found) == 0:
 		a.Printf("No run has left anything below %s.\n", strings.Join(quotedAll(prefixes), ", "))
 	case named && stays > 0:
-		return &command.Exit{Code: command.ExitFailed} // it was said
+		return &command.Exit{Code: command.ExitFailed} // cleanOne printed the reason
 	}
 	return nil
 }
 
-// cleanOne removes what one run left, or says why it stays.
+// cleanOne removes the keys that a run left, or prints why they stay and returns false.
 func (a *commandLine) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Guard, l *guard.Leftover, named bool) (cleaned bool, err error) {
 	run := fmt.Sprintf("run %s, which process %d on %s began at %s", l.Run, l.Owner.PID, l.Machine, l.Began.Format(time.RFC3339))
 	switch {
@@ -130,7 +130,7 @@ func (a *commandLine) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Gu
 	return err == nil, err
 }
 
-// unmarked says what is below a prefix without a marker.
+// unmarked prints that no run left keys below a prefix without a marker. Keys there are an error.
 func (a *commandLine) unmarked(ctx context.Context, g *guard.Guard, prefix string) error {
 	if strings.Trim(prefix, "/") == "" {
 		return fmt.Errorf("no run has left a marker for the prefix %q, so nothing is removed", prefix)

@@ -19,13 +19,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// statusTimeout bounds how long members may take to report their state.
+// statusTimeout is how long `cluster status` waits for members to report their state.
 const statusTimeout = 5 * time.Second
 
-// clusterFlags are the flags of the `cluster` commands.
+// clusterFlags holds the flags of the `cluster` commands.
 type clusterFlags struct {
-	store   string // of `up`, after resolve: without its version
-	version string // of `up`: of an installed server
+	store   string // without the version once clusterUp has parsed it
+	version string // only for `up`: version of an installed server
 	dir     string
 	exec    string
 	members int
@@ -59,7 +59,7 @@ func (a *commandLine) clusterOne(name, short, example string, do func(context.Co
 	return c
 }
 
-// resolve finds the store and the folder that the flags mean.
+// resolve returns the store that the flags name, and sets the default folder.
 func (a *commandLine) resolve(f *clusterFlags) (store.Store, error) {
 	if name, _, versioned := strings.Cut(f.store, "@"); versioned {
 		return nil, command.Usage("--store %s: a cluster is found by its store alone, whatever its version; write --store %s", f.store, name)
@@ -120,7 +120,7 @@ func (a *commandLine) clusterUp(ctx context.Context, f *clusterFlags) error {
 	return nil
 }
 
-// again is the flags that another `cluster` command needs to mean the same.
+// again returns the flags with which another `cluster` command finds the same cluster.
 func (f *clusterFlags) again() string {
 	if dir, err := cluster.DefaultDir(f.store); err == nil && dir == f.dir {
 		return " --store " + f.store

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// compareFlags are the flags of `compare`.
+// compareFlags holds the flags of `compare`.
 type compareFlags struct {
 	format  string
 	metrics metrics
@@ -106,7 +106,7 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	return nil
 }
 
-// metrics is a flag that may be given again and again, and then has no default.
+// metrics is a flag that may be given several times; the first value replaces the defaults.
 type metrics struct {
 	names []string
 	given bool
@@ -131,7 +131,7 @@ func (m *metrics) String() string { return strings.Join(m.names, " ") }
 // Type implements pflag.Value.
 func (m *metrics) Type() string { return "METRIC" }
 
-// margin is a flag of a share above 0 and below 1.
+// margin is a flag whose value is a share above 0 and below 1.
 type margin float64
 
 // Set implements pflag.Value.

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// diskCommand serves the disk of a member whose disk has faults. Hosts start it;
-// nobody else needs it.
+// diskCommand returns the hidden command that serves a member's disk with injected faults. Only
+// package host starts it.
 func diskCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: disk.Command + " FOLDER FILES", Short: "Serve a disk that fails on request", Hidden: true,

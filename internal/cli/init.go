@@ -1,7 +1,7 @@
 package cli
 
 import (
-	_ "embed" // of the first scenario
+	_ "embed" // for the first scenario
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +15,7 @@ import (
 //go:embed first.yaml
 var firstScenario string
 
-// firstFile is the file that `init` writes if no other is named.
+// firstFile is the default file of `init`.
 const firstFile = "scenario.yaml"
 
 func (a *commandLine) initCommand() *cobra.Command {

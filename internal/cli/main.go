@@ -1,6 +1,6 @@
-// Package cli is the command line: one file for each command. A command turns
-// flags into a scenario or into one call, and what came of it into an exit
-// code; it renders progress, and reopens the record to print the result.
+// Package cli implements the command line, with one file per command. A command turns flags into a
+// scenario or a call, shows progress, reads the record to print the result, and returns an exit
+// code.
 package cli
 
 import (
@@ -21,12 +21,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// commandLine is the program: what its commands share.
+// commandLine is the receiver of all commands, and holds what they share.
 type commandLine struct{ *command.App }
 
-// Main carries out one command line, without the program's name, and returns
-// the exit code. Results go to stdout; progress, warnings and errors, each one
-// sentence, go to stderr.
+// Main executes a command line, given without the program's name, and returns the exit code.
+// Results go to stdout; progress, warnings and errors (one sentence each) go to stderr.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	return carryOut(stdin, stdout, stderr, func(a *commandLine) error {
 		a.Args = args
@@ -34,7 +33,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	})
 }
 
-// carryOut does one thing with the program, and says what came of it.
+// carryOut calls do, prints its error, and returns the exit code. A panic becomes an error.
 func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*commandLine) error) (code int) {
 	shown := text.NewWriter(stderr)
 	defer func() {
@@ -42,15 +41,14 @@ func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*commandLine) e
 			command.Say(shown, fmt.Errorf("internal error: %v, at %s (please report)", r, culprit()))
 			code = command.ExitFailed
 		}
-		_ = shown.Flush() // nobody is left to read it
+		_ = shown.Flush() // an error cannot be reported anywhere else
 	}()
 	a := &commandLine{&command.App{
 		Stdin: stdin, Stdout: command.NewOutput(stdout), Stderr: shown, Screen: stderr,
 		Lookup: registry.Lookup, Catalog: registry.Catalog{Apps: load.Applications},
 	}}
-	// A reader that has enough, such as head, must not end the program before it
-	// has tidied up: its next write fails instead. (Ignoring the signal would make
-	// the members ignore it, too.)
+	// A reader that closes the pipe, such as head, must not end the program before the program
+	// has cleaned up: the next write fails instead. (Members would inherit an ignored signal.)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	err := do(a)
 	a.Stdout.Flush()
@@ -73,8 +71,7 @@ func withAuthority(err error) error {
 	return fmt.Errorf("%w; give the authority of the servers' certificates with --cacert FILE", err)
 }
 
-// culprit says where the panic that is being recovered from came from: a
-// report of it is of no use without.
+// culprit returns the file and line of the panic that is being recovered, for the error message.
 func culprit() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])

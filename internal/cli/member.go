@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// memberCommand runs one member of a cluster in this process. Clusters start
-// it; nobody else needs it.
+// memberCommand returns the hidden command that runs a member of a cluster in this process. Only
+// clusters start it.
 func (a *commandLine) memberCommand() *cobra.Command {
 	var config string
 	c := &cobra.Command{
@@ -32,14 +32,14 @@ func (a *commandLine) memberCommand() *cobra.Command {
 		if !ok {
 			return fmt.Errorf("the server of %s is not built into this program", st.Name())
 		}
-		probe.GiveBackPages() // they would count as the store's memory
+		probe.GiveBackPages() // pages of start-up would count as the store's memory
 		return runMember(c.Context(), embedded, config)
 	}
 	return c
 }
 
-// runMember runs a member until it ends. A server that cannot go on, on a full
-// disk for example, panics; that is its end, and no error of ours.
+// runMember runs a member until it ends. A server that cannot continue, for example on a full disk,
+// panics; runMember returns the panic as an error, because it is not a defect of quorumbench.
 func runMember(ctx context.Context, st store.Embedded, config string) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// networkCommand forwards packets between members that have networks of their own.
-// Hosts start it; nobody else needs it.
+// networkCommand returns the hidden command that forwards packets between members in separate
+// networks. Only package host starts it.
 func networkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: network.Command + " SUBNET MEMBERS", Short: "Forward packets between members, over links that fail on request", Hidden: true,

@@ -21,7 +21,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// nullFlags are the flags of `null-server`.
+// nullFlags holds the flags of `null-server`.
 type nullFlags struct {
 	protocol   string
 	listen     string
@@ -112,7 +112,7 @@ func (a *commandLine) nullOptions(f *nullFlags, sized bool) (store.NullOptions, 
 	case (f.cert == "") != (f.key == ""):
 		return o, command.Usage("--cert and --key belong together; give both")
 	case o.User != "" && strings.Index(o.User, ":") < 1:
-		return o, command.Usage("--user must be NAME:PASSWORD") // its text may be a password: never shown
+		return o, command.Usage("--user must be NAME:PASSWORD") // the value is not shown, because it may be a password
 	}
 	o.Script = f.script
 	if f.scriptFile != "" {
@@ -132,7 +132,7 @@ func (a *commandLine) nullOptions(f *nullFlags, sized bool) (store.NullOptions, 
 	return o, nil
 }
 
-// maxScript is far above what a script needs, in bytes.
+// maxScript is the maximum size of a script in bytes, far above any real script.
 const maxScript = 1 << 20
 
 // readFile reads a file or, for -, standard input.
@@ -148,8 +148,8 @@ func (a *commandLine) readFile(path string) ([]byte, error) {
 	return b, err
 }
 
-// listen opens a listener for each member, on consecutive ports or, from port
-// 0, on any that are free.
+// listen opens a listener for each member, on consecutive ports starting with first's port or, if
+// that is 0, on free ports.
 func listen(first string, members int) ([]net.Listener, error) {
 	host, text, err := net.SplitHostPort(first)
 	port, bad := strconv.ParseUint(text, 10, 16)

@@ -16,7 +16,7 @@ import (
 // onKubernetes is the value of --on.
 const onKubernetes = "kubernetes"
 
-// pods are the agents of `run --on kubernetes`, and its flags.
+// pods holds the flags and the agents of `run --on kubernetes`.
 type pods struct {
 	on        string
 	o         kubernetes.Options
@@ -24,23 +24,23 @@ type pods struct {
 	workers   int
 	endpoints string
 
-	making sync.Mutex // the first host that is reached makes the pods of all
+	making sync.Mutex // held while the first call of dial makes all pods
 	made   *kubernetes.Pods
-	failed error // why there are no sessions
+	failed error // why the sessions could not begin
 
 	mu        sync.Mutex
-	remotes   map[string]*agent.Remote // by the hosts' names
-	addresses map[string]string        // likewise, the pods' own
+	remotes   map[string]*agent.Remote // by host name
+	addresses map[string]string        // addresses of the pods, by host name
 }
 
-// podFlags are those that only pods have a use for.
+// podFlags lists the flags that are valid only with --on kubernetes.
 var podFlags = []string{
 	"namespace", "image", "kubeconfig", "context", "members", "workers", "endpoints", "pod-cpu", "pod-memory", "pod-storage-class", "pod-storage", "ready-timeout",
 }
 
 func (p *pods) register(r command.Flags) {
-	p.o.CPU, _ = kubernetes.ParseShare("1")      // which are
-	p.o.Memory, _ = kubernetes.ParseShare("1Gi") // quantities
+	p.o.CPU, _ = kubernetes.ParseShare("1")      // valid quantities,
+	p.o.Memory, _ = kubernetes.ParseShare("1Gi") // so there is no error
 	p.o.Ready, p.o.Storage = 5*time.Minute, "10Gi"
 	r.Text("on", &p.on, onKubernetes, "create pods for members and workers, and remove them at the end (docs/how-to/many-machines.md)")
 	r.Text("namespace", &p.o.Namespace, "NAME", "with --on kubernetes: namespace of the pods; default: the namespace of the kubeconfig's context")
@@ -58,7 +58,7 @@ func (p *pods) register(r command.Flags) {
 	command.SetGroup(r.Set, command.PodFlags, append([]string{"on"}, podFlags...)...)
 }
 
-// check refuses flags that do not go together.
+// check returns a usage error for flags that contradict each other.
 func (p *pods) check(given func(string) bool) error {
 	if p.on == "" {
 		for _, flag := range podFlags {
@@ -88,7 +88,7 @@ func (p *pods) check(given func(string) bool) error {
 	return nil
 }
 
-// set is what the flags change in all trials.
+// set returns the assignments of the flags, for all trials.
 func (p *pods) set() (all []scenario.Assignment) {
 	for _, s := range []struct {
 		key   string
@@ -106,7 +106,8 @@ func (p *pods) set() (all []scenario.Assignment) {
 	return all
 }
 
-// place puts the members and workers of all trials on pods, which are not made yet.
+// place assigns the members and workers of all trials to hosts that are pods. The pods are made
+// later.
 func (p *pods) place(s *scenario.Scenario) error {
 	if p.on == "" {
 		return nil
@@ -134,12 +135,12 @@ func (p *pods) place(s *scenario.Scenario) error {
 	return nil
 }
 
-// dial begins the sessions with all agents, and returns that of a host, whose address
-// is known then.
+// dial returns the session with the agent of a host, and sets the host's address. The first call
+// makes all pods and begins the sessions with all agents.
 func (p *pods) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
 	p.making.Lock()
 	defer p.making.Unlock()
-	if p.remotes == nil { // the first one; what it fails with is what all do
+	if p.remotes == nil { // the first call; later calls return its error, too
 		p.remotes, p.addresses = map[string]*agent.Remote{}, map[string]string{}
 		if p.made, p.failed = kubernetes.Make(ctx, p.o); p.failed == nil {
 			p.failed = p.made.Ready(ctx, p.reached)
@@ -164,14 +165,14 @@ func (p *pods) reached(ctx context.Context, host, address string, way agent.Way)
 	return nil
 }
 
-// remove ends what sessions there are, and removes the pods.
+// remove ends the sessions and removes the pods. It returns err joined with the error of removing.
 func (p *pods) remove(err error) error {
 	if p.made == nil {
 		return err
 	}
 	var leaving sync.WaitGroup
 	for _, r := range p.remotes {
-		leaving.Go(func() { _ = r.Close() }) // what failed is in the run's error
+		leaving.Go(func() { _ = r.Close() }) // the run's error has the cause
 	}
 	leaving.Wait()
 	return errors.Join(err, p.made.Remove())

@@ -22,7 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// reportFlags are the flags of `report`.
+// reportFlags holds the flags of `report`.
 type reportFlags struct {
 	format string
 	out    string
@@ -58,8 +58,8 @@ trials.`,
 	return c
 }
 
-// reportWhole writes a report. One that goes to files is written to its end when
-// it is interrupted, so that no folder holds half of one.
+// reportWhole writes a report. When interrupted, it still finishes files, so that no folder
+// contains a partial report.
 func (a *commandLine) reportWhole(ctx context.Context, f *reportFlags, dirs []string) error {
 	if f.out == "" {
 		return a.report(f, dirs)
@@ -82,7 +82,7 @@ func (a *commandLine) report(f *reportFlags, dirs []string) error {
 		return err
 	}
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(60) // rows of long runs stay in memory, and collecting garbage takes little time
+		debug.SetGCPercent(60) // long runs keep many rows in memory, and collecting garbage takes little time
 	}
 	runs, run, err := openAll(dirs)
 	if err != nil {
@@ -111,7 +111,7 @@ func (a *commandLine) report(f *reportFlags, dirs []string) error {
 	return nil
 }
 
-// openAll reads run directories: each run, and all as one.
+// openAll reads run directories, and returns each run and all of them joined.
 func openAll(dirs []string) (runs []*record.Run, all *record.Run, err error) {
 	for _, dir := range dirs {
 		run, err := record.Open(dir)
@@ -128,7 +128,7 @@ func openAll(dirs []string) (runs []*record.Run, all *record.Run, err error) {
 	return runs, all, err
 }
 
-// refuse says what does not go together.
+// refuse returns a usage error for flags that contradict each other.
 func (f *reportFlags) refuse(runs int) error {
 	switch {
 	case runs > 1 && (f.format == "gobench" || f.format == "dbtester"):
@@ -153,8 +153,7 @@ func (f *reportFlags) refuse(runs int) error {
 	return nil
 }
 
-// write writes the runs, which are all as one too, to standard output or into the
-// folder that --out names.
+// write writes the report to standard output or into the folder of --out. run is all runs joined.
 func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run, comparisons []*compare.Comparison) error {
 	if f.format == "dbtester" {
 		return report.Dbtester(a.Stdout, run, f.out)
@@ -218,7 +217,7 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 	return nil
 }
 
-// inFolders names the runs that are reported.
+// inFolders returns the names of the run directories, for messages.
 func inFolders(run *record.Run) string {
 	if len(run.Parts) == 0 {
 		return "the run in " + run.Dir
@@ -230,7 +229,7 @@ func inFolders(run *record.Run) string {
 	return "the runs in " + strings.Join(dirs, ", ")
 }
 
-// into writes the part as a file of a folder.
+// into writes the part as a file in a folder, and returns the file's path.
 func (p *part) into(folder string) (path string, err error) {
 	if p.binary {
 		return report.WriteBinary(folder, p.name, p.write)
@@ -238,7 +237,7 @@ func (p *part) into(folder string) (path string, err error) {
 	return report.WriteFile(folder, p.name, p.write)
 }
 
-// chartParts are a run's charts, a file each, and what is missing in them.
+// chartParts returns a run's charts, one file each, and warnings about missing data.
 func (f *reportFlags) chartParts(run *record.Run) (parts []part, problems []string) {
 	files, problems := web.Charts(run)
 	for i := range files {
@@ -251,7 +250,7 @@ func (f *reportFlags) chartParts(run *record.Run) (parts []part, problems []stri
 	return parts, problems
 }
 
-// junitPart is how the run stands to the thresholds.
+// junitPart returns junit.xml, which has the result of each threshold.
 func junitPart(g *command.Gate, run *record.Run) part {
 	return part{name: "junit.xml", write: func(w io.Writer) error {
 		held, err := analyze.HoldRun(g.Thresholds, run)
@@ -266,11 +265,11 @@ func junitPart(g *command.Gate, run *record.Run) part {
 type part struct {
 	name   string
 	write  func(io.Writer) error
-	binary bool // no text
+	binary bool // not text
 }
 
-// csvParts returns the trials and, for files, each comparison with a baseline of the same
-// run as a table of its own.
+// csvParts returns the table of trials and, if files is true, also tables of faults, of calls, and
+// of each comparison with a baseline of the same run.
 func (a *commandLine) csvParts(run *record.Run, comparisons []*compare.Comparison, files bool) []part {
 	all := scenario.Parameters(a.Catalog.Applications())
 	trials := part{name: "trials.csv", write: func(w io.Writer) error { return report.CSV(w, report.Trials(run, all)) }}

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/web"
 )
 
-// reportFiles writes a finished run's report.html and report.md into its
-// directory, and junit.xml where it is held to thresholds, and prints where the
-// page is, unless that would stand beside JSON.
+// reportFiles writes report.html and report.md into the directory of a finished run, and junit.xml
+// if there are thresholds. It prints the path of the page unless quiet is true, because standard
+// output has JSON then.
 func (a *commandLine) reportFiles(run *record.Run, dir string, quiet bool) error {
 	comparisons := compare.WithinEach(run)
 	parts := []part{
@@ -28,7 +28,7 @@ func (a *commandLine) reportFiles(run *record.Run, dir string, quiet bool) error
 		if err != nil {
 			return err
 		}
-		if err := os.Chmod(path, 0o600); err != nil { // as the rest of the directory
+		if err := os.Chmod(path, 0o600); err != nil { // like the other files of the directory
 			return fmt.Errorf("cannot write %s: %w", path, err)
 		}
 		if p.name == "report.html" && !quiet {

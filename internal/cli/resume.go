@@ -13,20 +13,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// keptFlags are those that the record of a run that is taken up again answers.
+// keptFlags lists the flags that --resume refuses, because the record has their values.
 var keptFlags = []string{
 	"dry-run", "validate", "out", "runs-dir", "data-dir", "seed", "scale", "verify", "store", "exec",
 	"until-precision", "at-most", "until-metric", "on",
 }
 
-// taken is a run that is begun, or taken up again.
+// taken is a run to execute: a new one, or a recorded one that is resumed.
 type taken struct {
 	scenario *scenario.Scenario
 	asked    record.Asked
-	resume   *record.Resumption // nil: it begins
+	resume   *record.Resumption // nil for a new run
 }
 
-// takeUp reads what a recorded run was, and locks its directory.
+// takeUp reads a recorded run that --resume continues, and locks its directory.
 func (a *commandLine) takeUp(f *runFlags, args []string) (_ *taken, err error) {
 	for _, flag := range keptFlags {
 		if f.given(flag) {
@@ -66,8 +66,8 @@ func (a *commandLine) takeUp(f *runFlags, args []string) (_ *taken, err error) {
 	return t, nil
 }
 
-// askedBefore are the options that a run was begun with. Its password alone is given
-// again.
+// askedBefore returns the options with which a run was started. Only a password is taken from set,
+// because the record has no passwords.
 func askedBefore(run *record.Run, set []scenario.Assignment) (scenario.Options, error) {
 	o := scenario.Options{Scale: run.Scale, Store: run.Asked.Store, Version: run.Asked.Version, Exec: run.Asked.Exec}
 	if u := run.Until; u != nil {
@@ -94,7 +94,7 @@ func askedBefore(run *record.Run, set []scenario.Assignment) (scenario.Options, 
 	return o, nil
 }
 
-// begin reads the scenario of a run that begins.
+// begin reads the scenario and the options of a new run.
 func (a *commandLine) begin(f *runFlags, args []string) (*taken, error) {
 	options, err := f.options()
 	if err != nil {

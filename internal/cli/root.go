@@ -11,15 +11,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 )
 
-// execute finds and runs the command. It returns every error as one
-// sentence: the library prints neither errors nor usage.
+// execute finds and runs the command. It returns every error, because the library prints neither
+// errors nor usage.
 func (a *commandLine) execute(ctx context.Context, args []string) error {
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	root.InitDefaultHelpCmd() // so that they are found below
+	root.InitDefaultHelpCmd() // so that root.Find finds help and completion
 	root.InitDefaultCompletionCmd(args...)
 	if err := unknownCommand(root, args); err != nil {
 		return err
@@ -27,14 +27,14 @@ func (a *commandLine) execute(ctx context.Context, args []string) error {
 	return root.ExecuteContext(ctx)
 }
 
-// questions are the groups of commands, by what the user wants to do.
+// questions groups the commands by what the user wants to do.
 var questions = []command.HelpGroup{
 	{Title: "Ask about a cluster or machine", Names: "check capacity break"},
 	{Title: "Measure", Names: "bench run init"},
 	{Title: "Look at results", Names: "report compare verify upload"},
 	{Title: "Real traffic", Names: "traffic"},
 	{Title: "Laboratory", Names: "stores cluster null-server agent cleanup"},
-	{Title: "Program", Names: "version"}, // and help, which the library adds,
+	{Title: "Program", Names: "version"}, // and help, which the library adds
 }
 
 func (a *commandLine) root() *cobra.Command {
@@ -91,16 +91,16 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// unknownCommand looks for a word where a command should be, before the flags
-// behind it are read as those of the command above.
+// unknownCommand returns a usage error if an argument in place of a subcommand is not one. Without
+// this check, flags after the argument would be parsed as flags of the parent command.
 func unknownCommand(root *cobra.Command, args []string) error {
 	found, rest, err := root.Find(args)
 	takesArguments := err == nil && strings.Contains(found.Use, " ")
 	if err != nil || !found.HasAvailableSubCommands() || takesArguments || len(rest) == 0 || strings.HasPrefix(rest[0], "-") {
-		return nil // flags and arguments are the command's own business
+		return nil // the command checks its own flags and arguments
 	}
 	if strings.HasPrefix(rest[0], "__") {
-		return nil // completion asks
+		return nil // a request of shell completion
 	}
 	var names []string
 	for _, c := range found.Commands() {

@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// runFlags are the flags of `run`.
+// runFlags holds the flags of `run`.
 type runFlags struct {
 	look    lookFlags
 	dataDir string
@@ -174,7 +174,7 @@ func (a *commandLine) nextOfRun(f *runFlags, s *scenario.Scenario, run *record.R
 	}
 }
 
-// checkDataDir refuses a folder for the data of members where none is started.
+// checkDataDir returns a usage error for --data-dir if the scenario starts no members.
 func checkDataDir(dir string, s *scenario.Scenario) error {
 	if dir != "" && !slices.ContainsFunc(s.Trials, func(t scenario.Trial) bool { return t.Cluster.Attach == nil }) {
 		return command.Usage("--data-dir is for the data of members that are started, and every trial's cluster runs already; drop it, or name that cluster's folder with --set data-dir=DIR")
@@ -182,7 +182,8 @@ func checkDataDir(dir string, s *scenario.Scenario) error {
 	return nil
 }
 
-// unlessZero shows no default.
+// unlessZero returns show, except that the zero value is shown as an empty string: help then shows
+// no default.
 func unlessZero[T comparable](show func(T) string) func(T) string {
 	return func(v T) string {
 		var zero T
@@ -193,7 +194,7 @@ func unlessZero[T comparable](show func(T) string) func(T) string {
 	}
 }
 
-// options are what the flags change in a file.
+// options returns the changes that the flags make to the scenario file.
 func (f *runFlags) options() (scenario.Options, error) {
 	f.until.Metrics = f.metrics.names
 	if f.verify {
@@ -213,8 +214,8 @@ func (f *runFlags) options() (scenario.Options, error) {
 	return o, nil
 }
 
-// checkUntil refuses flags about repeating where nothing is repeated, and figures
-// that cannot become precise, and warns where there is no time for it.
+// checkUntil returns a usage error for flags about repeating without --until-precision, and for
+// metrics that cannot be compared. It warns if the time limit is too short for enough repeats.
 func (a *commandLine) checkUntil(f *runFlags, s *scenario.Scenario) error {
 	if s.Until == nil {
 		for _, flag := range []string{"at-most", "until-metric"} {
@@ -234,7 +235,8 @@ func (a *commandLine) checkUntil(f *runFlags, s *scenario.Scenario) error {
 	return nil
 }
 
-// storeVersion reads NAME or NAME@VERSION, beside the value of --exec.
+// storeVersion parses NAME or NAME@VERSION. A version together with exec, the value of --exec, is
+// an error.
 func storeVersion(given, exec string) (name, version string, err error) {
 	name, version, found := strings.Cut(given, "@")
 	switch {
@@ -248,8 +250,8 @@ func storeVersion(given, exec string) (name, version string, err error) {
 	return name, version, err
 }
 
-// dryRun refuses what the run would refuse, and prints its plan. A server that
-// is not there yet is only warned of: the plan is worth seeing without.
+// dryRun returns the errors that the run would return, and prints a summary or, if plan is true,
+// the plan. A missing server only causes a warning, because the plan is useful without it.
 func (a *commandLine) dryRun(o runner.Options, plan bool) error {
 	if err := a.Gate.Begin(o.Scenario); err != nil {
 		return err
@@ -265,7 +267,7 @@ func (a *commandLine) dryRun(o runner.Options, plan bool) error {
 	return nil
 }
 
-// printDryRun prints what a dry run shows.
+// printDryRun prints the trials in their order, the number of repeats, and the duration.
 func (a *commandLine) printDryRun(s *scenario.Scenario) {
 	for _, line := range s.Lines() {
 		a.Printf("%s\n", line)
@@ -276,8 +278,8 @@ func (a *commandLine) printDryRun(s *scenario.Scenario) {
 	a.Printf("\n%s\n", extent(s))
 }
 
-// extent returns the number of trials of a scenario, its seed, and the time that it takes as
-// far as this is known.
+// extent returns the number of trials of a scenario, its seed, and its estimated duration as far as
+// it is known.
 func extent(s *scenario.Scenario) string {
 	is := fmt.Sprintf("%s with seed %d", text.Plural(uint64(len(s.Trials)), "trial"), s.Seed)
 	took, known := s.EstimatedDuration()

@@ -14,10 +14,10 @@ import (
 	"github.com/quorumbench/quorumbench/scenarios"
 )
 
-// defaultScenario is the ready scenario that runs if no other is named.
+// defaultScenario is the ready scenario that `run` executes by default.
 const defaultScenario = "quick"
 
-// lookFlags are the flags of `run` that show or check scenarios, and run nothing.
+// lookFlags holds the flags of `run` that show or check scenarios and run nothing.
 type lookFlags struct{ list, print, validate, dryRun bool }
 
 func (f *lookFlags) register(r command.Flags) {
@@ -27,7 +27,7 @@ func (f *lookFlags) register(r command.Flags) {
 	r.Toggle("dry-run", &f.dryRun, "check the scenario, print the trials in their order, and run nothing")
 }
 
-// check refuses flags that contradict each other.
+// check returns a usage error for flags that contradict each other.
 func (f *lookFlags) check(args []string, format string) error {
 	var given []string
 	for _, of := range []struct {
@@ -68,7 +68,7 @@ func (a *commandLine) listScenarios() error {
 	return nil
 }
 
-// printScenario prints the file of a ready scenario as it is.
+// printScenario prints the file of a ready scenario unchanged.
 func (a *commandLine) printScenario(args []string) error {
 	name := defaultScenario
 	if len(args) > 0 {
@@ -82,8 +82,9 @@ func (a *commandLine) printScenario(args []string) error {
 	return err
 }
 
-// load reads the scenario: standard input, a ready scenario or a file. A file with the name
-// of a ready scenario is written with its folder, as in ./quick.
+// load reads the scenario from standard input (-), a ready scenario or a file. A ready scenario
+// takes precedence over a file with the same name, unless the file is given with its folder, as in
+// ./quick.
 func (a *commandLine) load(args []string, o scenario.Options) (*scenario.Scenario, error) {
 	name := defaultScenario
 	if len(args) > 0 {
@@ -106,8 +107,8 @@ func (a *commandLine) load(args []string, o scenario.Options) (*scenario.Scenari
 	return s, err
 }
 
-// nearestScenario returns the end of a sentence about a missing file or scenario: the ready
-// scenario that its name may mean, or where the names are.
+// nearestScenario returns the end of an error about a missing file or scenario: the ready scenario
+// with the nearest name, or the command that lists the ready scenarios.
 func nearestScenario(name string) string {
 	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	if _, found := scenarios.Read(base); !found {

@@ -52,17 +52,17 @@ operations, and the real meaning of each consistency level.
 // storeInfo is a store as `stores` shows it; --format json prints its fields.
 type storeInfo struct {
 	Name string `json:"name"`
-	// BuiltIn says that members run from our own binary, of that version.
+	// BuiltIn reports whether members run from the quorumbench binary, with BuiltInVersion.
 	BuiltIn        bool         `json:"built_in"`
 	BuiltInVersion string       `json:"built_in_version,omitempty"`
-	Servers        []serverInfo `json:"servers"` // that can be installed
-	// Unknown says why it is not known which of them are here.
+	Servers        []serverInfo `json:"servers"` // versions that can be installed
+	// Unknown is the reason if it is not known which servers are installed.
 	Unknown    string    `json:"unknown,omitempty"`
 	License    string    `json:"license,omitempty"`
 	Operations []meaning `json:"operations"`
 	Reads      []meaning `json:"reads"`
-	Broken     []meaning `json:"broken"`                   // what the protocol has and does not work
-	InFlight   int       `json:"in_flight_per_connection"` // 0: no limit
+	Broken     []meaning `json:"broken"`                   // operations and reads that the protocol has and that do not work
+	InFlight   int       `json:"in_flight_per_connection"` // 0 for no limit
 	Durability string    `json:"durability"`
 }
 
@@ -71,10 +71,10 @@ type serverInfo struct {
 	Version   string `json:"version"`
 	Installed bool   `json:"installed"`
 	Path      string `json:"path,omitempty"`
-	Problem   string `json:"problem,omitempty"` // it is there and damaged
+	Problem   string `json:"problem,omitempty"` // why the installed server is damaged
 }
 
-// meaning is what an operation or a consistency level is in a store.
+// meaning explains an operation or a consistency level of a store.
 type meaning struct {
 	Name string `json:"name"`
 	Is   string `json:"is"`
@@ -121,8 +121,8 @@ func describeStore(st store.Store) (storeInfo, error) {
 	return info, info.findServers(st)
 }
 
-// findServers says where the store's server is, and looks for each version that
-// can be installed.
+// findServers sets the built-in version of a store's server, and the versions that can be installed
+// with the paths of those that are.
 func (info *storeInfo) findServers(st store.Store) error {
 	first, err := st.Server("")
 	if err != nil {
@@ -154,8 +154,7 @@ func (info *storeInfo) findServers(st store.Store) error {
 	return nil
 }
 
-// printStores prints one table of all stores, and below it what the words in
-// it mean in each store.
+// printStores prints a table of all stores and, below it, explanations for each store.
 func printStores(to io.Writer, all []storeInfo) error {
 	rows := [][]string{{"store", "servers here", "operations", "reads", "in flight per connection"}}
 	for _, s := range all {
@@ -207,7 +206,7 @@ func printStore(to io.Writer, s storeInfo) error {
 	return text.Table(to, rows)
 }
 
-// here says which of the store's servers this machine has.
+// here returns the versions of the store's server that this machine has.
 func (info *storeInfo) here() string {
 	var out []string
 	if info.BuiltIn {

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// everyStore is what `stores install` takes for all that can be installed.
+// everyStore is the argument of `stores install` for all servers that can be installed.
 const everyStore = "all"
 
 func (a *commandLine) storesInstallCommand() *cobra.Command {
@@ -41,7 +41,7 @@ with the path of each server.`,
 	}
 }
 
-// sources finds what an argument of `stores install` means.
+// sources returns the servers that an argument of `stores install` names.
 func (a *commandLine) sources(arg string) ([]store.ServerSource, error) {
 	if arg != everyStore {
 		name, version, _ := strings.Cut(arg, "@")
@@ -85,8 +85,8 @@ func (a *commandLine) source(name, version string) (store.ServerSource, error) {
 	return source, nil
 }
 
-// install installs one server after the other. One that cannot be had does not
-// keep the others back.
+// install installs one server after the other. It continues after a server that cannot be
+// installed, and returns the errors joined.
 func (a *commandLine) install(ctx context.Context, sources []store.ServerSource) error {
 	d := command.NewDisplay(a.Screen, nil)
 	var failed []error
@@ -111,12 +111,12 @@ func (a *commandLine) install(ctx context.Context, sources []store.ServerSource)
 	return errors.Join(failed...)
 }
 
-// installing shows how an installation goes.
+// installing shows the progress of an installation.
 type installing struct {
 	display *command.Display
 	head    string
 	elapsed func() time.Duration
-	begun   atomic.Bool // there was something to do
+	begun   atomic.Bool // the server was not installed before
 }
 
 func (i *installing) show(u install.Update) {

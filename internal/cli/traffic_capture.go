@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// captured is a capture, whose packets are gathered already.
+// captured is a capture that already collects packets.
 type captured struct {
 	cfg     passive.CaptureConfig
 	of      string

@@ -44,8 +44,8 @@ The scenario goes to standard output, to be read, scaled and run.`,
 	return c
 }
 
-// withoutRecording returns the error of a recording that cannot be read, with the remedy if
-// there is no such file.
+// withoutRecording returns the error of a recording that cannot be read; if the file does not
+// exist, the error includes the remedy.
 func withoutRecording(path string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// recordFlags are the flags of `traffic record`.
+// recordFlags holds the flags of `traffic record`.
 type recordFlags struct {
 	store, listen, to, out string
 	capture                string
@@ -63,12 +63,12 @@ The recording continues until SIGINT, SIGTERM or SIGHUP, or for --duration.
 	return c
 }
 
-// hearing is one way to hear what passes, which has begun.
+// hearing is a way to observe traffic that has begun: a relay or a capture.
 type hearing interface {
-	// at is where it does.
+	// at returns the observed address, such as that of the relay's listener.
 	at() string
-	// hear goes on until ctx ends, by a clock that stood at 0 when it began. It returns how
-	// many connections there were, and a sentence about what is missing, if anything is.
+	// hear decodes the traffic into the sink of understood until ctx ends, with times since began.
+	// It returns the number of connections and, if traffic is missing, a sentence about it.
 	hear(ctx context.Context, understood *passive.TapConfig, began time.Time) (connections uint32, missing string, err error)
 	close()
 }

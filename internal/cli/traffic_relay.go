@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// relayed is a relay, which has its listener.
+// relayed is a relay with an open listener.
 type relayed struct {
 	cfg passive.RelayConfig
 	l   net.Listener
@@ -25,7 +25,8 @@ type relayed struct {
 
 func (r *relayed) at() string { return r.l.Addr().String() }
 
-// close does what Serve did, unless that was not begun.
+// close closes the listener, for a relay that did not begin to serve; Serve closes the listener
+// itself.
 func (r *relayed) close() { _ = r.l.Close() }
 
 func (r *relayed) hear(ctx context.Context, understood *passive.TapConfig, began time.Time) (uint32, string, error) {

@@ -24,13 +24,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// replayFlags are the flags of `traffic replay`.
+// replayFlags holds the flags of `traffic replay`.
 type replayFlags struct {
 	command.AttachFlags
 	preset *scenario.Command
 	speed  float64
 	conns  int
-	// compactions are sent, too.
+	// compactions: also send the recorded compactions.
 	compactions bool
 	format      string
 	strict      bool
@@ -39,10 +39,10 @@ type replayFlags struct {
 	set         *pflag.FlagSet
 }
 
-// replayPrefix stands before every key unless --prefix says otherwise.
+// replayPrefix is the default prefix of every key.
 const replayPrefix = scenario.OwnPrefix + "replay/"
 
-// mostSpeed bounds --speed, both ways.
+// mostSpeed is the maximum of --speed; its reciprocal is the minimum.
 const mostSpeed = 1e6
 
 func (a *commandLine) replayCommand() *cobra.Command {
@@ -128,7 +128,7 @@ func (f *replayFlags) check() error {
 	return nil
 }
 
-// replayer is the store that the recording is of.
+// replayer returns the store of the recording.
 func (a *commandLine) replayer(f *replayFlags, path string) (store.Replayer, error) {
 	h, err := call.ReadRecordingHeader(path)
 	if err != nil {
@@ -151,16 +151,16 @@ func (a *commandLine) replayer(f *replayFlags, path string) (store.Replayer, err
 	return again, nil
 }
 
-// scenario is one trial on the cluster that the flags say, whose load is described when
-// the recording was read.
+// scenario returns a scenario with one trial on the cluster that the flags select. Method describe
+// completes the load after the recording was read.
 func (f *replayFlags) scenario(a *commandLine) (*scenario.Scenario, error) {
 	f.preset.Let("target", f.Target.String())
 	f.preset.Let("rate", "1")
 	return f.Scenario(f.preset, a.Catalog, scenario.Ask{Seed: scenario.DefaultSeed, Repeats: 1})
 }
 
-// describe says what the recording is as a load: what it is made of, at what rate in the
-// mean, over which connections.
+// describe sets the trial's load from the recording: operations, mean rate, keys, sizes and
+// connections.
 func (f *replayFlags) describe(t *scenario.Trial, p *replay.Plan, path string) {
 	l := &t.Load
 	t.Name = "replay"
@@ -187,7 +187,7 @@ func (f *replayFlags) describe(t *scenario.Trial, p *replay.Plan, path string) {
 	}
 }
 
-// replayed is what came of it.
+// replayed returns the replay's part of the record.
 func replayed(f *replayFlags, p *replay.Plan, path string) *record.Replay {
 	o := p.Outcome()
 	return &record.Replay{

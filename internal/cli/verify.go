@@ -45,7 +45,7 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 	for i := range run.Trials {
 		t := &run.Trials[i]
 		if t.Folder == "." || filepath.Base(t.Folder) != t.Folder || !filepath.IsLocal(t.Folder) {
-			continue // no run makes such a folder, and the record's problems name it
+			continue // no run makes such a folder; the record lists it as a problem
 		}
 		paths, err := history.Files(filepath.Join(dir, t.Folder))
 		if err != nil {
@@ -85,7 +85,7 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 	return nil
 }
 
-// membersOf are the members of a trial's cluster, as far as the record has them.
+// membersOf returns the members of a trial's cluster that the record has.
 func membersOf(run *record.Run, t *record.Trial) (all []record.Member) {
 	for i := range run.Clusters {
 		if run.Clusters[i].ID == t.Cluster {

@@ -1,6 +1,6 @@
-// Package bench is the command bench: one operation measured on a cluster that
-// runs already, with the command lines and the summary of etcd's benchmark. Each
-// of its commands is a preset of package scenario, with flags over it.
+// Package bench implements the command bench, which measures one operation on a running cluster and
+// accepts the command lines and prints the summary of etcd's benchmark. Each subcommand is a preset
+// of package scenario with flags.
 package bench
 
 import (
@@ -41,7 +41,7 @@ and not 1, which would overwrite the same key all the time.`
 	return g
 }
 
-// listed are the names of the commands, for a sentence.
+// listed returns the names of the commands as a list in a sentence: "a, b or c".
 func listed(all []kind) string {
 	names := make([]string, len(all))
 	for i, k := range all {
@@ -56,7 +56,7 @@ func indented(lines []string) string {
 	return "  quorumbench bench " + strings.Join(lines, "\n  quorumbench bench ")
 }
 
-// one returns the command of a kind.
+// one returns the subcommand of a kind.
 func one(a *command.App, common *common, kind kind) *cobra.Command {
 	c := &cobra.Command{Use: strings.TrimSpace(kind.name + " " + kind.args), Short: kind.short, Example: indented(examples[kind.name]), Args: command.Takes(0, kind.most, kind.takes)}
 	if kind.alias != "" {

@@ -12,13 +12,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// afterwards is what `bench` does with a record that `run` does not.
+// afterwards prints the summary of etcd's benchmark, and returns an error if the members' data
+// could not be compared. `run` does neither.
 func afterwards(a *command.App, f *options, run *record.Run, dir string) error {
 	if f.repeats > 1 {
-		return nil // etcd's benchmark has no summary of several
+		return nil // etcd's benchmark has no summary of several repeats
 	}
 	if len(run.Trials) == 0 || run.Trials[0].Opened == nil {
-		return nil // what went wrong was reported
+		return nil // the failure was reported
 	}
 	t := &run.Trials[0]
 	if err := classic(a, f, dir, t); err != nil {
@@ -52,14 +53,14 @@ func classic(a *command.App, f *options, dir string, t *record.Trial) error {
 	return nil
 }
 
-// wantsSummary reports whether the command prints the summary of etcd's benchmark: alone with
-// --format etcd, and below its own result if that is wide or a flag of the summary is given.
+// wantsSummary reports whether the command prints the summary of etcd's benchmark: only the summary
+// with --format etcd, and after the result with --wide or a flag of the summary.
 func (f *options) wantsSummary(wide bool) bool {
 	return f.format == "etcd" || f.format == "text" && (wide || f.summary.Precise || f.summary.Sample)
 }
 
-// manyKeys reports whether the command has more keys than the one of the same
-// name in etcd's benchmark would have, because nobody said how many.
+// manyKeys reports whether the command has a larger key space by default than the command with the
+// same name in etcd's benchmark, and no flag sets the key space.
 func (f *options) manyKeys() bool {
 	return f.set.Lookup("key-space-size") != nil && !f.set.Changed("key-space-size") &&
 		slices.Contains([]string{"put", "txn-put", "txn-mixed"}, f.kind.name)
@@ -72,7 +73,7 @@ func writePerfdash(a *command.App, f *options, summary report.Classic, t *record
 	dir := os.Getenv("ARTIFACTS")
 	if dir == "" {
 		dir = artifacts
-		// Where others can write, a link of theirs would choose the folder.
+		// In a folder that other users can write to, their symbolic link could redirect the report.
 		if info, err := os.Lstat(dir); err == nil && info.Mode()&os.ModeSymlink != 0 {
 			return fmt.Errorf("%s is a symbolic link, and the perfdash report is not written through one; name its folder with the variable ARTIFACTS", dir)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Bounds of an interval that holds every key of a load, and nearly every other.
+// Bounds of an interval that contains every key of a load, and nearly all other keys.
 const (
 	firstOfAll = "\x00"
 	afterAll   = "\xff"
@@ -18,7 +18,7 @@ func (f *options) registerRange(r command.Flags) {
 	r.Toggle("prefix", &f.prefix, "read all keys that begin with KEY; without KEY all keys")
 }
 
-// fillRange settles what `range` reads.
+// fillRange sets the interval that `range` reads.
 func (f *options) fillRange(args []string) error {
 	if f.prefix && len(args) > 1 {
 		return command.Usage("--prefix reads all keys that begin with KEY, and END %q bounds them, too; give one of them", args[1])
@@ -45,8 +45,8 @@ func (f *options) fillRange(args []string) error {
 	return nil
 }
 
-// prefixEnd is the first key behind all that begin with the prefix; empty if
-// there is none.
+// prefixEnd returns the first key after all keys that begin with the prefix; empty if there is no
+// such key. For example, the end of "ab" is "ac".
 func prefixEnd(prefix string) string {
 	end := []byte(prefix)
 	for i, b := range slices.Backward(end) {
@@ -89,8 +89,8 @@ func (f *options) registerTxnMixed(r command.Flags) {
 	r.Text("end-key", &f.endKey, "KEY", "first key after the interval; the same as END")
 }
 
-// fillTxnMixed settles what is read: all keys, or all with the prefix, unless
-// KEY or an end is given.
+// fillTxnMixed sets the interval that `txn-mixed` reads: all keys, or all keys with the prefix,
+// unless KEY or an end is given.
 func (f *options) fillTxnMixed(args []string) error {
 	if !(f.rwRatio >= 0) || f.rwRatio > scenario.MaxRate {
 		return command.Usage("--rw-ratio is %g and must be from 0 to %d", f.rwRatio, scenario.MaxRate)

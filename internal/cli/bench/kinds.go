@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 )
 
-// What several commands have no flags for.
+// Parameters for which several commands have no flags.
 var (
 	aboutKeys     = []string{"key-size", "value-size", "key-space", "prefix", "distribution", "preload"}
 	aboutInterval = []string{"range-key", "range-end"}
@@ -16,7 +16,7 @@ var (
 		"watch.mode", "watch.prev-kv", "watch.key", "watch.earlier-events", "watch.created-in-window",
 	}
 	aboutTime = []string{"arrival", "rate", "total", "duration", "warmup", "timeout", "max-in-flight", "threads"}
-	// intervalArgs are what arguments are called in sentences.
+	// intervalArgs maps parameters to the names of the arguments in messages.
 	intervalArgs = map[string]string{"range-key": "KEY", "range-end": "END"}
 	putNames     = map[string]string{"total": "--put-total", "rate": "--put-rate"}
 )
@@ -78,7 +78,7 @@ func kinds() []kind {
 	}
 }
 
-// examples are command lines of each command, without "quorumbench bench".
+// examples has example command lines of each command, without "quorumbench bench".
 var examples = map[string][]string{
 	"put":             {"put --endpoints 10.0.0.1:2379 --clients 100 --conns 10 --val-size 256", "put --endpoints 10.0.0.1:2379 --rate 500 --duration 1m --out runs/put"},
 	"get":             {"get --endpoints 10.0.0.1:2379 --clients 100 --conns 10 --consistency local"},

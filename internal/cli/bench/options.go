@@ -15,9 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// common are the flags that all `bench` commands have, before or behind
-// the command's name. Their names and defaults are those of etcd's benchmark,
-// so that its command lines work.
+// common holds the flags of all `bench` commands, which may be before or after the command's name.
+// Names and defaults equal those of etcd's benchmark, so that its command lines work.
 type common struct {
 	command.AttachFlags
 	targetLeader bool
@@ -50,35 +49,34 @@ func newCommon(r command.Flags, wide *bool) *common {
 	return f
 }
 
-// kind is one of the `bench` commands: a preset of package scenario, and how
-// it is given on the command line.
+// kind describes a `bench` command: a preset of package scenario, and its arguments and flags.
 type kind struct {
-	name  string // the preset's, too
-	args  string // behind the name, in help
-	most  int    // arguments
-	takes string // what they are, for the sentence that refuses others
+	name  string // of the command and of the preset
+	args  string // follow the name in help
+	most  int    // maximum number of arguments
+	takes string // describes the arguments in errors
 	alias string
 	short string
 
-	// without are parameters for which it has no flags, and only, if not nil,
-	// those for which it has; names are what it calls the flags of some.
+	// The command has no flags for the parameters in without and, if only is not nil, has flags
+	// only for the parameters in only. names maps parameters to other flag names.
 	without []string
 	only    []string
 	names   map[string]string
-	// mixed says that its operations can be given, and so has the flags of all.
+	// mixed: the operations are a parameter, so the command has the flags of all operations.
 	mixed bool
-	// preloads says that its keys are written before, unless --no-preload is given.
+	// preloads: the keys are written before the load unless --no-preload is given.
 	preloads bool
-	// flags registers the flags that no parameter has, and fill says by them and
-	// the arguments what the parameters are. Both are nil for a command without.
+	// flags registers flags that are not parameters; fill sets parameters from those flags and
+	// the arguments. Both may be nil.
 	flags func(*options, command.Flags)
 	fill  func(*options, []string) error
-	// sections are those of the summary, where it has some.
+	// sections are the command's own sections of the summary.
 	sections report.Classic
 }
 
-// options are the flags of one `bench` command: those of its parameters, and
-// beside them what etcd's benchmark calls otherwise.
+// options holds the flags of one `bench` command: flags of parameters, and other flags of etcd's
+// benchmark, which set parameters.
 type options struct {
 	*common
 	kind   kind
@@ -91,20 +89,20 @@ type options struct {
 	noPreload  bool
 	putWeight  float64
 	getWeight  float64
-	rwRatio    float64 // reads for each write
+	rwRatio    float64 // reads per write
 	prefix     bool    // range: all keys that begin with KEY
 	paginate   bool
 	endKey     string
 	watch      watchFlags
 
-	set *pflag.FlagSet // knows which were given
+	set *pflag.FlagSet // knows which flags were given
 }
 
-// watchFlags are those of the commands with watchers.
+// watchFlags holds flags of the commands with watchers.
 type watchFlags struct {
 	streams   int
 	perStream int
-	keys      int // watched
+	keys      int // number of watched keys
 }
 
 func newOptions(common *common, kind kind, set *pflag.FlagSet) *options {
@@ -141,7 +139,7 @@ func newOptions(common *common, kind kind, set *pflag.FlagSet) *options {
 	return f
 }
 
-// offered are the parameters for which the command has a flag.
+// offered returns the parameters for which the command has a flag.
 func (k kind) offered(c *scenario.Command) []*scenario.Parameter {
 	return slices.DeleteFunc(c.Parameters(k.mixed), func(p *scenario.Parameter) bool {
 		switch p.Key {
@@ -154,8 +152,8 @@ func (k kind) offered(c *scenario.Command) []*scenario.Parameter {
 	})
 }
 
-// scenario makes the one trial that the flags ask for. Its error is one
-// sentence in the flags' words.
+// scenario returns the scenario that the flags describe. Its error is one sentence that names the
+// flags.
 func (f *options) scenario(args []string, catalog scenario.Catalog) (*scenario.Scenario, error) {
 	if err := f.checkRepeats(); err != nil {
 		return nil, err
@@ -166,7 +164,7 @@ func (f *options) scenario(args []string, catalog scenario.Catalog) (*scenario.S
 	return f.Scenario(f.preset, catalog, scenario.Ask{Seed: f.seed, Repeats: f.repeats})
 }
 
-// fill says what the parameters are, beside those that have a flag of their own.
+// fill sets the parameters that follow from other flags and from the arguments.
 func (f *options) fill(args []string) error {
 	if err := f.fillTarget(); err != nil {
 		return err
@@ -184,7 +182,7 @@ func (f *options) fill(args []string) error {
 		}
 	}
 	if c.Given("rate") && !f.set.Changed("clients") && f.conns > 0 {
-		c.Let("clients", strconv.Itoa(f.conns)) // an open loop has none, and all connections send
+		c.Let("clients", strconv.Itoa(f.conns)) // an open loop has no clients, and all connections send
 	}
 	if f.sequential {
 		if d, err := scenario.ParseDistribution(f.text("distribution")); c.Given("distribution") && err == nil && d.Name != scenario.Sequential {
@@ -213,13 +211,13 @@ func (f *options) fill(args []string) error {
 	return nil
 }
 
-// isZero reports whether a parameter's flag says 0.
+// isZero reports whether the value of a parameter's flag is 0.
 func (f *options) isZero(key string) bool {
 	n, err := text.ParseNumber(f.text(key))
 	return err == nil && n == 0
 }
 
-// text is what a parameter's flag says, or its default; empty without a flag.
+// text returns the value or default of a parameter's flag; empty without a flag.
 func (f *options) text(key string) string {
 	c := f.preset
 	if flag := f.set.Lookup(c.FlagName(c.Parameter(key))); flag != nil {
@@ -228,11 +226,10 @@ func (f *options) text(key string) string {
 	return ""
 }
 
-// benchPage is how many keys `--paginate` reads at a time, as etcd's benchmark
-// does.
+// benchPage is the page size of `--paginate`, in keys; etcd's benchmark uses the same size.
 const benchPage = "10000"
 
-// put sets a parameter to a text that is a value of it.
+// put sets a parameter to a valid value, and panics if the value is not valid.
 func (f *options) put(key, text string) {
 	if err := f.preset.Set(key, text); err != nil {
 		panic("cli: " + key + ": " + err.Error())
@@ -255,7 +252,7 @@ func (f *options) fillTarget() error {
 	return nil
 }
 
-// checkRepeats refuses what has no room for several measurements.
+// checkRepeats returns a usage error for flags that contradict several repeats.
 func (f *options) checkRepeats() error {
 	switch {
 	case f.repeats < 1 || f.repeats > scenario.MaxRepeats:

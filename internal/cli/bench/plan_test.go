@@ -15,8 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// planned makes the scenario of a `bench` command line, whose first word is
-// the operation.
+// planned returns the scenario of a `bench` command line, whose first word is the operation.
 func planned(t *testing.T, words ...string) (*scenario.Scenario, error) {
 	t.Helper()
 	for _, kind := range kinds() {
@@ -34,7 +33,7 @@ func planned(t *testing.T, words ...string) (*scenario.Scenario, error) {
 	return nil, nil
 }
 
-// put, get and their like are the operations of a mix.
+// op returns an operation of a mix.
 func op(k kv.Kind, c kv.Consistency, weight float64) scenario.Operation {
 	return scenario.Operation{Kind: k, Consistency: c, Weight: weight}
 }
@@ -42,7 +41,7 @@ func op(k kv.Kind, c kv.Consistency, weight float64) scenario.Operation {
 func TestPlan(t *testing.T) {
 	const (
 		defaultKeys   = scenario.DefaultKeySpace
-		etcdValueSize = 8 // that of etcd's benchmark
+		etcdValueSize = 8 // the default of etcd's benchmark
 		catchUp       = 5 * time.Minute
 	)
 	for _, test := range []struct {
@@ -309,7 +308,7 @@ func TestPlanHasTheSeedGiven(t *testing.T) {
 	}
 }
 
-// Every repeat is a trial with the same load, whose seed is the one given.
+// Every repeat is a trial with the same load and the given seed.
 func TestPlanRepeats(t *testing.T) {
 	s, err := planned(t, "put", "--repeats", "3", "--seed", "5", "--sample=false")
 	if err != nil || len(s.Trials) != 3 {
@@ -325,7 +324,7 @@ func TestPlanRepeats(t *testing.T) {
 	}
 }
 
-// With a connection for each operation there are as many places as clients.
+// With a new connection for each operation, the number of connections is the number of clients.
 func TestPlanConnectsAnew(t *testing.T) {
 	s, err := planned(t, "get", "--new-connection", "--clients", "7")
 	if err != nil {

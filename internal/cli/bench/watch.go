@@ -15,7 +15,7 @@ func (f *options) registerWatch(r command.Flags) {
 	r.Toggle("sequential-keys", &f.sequential, "has no effect: the watched keys are always the first of the key space")
 }
 
-// fillWatch: the keys that are watched are all that there are.
+// fillWatch limits the key space to the watched keys, and sets the number of watchers.
 func (f *options) fillWatch([]string) error {
 	w := &f.watch
 	if w.keys < 1 {
@@ -27,7 +27,8 @@ func (f *options) fillWatch([]string) error {
 	return f.onStreams("--watch-per-stream")
 }
 
-// onStreams says how many watchers so many on each stream are.
+// onStreams sets the number of streams and of all watchers; flag names the flag with the watchers
+// per stream in errors.
 func (f *options) onStreams(flag string) error {
 	w := &f.watch
 	switch {
@@ -44,7 +45,7 @@ func (f *options) onStreams(flag string) error {
 // catchUpKey is the key that the watchers of `watch-get` watch, after the prefix.
 const catchUpKey = "watchkey"
 
-// fillWatchGet: one client reads on a connection of its own.
+// fillWatchGet sets the watched key, and one client that reads on a separate connection.
 func (f *options) fillWatchGet([]string) error {
 	f.preset.Let("watch.key", f.text("prefix")+catchUpKey)
 	streams, err := command.ParseWhole(f.text("watch.streams"))
@@ -55,8 +56,7 @@ func (f *options) fillWatchGet([]string) error {
 	return f.ownConnections(streams)
 }
 
-// ownConnections puts the watchers on connections of their own, and the
-// operations on another.
+// ownConnections gives the watchers separate connections, and the operations one connection.
 func (f *options) ownConnections(streams int) error {
 	if f.conns < 1 || f.conns > scenario.MaxConnections {
 		return command.Usage("--conns is %d and must be from 1 to %d", f.conns, scenario.MaxConnections)

@@ -1,6 +1,5 @@
-// Package command is what commands of the program share: the flags of their
-// values and of the cluster that they are about, the run that they conduct and how
-// it is shown and judged, and the exit code.
+// Package command holds what the commands of the program share: typed flags, flags that select a
+// cluster, conducting, displaying and judging a run, and the exit codes.
 package command
 
 import (
@@ -22,36 +21,35 @@ import (
 // The exit codes of every command.
 const (
 	ExitDone        = 0   // done; the verdict is valid or suspect
-	ExitFailed      = 1   // it failed, or the verdict is invalid, or suspect with --strict
+	ExitFailed      = 1   // the command failed, or the verdict is invalid, or suspect with --strict
 	ExitUsage       = 2   // the command line or the scenario file is wrong
-	ExitNotSent     = 5   // done, and the run directory could not be sent as --upload asks
-	ExitNotKnown    = 6   // nothing failed, and what was to be judged could not be
-	ExitInterrupted = 130 // by SIGINT, SIGTERM or SIGHUP
+	ExitNotSent     = 5   // done, and --upload could not send the run directory
+	ExitNotKnown    = 6   // nothing failed, and a threshold could not be judged
+	ExitInterrupted = 130 // interrupted by SIGINT, SIGTERM or SIGHUP
 )
 
-// App is what the commands share.
+// App holds the state that all commands share: arguments, streams, stores and the gate.
 type App struct {
 	Args    []string // the command line without the program's name
 	Stdin   io.Reader
 	Stdout  *Output
-	Stderr  io.Writer // printable
-	Screen  io.Writer // standard error as it is, for the display alone
+	Stderr  io.Writer // makes text printable
+	Screen  io.Writer // the unfiltered standard error, only for the display
 	Lookup  func(name string) (store.Store, error)
 	Catalog scenario.Catalog
 	Wide    bool  // print text with all columns and details
-	Gate    *Gate // of the command; every one that calls Conduct has one, by Gated
+	Gate    *Gate // set by Gated; every command that calls Conduct has one
 
 	told map[string]bool // lines about environment variables that were printed
 }
 
-// Exit is an error that decides the exit code. Without a cause there is
-// nothing more to say.
+// Exit is an error with an exit code. An Exit without a cause prints no message.
 type Exit struct {
 	Code  int
 	Cause error
 }
 
-// Error is what is still to be said.
+// Error returns the message of the cause; empty without a cause.
 func (e *Exit) Error() string {
 	if e.Cause == nil {
 		return ""
@@ -62,12 +60,12 @@ func (e *Exit) Error() string {
 // Unwrap returns the cause.
 func (e *Exit) Unwrap() error { return e.Cause }
 
-// Usage is what is wrong with a command line, in one sentence.
+// Usage returns an error about the command line, which ends the program with ExitUsage.
 func Usage(format string, args ...any) error {
 	return &Exit{Code: ExitUsage, Cause: fmt.Errorf(format, args...)}
 }
 
-// ExitCode is the exit code of what a command returned.
+// ExitCode returns the exit code for the error that a command returned.
 func ExitCode(err error) int {
 	var e *Exit
 	switch {
@@ -81,7 +79,7 @@ func ExitCode(err error) int {
 	return ExitFailed
 }
 
-// Self is the path of our own binary, for the stores that are embedded in it.
+// Self returns the path of the running executable, from which embedded stores are started.
 func Self() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -90,7 +88,7 @@ func Self() (string, error) {
 	return path, nil
 }
 
-// Tool is this program as its records name it.
+// Tool returns the version, Go version and revision of this program, as records name it.
 func Tool() record.Tool {
 	t := record.Tool{Version: "devel", Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
@@ -100,8 +98,8 @@ func Tool() record.Tool {
 	return toolOf(t, info)
 }
 
-// toolOf takes what the Go toolchain wrote into the binary; a build outside of
-// a checkout has neither version nor revision.
+// toolOf completes t from the build information in the binary. A build outside a checkout has
+// neither version nor revision.
 func toolOf(t record.Tool, info *debug.BuildInfo) record.Tool {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		t.Version = v
@@ -122,14 +120,14 @@ func toolOf(t record.Tool, info *debug.BuildInfo) record.Tool {
 }
 
 // Interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP
-// cancels. A second SIGINT or SIGTERM does what it does by default: it ends the
-// program at once, and the members end with it. A second SIGHUP does nothing:
-// a terminal that is closed sends it twice, through the shell and by itself.
+// cancels. A second SIGINT or SIGTERM has its default effect: it ends the program at once, and
+// the members end with it. A second SIGHUP is ignored, because a closing terminal sends SIGHUP
+// twice: directly and through the shell.
 func Interruptible(ctx context.Context, announce func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals, hangups := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signal.Notify(hangups, syscall.SIGHUP)
 	}
 	done := make(chan struct{})

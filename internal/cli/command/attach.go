@@ -8,10 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// defaultEndpoint is where etcd listens.
+// defaultEndpoint is the address on which etcd listens by default.
 const defaultEndpoint = "127.0.0.1:2379"
 
-// AttachFlags say which running cluster a command is about.
+// AttachFlags holds the flags that select a running cluster.
 type AttachFlags struct {
 	Store     string
 	endpoints endpointsFlag
@@ -19,12 +19,12 @@ type AttachFlags struct {
 	Target    kv.Target
 }
 
-// NewAttachFlags returns the flags with their defaults.
+// NewAttachFlags returns AttachFlags with the defaults of the flags.
 func NewAttachFlags() AttachFlags {
 	return AttachFlags{Store: "etcd", endpoints: endpointsFlag{list: []string{defaultEndpoint}}}
 }
 
-// Register gives a command the flags.
+// Register adds the flags to r.
 func (f *AttachFlags) Register(r Flags) {
 	r.Text("store", &f.Store, "NAME", "kind of store")
 	f.endpoints.flags = f
@@ -39,14 +39,14 @@ func (f *AttachFlags) Register(r Flags) {
 	r.Span("dial-timeout", &f.Cluster.DialTimeout, "timeout of connecting; 0 is 5s")
 }
 
-// RegisterOptional gives a command the flags of which cluster to reach where it can
-// start one, too: without endpoints it does.
+// RegisterOptional adds the flags to a command that starts a cluster unless it is given
+// endpoints. There are no default endpoints.
 func (f *AttachFlags) RegisterOptional(r Flags) {
 	*f = AttachFlags{}
 	f.Register(r)
 }
 
-// Running is the cluster that the flags say; nil without endpoints.
+// Running returns the cluster that the flags select; nil without endpoints.
 func (f *AttachFlags) Running() (*scenario.Attach, error) {
 	if len(f.endpoints.list) > 0 {
 		return f.attached()
@@ -57,7 +57,7 @@ func (f *AttachFlags) Running() (*scenario.Attach, error) {
 	return nil, nil
 }
 
-// attached reads the endpoints: a scheme says whether TLS is meant.
+// attached returns the cluster at the endpoints. Scheme https:// and flags about TLS enable TLS.
 func (f *AttachFlags) attached() (*scenario.Attach, error) {
 	a := f.Cluster
 	var plain, secure string
@@ -91,8 +91,8 @@ func (f *AttachFlags) attached() (*scenario.Attach, error) {
 	return &a, nil
 }
 
-// Scenario is a preset with flags over it, on the cluster that these flags say. Its
-// error is one sentence in the flags' words.
+// Scenario returns the scenario of a preset, changed by its flags, on the cluster that f selects.
+// Its error is one sentence that names flags.
 func (f *AttachFlags) Scenario(preset *scenario.Command, catalog scenario.Catalog, ask scenario.Ask) (s *scenario.Scenario, err error) {
 	if ask.Attach, err = f.attached(); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (f *AttachFlags) Scenario(preset *scenario.Command, catalog scenario.Catalo
 	return s, nil
 }
 
-// CheckStore returns a sentence when there is no such store.
+// CheckStore returns a usage error if there is no store with the name.
 func CheckStore(name string, catalog scenario.Catalog) error {
 	if stores := catalog.Stores(); !slices.Contains(stores, name) {
 		return Usage("--store: there is no store %q; choose one of: %s%s", name, strings.Join(stores, ", "), Suggest(name, stores, ""))
@@ -115,10 +115,10 @@ func CheckStore(name string, catalog scenario.Catalog) error {
 	return nil
 }
 
-// endpointsFlag is the flag with the members of a cluster.
+// endpointsFlag is the flag --endpoints, a list of members of a cluster.
 type endpointsFlag struct {
-	list  []string     // as given: perhaps with a scheme
-	flags *AttachFlags // to which it belongs
+	list  []string     // as given, with or without a scheme
+	flags *AttachFlags // the flags that this flag belongs to
 }
 
 // Set implements pflag.Value.
@@ -132,8 +132,8 @@ func (e *endpointsFlag) Set(s string) error {
 	return nil
 }
 
-// String implements pflag.Value; it is what help shows as the default.
+// String implements pflag.Value. Help shows the string as the default.
 func (e *endpointsFlag) String() string { return strings.Join(e.list, ",") }
 
-// Type implements pflag.Value; it stands for the value in help.
+// Type implements pflag.Value. Help shows the string as the name of the value.
 func (e *endpointsFlag) Type() string { return "HOST:PORT,..." }

@@ -7,12 +7,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// Calibrated is what this machine is known to tell apart; nil if nothing. What is wrong
-// with what was kept is said, and fails nothing.
+// Calibrated returns the calibration kept for this machine and program; nil if there is none.
+// A calibration that cannot be read causes a warning and no failure.
 func (a *App) Calibrated() *record.Calibration {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return nil // nothing can have been kept
+		return nil // without a cache folder no calibration was kept
 	}
 	machine := probe.Machine()
 	c, err := record.ReadCalibration(record.CalibrationFile(cache, &machine))

@@ -17,22 +17,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Rendering is how a run's result is to be shown.
+// Rendering holds how Conduct prints, keeps and sends a run's result.
 type Rendering struct {
 	Format  string // text or json
 	Strict  bool
-	Single  bool // the run's one trial instead of a table
-	Quiet   bool // nothing: Then prints the result
-	Discard bool // the record is made in a temporary folder, and goes at the end
-	// Upload is where the run directory is sent; nil for nowhere.
+	Single  bool // print the run's one trial instead of a table
+	Quiet   bool // print nothing; Then prints the result
+	Discard bool // record in a temporary folder, and remove it at the end
+	// Upload is the destination of the run directory; nil to send it nowhere.
 	Upload *upload.Destination
-	// Then prints what the command has to say beyond that, before the thresholds
-	// that were missed; nil for nothing.
+	// Then prints further output of the command after the result and before missed thresholds.
+	// It may be nil.
 	Then func(run *record.Run, dir string) error
 }
 
-// Conduct carries out a run, reopens its record, prints it, holds it to the
-// command's gate and sends it.
+// Conduct executes a run, reads its record, prints the result, checks the gate's thresholds and
+// uploads the run directory.
 func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (failed error) {
 	defer Lean()()
 	path, err := Self()
@@ -60,8 +60,8 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 	return a.SendDone(ctx, as.Upload, dir, err)
 }
 
-// conduct is Conduct of a run that may begin. It returns its directory, if it has
-// one.
+// conduct executes, prints and judges a run after all checks. It returns the run directory; empty
+// if the run has none.
 func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path string, d *Display) (dir string, failed error) {
 	o.Lookup, o.Self, o.Tool, o.Progress, o.Say, o.VerifyResponses = a.Lookup, path, Tool(), d.show, d.Note, verify.Answers
 	o.Calibration = a.Calibrated()
@@ -108,8 +108,8 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 	return dir, ExitOf(missed)
 }
 
-// withUnrecorded puts what was measured and could not be recorded into a run that is about
-// to be printed: a full disk is no reason to lose it.
+// withUnrecorded adds trials that were measured and could not be recorded to a run before it is
+// printed, so that a full disk does not lose their results.
 func withUnrecorded(run *record.Run, trials []record.Trial) {
 	for _, t := range trials {
 		at := slices.IndexFunc(run.Trials, func(of record.Trial) bool { return of.Number == t.Number && of.Repeat == t.Repeat })
@@ -122,7 +122,7 @@ func withUnrecorded(run *record.Run, trials []record.Trial) {
 	}
 }
 
-// render prints what the record says: a table or one trial, or one JSON object.
+// render prints the result of a run: a table, one trial, or one JSON object.
 func (a *App) render(run *record.Run, dir string, as Rendering) error {
 	if as.Discard {
 		dir = ""
@@ -138,7 +138,7 @@ func (a *App) render(run *record.Run, dir string, as Rendering) error {
 	return a.Report(as.Format, report.Run(run, compare.WithinEach(run), dir))
 }
 
-// Report writes a finding to standard output in a format of --format.
+// Report writes a finding to standard output in the given format of --format.
 func (a *App) Report(format string, f report.Finding) error {
 	switch format {
 	case "json":
@@ -151,8 +151,8 @@ func (a *App) Report(format string, f report.Finding) error {
 	return report.Text(a.Stdout, f, a.Wide)
 }
 
-// ended turns what a run came to into an error, which decides the exit code.
-// run is nil when nothing was recorded.
+// ended returns the error that decides the exit code, from the run's record and the runner's
+// error. run is nil if nothing was recorded.
 func ended(run *record.Run, err error, strict bool) error {
 	var left *trial.KeysLeftError
 	switch {
@@ -177,8 +177,7 @@ func ended(run *record.Run, err error, strict bool) error {
 	return doubted(run, strict)
 }
 
-// doubted returns an error when a trial's verdict is invalid, or suspect and that is
-// not taken.
+// doubted returns an error if a trial's verdict is invalid, or suspect and strict is true.
 func doubted(run *record.Run, strict bool) error {
 	worst := run.Verdict()
 	if worst == verdict.Valid || worst == verdict.Suspect && !strict {
@@ -187,7 +186,7 @@ func doubted(run *record.Run, strict bool) error {
 	return fmt.Errorf("the verdict is %s%s", worst, blame(run, worst))
 }
 
-// blame names the trials with the given verdict, or why the only one has it.
+// blame names the trials with the given verdict; of a run with one trial, the verdict's reason.
 func blame(run *record.Run, worst verdict.State) string {
 	var names []string
 	for i := range run.Trials {

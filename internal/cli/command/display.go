@@ -16,29 +16,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 )
 
-// How often what goes on says so where there is no terminal: a run seldom, once it
-// takes long.
+// Intervals of progress lines where there is no terminal.
 const (
 	plainEvery = 10 * time.Second
-	longEvery  = time.Minute
-	long       = 2 * time.Minute
+	longEvery  = time.Minute     // in a step of a run that has taken long
+	long       = 2 * time.Minute // when a step has taken long
 )
 
-// Display shows how a run goes: on a terminal one line that changes in place,
-// below the lines of the trials that ended; elsewhere plain lines.
+// Display shows the progress of a run. On a terminal the progress line changes in place, below the
+// lines of completed trials; elsewhere each progress line is a new line.
 type Display struct {
 	mu    sync.Mutex
 	to    *cwriter.Writer
-	width func() int // of the terminal in columns; 0: it is none
-	shown bool       // a line that changes stands there
-	// Without a terminal: the step that the last line is of, and when that was
-	// said and had begun.
+	width func() int // returns the terminal's columns; 0 without a terminal
+	shown bool       // the progress line is on the terminal
+	// Without a terminal: the step of the last line, when that line was printed, and when the
+	// step began.
 	step        string
 	said, since time.Duration
 }
 
-// NewDisplay returns a display on what is perhaps a terminal. width returns its
-// columns, 0 for none; nil asks the terminal itself.
+// NewDisplay returns a display on to, which may be a terminal. width returns the terminal's
+// columns, 0 without a terminal; if width is nil, the display asks the terminal.
 func NewDisplay(to io.Writer, width func() int) *Display {
 	d := &Display{to: cwriter.New(to), width: width}
 	if width == nil {
@@ -47,7 +46,8 @@ func NewDisplay(to io.Writer, width func() int) *Display {
 	return d
 }
 
-// terminalWidth asks again each time, because windows change.
+// terminalWidth returns the terminal's current columns, because users resize windows; 0 without a
+// terminal.
 func (d *Display) terminalWidth() int {
 	if !d.to.IsTerminal() || os.Getenv("TERM") == "dumb" {
 		return 0
@@ -58,7 +58,7 @@ func (d *Display) terminalWidth() int {
 	return 80
 }
 
-// show takes the next report of how the run goes.
+// show displays a progress report of a run.
 func (d *Display) show(p runner.Progress) {
 	if p.Stage == runner.TrialDone {
 		d.Line(doneLine(p))
@@ -67,9 +67,8 @@ func (d *Display) show(p runner.Progress) {
 	d.update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, progressLine(p), longEvery)
 }
 
-// Update shows how a step goes, so long after the beginning of all: in the line
-// that changes; where there is no terminal in a line for each step and every ten
-// seconds.
+// Update shows the progress of a step; elapsed is the time since the first step began. Without a
+// terminal, it prints a line for each step and then one every ten seconds.
 func (d *Display) Update(step string, elapsed time.Duration, text string) {
 	d.update(step, elapsed, text, plainEvery)
 }
@@ -95,7 +94,7 @@ func (d *Display) update(step string, elapsed time.Duration, text string, late t
 	d.line(text)
 }
 
-// Note prints a line between.
+// Note prints a message of the program above the progress line.
 func (d *Display) Note(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -103,7 +102,7 @@ func (d *Display) Note(text string) {
 	d.line("quorumbench: " + text)
 }
 
-// Line prints a line of its own.
+// Line prints a line above the progress line.
 func (d *Display) Line(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -111,21 +110,21 @@ func (d *Display) Line(text string) {
 	d.line(text)
 }
 
-// Clear takes the line that changes away, so that others can write.
+// Clear erases the progress line, so that other output can follow.
 func (d *Display) Clear() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.erase()
 }
 
-// change writes the line that changes in place of the one before.
+// change replaces the progress line.
 func (d *Display) change(text string) {
 	d.print(text, 1)
 	d.shown = true
 }
 
-// between returns a writer for others' lines that may come while the line that
-// changes stands on the same terminal: it takes that line away before.
+// between returns a writer that erases the progress line before it writes to to, which may be the
+// same terminal.
 func (d *Display) between(to io.Writer) io.Writer { return between{d, to} }
 
 type between struct {
@@ -150,17 +149,17 @@ func (d *Display) erase() {
 
 func (d *Display) line(text string) { d.print(shown(text), 0) }
 
-// shown is a text that may have foreign parts as a line.
+// shown returns words as one printable line; words may contain text from servers or files.
 func shown(words string) string { return text.Line(words, text.OfOutput) }
 
-// print writes a line as it is; the last so many lines are taken away by what is
-// written next. It ignores errors: a run does not end because nobody looks at it.
+// print writes a line. The next line replaces the last changing lines (0 or 1). print ignores
+// errors: a run continues when its display is closed.
 func (d *Display) print(text string, changing int) {
 	_, _ = d.to.WriteString(text + "\n")
 	_ = d.to.Flush(changing)
 }
 
-// cut keeps a line within the terminal's width, where it can be erased.
+// cut shortens a line to width columns, because a line that wraps cannot be erased.
 func cut(line string, width int) string {
 	letters := []rune(line)
 	if width < 1 || len(letters) <= width {
@@ -169,7 +168,7 @@ func cut(line string, width int) string {
 	return string(letters[:width])
 }
 
-// head is which trial of how many, as in [2/7] put-leader.
+// head returns the trial's number, the number of trials and the name, as in [2/7] put-leader.
 func head(p runner.Progress) string {
 	if p.Trial == 0 || p.Trials < 2 {
 		return p.Name
@@ -177,7 +176,7 @@ func head(p runner.Progress) string {
 	return fmt.Sprintf("[%d/%d] %s", p.Trial, p.Trials, p.Name)
 }
 
-// progressLine is what runs, how it goes and how long it still takes.
+// progressLine returns the stage, its figures and the remaining time as a line.
 func progressLine(p runner.Progress) string {
 	parts := []string{head(p) + ": " + string(p.Stage)}
 	if p.Stage == runner.Starting || p.Stage == runner.Stopping {
@@ -206,7 +205,7 @@ func progressLine(p runner.Progress) string {
 		parts = append(parts, rounded(p.TrialLeft)+" of load left")
 	}
 	switch {
-	case p.TrialLeft > 0 && rounded(p.Left) == rounded(p.TrialLeft): // the last one
+	case p.TrialLeft > 0 && rounded(p.Left) == rounded(p.TrialLeft): // the last trial
 	case p.Left > 0 && (several || p.TrialLeft == 0):
 		least := ""
 		if p.AtLeast {
@@ -219,7 +218,7 @@ func progressLine(p runner.Progress) string {
 	return strings.Join(parts, ", ")
 }
 
-// doneLine is what a trial came to.
+// doneLine returns the result of a trial as a line.
 func doneLine(p runner.Progress) string {
 	t := p.Result
 	if t == nil {
@@ -230,5 +229,5 @@ func doneLine(p runner.Progress) string {
 		t.HeadlineTime().Words(), time.At(50).Text(), time.At(99).Text(), text.Plural(t.Errors, "error"), t.Verdict.State)
 }
 
-// rounded is a time to wait, to the second.
+// rounded returns a duration in whole seconds, at least 1s.
 func rounded(d time.Duration) string { return max(d.Round(time.Second), time.Second).String() }

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// done is a trial's result.
+// done returns a trial's result.
 func done() *record.Trial {
 	h := measure.NewHistogram()
 	for i := range 10_000 {
@@ -26,7 +26,7 @@ func done() *record.Trial {
 	}
 }
 
-// reports is a run of two trials as it is told.
+// reports returns the progress reports of a run with two trials.
 func reports() []runner.Progress {
 	measuring := runner.Progress{Stage: runner.Measuring, Trial: 1, Trials: 2, Name: "put-leader", PerSecond: 18_000, P99: 4.5e6, Errors: 1,
 		Elapsed: 4 * time.Second, Share: 0.419, TrialLeft: 4 * time.Second, Left: 11600 * time.Millisecond}
@@ -66,7 +66,7 @@ quorumbench: stopping
 	}
 }
 
-// onTerminal is a display on a terminal of the width.
+// onTerminal returns a display on a terminal with the given width in columns.
 func onTerminal(to io.Writer, width int) *Display {
 	return NewDisplay(to, func() int { return width })
 }
@@ -90,8 +90,8 @@ func TestTerminalKeepsOnlyTheResults(t *testing.T) {
 	}
 }
 
-// What others write to the same terminal stays there, and the line that changes
-// goes on below.
+// Output of other writers to the same terminal stays visible, and the progress line continues below
+// it.
 func TestLinesBetweenStay(t *testing.T) {
 	var b bytes.Buffer
 	d := onTerminal(&b, 40)

@@ -13,11 +13,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// ownVariable is the prefix of our own environment variables: QUORUMBENCH_CACERT is the
+// ownVariable is the prefix of quorumbench's own environment variables: QUORUMBENCH_CACERT is the
 // default of --cacert.
 const ownVariable = "QUORUMBENCH_"
 
-// environment takes what is not given by flags from environment variables: our own, or else
+// environment reads values of absent flags from environment variables: quorumbench's own, or else
 // those of the store's client.
 type environment struct {
 	getenv func(string) string
@@ -38,8 +38,8 @@ func (e *environment) lookup(flag string) (value, name string) {
 	return "", ""
 }
 
-// take passes the value of a flag's variable on, if there is one, and notes its use. An
-// error names the variable.
+// take calls set with the value of a flag's variable if the variable is set, and notes its use.
+// The error names the variable.
 func (e *environment) take(flag string, set func(value string) error) error {
 	value, name := e.lookup(flag)
 	if name == "" {
@@ -52,7 +52,7 @@ func (e *environment) take(flag string, set func(value string) error) error {
 	return nil
 }
 
-// takeFile takes the path of an existing file.
+// takeFile stores a flag's variable in *into; the variable must name an existing file.
 func (e *environment) takeFile(flag string, into *string) error {
 	return e.take(flag, func(value string) error {
 		if _, err := os.Stat(value); err != nil {
@@ -63,9 +63,9 @@ func (e *environment) takeFile(flag string, into *string) error {
 	})
 }
 
-// takeAccess completes how a cluster is reached: TLS, user and timeout. given reports
-// whether a flag, or a key of a scenario, says so already. Variables about TLS are left alone
-// if plain is true or the store has no TLS.
+// takeAccess completes TLS, user and timeout of the connection to a cluster. given reports whether
+// a flag or a key of a scenario has set a value already. takeAccess ignores variables about TLS if
+// plain is true or the store has no TLS.
 func (e *environment) takeAccess(to *scenario.Attach, plain bool, given func(flag string) bool) error {
 	var failed error
 	do := func(err error) {
@@ -99,7 +99,8 @@ func (e *environment) takeAccess(to *scenario.Attach, plain bool, given func(fla
 	return failed
 }
 
-// takePair takes a client certificate and its key, which belong together.
+// takePair reads the paths of a client certificate and its private key. One without the other is
+// an error.
 func (e *environment) takePair(to *scenario.Attach) error {
 	if err := e.takeFile("cert", &to.Cert); err != nil {
 		return err
@@ -113,8 +114,8 @@ func (e *environment) takePair(to *scenario.Attach) error {
 	return Usage("%s is set, and a client certificate and its key belong together; set the variable of the other one, too, or give --cert and --key", e.used[len(e.used)-1])
 }
 
-// takeUser takes a user with the password, or a password or token alone. A password in a separate
-// variable stays there, as in --user NAME:env:VARIABLE.
+// takeUser reads a user with a password, or only a token. A password in a separate variable is
+// referred to and not copied, as in --user NAME:env:VARIABLE.
 func (e *environment) takeUser(to *scenario.Attach) error {
 	user, name := e.lookup("user")
 	_, password := e.lookup("password")
@@ -133,7 +134,7 @@ func (e *environment) takeUser(to *scenario.Attach) error {
 	return nil
 }
 
-// tellVariables prints which variables were used, once and without their values.
+// tellVariables prints the names of the variables that were used, once and without their values.
 func (a *App) tellVariables(used []string) {
 	line := strings.Join(used, ", ")
 	if line == "" || a.told[line] {
@@ -146,11 +147,11 @@ func (a *App) tellVariables(used []string) {
 	a.Remark("takes %s from the environment", line)
 }
 
-// UseEnvironment takes from environment variables what a command's flags about a running
-// cluster do not say. Other commands are left alone.
+// UseEnvironment completes a command's AttachFlags from environment variables. It does nothing for
+// commands without AttachFlags.
 //
-// A command that starts a cluster unless it has endpoints takes those of QUORUMBENCH_ENDPOINTS
-// only: a variable that etcdctl reads must not direct its load to a cluster in production.
+// A command that starts a cluster unless it is given endpoints reads only QUORUMBENCH_ENDPOINTS: a
+// variable of etcdctl must not direct the command's load to a cluster in production.
 // UseEnvironmentIn completes such a command's scenario.
 func (a *App) UseEnvironment(c *cobra.Command) error {
 	flag := c.Flags().Lookup("endpoints")
@@ -181,12 +182,12 @@ func (a *App) UseEnvironment(c *cobra.Command) error {
 	return nil
 }
 
-// Plain reports whether an endpoint is said to be without TLS.
+// Plain reports whether an endpoint begins with http://, which excludes TLS.
 func (f *AttachFlags) Plain() bool {
 	return slices.ContainsFunc(f.endpoints.list, func(e string) bool { return strings.HasPrefix(e, "http://") })
 }
 
-// takeAll takes the endpoints of a variable, all of which must be addresses.
+// takeAll sets the endpoints to those of a variable, all of which must be valid addresses.
 func (e *endpointsFlag) takeAll(value string) error {
 	if err := e.Set(value); err != nil {
 		return err
@@ -198,8 +199,8 @@ func (e *endpointsFlag) takeAll(value string) error {
 	return at.Valid()
 }
 
-// UseEnvironmentIn takes from environment variables how the running clusters of a scenario
-// are reached, as far as the scenario does not say so. If plain is true, they are without TLS.
+// UseEnvironmentIn completes from environment variables how a scenario's running clusters are
+// reached; values in the scenario take precedence. If plain is true, the clusters have no TLS.
 func (a *App) UseEnvironmentIn(s *scenario.Scenario, plain bool) error {
 	for i := range s.Trials {
 		c := &s.Trials[i].Cluster

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// value is a flag whose errors are our own sentences.
+// value is a flag of any type, with quorumbench's own error messages.
 type value[T any] struct {
 	into  *T
 	parse func(string) (T, error)
@@ -31,7 +31,7 @@ func (v *value[T]) Set(s string) error {
 	return err
 }
 
-// String implements pflag.Value; it is what help shows as the default.
+// String implements pflag.Value. Help shows the string as the default.
 func (v *value[T]) String() string {
 	if v.into == nil {
 		return ""
@@ -39,13 +39,13 @@ func (v *value[T]) String() string {
 	return v.show(*v.into)
 }
 
-// Type implements pflag.Value; it stands for the value in help.
+// Type implements pflag.Value. Help shows the string as the name of the value.
 func (v *value[T]) Type() string { return v.kind }
 
-// Flags registers flags, in the order in which help lists them.
+// Flags registers flags in a flag set. Help lists flags in the order of registration.
 type Flags struct{ Set *pflag.FlagSet }
 
-// NewFlags returns what registers flags in a set, which help lists in that order.
+// NewFlags returns Flags that register in set, and stops set from sorting its flags by name.
 func NewFlags(set *pflag.FlagSet) Flags {
 	set.SortFlags = false
 	return Flags{set}
@@ -56,7 +56,7 @@ func Value[T any](f Flags, name string, into *T, kind string, parse func(string)
 	f.Set.Var(&value[T]{into, parse, show, kind}, name, help)
 }
 
-// repeated is a flag that may be given again and again.
+// repeated is a flag that may be given several times; each value is appended to *into.
 type repeated[T any] struct {
 	into  *[]T
 	parse func(string) (T, error)
@@ -72,23 +72,23 @@ func (r *repeated[T]) Set(s string) error {
 	return err
 }
 
-// String implements pflag.Value; help shows no default.
+// String implements pflag.Value. Help shows no default.
 func (r *repeated[T]) String() string { return "" }
 
-// Type implements pflag.Value; it stands for the value in help.
+// Type implements pflag.Value. Help shows the string as the name of the value.
 func (r *repeated[T]) Type() string { return r.kind }
 
-// Repeated registers a flag that may be given again and again.
+// Repeated registers a flag that may be given several times; each value is appended to *into.
 func Repeated[T any](f Flags, name string, into *[]T, kind string, parse func(string) (T, error), help string) {
 	f.Set.Var(&repeated[T]{into, parse, kind}, name, help+"; can be given again")
 }
 
-// Text registers a flag of any text.
+// Text registers a flag whose value is any text.
 func (f Flags) Text(name string, into *string, kind, help string) {
 	Value(f, name, into, kind, func(s string) (string, error) { return s, nil }, func(s string) string { return s }, help)
 }
 
-// Choice registers a flag of one of the words.
+// Choice registers a flag whose value is one of words.
 func (f Flags) Choice(name string, into *string, help string, words ...string) {
 	one := func(s string) (string, error) {
 		if !slices.Contains(words, s) {
@@ -99,33 +99,33 @@ func (f Flags) Choice(name string, into *string, help string, words ...string) {
 	Value(f, name, into, strings.Join(words, "|"), one, func(s string) string { return s }, help)
 }
 
-// Format registers the flags of a report on standard output: --format, and --wide for its text.
+// Format registers the flags of a report on standard output: --format, and --wide for format text.
 func (f Flags) Format(format *string, wide *bool, formats ...string) {
 	f.Choice("format", format, "format of the result on standard output", formats...)
 	f.Toggle("wide", wide, "print text with all columns and details, and without wrapping lines")
 }
 
-// Whole registers a flag of a whole number.
+// Whole registers a flag whose value is a whole number.
 func (f Flags) Whole(name string, into *int, help string) {
 	Value(f, name, into, "N", ParseWhole, strconv.Itoa, help)
 }
 
-// Seed registers a flag of a seed.
+// Seed registers a flag whose value is a seed, from 0 to the largest int64.
 func (f Flags) Seed(name string, into *uint64, help string) {
 	Value(f, name, into, "N", parseSeed, func(n uint64) string { return strconv.FormatUint(n, 10) }, help)
 }
 
-// Number registers a flag of a number.
+// Number registers a flag whose value is a number, with or without decimals.
 func (f Flags) Number(name string, into *float64, kind, help string) {
 	Value(f, name, into, kind, text.ParseNumber, func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }, help)
 }
 
-// Size registers a flag of a number of bytes.
+// Size registers a flag whose value is a number of bytes, such as 1KiB.
 func (f Flags) Size(name string, into *int, help string) {
 	Value(f, name, into, "SIZE", text.ParseFlagSize, strconv.Itoa, help)
 }
 
-// Span registers a flag of a duration.
+// Span registers a flag whose value is a duration.
 func (f Flags) Span(name string, into *time.Duration, help string) {
 	Value(f, name, into, "DURATION", text.ParseDuration, showSpan, help)
 }
@@ -161,26 +161,26 @@ func (v *parameterFlag) Set(s string) error {
 	return err
 }
 
-// String implements pflag.Value; it is what help shows as the default.
+// String implements pflag.Value. Help shows the string as the default.
 func (v *parameterFlag) String() string {
 	if v.text == "0s" || v.text == scenario.Closed.String() {
-		return "" // nothing, as without the flag
+		return "" // help shows no default for a value that equals an absent flag
 	}
 	return v.text
 }
 
-// Type implements pflag.Value; it stands for the value in help.
+// Type implements pflag.Value. Help shows the string as the name of the value.
 func (v *parameterFlag) Type() string { return v.parameter.Hint() }
 
 func showSpan(d time.Duration) string {
 	if d == 0 {
-		return "0" // which help does not show
+		return "0" // help does not show this default
 	}
 	return text.FormatDuration(d)
 }
 
-// ParseWhole leaves the range to the scenario's rules, which name the flag and
-// its limits.
+// ParseWhole parses a whole number that fits an int. Scenario validation checks the flag's own
+// limits.
 func ParseWhole(s string) (int, error) {
 	n, err := text.ParseWhole(s)
 	if err == nil && int64(int(n)) != n {

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Gate is what a run's result is held to, and how it is reported while it runs:
-// the flags that commands with a result share. The zero gate asks for nothing.
+// Gate holds the thresholds that a run's result must meet and the interval of the JSON lines during
+// the run, from flags that commands share. The zero Gate has no thresholds and prints no lines.
 type Gate struct {
 	Thresholds []analyze.Threshold
 	interval   time.Duration
@@ -26,7 +26,7 @@ func (g *Gate) Judge(r Flags) {
 		"exit with 1 if a trial's metric misses the limit, and with 6 if it is not known, as in p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'")
 }
 
-// Gated gives a command that conducts a run the flags of its gate.
+// Gated adds the flags of a Gate to a command that conducts a run, and returns the command.
 func (a *App) Gated(c *cobra.Command) *cobra.Command {
 	g := &Gate{}
 	r := NewFlags(c.Flags())
@@ -61,7 +61,7 @@ func (g *Gate) checkInterval(c *cobra.Command) error {
 	return nil
 }
 
-// Begin checks what can be checked before anything runs.
+// Begin checks before the run that the thresholds apply to the scenario's trials.
 func (g *Gate) Begin(s *scenario.Scenario) error {
 	trials := make([]record.Conditions, 0, len(s.Trials))
 	for i := range s.Trials {
@@ -70,7 +70,7 @@ func (g *Gate) Begin(s *scenario.Scenario) error {
 	return g.CheckThresholds(trials)
 }
 
-// CheckThresholds refuses what no trial of these conditions can be held to.
+// CheckThresholds returns a usage error for a threshold that cannot apply to the trials.
 func (g *Gate) CheckThresholds(trials []record.Conditions) error {
 	if err := analyze.CheckThresholds(g.Thresholds, trials); err != nil {
 		return Usage("--threshold: %w", err)
@@ -78,8 +78,8 @@ func (g *Gate) CheckThresholds(trials []record.Conditions) error {
 	return nil
 }
 
-// reportSeconds has a run report its seconds, if lines are wanted, between what
-// the display shows. What it returns may be nil, which prints nothing.
+// reportSeconds makes a run report each second to the intervals that it returns, which print JSON
+// lines without disturbing the display. It returns nil, which prints nothing, without --interval.
 func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	if g.interval == 0 {
 		return nil
@@ -94,8 +94,8 @@ func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	return v
 }
 
-// Missed reports which thresholds a run misses, and of which that is not known, a line
-// each.
+// Missed returns the thresholds that a run misses or whose metric is not known, and prints a line
+// for each.
 func (a *App) Missed(g *Gate, run *record.Run) ([]analyze.Missed, error) {
 	all, err := analyze.CheckRun(g.Thresholds, run)
 	for _, m := range all {
@@ -104,8 +104,8 @@ func (a *App) Missed(g *Gate, run *record.Run) ([]analyze.Missed, error) {
 	return all, err
 }
 
-// ExitOf returns what thresholds that are not kept end a command with: ExitFailed if
-// one is missed, ExitNotKnown if that is not known.
+// ExitOf returns the error of a command for the result of Missed: ExitFailed if a threshold is
+// missed, ExitNotKnown if metrics are only not known, and nil if missed is empty.
 func ExitOf(missed []analyze.Missed) error {
 	switch {
 	case len(missed) == 0:

@@ -17,9 +17,9 @@ import (
 const (
 	// helpWidth is the width of help in columns.
 	helpWidth = 100
-	// mostNameColumns bounds the column of names; the meaning of a longer name is below it.
+	// mostNameColumns bounds the column of names; a longer name has its meaning on the next line.
 	mostNameColumns = 34
-	// mostUngrouped is how many flags help lists without groups.
+	// mostUngrouped is the maximum number of flags that help lists without groups.
 	mostUngrouped = 12
 	// otherFlags is the heading of flags without a group.
 	otherFlags = "Other flags"
@@ -50,13 +50,14 @@ var flagGroups = []struct {
 	{PodFlags, ""},
 }
 
-// PodFlags is the group of flags about pods, whose names other groups have, too.
+// PodFlags is the title of the group of flags about pods. SetGroup puts flags into it, because
+// other groups have flags with the same names.
 const PodFlags = "Pod flags"
 
 // groupAnnotation is the key of a flag's annotation that names its group instead of flagGroups.
 const groupAnnotation = "group"
 
-// SetGroup puts flags of a set into a group of help, whatever flagGroups says of their names.
+// SetGroup puts flags of a set into a group of help, which overrides flagGroups.
 func SetGroup(set *pflag.FlagSet, group string, names ...string) {
 	for _, name := range names {
 		if err := set.SetAnnotation(name, groupAnnotation, []string{group}); err != nil {
@@ -74,7 +75,7 @@ type HelpGroup struct {
 // orderAnnotation is the key of a command's annotation with its place in its group.
 const orderAnnotation = "order"
 
-// GroupCommands groups the commands below a command. A name may be that of no command.
+// GroupCommands groups the subcommands of a command. Names without a subcommand are ignored.
 func GroupCommands(c *cobra.Command, groups ...HelpGroup) {
 	for _, g := range groups {
 		c.AddGroup(&cobra.Group{ID: g.Title, Title: g.Title})
@@ -92,8 +93,8 @@ func GroupCommands(c *cobra.Command, groups ...HelpGroup) {
 	}
 }
 
-// WriteHelp writes the help of a command: the first paragraph of its meaning, examples, usage,
-// the rest of its meaning, the commands below it, and its flags, both in groups.
+// WriteHelp writes the help of a command: the first paragraph of its description, examples, usage,
+// the rest of the description, and its subcommands and flags in groups.
 func WriteHelp(to io.Writer, c *cobra.Command) error {
 	var b strings.Builder
 	first, rest, _ := strings.Cut(strings.TrimSpace(cmp.Or(c.Long, c.Short)), "\n\n")
@@ -120,13 +121,13 @@ func WriteHelp(to io.Writer, c *cobra.Command) error {
 	return err
 }
 
-// onlyGroups reports whether a command only has commands below it.
+// onlyGroups reports whether a command does nothing without a subcommand.
 func onlyGroups(c *cobra.Command) bool { return !c.HasParent() || c.Annotations[groupOnly] != "" }
 
 // isListed reports whether help lists a command.
 func isListed(c *cobra.Command) bool { return c.IsAvailableCommand() || c.Name() == "help" }
 
-// writeCommands writes the commands below a command, by group.
+// writeCommands writes the subcommands of a command, by group.
 func writeCommands(b *strings.Builder, c *cobra.Command) {
 	if !c.HasAvailableSubCommands() {
 		return
@@ -162,7 +163,7 @@ func writeCommands(b *strings.Builder, c *cobra.Command) {
 func writeFlags(b *strings.Builder, c *cobra.Command) {
 	var all []*pflag.Flag
 	longest := 0
-	c.InheritedFlags() // adds them to the flags of the command
+	c.InheritedFlags() // adds the inherited flags to c.Flags()
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && f.Name != "help" {
 			all = append(all, f)
@@ -231,8 +232,8 @@ func flagMeaning(f *pflag.Flag) string {
 	return meaning
 }
 
-// writeEntry writes a name and its meaning, which begins in the column after the longest name.
-// Its further lines begin in that column, too.
+// writeEntry writes a name and its meaning. Every line of the meaning begins in the column after
+// the longest name.
 func writeEntry(b *strings.Builder, name, meaning string, longest int) {
 	indent := 2 + longest + 2
 	fmt.Fprintf(b, "  %s", name)

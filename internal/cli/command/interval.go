@@ -21,20 +21,20 @@ const (
 	endSchema      = "quorumbench/end/1"
 )
 
-// intervals prints a line for every so many seconds. A line comes when the
-// second behind its last is there: only then it is known to be whole.
+// intervals prints a JSON line for each interval of a trial. It prints a line when the first second
+// after the interval arrives, because only then is the interval complete.
 type intervals struct {
 	every int
 	now   func() time.Time
 
 	mu     sync.Mutex
-	to     io.Writer       // its errors stay in it
-	trial  *scenario.Trial // that the line is of
+	to     io.Writer       // keeps its errors
+	trial  *scenario.Trial // the trial of the line
 	phase  measure.Phase
-	from   int   // the line's first second
-	last   int   // the last second in line
-	length int64 // of that, in nanoseconds; 0 if it is not known
-	open   bool  // there is a line to be written
+	from   int   // first second of the line
+	last   int   // last second of the line
+	length int64 // length of the last second, in nanoseconds; 0 if not known
+	open   bool  // the line has seconds and is not written yet
 	part   *record.Aggregate
 }
 
@@ -42,7 +42,8 @@ func newIntervals(every time.Duration, to io.Writer, now func() time.Time) *inte
 	return &intervals{every: int(every / time.Second), to: to, now: now, part: record.NewAggregate()}
 }
 
-// second takes the next second of a trial.
+// second adds the next second of a trial, and writes the line before that second if the second
+// completes it.
 func (v *intervals) second(t *scenario.Trial, s *measure.Second) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -66,7 +67,7 @@ func (v *intervals) second(t *scenario.Trial, s *measure.Second) {
 	v.part.Add(s)
 }
 
-// warmed is how long the warm-up was, in seconds, which has ended.
+// warmed returns the length of the completed warm-up, in seconds.
 func (v *intervals) warmed() float64 {
 	if v.length == 0 {
 		return v.trial.Load.Warmup.Seconds()
@@ -74,7 +75,7 @@ func (v *intervals) warmed() float64 {
 	return float64(v.last) + float64(v.length)/1e9
 }
 
-// progress ends a trial's last line when the trial has ended.
+// progress writes a trial's last line when the trial is done.
 func (v *intervals) progress(p runner.Progress) {
 	if p.Stage != runner.TrialDone || p.Result == nil {
 		return
@@ -86,12 +87,12 @@ func (v *intervals) progress(p runner.Progress) {
 	}
 }
 
-// write writes the line, whose length in seconds is 0 if that is not known. Its
-// latencies and errors are of the operations due in it, its connections, clients
-// and operations in flight those at its end.
+// write writes the line; seconds is its length, 0 if not known. Latencies and errors are those of
+// operations due in the interval; connections, clients and operations in flight are those at its
+// end.
 func (v *intervals) write(seconds float64) {
 	v.open = false
-	var length *float64 // null if it is not known how long the last one was
+	var length *float64 // null if the length is not known
 	if seconds > 0 {
 		length = &seconds
 	}
@@ -109,13 +110,13 @@ func (v *intervals) write(seconds float64) {
 
 func (v *intervals) json(line any) {
 	b, err := json.Marshal(line)
-	if err != nil { // cannot be: every number in it is finite
+	if err != nil { // impossible: every number in the line is finite
 		b = fmt.Appendf(nil, "{%q:%q}", "error", err.Error())
 	}
-	_, _ = v.to.Write(append(b, '\n')) // one call a line; the writer keeps its error
+	_, _ = v.to.Write(append(b, '\n')) // one call per line; the writer keeps its error
 }
 
-// endLine is the last line.
+// endLine is the last line of the output.
 type endLine struct {
 	Schema  string           `json:"schema"`
 	Time    time.Time        `json:"time"`
@@ -126,7 +127,7 @@ type endLine struct {
 	Missed  []analyze.Missed `json:"missed_thresholds"`
 }
 
-// end prints what is left and the verdict. run is nil if nothing was recorded.
+// end writes the open line and the last line, with the verdict. run is nil if nothing was recorded.
 func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 	if v == nil {
 		return
@@ -154,8 +155,8 @@ func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 	v.json(l)
 }
 
-// endTrial is what the last line has of a trial: its verdict, and the figures of
-// its result that the registry names for it.
+// endTrial returns a trial's object in the last line: its verdict, and the figures of its result
+// that record.Object.AddAtEnd adds.
 func endTrial(t *record.Trial) (o record.Object) {
 	o.Add("trial", t.Name)
 	o.Add("repeat", t.Repeat)

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// told is what the lines say, as a log collector reads it.
+// told is a printed line, as a log collector parses it.
 type told struct {
 	Schema, Trial, Phase, State, Verdict string
 	From                                 int `json:"from_second"`
@@ -40,8 +40,8 @@ func readLines(t *testing.T, text string) []told {
 	return all
 }
 
-// Counts in equal counts out, whatever the interval: every second is in exactly
-// one line, and a line's percentiles are of its merged seconds.
+// For every interval, each second is in exactly one line, and a line's percentiles are those of its
+// merged seconds.
 func TestIntervalsHoldEverySecond(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, every := range []int{1, 3, 10, 60} {
@@ -99,7 +99,8 @@ func TestIntervalsHoldEverySecond(t *testing.T) {
 	}
 }
 
-// What a failed trial had is told, without a length that nobody knows.
+// The interval line of a failed trial has the trial's operations, and a null length because the
+// length is not known.
 func TestIntervalOfFailedTrial(t *testing.T) {
 	var b bytes.Buffer
 	v := newIntervals(10*time.Second, &b, time.Now)

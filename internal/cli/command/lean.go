@@ -7,13 +7,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// heapGrowth is by how much the heap grows between two collections while a load may
-// go on, in percent: a load allocates little, and the generator's memory stands in
-// every result (docs/decisions/0015-release-start-up-memory-before-a-load.md).
+// heapGrowth is GOGC during a load, in percent. A load allocates little, and every result includes
+// the load generator's memory (docs/decisions/0015-release-start-up-memory-before-a-load.md).
 const heapGrowth = 50
 
-// Lean has a generator take little memory, until what it returns is called. Who sets
-// GOGC decides alone.
+// Lean reduces the memory of the load generator until the returned function is called. It does not
+// override the environment variable GOGC.
 func Lean() (end func()) {
 	probe.GiveBackPages()
 	if os.Getenv("GOGC") != "" {

@@ -7,16 +7,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Next prints what to do after a result: a command line and, in brackets, its purpose. The
-// line is on standard error, and only --format text has one, so that programs that read a result
-// find nothing else.
+// Next prints what to do after a result: a command line and, in parentheses, its purpose. The line
+// goes to standard error, and callers print it only with --format text, so that programs can parse
+// standard output.
 func (a *App) Next(format string, args ...any) {
 	within(args)
-	_, _ = fmt.Fprintf(a.Stderr, "Next: %s\n", fmt.Sprintf(format, args...)) // there is no other place for the error
+	_, _ = fmt.Fprintf(a.Stderr, "Next: %s\n", fmt.Sprintf(format, args...)) // an error cannot be reported anywhere else
 }
 
-// Again returns the command line of this program for a shell, with more arguments. It shows no
-// password, and DIR instead of a run directory, which is no longer empty.
+// Again returns the current command line with more arguments, quoted for a shell. It shows no
+// password, and DIR in place of the run directory, which is no longer empty.
 func (a *App) Again(more ...string) string {
 	words := []string{"quorumbench"}
 	last := ""
@@ -48,7 +48,7 @@ func shownUser(given string) string {
 	return "NAME:PASSWORD"
 }
 
-// Shown returns the flags that reach the same cluster, for a shell. They show no password.
+// Shown returns flags that select the same cluster, quoted for a shell and without a password.
 func (f *AttachFlags) Shown() string {
 	var b strings.Builder
 	add := func(flag, value string) {
@@ -76,7 +76,7 @@ func (f *AttachFlags) Shown() string {
 	return b.String()
 }
 
-// Quoted returns a word as a POSIX shell reads it.
+// Quoted returns a word quoted for a POSIX shell, if the word needs quotes.
 func Quoted(word string) string {
 	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
 		return word

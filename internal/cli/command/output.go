@@ -9,8 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Say prints an error: one line, or one for each thing that is wrong with a
-// scenario file.
+// Say prints an error in one line, or the errors of a scenario file in one line each.
 func Say(to io.Writer, err error) {
 	if err == nil || err.Error() == "" {
 		return
@@ -21,11 +20,11 @@ func Say(to io.Writer, err error) {
 		lines = file.Lines()
 	}
 	for _, line := range lines {
-		_, _ = fmt.Fprintf(to, "quorumbench: %s\n", shown(line)) // nobody is left to read it
+		_, _ = fmt.Fprintf(to, "quorumbench: %s\n", shown(line)) // an error cannot be reported anywhere else
 	}
 }
 
-// Warn prints sentences that change no exit code.
+// Warn prints warnings on standard error. They do not change the exit code.
 func (a *App) Warn(sentences ...string) {
 	for _, s := range sentences {
 		a.Remark("warning: %s", s)
@@ -35,18 +34,18 @@ func (a *App) Warn(sentences ...string) {
 // Remark prints a sentence on standard error.
 func (a *App) Remark(format string, args ...any) {
 	within(args)
-	_, _ = fmt.Fprintf(a.Stderr, "quorumbench: %s\n", fmt.Sprintf(format, args...)) // nobody is left to read it
+	_, _ = fmt.Fprintf(a.Stderr, "quorumbench: %s\n", fmt.Sprintf(format, args...)) // an error cannot be reported anywhere else
 }
 
-// Printf writes to standard output, whose first error Main reports. What the
-// format makes lines of stays within them, whatever it is.
+// Printf writes to standard output, whose first error Main reports. Arguments cannot add lines:
+// within makes each one printable as a part of a line.
 func (a *App) Printf(format string, args ...any) {
 	within(args)
 	_, _ = fmt.Fprintf(a.Stdout, format, args...)
 }
 
-// within makes parts of a line of the texts among the arguments of a format, in
-// their place, so that vet still sees a wrapper of Fprintf in its callers.
+// within replaces strings and errors in args by text that is printable within a line. It changes
+// args in place so that vet still recognizes the callers as wrappers of Fprintf.
 func within(args []any) {
 	for i, arg := range args {
 		switch of := arg.(type) {
@@ -58,17 +57,17 @@ func within(args []any) {
 	}
 }
 
-// Output makes what is written to it printable, whatever it is made of, and
-// keeps the first error of where that goes.
+// Output makes the text that is written to it printable, and keeps the first error of the
+// underlying writer.
 type Output struct {
 	to  *text.Writer
-	Err error // the first of where it goes
+	Err error // the first error of the underlying writer
 }
 
-// NewOutput returns the output that goes to a writer.
+// NewOutput returns an Output that writes to a writer.
 func NewOutput(to io.Writer) *Output { return &Output{to: text.NewWriter(to)} }
 
-// Flush writes what waits for its end.
+// Flush writes buffered text, such as an incomplete character.
 func (o *Output) Flush() {
 	if o.Err == nil {
 		o.Err = o.to.Flush()

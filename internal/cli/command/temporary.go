@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 )
 
-// TemporaryOut has a run recorded in a temporary folder. remove removes it, and reports
-// that it cannot unless something else went wrong. What killed commands left there is
-// removed first, and named.
+// TemporaryOut makes a run record into a temporary folder. remove removes the folder and sets *err
+// if that fails and *err is nil. Folders that killed commands left are removed first and reported
+// with say.
 func TemporaryOut(o *runner.Options, say func(string)) (remove func(*error), err error) {
 	folder, err := TemporaryFolder(say)
 	if err != nil {
@@ -28,13 +28,13 @@ func TemporaryOut(o *runner.Options, say func(string)) (remove func(*error), err
 	}, nil
 }
 
-// sharedMemory is a folder that every container can write to, also one whose image
-// is our binary alone and cannot be written to. What is there is in memory.
+// sharedMemory is a folder in memory that every container can write to, even if its image contains
+// only the quorumbench binary and is read-only.
 const sharedMemory = "/dev/shm"
 
-// TemporaryFolder claims a folder where temporary files belong. An image of our binary alone
-// has no such place: there the folder is in the working folder, or in memory. What killed
-// commands left in the same place is removed first, and say takes a sentence about it.
+// TemporaryFolder claims a folder in the system's folder for temporary files or, in an image that
+// contains only the quorumbench binary, in the working folder or in memory. Folders that killed
+// commands left in the same place are removed first and reported with say.
 func TemporaryFolder(say func(string)) (host.Claim, error) {
 	var errs []error
 	for _, in := range []string{os.TempDir(), ".", sharedMemory} {
@@ -51,10 +51,10 @@ func TemporaryFolder(say func(string)) (host.Claim, error) {
 	return nil, errors.Join(errs...)
 }
 
-// ClaimFolder claims a folder below one that is there. What killed commands left there is
-// removed first, and say takes a sentence about it.
+// ClaimFolder claims a new folder in an existing one. Folders that killed commands left there are
+// removed first and reported with say.
 func ClaimFolder(in string, say func(string)) (host.Claim, error) {
-	left, _ := host.CleanOrphans(in, 1) // what cannot be removed now can be the next time
+	left, _ := host.CleanOrphans(in, 1) // the next command tries to remove the rest
 	for _, orphan := range left {
 		say(orphan.String())
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Group is a command that only has commands below it.
+// Group returns a command that does nothing without one of its subcommands.
 func Group(use, short, choose string, commands ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ArbitraryArgs, Annotations: map[string]string{groupOnly: "true"},
@@ -25,10 +25,10 @@ func Group(use, short, choose string, commands ...*cobra.Command) *cobra.Command
 	return g
 }
 
-// groupOnly is the key of the annotation of a command that only has commands below it.
+// groupOnly is the key of the annotation of a command that needs a subcommand.
 const groupOnly = "group-only"
 
-// Path is what a command is called, without the program's name before it.
+// Path returns the full name of a command without the program's name, such as "bench put".
 func Path(c *cobra.Command) string {
 	if _, below, ok := strings.Cut(c.CommandPath(), " "); ok {
 		return below
@@ -36,7 +36,7 @@ func Path(c *cobra.Command) string {
 	return ""
 }
 
-// Takes bounds a command's arguments and says which they are.
+// Takes returns a check that a command has least to most arguments; errors describe them with what.
 func Takes(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -51,8 +51,8 @@ func Takes(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// shownArgument returns an argument as messages show it: not where it may be the password
-// of a user, as in --user NAME PASSWORD.
+// shownArgument returns an argument as messages show it. It hides an argument that may be a
+// password, as in --user NAME PASSWORD.
 func shownArgument(c *cobra.Command, arg string) string {
 	if f := c.Flags().Lookup("user"); f != nil && f.Changed || strings.ContainsAny(arg, ":@") {
 		return "what follows the flags (it is not shown, for it may be a password)"
@@ -60,7 +60,7 @@ func shownArgument(c *cobra.Command, arg string) string {
 	return strconv.Quote(arg)
 }
 
-// FlagError puts what is wrong with a flag into a sentence.
+// FlagError turns a parse error about a flag into a usage error of one sentence.
 func FlagError(c *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err
@@ -88,8 +88,8 @@ func FlagError(c *cobra.Command, err error) error {
 	return Usage("%w", err)
 }
 
-// unknownShorthand is for a flag with one dash: the program has none but -h,
-// so the whole word was meant as a flag.
+// unknownShorthand returns the error of a flag with a single dash. The only flag with a single dash
+// is -h, so the whole word is taken as a misspelled flag.
 func unknownShorthand(c *cobra.Command, word string) error {
 	name := word
 	if end := strings.IndexAny(word, "=:@"); end >= 0 {
@@ -118,8 +118,8 @@ func flagNames(c *cobra.Command) []string {
 	return names
 }
 
-// Suggest returns a question that names the known word nearest to the given
-// one, with the prefix before it, or nothing when none is near.
+// Suggest returns "; did you mean" with the known word nearest to the given one, after the prefix;
+// empty if no known word is near.
 func Suggest(word string, known []string, prefix string) string {
 	best := elsewhere[strings.ReplaceAll(strings.ToLower(word), "_", "-")]
 	if !slices.Contains(known, best) {
@@ -131,8 +131,7 @@ func Suggest(word string, known []string, prefix string) string {
 	return fmt.Sprintf("; did you mean %s%s?", prefix, best)
 }
 
-// elsewhere maps what scenario files and other tools call something to the
-// flag that it is here.
+// elsewhere maps names in scenario files and other tools to quorumbench's flags.
 var elsewhere = map[string]string{
 	"connections": "conns", "value-size": "val-size", "key-space": "key-space-size", "keyspace": "key-space-size",
 	"operations": "total", "requests": "total", "ops": "total", "time": "duration", "sequential": "sequential-keys",

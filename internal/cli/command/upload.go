@@ -12,14 +12,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Destination registers the flag that says where a run directory is sent when it
-// is done; *into stays nil without it.
+// Destination registers the flag --upload, the destination of a run directory after the run; *into
+// stays nil without the flag.
 func (f Flags) Destination(into **upload.Destination) {
 	Value(f, "upload", into, "URL", upload.Parse, func(*upload.Destination) string { return "" },
 		"send the run directory to this URL at the end: s3://BUCKET/FOLDER, gs://... or file:///FOLDER")
 }
 
-// CheckKept refuses to send what is not kept.
+// CheckKept returns a usage error if a run directory has a destination and is not kept.
 func CheckKept(to *upload.Destination, out string) error {
 	if to != nil && out == "" {
 		return Usage("--upload sends the run directory, which is not kept; keep it with --out DIR")
@@ -27,8 +27,8 @@ func CheckKept(to *upload.Destination, out string) error {
 	return nil
 }
 
-// Reachable asks a destination before a run for something, so that what is wrong
-// with it is not found after an hour.
+// Reachable checks before a run that the destination can be reached, so that a problem is not found
+// only after the run.
 func Reachable(ctx context.Context, to *upload.Destination) error {
 	if to == nil {
 		return nil
@@ -43,8 +43,8 @@ func Reachable(ctx context.Context, to *upload.Destination) error {
 	return nil
 }
 
-// SendKept sends a run directory that is there, shows how it goes, and says what
-// came of it.
+// SendKept sends an existing run directory, shows the progress, and warns about files that were not
+// sent.
 func (a *App) SendKept(ctx context.Context, to *upload.Destination, dir string, readBack bool) (upload.Sent, error) {
 	d := NewDisplay(a.Screen, nil)
 	began := time.Now()
@@ -69,7 +69,7 @@ func (a *App) SendKept(ctx context.Context, to *upload.Destination, dir string, 
 	return sent, nil
 }
 
-// SentLine is what came of it as a line.
+// SentLine returns the result of an upload as a line.
 func SentLine(s upload.Sent) string {
 	anew := "all sent now"
 	switch {
@@ -89,10 +89,9 @@ func sendingLine(p upload.Progress) string {
 	return line
 }
 
-// SendDone sends the directory of a run that has ended as err says, which stays
-// what the command ends with; only where that is nothing, what keeps the directory
-// from being sent decides the exit code. After an interrupt it is still sent, and a
-// second one ends the program.
+// SendDone sends the directory of a run that ended with err, and returns the command's error: err,
+// or if err is nil, the error of the upload. After an interrupt SendDone still sends the directory;
+// a second interrupt ends the program.
 func (a *App) SendDone(ctx context.Context, to *upload.Destination, dir string, err error) error {
 	if to == nil || dir == "" {
 		return err
@@ -117,12 +116,12 @@ func (a *App) SendDone(ctx context.Context, to *upload.Destination, dir string, 
 	return err
 }
 
-// SendAgain is the command line that sends the rest.
+// SendAgain returns the command line that sends the rest of a run directory.
 func SendAgain(dir string, to *upload.Destination) string {
 	return "quorumbench upload " + shellWord(filepath.Clean(dir)) + " " + shellWord(to.Given)
 }
 
-// shellWord quotes what a shell would not take as one word.
+// shellWord quotes s for a shell unless s is a plain word.
 func shellWord(s string) string {
 	plain := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-:,+=@%", c)
