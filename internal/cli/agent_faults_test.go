@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// Members on another machine are killed, started again and asked for their own work
-// as those on this one; what cannot be done there is told beforehand.
+// Faults of members behind an agent work like those of local members. A fault that the agent does
+// not support is refused before the run.
 func TestFaultsOfMembersOnAnAgent(t *testing.T) {
 	m := startMachines(t, []string{"127.0.0.63"}, "--heartbeat", "10s")[0]
 	c, said := m.conduct(filepath.Join(t.TempDir(), "run"), "isolate m1 at 1s for 1s")
@@ -24,9 +24,8 @@ func TestFaultsOfMembersOnAnAgent(t *testing.T) {
 	m.suffers(t, "kill leader at 1s for 100ms", "move-leader follower at 2s", "pause any at 3s for 100ms", "rolling-restart at 4s")
 }
 
-// The disks of members on another machine fail there, and a member there is replaced by an
-// empty one. Nothing is left there, also when the controller is
-// killed while all wait for their disks.
+// Disk faults work behind an agent, and a member there is replaced by an empty one. The agent
+// removes everything, even if the controller is killed while all members wait for their disks.
 func TestFaultsOfDisksOnAnAgent(t *testing.T) {
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
 		t.Skip("disks that fail on request need /dev/fuse, and root or fusermount3")
@@ -53,11 +52,11 @@ func TestFaultsOfDisksOnAnAgent(t *testing.T) {
 	if err := c.Process.Kill(); err != nil {
 		t.Errorf("it ended: %v: %s", err, said)
 	}
-	_ = c.Wait() // it was killed
+	_ = c.Wait() // the command was killed
 	settle.Eventually(t, "nothing is left on the agent's machine", clean)
 }
 
-// happened counts the events of some kinds in a run's only trial.
+// happened returns the number of events of the given kinds in a run's only trial.
 func happened(dir string, kinds ...string) (n int) {
 	files, err := record.OpenTrial(dir, "trial-01-first")
 	if err != nil {
@@ -71,7 +70,7 @@ func happened(dir string, kinds ...string) (n int) {
 	return n
 }
 
-// conduct is a run with faults of members on the machine, and what it says.
+// conduct returns a command that runs faults on the machine's members, and the command's output.
 func (m *machine) conduct(dir, faults string) (*exec.Cmd, *strings.Builder) {
 	c := exec.Command("quorumbench", "run", "-", "--out", dir, "--agent-certs", filepath.Dir(m.target.CACert))
 	c.Stdin = strings.NewReader(fmt.Sprintf(`
@@ -85,7 +84,7 @@ trials:
 	return c, said
 }
 
-// suffers does faults to members on the machine, each of which must come to its end.
+// suffers runs faults on the machine's members until all faults have ended, and returns the run.
 func (m *machine) suffers(t *testing.T, faults ...string) *record.Run {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -99,7 +98,7 @@ func (m *machine) suffers(t *testing.T, faults ...string) *record.Run {
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		t.Errorf("it ended: %v", err)
 	}
-	_ = c.Wait() // it was interrupted
+	_ = c.Wait() // the command was interrupted
 	run, err := record.Open(dir)
 	if err != nil || len(run.Trials) != 1 || len(run.Trials[0].Faults) != len(faults) {
 		t.Fatalf("%+v, %v: %s", run, err, said)

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// A server is installed where it is started: the machine that conducts a run needs
-// none, and an agent that has none says so, by name, before anything is recorded.
+// Servers are looked up on the machine that starts them. The controller's machine needs no server,
+// and an agent without the server is named in the error before anything is recorded.
 func TestServersAreInstalledWhereMembersAre(t *testing.T) {
 	servers.Installed(t, zetcd.New())
 	conduct := func(m *machine, dir string, env ...string) (string, error) {

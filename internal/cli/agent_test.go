@@ -31,17 +31,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// machine is an agent that runs as a process of its own, at an address of its own.
+// machine is an agent in a separate process, with its own address.
 type machine struct {
 	*exec.Cmd
 	dir    string
 	target agent.Target
 	exited chan struct{}
-	said   bytes.Buffer // to be read when it has exited
+	said   bytes.Buffer // standard error; read it only after exit
 }
 
-// startMachines starts an agent at each address, with further flags, with
-// certificates that the command made.
+// startMachines starts an agent at each address, with further flags and with certificates from
+// `agent certs`.
 func startMachines(t testing.TB, addresses []string, flags ...string) []*machine {
 	t.Helper()
 	certs := filepath.Join(t.TempDir(), "certs")
@@ -66,7 +66,7 @@ func startMachines(t testing.TB, addresses []string, flags ...string) []*machine
 		line, err := bufio.NewReader(out).ReadString('\n')
 		go func() {
 			_, _ = io.Copy(io.Discard, out)
-			_ = m.Wait() // how it ended is not the question
+			_ = m.Wait() // any exit is fine
 			close(m.exited)
 		}()
 		t.Cleanup(func() {
@@ -92,11 +92,11 @@ func (m *machine) dial(t *testing.T) *agent.Remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() }) // a test that ends it does it before
+	t.Cleanup(func() { _ = r.Close() }) // tests may close it earlier
 	return r
 }
 
-// onMachines starts a cluster of three etcd members on the agents' machines.
+// onMachines starts a cluster of three etcd members behind the agents.
 func onMachines(t *testing.T, remotes []*agent.Remote) *cluster.Cluster {
 	t.Helper()
 	spec := cluster.Spec{Name: "run", Members: 3, Dir: filepath.Join(t.TempDir(), "data"), LogDir: filepath.Join(t.TempDir(), "logs")}
@@ -110,10 +110,10 @@ func onMachines(t *testing.T, remotes []*agent.Remote) *cluster.Cluster {
 	return c
 }
 
-// puts is how many writes a member says that its cluster applied.
+// puts returns the number of writes that a member applied, from its metrics.
 func puts(endpoint string) (uint64, error) { return metric(endpoint, "etcd_mvcc_put_total") }
 
-// metric is one of a member's figures without labels.
+// metric returns the value of a member's metric that has no labels.
 func metric(endpoint, name string) (uint64, error) {
 	res, err := http.Get("http://" + endpoint + "/metrics")
 	if err != nil {
@@ -146,7 +146,7 @@ func assignment(c *cluster.Cluster, total uint64) *load.Assignment {
 	}
 }
 
-// left lists what still works below a folder.
+// left returns the processes whose command line names a path below a folder.
 func left(dir string) (processes []string) {
 	entries, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, e := range entries {
@@ -157,8 +157,8 @@ func left(dir string) (processes []string) {
 	return processes
 }
 
-// Three real members and two workers on two machines behind agents: what was sent
-// is what the members saw, and nothing is left but the logs.
+// With three etcd members and two workers behind two agents, the members apply exactly the writes
+// that were sent, and only the logs are left.
 func TestAClusterBehindAgents(t *testing.T) {
 	machines := startMachines(t, []string{"127.0.0.51", "127.0.0.52"}, "--heartbeat", "10s")
 	var remotes []*agent.Remote
@@ -229,9 +229,8 @@ func TestAClusterBehindAgents(t *testing.T) {
 	}
 }
 
-// An agent that is killed, or stands still, in the middle of a load: the error
-// names it, what was measured until then was reported, its members are lost, and
-// nothing of it is left.
+// When an agent is killed or stopped during a load, the error names the agent, results until then
+// are reported, the agent's members are lost, and none of its processes is left.
 func TestAnAgentIsLostInTheMiddle(t *testing.T) {
 	for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(how.String(), func(t *testing.T) {
@@ -265,8 +264,8 @@ func TestAnAgentIsLostInTheMiddle(t *testing.T) {
 	}
 }
 
-// An agent that has members alone is killed, or stands still, while a load runs: the
-// load ends there, and the trial is invalid with what it had, naming it.
+// When an agent with only members is killed or stopped during a load, the load ends, and the trial
+// is invalid, keeps its results and names the agent.
 func TestMembersAreLostInTheMiddle(t *testing.T) {
 	for i, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(how.String(), func(t *testing.T) {
@@ -321,7 +320,7 @@ func TestMembersAreLostInTheMiddle(t *testing.T) {
 	}
 }
 
-// The members of an agent that is killed end with it, and are known to be lost.
+// The members of a killed agent end with the agent and are reported as lost.
 func TestMembersOfAKilledAgent(t *testing.T) {
 	machines := startMachines(t, []string{"127.0.0.55"}, "--heartbeat", "10s")
 	c := onMachines(t, []*agent.Remote{machines[0].dial(t)})
@@ -339,8 +338,8 @@ func TestMembersOfAKilledAgent(t *testing.T) {
 	}
 }
 
-// controllerEnv makes this test binary a controller that is there to be lost: it
-// starts members and load on the agent that the variable names, says so, and waits.
+// controllerEnv is an environment variable that makes the test binary a controller: it starts
+// members and a load on the agent that the variable names, prints that, and waits to be killed.
 const controllerEnv = "QUORUMBENCH_TEST_CONTROLLER"
 
 func TestControllerToBeLost(t *testing.T) {
@@ -361,9 +360,8 @@ func TestControllerToBeLost(t *testing.T) {
 	select {}
 }
 
-// A controller that is killed, or stands still: its load ends, its members live
-// until the lease is over, then nothing is left but data and logs, and the agent
-// takes the next one.
+// When a controller is killed or stopped, its load ends and its members run until the lease
+// expires. Then only data and logs are left, and the agent accepts the next controller.
 func TestAControllerIsLost(t *testing.T) {
 	for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(how.String(), func(t *testing.T) {
@@ -385,7 +383,7 @@ func TestAControllerIsLost(t *testing.T) {
 			defer func() {
 				_ = c.Process.Kill()
 				_, _ = io.Copy(io.Discard, out)
-				_ = c.Wait() // it was killed
+				_ = c.Wait() // the controller was killed
 			}()
 			lines := bufio.NewScanner(out)
 			endpoint := ""
@@ -404,7 +402,7 @@ func TestAControllerIsLost(t *testing.T) {
 			settle.Eventually(t, "the load has ended", func() bool {
 				now, err := puts(endpoint)
 				if err != nil {
-					return true // the lease was over before
+					return true // the lease has expired
 				}
 				if now == last {
 					same++
@@ -452,8 +450,8 @@ func only(t *testing.T, pattern string) string {
 	return all[0]
 }
 
-// A run whose members are on two agents and whose load comes from a third: it is
-// recorded as any other, and nothing of it is left on their machines but logs.
+// A run with members on two agents and the load on a third is recorded like a local run, and leaves
+// only logs on the agents' machines.
 func TestARunOnAgents(t *testing.T) {
 	machines := startMachines(t, []string{"127.0.0.57", "127.0.0.58", "127.0.0.59"}, "--heartbeat", "10s")
 	at := func(i int) string {
@@ -516,7 +514,7 @@ trials:
 	}
 }
 
-// glob finds folders of that name at any depth.
+// glob returns the folders below root, at any depth, whose names match the pattern.
 func glob(root, pattern string) (found []string) {
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {

@@ -20,8 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// fleet are agents, each a process of its own at an address of its own; none where the
-// process that conducts the run does all.
+// fleet is a set of agents, each in a separate process with its own address. Without agents the
+// controller's process runs members and load.
 type fleet struct {
 	machines []*machine
 	b        testing.TB
@@ -36,8 +36,8 @@ func newFleet(b testing.TB, n int, flags ...string) *fleet {
 	return &fleet{startMachines(b, addresses, flags...), b}
 }
 
-// run runs a scenario's trials with the agents as host1, host2 and so on, and returns
-// its record and how much memory the controller took.
+// run executes trials with the agents as host1, host2 and so on. It returns the record, the run
+// directory, and the controller's maximum resident memory in bytes.
 func (f *fleet) run(trials string) (run *record.Run, dir string, rss int64) {
 	f.b.Helper()
 	text, args := "name: agents\n", []string{"run", "-"}
@@ -64,7 +64,7 @@ func (f *fleet) run(trials string) (run *record.Run, dir string, rss int64) {
 	return run, dir, c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 }
 
-// stop asks all agents to end, and holds them to leaving nothing.
+// stop ends all agents, and fails the test if an agent leaves processes or returns an exit code.
 func (f *fleet) stop() {
 	f.b.Helper()
 	for _, m := range f.machines {
@@ -81,16 +81,16 @@ func (f *fleet) stop() {
 	}
 }
 
-// together is a load of so many agents on a null server: 20 operations a second from
-// each, in five seconds.
+// together returns the trial of a load from n agents on a null server: 20 operations per second
+// from each agent, for five seconds.
 func together(endpoint string, n int) (trials string) {
 	return fmt.Sprintf(`trials:
 - {name: put, store: etcd, operation: put, endpoints: [%s], workers: %d, connections: %d, rate: %d, duration: 5s, warmup: 2s, key-space: 1000}
 `, endpoint, n, 2*n, 20*n)
 }
 
-// seldomBeats has a controller show itself less often where agents are more than the machine
-// carries while all prepare their load.
+// seldomBeats returns flags for a longer heartbeat interval if n agents overload the machine while
+// all prepare their load.
 func seldomBeats(n int) (flags []string) {
 	if n > 10*runtime.NumCPU() {
 		flags = []string{"--heartbeat", "20s"}
@@ -98,15 +98,14 @@ func seldomBeats(n int) (flags []string) {
 	return flags
 }
 
-// agentsEnv says how many agents TestManyAgentsOnOneMachine starts.
+// agentsEnv is an environment variable with the number of agents of TestManyAgentsOnOneMachine.
 const agentsEnv = "QUORUMBENCH_TEST_AGENTS"
 
-// controllerMost is the most memory that a process takes that conducts a run over a
-// hundred agents, in bytes.
+// controllerMost is the maximum memory of a controller of a hundred agents, in bytes.
 const controllerMost = 300e6
 
-// Many agents on this machine send one load together: each sends its part, the last to
-// begin is named, the controller takes little memory, and nothing is left of any.
+// Many agents share a load: each agent sends its part, the last one to begin is named, the
+// controller needs little memory, and no agent leaves a process.
 func TestManyAgentsOnOneMachine(t *testing.T) {
 	n := 30
 	if text := os.Getenv(agentsEnv); text != "" {
@@ -135,9 +134,9 @@ func TestManyAgentsOnOneMachine(t *testing.T) {
 	f.stop()
 }
 
-// BenchmarkAgentsTogether has many agents on this machine send one load to a null
-// server: how far apart they begin, how soon after the window's end all is merged, and
-// how much memory the controller takes.
+// BenchmarkAgentsTogether lets many agents on this machine share a load on a null server. It
+// reports how far apart they begin, how long after the window all results are merged, and the
+// controller's memory.
 func BenchmarkAgentsTogether(b *testing.B) {
 	for _, n := range []int{4, 20, 50, 100} {
 		b.Run(fmt.Sprintf("agents=%d", n), func(b *testing.B) {
@@ -167,7 +166,7 @@ func BenchmarkAgentsTogether(b *testing.B) {
 	}
 }
 
-// pairs runs two trials in turn, and returns figures of each in all repeats.
+// pairs runs trials one and other alternately, and returns their figures of all repeats.
 func (f *fleet) pairs(repeats int, one, other string, figures map[string]func(dir string, t *record.Trial) float64) (all map[string][2][]float64) {
 	f.b.Helper()
 	run, dir, _ := f.run(fmt.Sprintf("defaults: {store: etcd, repeats: %d, warmup: 1s, key-space: 1000}\ntrials:\n- {name: one, %s}\n- {name: other, %s}\n", repeats, one, other))
@@ -190,7 +189,7 @@ func (f *fleet) pairs(repeats int, one, other string, figures map[string]func(di
 	return all
 }
 
-// ratio reports the other's figure by the one's, with its 95 % interval.
+// ratio reports the figure of other divided by that of one, with its 95 % confidence interval.
 func ratio(b *testing.B, name string, of [2][]float64) {
 	b.Helper()
 	r, ok := stats.RatioOf(stats.Undisturbed(of[1]), stats.Undisturbed(of[0]))
@@ -204,8 +203,8 @@ func ratio(b *testing.B, name string, of [2][]float64) {
 	b.Logf("%s: the other by the one %.3f (%.3f to %.3f); one %.4g, other %.4g", name, i.Value, i.Low, i.High, of[0], of[1])
 }
 
-// BenchmarkAgentsCost compares the generator's processor time for an operation over
-// an agent (other) with that in the process that conducts the run (one), in pairs.
+// BenchmarkAgentsCost compares, in pairs, the load generator's CPU time per operation on an agent
+// (other) with that in the controller's process (one).
 func BenchmarkAgentsCost(b *testing.B) {
 	for _, of := range []struct {
 		store    string
@@ -234,8 +233,8 @@ func BenchmarkAgentsCost(b *testing.B) {
 	}
 }
 
-// processors is how many a process, by its name in machines.csv, had in use in a
-// trial's window on average; 0 where that is not known.
+// processors returns the mean number of CPUs that a process used in a trial's measurement window; 0
+// if that is not known. name is the name of the process in machines.csv.
 func processors(b *testing.B, dir string, t *record.Trial, name string) float64 {
 	b.Helper()
 	rows, err := record.OpenMachines(dir, t.Folder)
@@ -259,9 +258,9 @@ func processors(b *testing.B, dir string, t *record.Trial, name string) float64 
 	return (last.CPU() - first.CPU()) / last.Time.Sub(first.Time).Seconds()
 }
 
-// BenchmarkAgentsLatencies compares what four workers measure of three members of etcd
-// (other) with what one does (one), all on agents, in pairs: what repeats differ by is
-// the noise.
+// BenchmarkAgentsLatencies compares, in pairs, latencies of three etcd members that four workers
+// measure (other) with those that one worker measures (one), all on agents. The difference between
+// repeats is noise.
 func BenchmarkAgentsLatencies(b *testing.B) {
 	f := newFleet(b, 7)
 	load := "operation: put, members-on: [host1, host2, host3], connections: 8, rate: 400, duration: 3s"

@@ -19,12 +19,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkSearchesAgree searches the capacity of a real etcd of one member some times,
-// each on a cluster of its own: how far the best estimates lie apart, and the middles of the
-// intervals, as shares of their medians, and how wide an interval is. The member is behind a link that carries
-// so many Mbit/s, which its capacity then follows from; with 0 it has what the machine
-// has, which its generator and other programs use, too. Its data is in a folder that the
-// environment may name: a disk that others use stands still when they use it.
+// BenchmarkSearchesAgree searches several times for the capacity of etcd with one member, each time
+// on a new cluster. It reports the spread of the best estimates and of the middles of the
+// intervals, as shares of their medians, and the width of the intervals.
+//
+// QUORUMBENCH_LINK is the bandwidth of the member's link in Mbit/s, which determines the capacity.
+// With 0 there is no limit, and the capacity depends on what the load generator and other programs
+// leave of the machine. QUORUMBENCH_DATA names the folder for data, because a disk that other
+// programs use stalls.
 func BenchmarkSearchesAgree(b *testing.B) {
 	searches, link := fromEnvironment(b, "QUORUMBENCH_SEARCHES", 10), fromEnvironment(b, "QUORUMBENCH_LINK", 80)
 	until := cmp.Or(os.Getenv("QUORUMBENCH_UNTIL"), "6m")
@@ -74,16 +76,15 @@ func BenchmarkSearchesAgree(b *testing.B) {
 	}
 }
 
-// behindLink calls f, whose processes have a network of their own. What goes through its
-// loopback is so many Mbit/s at most, in packets of an Ethernet's size; 0: no limit, and
-// the machine's network.
+// behindLink calls f in a separate network namespace, whose loopback carries at most mbit Mbit/s in
+// packets of Ethernet's size. With 0 it calls f in the machine's network, without a limit.
 func behindLink(mbit int, f func() error) error {
 	if mbit == 0 {
 		return f()
 	}
 	ended := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with its network
+		runtime.LockOSThread() // never unlocked: the thread and its namespace end with the goroutine
 		err := unix.Unshare(unix.CLONE_NEWNET)
 		if err == nil {
 			err = shapeLoopback(uint64(mbit) * 1e6 / 8)
@@ -96,7 +97,8 @@ func behindLink(mbit int, f func() error) error {
 	return <-ended
 }
 
-// shapeLoopback begins to use the loopback of the thread's network, with a token bucket.
+// shapeLoopback brings up the loopback of the thread's network namespace, limited by a token
+// bucket.
 func shapeLoopback(bytesPerSecond uint64) error {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
@@ -115,7 +117,7 @@ func shapeLoopback(bytesPerSecond uint64) error {
 	})
 }
 
-// fromEnvironment is a number of the environment, or the one given.
+// fromEnvironment returns the number in an environment variable, or otherwise if it is not set.
 func fromEnvironment(tb testing.TB, name string, otherwise int) int {
 	tb.Helper()
 	text := os.Getenv(name)

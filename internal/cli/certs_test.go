@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
-// certificates makes an authority, ca.pem, and what it signed, each with its
-// key: server.pem for 127.0.0.1, and expired.pem for the same, until yesterday.
+// certificates writes an authority, ca.pem, and two certificates for 127.0.0.1 with their keys:
+// server.pem, and expired.pem, which expired yesterday.
 func certificates(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: certificates")

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// membersJSON is the part of `check members --format json` that is read here.
+// membersJSON is the part of the output of `check members --format json` that tests read.
 type membersJSON struct {
 	State   string
 	Absent  []struct{ Endpoint string } `json:"absent_members"`
@@ -47,7 +47,7 @@ func stutter(t *testing.T, pid int) (stop func()) {
 	return func() { close(end); <-ended }
 }
 
-// follower returns a member that does not lead.
+// follower returns a member that is not the leader.
 func follower(t *testing.T, endpoints string, p *cluster.Playground) (name, endpoint string, pid int) {
 	t.Helper()
 	out, err := exec.Command("quorumbench", "cluster", "status", "--dir", p.Dir).Output()

@@ -42,17 +42,17 @@ func etcdCluster(t *testing.T, members string) (endpoints string, playground *cl
 	return endpoints, p
 }
 
-// patient lets a check connect to a server that shares a busy machine with
-// other tests.
+// patient has flags for a long dial timeout, because other tests keep the machine busy.
 var patient = []string{"--dial-timeout", "1m"}
 
-// checks runs a check to its end; whether a busy machine passes is not asked.
+// checks runs a check and returns its exit code and output. A busy machine may fail the check, so
+// checks does not require it to pass.
 func checks(t *testing.T, into any, args ...string) (code int, stdout string) {
 	t.Helper()
 	c := exec.Command("quorumbench", append(append([]string{"check"}, args...), patient...)...)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
-	_ = c.Run() // the exit code tells
+	_ = c.Run() // the caller checks the exit code
 	t.Logf("%v\n%s%s", c.Args, out.String(), errs.String())
 	if into != nil {
 		if err := json.Unmarshal(out.Bytes(), into); err != nil {
@@ -62,7 +62,7 @@ func checks(t *testing.T, into any, args ...string) (code int, stdout string) {
 	return c.ProcessState.ExitCode(), out.String()
 }
 
-// perfJSON and scaleJSON are what is read here of --format json.
+// perfJSON and scaleJSON are the parts of the output of --format json that tests read.
 type perfJSON struct {
 	Due     uint64 `json:"due"`
 	Members int    `json:"members"`
@@ -90,7 +90,7 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 	if code != command.ExitDone && code != command.ExitFailed || got.Due != 200 || got.Members != 3 || len(got.Errors) > 0 || got.Cleanup.Deleted < 150 {
 		t.Errorf("exit code %d, %+v", code, got)
 	}
-	// The history is given back, and the next check finds nothing.
+	// The history is compacted, and the next check finds no keys.
 	code, text := checks(t, nil, "perf", "--endpoints", endpoints, "--rate", "50", "--clients", "20", "--duration", "1s", "--auto-compact", "--auto-defrag")
 	if code != command.ExitDone && code != command.ExitFailed {
 		t.Errorf("exit code %d", code)
@@ -100,7 +100,7 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 			t.Errorf("%q is not in\n%s", label, text)
 		}
 	}
-	// One endpoint of three: all members are looked at.
+	// With one endpoint of three, the check examines all members.
 	first, _, _ := strings.Cut(endpoints, ",")
 	_, text = checks(t, nil, "perf", "--endpoints", first, "--rate", "50", "--clients", "20", "--duration", "1s", "--target", "leader", "--verbose")
 	for _, member := range []string{"member m1: fsync ", "member m2: fsync ", "member m3: fsync "} {
@@ -110,7 +110,7 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 	}
 }
 
-// A member that stands still is found: nothing but its machine answers.
+// A stopped member is found, although its machine still accepts TCP connections.
 func TestCheckPerfFindsAMemberThatStandsStill(t *testing.T) {
 	t.Parallel()
 	endpoints, playground := etcdCluster(t, "1")
@@ -143,7 +143,7 @@ func TestInterruptedCheckRemovesWhatItWrote(t *testing.T) {
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		for _, what := range []string{"perf", "datascale"} {
 			b := start(t, "check", what, "--endpoints", endpoints, "--load", "xl", patient[0], patient[1])
-			b.await(t, " / ") // it measures
+			b.await(t, " / ") // the check is measuring
 			if err := b.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
@@ -178,8 +178,8 @@ func TestInterruptedDiskCheckRemovesItsFile(t *testing.T) {
 	}
 }
 
-// TestKilledDiskCheckIsClearedAway kills a check of a disk. The next one removes what that
-// left and says so, and lets be what is only called alike, and what a check that goes on has.
+// After a disk check is killed, the next check removes its folder and prints that. It keeps the
+// folder of a running check, and other folders with similar names.
 func TestKilledDiskCheckIsClearedAway(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -196,7 +196,7 @@ func TestKilledDiskCheckIsClearedAway(t *testing.T) {
 		return b
 	}
 	killed := check()
-	_ = killed.Process.Kill() // it runs
+	_ = killed.Process.Kill() // the check is running
 	killed.end()
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
 		t.Fatalf("the killed check left %v, %v", left, err)
@@ -208,7 +208,7 @@ func TestKilledDiskCheckIsClearedAway(t *testing.T) {
 	if code := start(t, "check", "disk", dir, "--records", "1").end(); code != command.ExitNotKnown {
 		t.Errorf("exit code %d", code)
 	}
-	_ = going.Process.Signal(os.Interrupt) // it runs
+	_ = going.Process.Signal(os.Interrupt) // the check is running
 	if code := going.end(); code != command.ExitInterrupted {
 		t.Errorf("exit code %d", code)
 	}

@@ -6,12 +6,12 @@ import (
 	"net"
 )
 
-// copyTo is an environment variable that has the program of the tests be a relay that
-// copies, to the address that it is.
+// copyTo is an environment variable that makes the test binary a copying relay to the address in
+// the variable.
 const copyTo = "QUORUMBENCH_TEST_COPY_TO"
 
-// copyRelay is the plainest relay that can be written in Go: what it takes is what a
-// relay that records is compared with. It prints where it listens.
+// copyRelay runs the simplest relay in Go, whose CPU time is the baseline for a recording relay. It
+// prints the address at which it listens.
 func copyRelay(to string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -49,7 +49,7 @@ func TestExamplesAreCommandLines(t *testing.T) {
 	}
 }
 
-// stub replaces what a command and those below it do by noting the command.
+// stub makes a command and its subcommands only store their path in *ran.
 func stub(c *cobra.Command, ran *string) {
 	if c.RunE != nil {
 		c.RunE = func(c *cobra.Command, _ []string) error {

@@ -21,14 +21,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// hostile begins like a formula and holds what terminals obey, a line of its
-// own, text that runs backwards, and what tables, HTML and links are made of.
+// hostile is text that begins like a spreadsheet formula and contains terminal escapes, line
+// breaks, right-to-left overrides, and markup of tables, HTML and links.
 const hostile = "=1+1|\x1b]0;x\x07\x1b[2J\nFORGED line\r\u0085\u009b31m\x7f\u202eevil\u2066 \U000e0041" +
 	"<b>|</b>[link](https://example.test)![i](x)```\n```\nFORGED fence\t& www.example.test"
 
-// A run directory may be anybody's: whatever its texts are, all that the
-// commands print and write of it can be looked at. Every field is covered by
-// itself, through reflection.
+// A run directory may come from anyone. Whatever texts it contains, everything that commands print
+// and write from it is printable. The test covers each field separately, through reflection.
 func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 	settle.Unraced(t)
 	dir := recorded3(t)
@@ -55,7 +54,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 				if field == "Schema" || field == "Folder" || field == "State" || field == "Arrival" {
 					return was
 				}
-				if field == "Scenario" { // a file of many lines, which JSON alone has
+				if field == "Scenario" { // a file of many lines, which only JSON contains
 					return hostile
 				}
 				return hostile + long
@@ -80,7 +79,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 	})
 	t.Run("each", func(t *testing.T) {
 		all := readRaw(t, dir)
-		if !settle.Long() { // the third trial's texts, which come last, are those of the second
+		if !settle.Long() { // the third trial has the same texts as the second
 			all.Trials = all.Trials[:2]
 		}
 		count := fill(reflect.ValueOf(all).Elem(), "", func(_, was string) string { return was })
@@ -100,7 +99,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 			t.Run(fmt.Sprintf("%d-%s", only, name), func(t *testing.T) {
 				save(t, place, run)
 				formats := []string{"text", "markdown", "csv"}
-				if !settle.Long() { // each text in one of them, and all texts in all above
+				if !settle.Long() { // each text in one format; the loop above covers all texts in all formats
 					formats = formats[only%3:][:1]
 				}
 				for _, format := range formats {
@@ -111,7 +110,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 	})
 }
 
-// recorded3 is the directory of a run of three repeats against a null server.
+// recorded3 returns the directory of a run with three repeats against a null server.
 func recorded3(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -123,7 +122,7 @@ func recorded3(t *testing.T) string {
 	return dir
 }
 
-// readRaw reads a run.json as it is, without what record.Parse does.
+// readRaw decodes a run.json without the checks of record.Parse.
 func readRaw(t *testing.T, dir string) *record.Run {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "run.json"))
@@ -137,7 +136,7 @@ func readRaw(t *testing.T, dir string) *record.Run {
 	return run
 }
 
-// writeRun makes a run directory like the one of dir with another run.json.
+// writeRun returns a copy of the run directory dir with another run.json.
 func writeRun(t *testing.T, dir string, run *record.Run) string {
 	t.Helper()
 	place := t.TempDir()
@@ -164,9 +163,9 @@ func encoded(t *testing.T, v any) []byte {
 	return b
 }
 
-// fill replaces every text of v by what text says for the field's name and the
-// text before, and makes what is not there: the elements of slices and maps and
-// what pointers point to. It returns how many texts there are.
+// fill replaces every string of v by the result of text for the field's name and the old string,
+// and returns the number of strings. It first adds missing values: an element to empty slices and
+// maps, and structs for nil pointers.
 func fill(v reflect.Value, field string, text func(field, was string) string) (count int) {
 	switch v.Kind() {
 	case reflect.String:
@@ -214,14 +213,14 @@ func fillMap(v reflect.Value, field string, text func(field, was string) string)
 	return count
 }
 
-// checkShown runs a command line and looks at all that it prints.
+// checkShown runs a command line and checks that all its output is printable.
 func checkShown(t *testing.T, args ...string) {
 	t.Helper()
 	checkPrints(t, args, func(a *commandLine) error { return a.execute(t.Context(), args) })
 }
 
-// checkReport is checkShown of report, without the flags of all other commands,
-// which take most of the time to make.
+// checkReport does the same as checkShown for the command report. It is faster because it does not
+// create the flags of all other commands.
 func checkReport(t *testing.T, args ...string) {
 	t.Helper()
 	checkPrints(t, args, func(a *commandLine) error {
@@ -250,7 +249,7 @@ func checkPrints(t *testing.T, args []string, do func(*commandLine) error) {
 	}
 }
 
-// checkFiles looks at all files of a folder.
+// checkFiles checks that all files of a folder are printable and well-formed.
 func checkFiles(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -268,7 +267,7 @@ func checkFiles(t *testing.T, dir string) {
 	}
 }
 
-// looksRight holds for everything that is printed.
+// looksRight fails the test unless text is printable.
 func looksRight(t *testing.T, what, text string) {
 	t.Helper()
 	for i, r := range text {

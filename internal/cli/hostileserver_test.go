@@ -27,8 +27,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// What a server says of itself and of errors is shown printable by every
-// command that asks it.
+// Every command that contacts a server prints the server's texts and errors in printable form.
 func TestServersAreShownPrintable(t *testing.T) {
 	for _, s := range []struct {
 		name, store string
@@ -53,7 +52,7 @@ func TestServersAreShownPrintable(t *testing.T) {
 			for _, args := range [][]string{
 				append([]string{"bench", "put", "--total", "20", "--warmup", "0s"}, attach...),
 				append([]string{"bench", "put", "--total", "20", "--warmup", "0s", "--target", "leader", "--format", "json"}, attach...),
-				append([]string{"bench", "get", "--total", "20", "--warmup", "0s"}, attach...), // which preloads
+				append([]string{"bench", "get", "--total", "20", "--warmup", "0s"}, attach...), // get preloads
 				{"run", file, "--runs-dir", t.TempDir()},
 				append([]string{"check", "perf", "--rate", "20", "--clients", "2", "--duration", "1s", "--verbose"}, attach...),
 				append([]string{"check", "perf", "--rate", "20", "--clients", "2", "--duration", "1s", "--format", "json"}, attach...),
@@ -65,7 +64,7 @@ func TestServersAreShownPrintable(t *testing.T) {
 	}
 }
 
-// What a version and a name are is in the result, where it is valid, too.
+// The versions and names that a server reports are printable in a valid result, too.
 func TestHostileVersionIsKeptPrintable(t *testing.T) {
 	var out, progress strings.Builder
 	dir := filepath.Join(t.TempDir(), "run")
@@ -94,7 +93,7 @@ func TestClusterMembersAreShownPrintable(t *testing.T) {
 	}
 }
 
-// Sentences that quote what was given, and plans of hostile scenario files.
+// Errors that quote input, and plans of hostile scenario files, are printable.
 func TestInputIsShownPrintable(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -105,7 +104,7 @@ func TestInputIsShownPrintable(t *testing.T) {
 		}
 		return path
 	}
-	quoted, err := json.Marshal(hostile) // which YAML reads, too
+	quoted, err := json.Marshal(hostile) // JSON strings are valid YAML
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +131,7 @@ func TestInputIsShownPrintable(t *testing.T) {
 	}
 }
 
-// serve accepts connections on a free port until the test ends.
+// serve accepts connections on a free port until the test ends, and calls each for every one.
 func serve(t *testing.T, each func(net.Conn)) (endpoint string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -155,7 +154,7 @@ func serve(t *testing.T, each func(net.Conn)) (endpoint string) {
 	return l.Addr().String()
 }
 
-// greeting is a server of another kind, which speaks first.
+// greeting starts a server of another protocol, which sends a greeting first.
 func greeting(t *testing.T) string {
 	return serve(t, func(c net.Conn) {
 		_, _ = io.WriteString(c, "220 "+hostile+"\r\n")
@@ -163,7 +162,7 @@ func greeting(t *testing.T) string {
 	})
 }
 
-// hostileZooKeeper answers the four-letter words and ends every session.
+// hostileZooKeeper starts a server that responds to four-letter words and closes every session.
 func hostileZooKeeper(t *testing.T) string {
 	oneLine := strings.NewReplacer("\n", "", "\r", "").Replace(hostile)
 	return serve(t, func(c net.Conn) {
@@ -182,8 +181,8 @@ func hostileZooKeeper(t *testing.T) string {
 	})
 }
 
-// hostileHTTP says what it is as etcd's v2 API and Consul do, and refuses the
-// rest.
+// hostileHTTP starts a server that describes itself like etcd's v2 API and Consul, and refuses all
+// other requests.
 func hostileHTTP(t *testing.T) string {
 	answers := map[string]any{
 		"/version":         map[string]any{"etcdserver": hostile},
@@ -217,7 +216,7 @@ func consulSelf() any {
 	}
 }
 
-// etcdServer is an etcd whose texts are hostile.
+// etcdServer is an etcd server whose texts are hostile.
 type etcdServer struct {
 	etcdserverpb.UnimplementedKVServer
 	etcdserverpb.UnimplementedMaintenanceServer
@@ -239,7 +238,7 @@ func (e *etcdServer) Range(context.Context, *etcdserverpb.RangeRequest) (*etcdse
 	return &etcdserverpb.RangeResponse{Header: e.header()}, e.refusal()
 }
 
-// Txn does whatever is asked: the marker of a run is created and removed.
+// Txn succeeds for every request, so that a run can create and remove its marker.
 func (e *etcdServer) Txn(_ context.Context, r *etcdserverpb.TxnRequest) (*etcdserverpb.TxnResponse, error) {
 	e.revision.Add(1)
 	out := &etcdserverpb.TxnResponse{Header: e.header(), Succeeded: true}
@@ -278,7 +277,8 @@ func (e *etcdServer) MemberList(context.Context, *etcdserverpb.MemberListRequest
 	return &etcdserverpb.MemberListResponse{Header: e.header(), Members: []*etcdserverpb.Member{{ID: 1, Name: hostile, ClientURLs: []string{hostile}}}}, nil
 }
 
-// hostileEtcd refuses every operation with a hostile text, or does puts.
+// hostileEtcd starts an etcdServer that succeeds for puts if answers is true, and else refuses
+// every operation with a hostile text.
 func hostileEtcd(t *testing.T, answers bool) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -18,18 +18,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// patience bounds every wait for something that a healthy program does at once.
+// patience is the timeout of waits for something that a healthy program does at once.
 const patience = 2 * time.Minute
 
-// background is a command line that runs as a process of its own.
+// background is a command line that runs in a separate process.
 type background struct {
 	*exec.Cmd
 	stdout bytes.Buffer
-	lines  *bufio.Scanner // of standard error
+	lines  *bufio.Scanner // reads standard error
 	close  func()
 }
 
-// start begins a command and ends it, if it still runs, in five minutes.
+// start starts a command, and kills it after five minutes.
 func start(t *testing.T, args ...string) *background {
 	t.Helper()
 	b := &background{Cmd: exec.Command("quorumbench", args...)}
@@ -48,7 +48,7 @@ func start(t *testing.T, args ...string) *background {
 	return b
 }
 
-// await reads standard error up to a line that contains the text.
+// await reads standard error until a line contains the text.
 func (b *background) await(t *testing.T, text string) {
 	t.Helper()
 	said := ""
@@ -66,7 +66,7 @@ func (b *background) end() int {
 	for b.lines.Scan() {
 	}
 	b.close()
-	_ = b.Wait() // the exit code tells
+	_ = b.Wait() // the caller checks the exit code
 	return b.ProcessState.ExitCode()
 }
 
@@ -114,11 +114,11 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// A server that never answers keeps operations in flight until their timeout,
-// and the first interrupt waits for them; the second does not.
+// A server that never responds keeps operations in flight until their timeout. The first interrupt
+// waits for them; the second does not.
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	endpoints := startNullServer(t, "--script", "never every 50")
-	t.Setenv("TMPDIR", t.TempDir()) // nobody removes its record
+	t.Setenv("TMPDIR", t.TempDir()) // the killed process does not remove its record
 	b := start(t, "bench", "put", "--endpoints", endpoints, "--duration", "10m", "--timeout", "10m")
 	b.await(t, "measuring")
 	if err := b.Process.Signal(os.Interrupt); err != nil {
@@ -134,7 +134,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	}
 }
 
-// slowServer is the path of a server that never is ready.
+// slowServer returns the path of a server that never becomes ready.
 func slowServer(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "server")
@@ -189,7 +189,7 @@ func TestInterruptedStartLeavesNothing(t *testing.T) {
 	}
 }
 
-// A report into files is finished, and so is never half of one.
+// An interrupted report into files is still finished, so that no partial report is left.
 func TestInterruptedReportIsWhole(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	if code := Main([]string{"bench", "put", "--endpoints", startNullServer(t), "--total", "100", "--out", dir},

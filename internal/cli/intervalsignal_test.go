@@ -13,14 +13,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// lineOfSecond is what the test needs of a line of --interval.
+// lineOfSecond is the part of a line of --interval that the test needs.
 type lineOfSecond struct {
 	Schema, Phase, State, Verdict string
 	Due                           uint64
 }
 
-// SIGTERM ends in a summary: the lines end with the verdict of what was
-// measured, and the table is on standard error.
+// After SIGTERM, the last line has the verdict of the results so far, and the table is on standard
+// error.
 func TestSIGTERMEndsTheLines(t *testing.T) {
 	t.Parallel()
 	endpoints := startNullServer(t, "--script", "delay=1ms")

@@ -27,14 +27,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// killsEnv says which seeds TestKills takes, as FROM-TO; else it takes a few.
+// killsEnv is an environment variable with the seeds of TestKills, as FROM-TO; by default it uses a
+// few seeds.
 const killsEnv = "QUORUMBENCH_TEST_KILLS"
 
-// Something of a run over agents is killed, or stopped, at a random moment. Nothing
-// is left running once the lease is over, what was recorded can be read and says
-// what became of it, and no more is recorded than the members have.
+// TestKills kills or stops a process of a run over agents at a random moment. After the lease has
+// expired no process is left, the record is readable and reports the outcome, and it has no more
+// writes than the members.
 func TestKills(t *testing.T) {
-	seeds := []uint64{4, 17, 34, 35} // one of each
+	seeds := []uint64{4, 17, 34, 35} // one seed for each victim
 	if from, to, ok := strings.Cut(os.Getenv(killsEnv), "-"); ok {
 		first, err := strconv.ParseUint(from, 10, 64)
 		last, err2 := strconv.ParseUint(to, 10, 64)
@@ -54,34 +55,34 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// What can be killed.
+// Victims: the kinds of process that can be killed or stopped.
 const (
 	ofController = iota
-	ofAgent      // with a member
+	ofAgent      // an agent with a member
 	ofMember
 	ofWorker // an agent without a member
 	victims
 )
 
-// kill is a run in which something is.
+// kill is a run in which a process is killed or stopped.
 type kill struct {
 	victim, which int
 	how           syscall.Signal
-	began         string // what the controller says when the time counts from there; empty: its start
+	began         string // output of the controller from which time after counts; empty for the start
 	after         time.Duration
 	machines      []*machine // three with a member, then two with a worker
-	dir           string     // the run's
+	dir           string     // run directory
 	controller    *exec.Cmd
 	said          heard
 	ended         chan struct{}
 
 	mu    sync.Mutex
-	kept  map[string]string    // second names of members' files, by their data folder
+	kept  map[string]string    // folders with hard links to members' files, by data folder
 	marks map[string]host.Mark // by data folder
 }
 
-// The load: writes in so many seconds, after a preload that writes each key once, and
-// again where that failed.
+// The load writes killsRate times per second for killsSeconds, after a preload that writes each key
+// once, and again if that failed.
 const (
 	killsRate    = 400
 	killsSeconds = 2
@@ -89,10 +90,10 @@ const (
 	killsRounds  = 3
 )
 
-// mostAfter is longer than a load and the end of its cluster take.
+// mostAfter is longer than the load and the end of its cluster.
 const mostAfter = 3 * time.Second
 
-// heard is what a process says.
+// heard collects the output of a process. It is safe for concurrent use.
 type heard struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -146,7 +147,7 @@ func (k *kill) run(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = k.controller.Wait() // how it ended is looked at
+		_ = k.controller.Wait() // checkRecord checks the exit code
 		close(k.ended)
 	}()
 	t.Cleanup(func() {
@@ -156,12 +157,12 @@ func (k *kill) run(t *testing.T) {
 	})
 	pid := k.strike()
 	if k.how == syscall.SIGSTOP && k.victim == ofController {
-		k.free(t) // its sessions are over
+		k.free(t) // the agent's sessions have expired
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}
 	settle.Eventually(t, k.String()+": the controller ends", func() bool { return isClosed(k.ended) })
 	if k.how == syscall.SIGSTOP && pid > 0 && k.victim != ofController {
-		_ = syscall.Kill(pid, syscall.SIGCONT) // a member that was ended is gone
+		_ = syscall.Kill(pid, syscall.SIGCONT) // fails if the member was killed meanwhile
 	}
 	settle.Eventually(t, k.String()+": nothing is left", func() bool { return len(k.left()) == 0 })
 	k.free(t)
@@ -188,8 +189,8 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// strike waits for the moment, looking after members' files, and sends the signal.
-// It returns the process that got it, 0 where the run had ended before.
+// strike waits for the moment and sends the signal; until then it keeps members' files. It returns
+// the process that received the signal, 0 if the run ended earlier.
 func (k *kill) strike() (pid int) {
 	var moment <-chan time.Time
 	again := time.NewTicker(10 * time.Millisecond)
@@ -221,14 +222,14 @@ func (k *kill) strike() (pid int) {
 			pid = k.member()
 		}
 		if pid > 0 {
-			_ = syscall.Kill(pid, k.how) // one that has just ended needs none
+			_ = syscall.Kill(pid, k.how) // fails if the process has just ended
 			return pid
 		}
 	}
 }
 
-// keep gives the members' files second names, by which they are there when the
-// cluster's data is removed.
+// keep gives the members' files second names, so that the files survive the removal of the
+// cluster's data.
 func (k *kill) keep() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -259,7 +260,7 @@ func (k *kill) keep() {
 	}
 }
 
-// member is the process of the member that is to be killed; 0 before it is there.
+// member returns the process of the member to kill; 0 before the member has started.
 func (k *kill) member() (pid int) {
 	for data, mark := range k.marks {
 		if !strings.HasPrefix(data, k.machines[k.which].dir+"/") {
@@ -273,7 +274,7 @@ func (k *kill) member() (pid int) {
 	return pid
 }
 
-// left is what runs of what the agents started, also of agents that are gone.
+// left returns the processes that agents started and that still run, even if the agent has ended.
 func (k *kill) left() (all []string) {
 	k.keep()
 	for data, mark := range k.marks {
@@ -288,7 +289,7 @@ func (k *kill) left() (all []string) {
 	return all
 }
 
-// free waits until every agent that lives takes another controller.
+// free waits until every running agent accepts another controller.
 func (k *kill) free(t *testing.T) {
 	t.Helper()
 	for _, m := range k.machines {
@@ -306,7 +307,7 @@ func (k *kill) free(t *testing.T) {
 	}
 }
 
-// calm fails where a program gave up.
+// calm fails the test if the output has a panic, an internal error or a data race.
 func (k *kill) calm(t *testing.T, said string) {
 	t.Helper()
 	for _, bad := range []string{"panic:", "goroutine ", "internal error", "DATA RACE"} {
@@ -316,8 +317,8 @@ func (k *kill) calm(t *testing.T, said string) {
 	}
 }
 
-// checkRecord looks at what the controller said and recorded, and returns how many
-// writes it took for done.
+// checkRecord checks the controller's output, exit code and record, and returns the number of
+// completed writes in the record.
 func (k *kill) checkRecord(t *testing.T) (recorded uint64) {
 	said, status := k.said.String(), k.controller.ProcessState
 	k.calm(t, said)
@@ -374,7 +375,7 @@ func (k *kill) checkRecord(t *testing.T) (recorded uint64) {
 	return recorded
 }
 
-// checkLogs looks for each member's log, or a note that says where it is.
+// checkLogs checks that each member's log is recorded or a note names its place.
 func (k *kill) checkLogs(t *testing.T, run *record.Run) {
 	for _, c := range run.Clusters {
 		for _, m := range c.Members {
@@ -387,8 +388,8 @@ func (k *kill) checkLogs(t *testing.T, run *record.Run) {
 	}
 }
 
-// checkMembers starts the members on what they had, and compares what they have
-// with what was recorded.
+// checkMembers starts the members on their kept data, and checks that they have at least the
+// recorded writes.
 func (k *kill) checkMembers(t *testing.T, recorded uint64) {
 	if len(k.kept) < 3 {
 		if recorded > 0 {
@@ -398,7 +399,7 @@ func (k *kill) checkMembers(t *testing.T, recorded uint64) {
 	}
 	run, err := record.Open(k.dir)
 	if err != nil || len(run.Clusters) == 0 {
-		return // nothing was written
+		return // no member has written data
 	}
 	for data, kept := range k.kept {
 		if _, err := os.Stat(data); os.IsNotExist(err) {
@@ -417,12 +418,12 @@ func (k *kill) checkMembers(t *testing.T, recorded uint64) {
 		}
 		t.Cleanup(func() {
 			_ = c.Process.Kill()
-			_ = c.Wait() // it was killed
+			_ = c.Wait() // the member was killed
 		})
 	}
 	var have uint64
 	if recorded > 0 {
-		recorded += killsKeys // each was written before the load began
+		recorded += killsKeys // the preload wrote each key before the load
 	}
 	settle.Eventually(t, fmt.Sprintf("%v: the members have the %d writes", k, recorded), func() bool {
 		revision, err := metric(run.Clusters[0].Members[0].Endpoint, "etcd_debugging_mvcc_current_revision")

@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// watched is a folder outside of a run directory, of which every opened file is noticed.
+// watched is a folder outside a run directory in which every opened or changed file is noticed.
 type watched struct {
 	dir string
 	fd  int
@@ -37,8 +37,8 @@ func watch(t *testing.T) *watched {
 	return w
 }
 
-// put replaces a file or folder of a run directory by a pipe, a link to a device, or a link
-// to the folder, to which it is moved.
+// put replaces a file or folder of a run directory by a pipe, by a link to a device, or by a link
+// to the watched folder, into which it moves the original.
 func (w *watched) put(t *testing.T, kind, path string) {
 	t.Helper()
 	var err error
@@ -51,7 +51,7 @@ func (w *watched) put(t *testing.T, kind, path string) {
 			}
 			return err
 		}))
-		w.touched() // by the walk
+		w.touched() // discards the events of the walk
 	case "pipe":
 		err = errors.Join(os.RemoveAll(path), syscall.Mkfifo(path, 0o600))
 	case "device":
@@ -62,14 +62,14 @@ func (w *watched) put(t *testing.T, kind, path string) {
 	}
 }
 
-// touched reports whether anything was opened or changed there since the last call.
+// touched reports whether anything in the folder was opened or changed since the last call.
 func (w *watched) touched() bool {
 	b := make([]byte, 1<<16)
-	n, _ := unix.Read(w.fd, b) // nothing: it would block
+	n, _ := unix.Read(w.fd, b) // an error means that there are no events
 	return n > 0
 }
 
-// mainWithin is Main of a command that must not wait for anything.
+// mainWithin calls Main for a command that must not block, and fails the test if it does.
 func mainWithin(t *testing.T, args ...string) (code int, output string) {
 	t.Helper()
 	type result struct {
@@ -94,7 +94,7 @@ func mainWithin(t *testing.T, args ...string) (code int, output string) {
 	}
 }
 
-// linkRun is the directory of a run of two trials, with a history and a member's log.
+// linkRun returns the directory of a run with two trials, a history and a member's log.
 func linkRun(t *testing.T, endpoint string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -117,9 +117,9 @@ trials:
 	return dir
 }
 
-// TestNoCommandLeavesARunDirectory puts links, pipes and devices into run directories, in
-// the place of files and folders. No command opens anything outside, changes anything there
-// or waits; what cannot do without the file says in a sentence why.
+// TestNoCommandLeavesARunDirectory replaces files and folders of run directories by links, pipes
+// and devices. No command opens or changes anything outside, or blocks; a command that needs the
+// file fails with one sentence.
 func TestNoCommandLeavesARunDirectory(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -130,7 +130,7 @@ func TestNoCommandLeavesARunDirectory(t *testing.T) {
 	t.Run("writing", func(t *testing.T) { writeLinks(t, dir, endpoint) })
 }
 
-// readLinks gives such directories to the commands that read them.
+// readLinks checks the commands that read run directories.
 func readLinks(t *testing.T, dir string) {
 	trial := readRaw(t, dir).Trials[0].Folder
 	all := []string{"report.html", "report.md", "logs/cluster-1/m1.log"}
@@ -149,7 +149,7 @@ func readLinks(t *testing.T, dir string) {
 				commands := [][]string{
 					{"report", place, "--format", "svg", "--out", filepath.Join(t.TempDir(), "svg")},
 					{"report", place, "--format", "dbtester", "--out", filepath.Join(t.TempDir(), "dbtester")},
-					{"verify", place}, // these three read a trial's files, the others need none of them
+					{"verify", place}, // these three read a trial's files, which the others do not need
 					{"report", place}, {"report", place, "--format", "csv", "--out", filepath.Join(t.TempDir(), "csv")},
 					{"compare", place, dir}, {"capacity", "share", place, "--rate", "1"}, {"upload", place, "file://" + t.TempDir()},
 					{"run", "--resume", place},
@@ -171,10 +171,9 @@ func readLinks(t *testing.T, dir string) {
 	}
 }
 
-// resumeLinks takes a run up again in whose directory something else is in the place of a
-// file.
+// resumeLinks checks that a run is resumed or refused if a file of its directory was replaced.
 func resumeLinks(t *testing.T, dir string) {
-	cut := readRaw(t, dir) // as if it had been interrupted in the second trial
+	cut := readRaw(t, dir) // like a run interrupted in the second trial
 	cut.State, cut.Finished, cut.Trials = record.Interrupted, nil, cut.Trials[:1]
 	timeline := filepath.Join(cut.Trials[0].Folder, "timeline.csv")
 	for _, test := range []struct{ kind, entry, refused string }{
@@ -205,10 +204,10 @@ func resumeLinks(t *testing.T, dir string) {
 	}
 }
 
-// writeLinks checks that what is sent or written into a folder follows no link that is there.
+// writeLinks checks that commands that write into a folder follow no link in it.
 func writeLinks(t *testing.T, dir, endpoint string) {
 	name, trial := filepath.Base(dir), readRaw(t, dir).Trials[0].Folder
-	for _, entry := range []string{"", "run.json", trial, "logs/cluster-1"} { // of a run that was sent before
+	for _, entry := range []string{"", "run.json", trial, "logs/cluster-1"} { // entries of a run that was sent before
 		for _, kind := range []string{"link", "pipe", "device"} {
 			to, outside := t.TempDir(), watch(t)
 			if err := os.CopyFS(filepath.Join(to, name), os.DirFS(dir)); err != nil {
@@ -236,7 +235,7 @@ func writeLinks(t *testing.T, dir, endpoint string) {
 		if err := os.Symlink(filepath.Join(outside.dir, "made"), filepath.Join(out, "run.json")); err != nil {
 			t.Fatal(err)
 		}
-		for _, given := range []string{out, filepath.Join(out, "run.json")} { // a folder with a link that leads nowhere yet, and that link
+		for _, given := range []string{out, filepath.Join(out, "run.json")} { // a folder with a dangling link, and the link
 			if code, said := mainWithin(t, append(args, "--out", given)...); code == command.ExitDone || !strings.Contains(lastLine(said), given) {
 				t.Errorf("%q into %s: exit code %d, %q", args, given, code, said)
 			}
@@ -245,7 +244,7 @@ func writeLinks(t *testing.T, dir, endpoint string) {
 			t.Errorf("%q made %v outside, %v", args, made, err)
 		}
 	}
-	// What is no recording is neither waited for nor read without end.
+	// A pipe or device in place of a recording neither blocks the command nor is read forever.
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)

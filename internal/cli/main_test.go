@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/program"
 )
 
-// TestMain puts the program on the PATH: scripts and tests start it as a process
-// of its own.
+// TestMain puts the program on the PATH, so that scripts and tests can start it as a separate
+// process.
 func TestMain(m *testing.M) {
 	if to := os.Getenv(copyTo); to != "" {
 		fmt.Fprintln(os.Stderr, copyRelay(to))
@@ -31,7 +31,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("GORACE", "atexit_sleep_ms=0") // with -race a process waits a second before it ends
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // with -race a process waits a second before it exits
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -84,7 +84,7 @@ func TestErrorsAreOneSentenceALine(t *testing.T) {
 	}
 }
 
-// brokenWriter is a standard output on a disk that is full.
+// brokenWriter fails like a standard output on a full disk.
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
@@ -98,7 +98,7 @@ func TestOutputThatCannotBeWrittenFails(t *testing.T) {
 	}
 }
 
-// panickingWriter stands for any defect of ours.
+// panickingWriter panics, like any defect of the program.
 type panickingWriter struct{}
 
 func (panickingWriter) Write(p []byte) (int, error) { return int(p[len(p)]), nil }

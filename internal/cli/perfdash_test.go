@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 )
 
-// Where others can write, the name of the report can be foretold: a link with
-// that name is replaced, and what it leads to stays as it is.
+// In a folder that other users can write to, they can predict the name of the report and create a
+// link with it. The link is replaced, and its target does not change.
 func TestPerfdashReportFollowsNoLink(t *testing.T) {
 	endpoints := startNullServer(t)
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func TestPerfdashReportFollowsNoLink(t *testing.T) {
 		t.Errorf("the file that the links lead to holds %q, %v", text, err)
 	}
 
-	// Nor does a link choose the folder, which the user did not name.
+	// A link as the default folder is not followed, either.
 	t.Setenv("ARTIFACTS", "")
 	t.Chdir(t.TempDir())
 	away := t.TempDir()

@@ -16,15 +16,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// cut is a run that is begun, ended before its time, and taken up again, each time
-// when it says that so many trials have begun.
+// cut is a run that is started, interrupted at a given trial, and resumed, possibly several times.
 type cut struct {
 	dir  string
 	plan []scenario.Trial
-	kept map[string]string // files of trials that had ended, and those trials
+	kept map[string]string // by name: trials that had ended, and their files
 }
 
-// part runs the command until it says something, and ends it.
+// part runs the command until its output contains says, and sends the signal.
 func (c *cut) part(t *testing.T, says string, with syscall.Signal, args ...string) {
 	t.Helper()
 	b := start(t, append([]string{"run"}, args...)...)
@@ -36,7 +35,7 @@ func (c *cut) part(t *testing.T, says string, with syscall.Signal, args ...strin
 	c.holds(t)
 }
 
-// holds looks whether what was kept is as it was, and remembers what is to be kept.
+// holds checks that kept trials did not change, and keeps those that have ended since.
 func (c *cut) holds(t *testing.T) *record.Run {
 	t.Helper()
 	run, err := record.Open(c.dir)
@@ -80,7 +79,7 @@ func (c *cut) holds(t *testing.T) *record.Run {
 	return run
 }
 
-// is holds a run that ended to what an uninterrupted one would have.
+// is checks that a completed run has everything that an uninterrupted run would have.
 func (c *cut) is(t *testing.T, run *record.Run, starts int) {
 	t.Helper()
 	if run.State != record.Complete || len(run.Problems) > 0 || len(run.Trials) != len(c.plan) || run.Planned != len(c.plan) {
@@ -117,17 +116,17 @@ func (c *cut) is(t *testing.T, run *record.Run, starts int) {
 	}
 }
 
-// resume takes the run up again until it ends.
+// resume resumes the run until it ends.
 func (c *cut) resume(t *testing.T, args ...string) *record.Run {
 	t.Helper()
 	b := start(t, append([]string{"run", "--resume", c.dir}, args...)...)
-	if code := b.end(); code != command.ExitDone && code != command.ExitFailed { // a verdict is the machine's
+	if code := b.end(); code != command.ExitDone && code != command.ExitFailed { // the verdict depends on the machine
 		t.Fatalf("exit code %d", code)
 	}
 	return c.holds(t)
 }
 
-// written is a scenario in a file.
+// written writes a scenario to a file and returns its path.
 func written(t *testing.T, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "cut.yaml")
@@ -157,8 +156,8 @@ func newCut(t *testing.T, text string) (c *cut, path string) {
 	return &cut{dir: filepath.Join(t.TempDir(), "run"), plan: s.Trials}, path
 }
 
-// A real store: the members of the run that was killed are gone, its data too, and the
-// clusters after it have names of their own.
+// With a real store, the members and data of the killed run are gone, and later clusters have new
+// names.
 func TestKilledRunIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
 	c, path := newCut(t, fmt.Sprintf(twice, "store: etcd, members: 1"))
@@ -169,7 +168,7 @@ func TestKilledRunIsTakenUpAgain(t *testing.T) {
 	c.is(t, c.resume(t), 2)
 }
 
-// Interrupted, and again what was taken up: from the file, and from the record alone.
+// A resumed run can be interrupted and resumed again, from the file and only from the record.
 func TestInterruptedRunIsTakenUpAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	endpoints := startNullServer(t, "--script", "delay=1ms")
@@ -184,7 +183,7 @@ func TestInterruptedRunIsTakenUpAgainAndAgain(t *testing.T) {
 	}
 }
 
-// Rounds that had ended are not run again, and count for when it is precise.
+// Completed rounds are not repeated, and count for the precision.
 func TestRunUntilPreciseIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
 	endpoints := startNullServer(t, "--script", "delay=1ms")

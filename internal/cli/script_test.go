@@ -22,8 +22,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// exits runs a command and holds it to its exit code: exits CODE COMMAND...
-// What it printed is for stdout and stderr to look at.
+// exits runs a command and checks its exit code: exits CODE COMMAND...
+// The script's commands stdout and stderr can then check the output.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND...")
@@ -35,8 +35,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// settles is exits for a command that holds a server to times, which a machine
-// that stops it for a moment breaks: it is run again, as settle.Within does.
+// settles does the same as exits for a command that fails if the machine stalls for a moment: it
+// repeats the command, as settle.Within does.
 func settles(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: settles CODE COMMAND...")
@@ -51,7 +51,7 @@ func settles(ts *testscript.TestScript, neg bool, args []string) {
 	exits(ts, neg, args)
 }
 
-// exitCode runs a command to its end.
+// exitCode runs a command and returns its exit code.
 func exitCode(ts *testscript.TestScript, command []string) (code int) {
 	var ended *exec.ExitError
 	if err := ts.Exec(command[0], command[1:]...); errors.As(err, &ended) {
@@ -62,8 +62,8 @@ func exitCode(ts *testscript.TestScript, command []string) (code int) {
 	return 0
 }
 
-// nullServer starts a null server that runs until the script ends, and keeps
-// its endpoints in a variable: null-server VARIABLE [FLAG...]
+// nullServer starts a null server that runs until the script ends, and stores its endpoints in a
+// variable: null-server VARIABLE [FLAG...]
 func nullServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: null-server VARIABLE [FLAG...]")
@@ -78,14 +78,14 @@ func nullServer(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// startNull starts a null server as a process in the given folder and returns
-// what it prints when it is ready.
+// startNull starts a null server as a process in the given folder and returns the endpoints that
+// the server prints.
 func startNull(dir string, args ...string) (endpoints string, stop func() error, err error) {
 	return startServing(dir, "null-server", args...)
 }
 
-// startServing starts a command that prints where it serves, and goes on until it is
-// interrupted.
+// startServing starts a command that prints its endpoints and runs until it is interrupted. stop
+// interrupts the command.
 func startServing(dir, command string, args ...string) (endpoints string, stop func() error, err error) {
 	endpoints, c, err := startProcess(dir, command, args...)
 	if err != nil {
@@ -94,7 +94,7 @@ func startServing(dir, command string, args ...string) (endpoints string, stop f
 	return endpoints, func() error { return interrupt(c) }, nil
 }
 
-// startProcess is startServing that returns the process.
+// startProcess does the same as startServing and returns the process.
 func startProcess(dir, command string, args ...string) (endpoints string, c *exec.Cmd, err error) {
 	c = exec.Command("quorumbench", append([]string{command}, args...)...)
 	c.Dir, c.Stderr = dir, os.Stderr
@@ -112,10 +112,10 @@ func startProcess(dir, command string, args ...string) (endpoints string, c *exe
 	return strings.TrimSpace(line), c, nil
 }
 
-// interrupt ends a process as a person does, and waits for it.
+// interrupt sends SIGINT to a process and waits for its end.
 func interrupt(c *exec.Cmd) error { return errors.Join(c.Process.Signal(os.Interrupt), c.Wait()) }
 
-// spoil makes all files of a folder something else: spoil DIR
+// spoil overwrites all files of a folder with other content: spoil DIR
 func spoil(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: spoil DIR")
@@ -130,8 +130,8 @@ func spoil(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// whileRecorded runs a command while what it says to an endpoint is recorded: recorded FILE
-// [STORE@]ENDPOINT COMMAND..., whose argument RELAY becomes where the relay listens.
+// whileRecorded runs a command while a relay records its traffic to an endpoint: recorded FILE
+// [STORE@]ENDPOINT COMMAND... The argument RELAY is replaced by the address of the relay.
 func whileRecorded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: recorded FILE ENDPOINT COMMAND...")
@@ -152,9 +152,8 @@ func whileRecorded(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(errors.Join(ran, stop()))
 }
 
-// listener keeps an address in a variable that is no etcd: listener VARIABLE
-// KIND, which is http (a web server), mute (takes connections and says nothing)
-// or closed (nobody listens).
+// listener stores an address without an etcd server in a variable: listener VARIABLE KIND. KIND is
+// http (a web server), mute (accepts connections and sends nothing) or closed (no listener).
 func listener(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: listener VARIABLE http|mute|closed")
@@ -187,9 +186,8 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// checkJSON holds standard output, which must be exactly one JSON object, to
-// some of its fields: json FIELD=VALUE... where FIELD may be a.b, and VALUE
-// may be * for anything but null.
+// checkJSON checks that standard output is exactly one JSON object with the given fields:
+// json FIELD=VALUE... FIELD may be a.b, and VALUE may be * for anything except null.
 func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: json FIELD=VALUE...")
@@ -210,7 +208,7 @@ func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// oneObject reads a text that is one JSON object and nothing else.
+// oneObject parses a text that must be exactly one JSON object.
 func oneObject(text string) (map[string]any, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -224,7 +222,7 @@ func oneObject(text string) (map[string]any, error) {
 	return object, nil
 }
 
-// fieldOf returns a field as JSON, texts without their quotes.
+// fieldOf returns a field as JSON, and strings without quotes.
 func fieldOf(object map[string]any, path string) (string, error) {
 	var at any = object
 	for _, name := range strings.Split(path, ".") {

@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// overSSH are machines with ssh servers, and the flags of a run that reaches them.
+// overSSH holds machines with ssh servers, and the flags of a run that reaches them.
 type overSSH struct {
 	servers []*servers.SSHServer
 	flags   []string
@@ -45,7 +45,8 @@ func startSSH(t *testing.T, ips ...string) *overSSH {
 	return o
 }
 
-// scenario is the file of a run: each machine is host1 and so on, with further keys.
+// scenario writes a scenario with the machines as host1, host2 and so on, each with further keys,
+// and returns its path.
 func (o *overSSH) scenario(t *testing.T, keys, trial string) (file string) {
 	t.Helper()
 	text := "name: ssh\nhosts:\n"
@@ -59,7 +60,7 @@ func (o *overSSH) scenario(t *testing.T, keys, trial string) (file string) {
 	return file
 }
 
-// nothingIn says what is left below a folder, running or lying there.
+// nothingIn returns an error that names processes and files left below a folder.
 func nothingIn(dir string) error {
 	if p := left(dir); len(p) > 0 {
 		return fmt.Errorf("%v are left running", p)
@@ -70,9 +71,8 @@ func nothingIn(dir string) error {
 	return nil
 }
 
-// A run whose members are on two machines that are reached over ssh, and whose load
-// comes from a third: it is recorded as any other, and nothing of it is left there
-// when it has ended.
+// A run over ssh with members on two machines and the load on a third is recorded like a local run,
+// and leaves nothing on the machines.
 func TestARunOverSSH(t *testing.T) {
 	o := startSSH(t, "127.0.0.61", "127.0.0.62", "127.0.0.63")
 	dir := filepath.Join(t.TempDir(), "run")
@@ -110,8 +110,8 @@ func TestARunOverSSH(t *testing.T) {
 	}
 }
 
-// A run that is interrupted, or whose controller is killed, or whose ssh connection
-// is cut, leaves nothing on the other machine: at once, or when the lease is over.
+// A run leaves nothing on the other machine after an interrupt, or after the lease if its
+// controller is killed or its ssh connection is cut.
 func TestARunOverSSHThatEnds(t *testing.T) {
 	const endless = "duration: 10m"
 	t.Run("interrupted", func(t *testing.T) {
@@ -172,12 +172,12 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "data")
 		b := start(t, append([]string{"run", o.scenario(t, ", dir: '"+dir+"'", endless), "--runs-dir", t.TempDir()}, o.flags...)...)
 		b.await(t, "measuring, ")
-		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // none acts on the end of another
+		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // SIGSTOP first, so that no process reacts to the end of another
 			entries, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 			for _, e := range entries {
 				line, err := os.ReadFile(e)
 				pid, err2 := strconv.Atoi(filepath.Base(filepath.Dir(e)))
-				if err == nil && err2 == nil && bytes.Contains(line, []byte(dir)) { // the shell's, too
+				if err == nil && err2 == nil && bytes.Contains(line, []byte(dir)) { // includes the shell
 					_ = syscall.Kill(pid, signal)
 				}
 			}
@@ -212,7 +212,7 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 	})
 }
 
-// globbed is the first path below a folder that fits.
+// globbed returns the first path below a folder that matches the pattern.
 func globbed(t *testing.T, dir, pattern string) string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -222,7 +222,7 @@ func globbed(t *testing.T, dir, pattern string) string {
 	return all[0]
 }
 
-// What stands between us and the machine is said in one sentence.
+// The reason why a machine cannot be reached is reported in one sentence.
 func TestARunOverSSHThatIsRefused(t *testing.T) {
 	t.Parallel()
 	o := startSSH(t, "127.0.0.68")

@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/program"
 )
 
-// builtStore has a server that is built in, proxyStore one that cannot be
-// installed, and madeStore one that can: a Go module without dependencies.
+// The server of builtStore is built in, that of proxyStore cannot be installed, and that of
+// madeStore can: it is a Go module without dependencies.
 type (
 	builtStore struct {
 		store.Store
@@ -75,7 +75,7 @@ func (madeStore) Server(version string) (store.ServerSource, error) {
 	return source, err
 }
 
-// someStores is the program with these stores, and a cache folder of its own.
+// someStores returns the program with these stores and a separate cache folder.
 func someStores(t *testing.T) (a *commandLine, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	t.Setenv("GOCACHE", goCache(t))
@@ -96,7 +96,7 @@ func someStores(t *testing.T) (a *commandLine, stdout, stderr *bytes.Buffer) {
 	return a, stdout, stderr
 }
 
-// goCache is the Go build cache that the tests themselves are built with.
+// goCache returns the folder of the Go build cache with which the tests were built.
 func goCache(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("GOCACHE"); dir != "" {

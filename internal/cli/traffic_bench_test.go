@@ -17,10 +17,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// BenchmarkRecordingCost sends a real etcd shares of what it takes, straight (one) and
-// recorded (other), in pairs: by a capture, and through a relay. How much of it goes
-// through, what recording adds to the median and to p99, and the processor time that it
-// takes for a call. What a relay takes that does nothing but io.Copy both ways is beside it.
+// BenchmarkRecordingCost sends etcd shares of its maximum rate, in pairs: directly (one) and
+// recorded (other) by a capture or through a relay. It reports the ratio of throughputs, the time
+// that recording adds to p50 and p99, and the CPU time per call of the recorder and, for
+// comparison, of a relay that only calls io.Copy both ways.
 func BenchmarkRecordingCost(b *testing.B) {
 	f := &fleet{b: b}
 	endpoint := embedded.Etcd(b)
@@ -45,17 +45,18 @@ func BenchmarkRecordingCost(b *testing.B) {
 	}
 }
 
-// recordingFigures are what recording may change of a load.
+// recordingFigures has the figures of a load that recording may change.
 var recordingFigures = map[string]func(string, *record.Trial) float64{
 	"throughput": func(_ string, t *record.Trial) float64 { return t.PerSecond },
 	"p50":        func(_ string, t *record.Trial) float64 { return t.ResponseTime.At(50).NS / 1e3 },
 	"p99":        func(_ string, t *record.Trial) float64 { return t.ResponseTime.At(99).NS / 1e3 },
 }
 
-// recordingPairs is how many pairs are compared.
+// recordingPairs is the number of compared pairs.
 const recordingPairs = 8
 
-// relayingCost reports what the relay costs one load, which lacks its endpoints.
+// relayingCost reports the cost of the relay for a load. The load's text ends where its endpoints
+// follow.
 func relayingCost(b *testing.B, endpoint, load string) {
 	f := &fleet{b: b}
 	path := filepath.Join(b.TempDir(), "a.qbrec")
@@ -70,8 +71,8 @@ func relayingCost(b *testing.B, endpoint, load string) {
 	costs(b, got, microseconds(process), recordedCalls(b, path))
 }
 
-// capturingCost reports what a capture costs the same load. It runs beside the second of a
-// pair and the first of the next.
+// capturingCost reports the cost of a capture for the same load. Every second pair begins with the
+// captured trial.
 func capturingCost(b *testing.B, endpoint, load string) {
 	f := &fleet{b: b}
 	got := map[string][2][]float64{}
@@ -110,8 +111,8 @@ func capturingCost(b *testing.B, endpoint, load string) {
 	costs(b, got, spent, calls)
 }
 
-// recordedCalls is how many calls a recording has, which must be whole, but for the
-// connections over which the member is asked in HTTP/1.1 for what it counts.
+// recordedCalls returns the number of calls of a recording, which must be complete except for
+// HTTP/1.1 connections, which read the member's metrics.
 func recordedCalls(b *testing.B, path string) (calls int) {
 	_, problem, err := call.ReadRecording(path, func(r call.Record) error {
 		if r.Call != nil {
@@ -127,8 +128,8 @@ func recordedCalls(b *testing.B, path string) (calls int) {
 	return calls
 }
 
-// costs reports what recording so many calls cost, which took so many microseconds of
-// processor time.
+// costs reports the cost of recording: calls is the number of recorded calls, and spent the CPU
+// time of the recorder in microseconds.
 func costs(b *testing.B, got map[string][2][]float64, spent float64, calls int) {
 	b.ReportMetric(spent/float64(calls), "recorder-cpu-us/call")
 	ratio(b, "throughput", got["throughput"])
@@ -143,7 +144,7 @@ func costs(b *testing.B, got map[string][2][]float64, spent float64, calls int) 
 	}
 }
 
-// copyingCost reports what copying costs the same load.
+// copyingCost reports the CPU time of a copying relay for the same load.
 func copyingCost(b *testing.B, endpoint, load string) {
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), copyTo+"="+endpoint)
@@ -163,7 +164,7 @@ func copyingCost(b *testing.B, endpoint, load string) {
 			calls += run.Trials[i].Operations
 		}
 		_ = c.Process.Kill()
-		_ = c.Wait() // it was killed
+		_ = c.Wait() // the relay was killed
 		b.ReportMetric(microseconds(c)/float64(calls), "copy-cpu-us/call")
 		return
 	}
@@ -171,14 +172,14 @@ func copyingCost(b *testing.B, endpoint, load string) {
 	b.Fatal(err)
 }
 
-// microseconds is the processor time of a process that has ended.
+// microseconds returns the CPU time of a process that has ended, in microseconds.
 func microseconds(c *exec.Cmd) float64 {
 	return float64((c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Nanoseconds()) / 1e3
 }
 
-// BenchmarkReplayTiming records 1,000 operations a second against a real etcd, and sends
-// them again to it: by how much the times between calls are other than recorded, and how
-// many guards hold again.
+// BenchmarkReplayTiming records 1,000 operations per second against etcd and replays them to it. It
+// reports by how much the times between calls differ from the recorded ones, and the share of
+// guards that hold again.
 func BenchmarkReplayTiming(b *testing.B) {
 	f := &fleet{b: b}
 	endpoint := embedded.Etcd(b)

@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// BenchmarkVerificationCost compares the generator's processor time for a local read of etcd
-// whose answer is recorded to be checked (other) with that for one which is not (one),
-// in pairs, and how much of them goes through.
+// BenchmarkVerificationCost compares, in pairs, the load generator's CPU time for a local read of
+// etcd whose response is recorded for verification (other) with that for a read whose response is
+// not (one), and their throughputs.
 func BenchmarkVerificationCost(b *testing.B) {
 	f := &fleet{b: b}
 	load := fmt.Sprintf("operation: get, consistency: local, endpoints: [%s], connections: 100, clients: 1000, duration: 4s", embedded.Etcd(b))
