@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli"
 )
 
-// wrongLines are command lines that are refused before anything starts. Each error names the
+// wrongLines lists command lines that are refused before anything starts. Each error names the
 // input, the reason and the remedy. Arguments are separated by spaces, and %20 is a space.
 const wrongLines = `
 benhc
@@ -138,7 +138,8 @@ upload full ftp://a
 agent --listen nowhere
 `
 
-// TestErrorsOfWrongCommandLines holds the exit code and the error of each wrong command line.
+// TestErrorsOfWrongCommandLines compares the exit code and the error of each wrong command line
+// with the golden file.
 func TestErrorsOfWrongCommandLines(t *testing.T) {
 	var all strings.Builder
 	t.Run("lines", func(t *testing.T) {

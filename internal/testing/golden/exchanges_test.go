@@ -14,7 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// exchanges are talks in which the server's answers decide what is asked next.
+// exchanges returns the talks of a store in which the server's responses determine the next
+// request.
 func exchanges(name string) []talk {
 	switch name {
 	case "etcd":
@@ -35,7 +36,7 @@ func exchanges(name string) []talk {
 	return nil
 }
 
-// submitted are steps that submit operations, one after the other.
+// submitted returns the steps of submitting an operation and receiving responses.
 func submitted(op store.Op, answers ...[]byte) []step {
 	all := []step{{op: &op}}
 	for _, a := range answers {
@@ -48,18 +49,18 @@ func put(key string) store.Op {
 	return store.Op{Kind: kv.Put, Key: []byte(key), Value: []byte("value")}
 }
 
-// stm is a transaction that reads two keys and writes the first.
+// stm returns an STM transaction that reads two keys and writes the first.
 func stm(i kv.Isolation) store.Op {
 	return store.Op{Kind: kv.STM, STM: &store.STMOp{Isolation: i, Pairs: []store.Pair{{Key: []byte("/a/1"), Value: []byte("value")}, {Key: []byte("/a/2")}}}}
 }
 
-// locked is a transaction of one key below a lock.
+// locked returns an STM transaction of one key under a lock.
 func locked(l kv.Locker) store.Op {
 	return store.Op{Kind: kv.STM, Lease: leased, LeaseName: leaseName,
 		STM: &store.STMOp{Lock: []byte("/lock"), Locker: l, Lease: leased, Pairs: []store.Pair{{Key: []byte("/a/1"), Value: []byte("value")}}}}
 }
 
-// http is an answer over HTTP/1.1.
+// http returns an HTTP/1.1 response.
 func http(status int, fields, body string) []byte {
 	return fmt.Appendf(nil, "HTTP/1.1 %d Text\r\n%sContent-Length: %d\r\n\r\n%s", status, fields, len(body), body)
 }
@@ -93,20 +94,20 @@ func exchangesOfConsul() []talk {
 	return all
 }
 
-// frame is a frame of HTTP/2.
+// frame returns an HTTP/2 frame.
 func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 	b := []byte{byte(len(payload) >> 16), byte(len(payload) >> 8), byte(len(payload)), kind, flags}
 	return append(binary.BigEndian.AppendUint32(b, stream), payload...)
 }
 
-// headers begins an answer of gRPC.
+// headers returns the frame that begins a gRPC response.
 func headers(stream uint32) []byte {
 	const kind = "application/grpc"
 	block := append([]byte{0x88, 0x0f, 0x10, byte(len(kind))}, kind...) // :status 200, content-type
 	return frame(1, 4, stream, block)
 }
 
-// message is one of a stream of gRPC.
+// message returns the frame of a gRPC message.
 func message(stream uint32, m proto.Message) []byte {
 	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
@@ -115,13 +116,13 @@ func message(stream uint32, m proto.Message) []byte {
 	return frame(0, 0, stream, append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...))
 }
 
-// trailers end an answer of gRPC.
+// trailers returns the frame that ends a gRPC response with status OK.
 func trailers(stream uint32) []byte {
 	const name = "grpc-status"
 	return frame(1, 5, stream, append(append([]byte{0, byte(len(name))}, name...), 1, '0'))
 }
 
-// answered is the whole answer to a call.
+// answered returns the complete gRPC response to a call.
 func answered(stream uint32, m proto.Message) []byte {
 	return append(append(headers(stream), message(stream, m)...), trailers(stream)...)
 }
@@ -150,7 +151,7 @@ func exchangesOfEtcd() []talk {
 		steps := submitted(stm(i), answered(1, one("/a/1", 5)), answered(3, one("/a/2", 6)), answered(5, done))
 		all = append(all, talk{name: "exchange: stm, isolation " + i.String(), steps: steps})
 		switch steps = submitted(stm(i), answered(1, one("/a/1", 5)), answered(3, one("/a/2", 6))); i {
-		case kv.ReadCommitted: // which has none
+		case kv.ReadCommitted: // read committed has no exchange
 			continue
 		case kv.RepeatableReads:
 			again := &etcdserverpb.TxnResponse{Header: head}
@@ -162,7 +163,7 @@ func exchangesOfEtcd() []talk {
 	}
 	all = append(all,
 		talk{name: "exchange: stm below the lock service's lock", steps: submitted(locked(kv.LockRPC),
-			answered(1, &etcdserverpb.PutRequest{Key: nil, Value: []byte("/lock/1234567890abcdef")}), // as a LockResponse without a header: key is its field 2
+			answered(1, &etcdserverpb.PutRequest{Key: nil, Value: []byte("/lock/1234567890abcdef")}), // encodes like a LockResponse without a header, whose key is field 2
 			answered(3, one("/a/1", 5)), answered(5, done), answered(7, &etcdserverpb.PutResponse{Header: head}))},
 		talk{name: "exchange: stm below the client's lock", steps: submitted(locked(kv.LockClient),
 			answered(1, &etcdserverpb.TxnResponse{Header: head, Succeeded: true, Responses: []*etcdserverpb.ResponseOp{putDone, read(found("/lock/1234567890abcdef", 9))}}),
@@ -192,7 +193,7 @@ func exchangesOfEtcd() []talk {
 	return all
 }
 
-// juteGreeting grants a session, and accepts the user.
+// juteGreeting returns the responses that grant a session and accept the user.
 func juteGreeting(a store.Access) []byte {
 	b := binary.BigEndian.AppendUint32(nil, 0)   // protocol
 	b = binary.BigEndian.AppendUint32(b, 30_000) // timeout in milliseconds
@@ -207,14 +208,15 @@ func juteGreeting(a store.Access) []byte {
 
 func packet(b []byte) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...) }
 
-// juteAnswer answers the request of a number, with a transaction of term 3 and a code.
+// juteAnswer returns the response to the request with number xid, with a transaction of term 3 and
+// an error code.
 func juteAnswer(xid int32, zxid int64, code int32, record []byte) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
 	b = binary.BigEndian.AppendUint64(b, uint64(3<<32|zxid))
 	return packet(append(binary.BigEndian.AppendUint32(b, uint32(code)), record...))
 }
 
-// stat is the Stat of a node.
+// stat returns the encoded Stat of a node.
 func stat(version int32, size int, mzxid int64) []byte {
 	b := make([]byte, 68)
 	binary.BigEndian.PutUint64(b[8:], uint64(3<<32|mzxid))
@@ -229,7 +231,7 @@ func text(s string) []byte {
 
 func exchangesOfZooKeeper() []talk {
 	const noNode = -101
-	failed := func(code int32) []byte { // the result of an operation of a multi
+	failed := func(code int32) []byte { // the result of a failed operation in a multi
 		b := binary.BigEndian.AppendUint32(nil, 0xffffffff)
 		b = binary.BigEndian.AppendUint32(append(b, 0), uint32(code))
 		return binary.BigEndian.AppendUint32(b, uint32(code))

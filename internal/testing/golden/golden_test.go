@@ -1,8 +1,7 @@
-// Package golden holds what the program prints and sends, so that a change of its
-// structure can prove that it changed neither: each test writes one text of it and
-// compares that with a file in testdata. `go test ./internal/testing/golden -update` writes the
-// files anew. With -numbers the tests compare only the numbers of each text, which shows that a
-// change of words changed no figure.
+// Package golden tests that a change of the program's structure does not change what the program
+// prints and sends: each test generates a text and compares it with a file in testdata. `go test
+// ./internal/testing/golden -update` writes the files. With -numbers the tests compare only the
+// numbers of each text, which shows that a change of words changed no figure.
 //
 //	help.txt          the help of every command
 //	parameters.txt    the parameters of a trial: key, flag, meaning, default of the flag, range
@@ -12,17 +11,17 @@
 //	csv.txt           the columns of every CSV file of a run directory and of reports
 //	json.txt          the keys of every JSON file and object, with their types
 //	requests-*.txt    the bytes that a store's codec writes, for a fixed list of operations
-//	runs/*            recorded runs, and what reports in every format have of each
+//	runs/*            recorded runs, and their reports in every format
 //
-// TestReference writes the tables of docs/reference: commands, parameters, figures, rules
-// of the verdict, faults, files, and what each store can do.
+// TestReference compares the tables of docs/reference with the program: commands, parameters,
+// figures, rules of the verdict, faults, files, and the capabilities of each store.
 //
-// Other packages hold these already, and they are not repeated here: the text,
-// Markdown, JUnit, gobench, dbtester and comparison forms of reports, with
-// comparisons.csv and comparisons.json (internal/results/report/testdata); sentences
-// about refused scenario files (internal/scenario/testdata/refused.txt) and the lists of
-// dry runs (*.plan there); the signals in each store's logs (testdata/signals.txt of
-// its folder); the output of whole commands (internal/cli/testdata/script).
+// Other packages have golden files of the following, which are not repeated here: reports as text,
+// Markdown, JUnit, gobench and dbtester, and comparisons, with comparisons.csv and comparisons.json
+// (internal/results/report/testdata); errors about refused scenario files
+// (internal/scenario/testdata/refused.txt) and the output of dry runs (*.plan there); the signals
+// in each store's logs (testdata/signals.txt of its folder); the output of whole commands
+// (internal/cli/testdata/script).
 package golden
 
 import (
@@ -41,10 +40,10 @@ var (
 	numbers = flag.Bool("numbers", false, "compare only the numbers of texts; with -update, fail if they differ, and write the files")
 )
 
-// number matches a number with its unit. Hashes and sizes of files are not compared.
+// number matches a number with its unit.
 var number = regexp.MustCompile(`-?\b[0-9]+(?:[.,:][0-9]+)*(?: ?(?:%|/s|ns\b|µs|ms\b|s\b|[KMGT]?i?B\b))?`)
 
-// numbersOf returns the numbers of a text in order.
+// numbersOf returns the numbers of a text in order, except those in the headings of hashed files.
 func numbersOf(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -55,7 +54,7 @@ func numbersOf(text string) []string {
 	return number.FindAllString(strings.Join(lines, ""), -1)
 }
 
-// compare compares a text with testdata/<name>.
+// compare compares a text with testdata/NAME, or writes that file with -update.
 func compare(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -84,7 +83,7 @@ func compare(t *testing.T, name, got string) {
 	}
 }
 
-// must ends the test at an error.
+// must ends the test if err is not nil.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

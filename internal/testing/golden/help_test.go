@@ -11,11 +11,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli"
 )
 
-// hidden are the commands that help does not list: the program starts itself with them.
+// hidden lists the commands that help does not list, because only the program itself starts them.
 var hidden = []string{"member", "disk", "network", "completion"}
 
-// TestHelp holds the help of every command. It begins with that of the program and goes
-// on with the commands that each help lists.
+// TestHelp compares the help of every command with the golden file. It begins with the help of the
+// program and follows the commands that each help lists.
 // It is not parallel, so that -update has written help.txt before TestReference reads it.
 func TestHelp(t *testing.T) {
 	var all strings.Builder
@@ -26,7 +26,7 @@ func TestHelp(t *testing.T) {
 	compare(t, "help.txt", all.String())
 }
 
-// walk writes the help of a command and of those below it.
+// walk writes the help of a command and of its subcommands.
 func walk(t *testing.T, to *strings.Builder, command []string) {
 	t.Helper()
 	text := help(t, command)
@@ -42,8 +42,8 @@ func walk(t *testing.T, to *strings.Builder, command []string) {
 	}
 }
 
-// checkHelp checks what holds for every help text: it fits 100 columns, has examples, and every
-// flag and command is in a group if others are.
+// checkHelp checks that a help text fits 100 columns and has examples, and that either all of its
+// flags and commands are in groups or none.
 func checkHelp(t *testing.T, command []string, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {

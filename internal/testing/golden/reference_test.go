@@ -13,17 +13,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// referencePages is where the reference pages are.
+// referencePages is the folder of the reference pages.
 const referencePages = "../../../docs/reference"
 
 // block is a generated part of a reference page.
 type block struct {
 	name string
-	text string // as the page has it
+	text string // the current text on the page
 	t    *testing.T
 }
 
-// generators write the blocks of the reference pages by their names.
+// generators returns the generators of the blocks on the reference pages, by block name.
 func generators() map[string]func(*block) string {
 	all := map[string]func(*block) string{}
 	for _, of := range []map[string]func(*block) string{figureBlocks(), ruleBlocks(), faultBlocks(), fileBlocks(), scenarioBlocks(), commandBlocks()} {
@@ -34,10 +34,10 @@ func generators() map[string]func(*block) string {
 	return all
 }
 
-// TestReference compares the generated blocks of docs/reference with the program. A block
-// is between two comments of HTML; the text around it is written by hand. Most blocks are
-// tables: the program decides the rows and their order, and a cell that the program knows
-// nothing about keeps the text that the page has for its row.
+// TestReference compares the generated blocks of docs/reference with the program. A block is
+// between two HTML comments; the text around it is written by hand. Most blocks are tables: the
+// program determines the rows and their order, and cells that the program cannot generate keep
+// their text on the page.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	unused := generators()
@@ -62,7 +62,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// regenerate returns a page with new blocks, and removes their generators from the unused ones.
+// regenerate returns a page with new blocks, and deletes their generators from unused.
 func regenerate(t *testing.T, page, text string, unused map[string]func(*block) string) string {
 	t.Helper()
 	const begin, end = "<!-- generated: ", "<!-- end -->\n"
@@ -86,10 +86,9 @@ func regenerate(t *testing.T, page, text string, unused map[string]func(*block) 
 	}
 }
 
-// table writes rows below a heading. A cell is the program's text. Without one it is the
-// cell that the page has for the row, which must not be empty in the last column.
-// Elsewhere the page may add words to the program's text, as in "`all`; `any` with
-// `endpoints`".
+// table returns a table of rows with a heading. An empty cell is replaced by the cell of the same
+// row on the page, which must not be empty in the last column. In other cells the page may add
+// words to the program's text, as in "`all`; `any` with `endpoints`".
 func (b *block) table(head []string, rows [][]string) string {
 	kept := map[string][]string{}
 	for line := range strings.Lines(b.text) {
@@ -122,7 +121,7 @@ func (b *block) table(head []string, rows [][]string) string {
 	return to.String()
 }
 
-// cellsOf returns the cells of a line of a table, with their escapes.
+// cellsOf returns the cells of a line of a Markdown table; nil if the line is not part of a table.
 func cellsOf(line string) []string {
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "|") {
@@ -136,7 +135,7 @@ func cellsOf(line string) []string {
 	return cells
 }
 
-// code writes a text as code; nothing if it is empty.
+// code formats a text as code in Markdown; empty if the text is empty.
 func code(text string) string {
 	if text == "" {
 		return ""
@@ -144,7 +143,7 @@ func code(text string) string {
 	return "`" + text + "`"
 }
 
-// yesNo writes a condition.
+// yesNo returns yes or no.
 func yesNo(is bool) string {
 	if is {
 		return "yes"
@@ -152,7 +151,7 @@ func yesNo(is bool) string {
 	return "no"
 }
 
-// TestReferenceExamples reads the scenarios on the reference pages.
+// TestReferenceExamples parses the scenarios on the reference pages.
 func TestReferenceExamples(t *testing.T) {
 	t.Parallel()
 	for page, want := range map[string]int{"scenarios.md": 3, "faults.md": 1} {

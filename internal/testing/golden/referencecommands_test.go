@@ -9,19 +9,20 @@ import (
 	"strings"
 )
 
-// helpText is the help of one command, in its parts.
+// helpText holds the parts of a command's help.
 type helpText struct {
-	name                     string // without quorumbench
+	name                     string // without the program's name
 	meaning, usage, examples string
 	flags                    []flagHelp
-	under                    int // how many commands are around it
+	under                    int // number of parent commands
 	isOfBench                bool
 }
 
 // flagHelp is a flag in the help of a command.
 type flagHelp struct{ group, name, given, meaning string }
 
-// commandBlocks are the sections of docs/reference/commands.md, from testdata/help.txt.
+// commandBlocks returns the generators of the sections in docs/reference/commands.md, which use
+// testdata/help.txt.
 func commandBlocks() map[string]func(*block) string {
 	all := map[string]func(*block) string{
 		"commands": func(b *block) string {
@@ -64,7 +65,7 @@ func readHelp(b *block) string {
 	return string(all)
 }
 
-// section is a part of a help text below a heading: commands or flags, and their meanings.
+// section is a part of a help text under a heading: commands or flags with their meanings.
 type section struct {
 	title   string
 	entries []helpEntry
@@ -148,8 +149,8 @@ func helpTexts(b *block) (all []helpText) {
 	return all
 }
 
-// write writes the section of a command: its heading, its meaning, a usage line with the
-// examples, and a table of its flags. The commands of bench share a table.
+// write writes the section of a command: heading, meaning, usage line with examples, and a table of
+// flags. The subcommands of bench share a table.
 func (h *helpText) write(b *block, to *strings.Builder) {
 	fmt.Fprintf(to, "%s %s\n\n", strings.Repeat("#", 2+h.under), h.name)
 	for paragraph := range strings.SplitSeq(h.meaning, "\n\n") {
@@ -183,8 +184,8 @@ func (h *helpText) write(b *block, to *strings.Builder) {
 
 func unindent(text string) string { return strings.ReplaceAll("\n"+text, "\n  ", "\n") }
 
-// benchTable has a row for each flag of the commands of bench: which have it, with which
-// defaults.
+// benchTable returns a table with a row for each flag of the subcommands of bench: the subcommands
+// that have the flag, and its defaults.
 func benchTable(b *block) string {
 	type key struct{ group, name, meaning string }
 	var order []key
@@ -212,7 +213,7 @@ func benchTable(b *block) string {
 	return (&block{name: b.name, t: b.t}).table([]string{"flag", "default", "commands", "meaning"}, rows)
 }
 
-// defaultsOf writes the defaults of a flag, the most frequent first.
+// defaultsOf returns the defaults of a flag as text, the most frequent first.
 func defaultsOf(with map[string][]string) string {
 	var givens []string
 	for given := range with {
@@ -241,7 +242,7 @@ func defaultsOf(with map[string][]string) string {
 	return strings.Join(cells, "; ")
 }
 
-// someOf names commands: all, all but a few, or each.
+// someOf returns a short list of commands: "all", "all but" a few, or each name.
 func someOf(these, all []string) string {
 	others := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(these, name) })
 	switch {

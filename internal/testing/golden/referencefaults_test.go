@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// faultBlocks are the tables of docs/reference/faults.md.
+// faultBlocks returns the generators of the tables in docs/reference/faults.md.
 func faultBlocks() map[string]func(*block) string {
 	is := func(group int) func(*block) string {
 		return func(b *block) string { return faultTable(b, func(k fault.Kind) bool { return faultGroup(k) == group }) }
@@ -27,7 +27,7 @@ func faultBlocks() map[string]func(*block) string {
 	}
 }
 
-// faultGroup returns the number of the table that a kind is in.
+// faultGroup returns the number of the table with a fault kind.
 func faultGroup(k fault.Kind) int {
 	switch {
 	case k.NeedsDisk():
@@ -40,8 +40,8 @@ func faultGroup(k fault.Kind) int {
 	return 0
 }
 
-// faultTable has a row for each kind: which members and keys it takes, what it needs, and
-// what it does.
+// faultTable returns a table with a row for each fault kind: its members and keys, its
+// requirements, and its effect.
 func faultTable(b *block, in func(fault.Kind) bool) string {
 	var rows [][]string
 	for _, k := range append(fault.All(), fault.Random) {
@@ -58,14 +58,14 @@ func faultTable(b *block, in func(fault.Kind) bool) string {
 	return b.table([]string{"`do`", "`member`", "keys", "needs", "effect"}, rows)
 }
 
-// option is a key of a fault that a kind may need or take.
+// option is a key of a fault, which a fault kind may require or accept.
 type option struct {
 	name string
 	set  func(*fault.Fault)
 }
 
-// faultForms finds which members a kind takes, which keys it needs, and which others it
-// takes, by asking about every combination.
+// faultForms returns the members and the required and optional keys of a fault kind. It finds them
+// by checking the validity of every combination.
 func faultForms(k fault.Kind) (members string, required, optional []string) {
 	needed := []option{
 		{"`for`", func(f *fault.Fault) { f.For = 3 * time.Second }}, {"`by` (time)", func(f *fault.Fault) { f.By = time.Second }},
@@ -116,7 +116,7 @@ func faultForms(k fault.Kind) (members string, required, optional []string) {
 	return members, required, optional
 }
 
-// faultNeeds says what a kind needs.
+// faultNeeds returns the requirements of a fault kind as text.
 func faultNeeds(k fault.Kind) string {
 	var needs []string
 	if feature := k.Needs(); feature != nil {

@@ -6,13 +6,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// units are the words for the units of figures.
+// units has the names of the units of figures.
 var units = map[measure.Unit]string{
 	measure.Nanoseconds: "ns", measure.Seconds: "s", measure.Length: "s", measure.Number: "number", measure.Ratio: "ratio",
 	measure.Rate: "1/s", measure.Share: "share", measure.Bytes: "bytes",
 }
 
-// figureBlocks are the tables of docs/reference/figures.md.
+// figureBlocks returns the generators of the tables in docs/reference/figures.md.
 func figureBlocks() map[string]func(*block) string {
 	return map[string]func(*block) string{
 		"figures":       func(b *block) string { return figureTable(b, false) },
@@ -27,7 +27,8 @@ func figureBlocks() map[string]func(*block) string {
 	}
 }
 
-// figureTable has a row for each figure, and one for all figures of a distribution.
+// figureTable returns a table with a row for each figure; the figures of a distribution share a
+// row.
 func figureTable(b *block, watched bool) string {
 	better := map[record.Better]string{record.Neither: "–", record.Less: "lower", record.More: "higher"}
 	var rows [][]string

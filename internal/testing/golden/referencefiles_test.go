@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// objects are the JSON objects that have a table of their own in docs/reference/files.md.
+// objects lists the JSON objects that have a separate table in docs/reference/files.md.
 var objects = []struct {
 	name string
 	of   reflect.Type
@@ -42,7 +42,7 @@ var objects = []struct {
 	{"events.jsonl", reflect.TypeFor[record.Event]()},
 }
 
-// fileBlocks are the tables of docs/reference/files.md.
+// fileBlocks returns the generators of the tables in docs/reference/files.md.
 func fileBlocks() map[string]func(*block) string {
 	all := map[string]func(*block) string{
 		"timeline.csv": func(b *block) string { return csvTable(b, "timeline.csv, with watchers") },
@@ -72,8 +72,8 @@ func fileBlocks() map[string]func(*block) string {
 	return all
 }
 
-// csvTable has a row for each column of a CSV file, as testdata/csv.txt has them. Columns
-// that differ in their last part only, such as the percentiles of one time, share a row.
+// csvTable returns a table with a row for each column of a CSV file in testdata/csv.txt. Columns
+// that differ only in their last part, such as the percentiles of one time, share a row.
 func csvTable(b *block, file string) string {
 	all, err := os.ReadFile(filepath.Join("testdata", "csv.txt"))
 	must(b.t, err)
@@ -107,9 +107,8 @@ func csvTable(b *block, file string) string {
 	return b.table([]string{"column", "meaning"}, rows)
 }
 
-// addFields adds a row for each key of a JSON object, in the order of the file: the key,
-// with those of the objects around it before, and the type. Figures of a trial are left
-// out: docs/reference/figures.md has them.
+// addFields adds a row for each key of a JSON object, in the order of the file, with the path of
+// keys and the type. It omits the figures of a trial, which are in docs/reference/figures.md.
 func addFields(rows *[][]string, root, of reflect.Type, path string) {
 	for i := range of.NumField() {
 		f := of.Field(i)
@@ -140,7 +139,7 @@ func addFields(rows *[][]string, root, of reflect.Type, path string) {
 	}
 }
 
-// hasTable reports whether an object has a table of its own.
+// hasTable reports whether an object has a separate table.
 func hasTable(of reflect.Type) bool {
 	for _, o := range objects {
 		if o.of == of {
@@ -165,8 +164,8 @@ func isFigure(root reflect.Type, key string) bool {
 	})
 }
 
-// jsonType names the type of a value, and returns the type of the objects in it whose keys
-// the same table has.
+// jsonType returns the name of a value's type and, if the same table has the keys of objects in the
+// value, the type of those objects.
 func jsonType(root, of reflect.Type) (name string, below reflect.Type) {
 	switch of {
 	case reflect.TypeFor[time.Time]():

@@ -20,11 +20,11 @@ func ruleBlocks() map[string]func(*block) string {
 	return map[string]func(*block) string{"rules": ruleTable, "remedies": remedyTable}
 }
 
-// ruleFunction matches the names of the functions that are rules, such as R7WaitedForProcessor.
+// ruleFunction matches the names of functions that implement rules, such as R7WaitedForProcessor.
 var ruleFunction = regexp.MustCompile(`^R([0-9]+)[A-Z]`)
 
-// ruleTable returns a row for each rule: its number and name, the first sentence of the comment
-// on its function, and the limits that are constants.
+// ruleTable returns a table with a row for each rule: its number and name, the first sentence of
+// its function's comment, and its constant limits.
 func ruleTable(b *block) string {
 	effect := "the effect is above " + words.Share(verdict.SuspectEffect)
 	limits := map[string]string{
@@ -74,7 +74,7 @@ func ruleTable(b *block) string {
 	return b.table([]string{"rule", "reports", "figures", "suspect if", "invalid if"}, rows)
 }
 
-// remedyTable returns a row for each rule: its number and name, and what to do.
+// remedyTable returns a table with a row for each rule: its number, name and remedy.
 func remedyTable(b *block) string {
 	var rows [][]string
 	for number := 1; number <= verdict.Rules(); number++ {

@@ -11,13 +11,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// parameterGroups are the first parameters of the tables in docs/reference/scenarios.md.
+// parameterGroups has the first parameter of each table in docs/reference/scenarios.md.
 var parameterGroups = []struct{ name, first string }{
 	{"names and repeats", "name"}, {"cluster", "store"}, {"operations", "operation"}, {"keys and values", "key-size"},
 	{"transactions", "txn-keys"}, {"applications", "application"}, {"watchers", "watch"}, {"store work", "compact"}, {"time", "arrival"},
 }
 
-// scenarioBlocks are the tables of docs/reference/scenarios.md.
+// scenarioBlocks returns the generators of the tables in docs/reference/scenarios.md.
 func scenarioBlocks() map[string]func(*block) string {
 	all := map[string]func(*block) string{
 		"keys of a file": func(b *block) string {
@@ -46,7 +46,7 @@ func hasKey(key string) func(*scenario.Parameter) bool {
 	return func(p *scenario.Parameter) bool { return p.Key == key }
 }
 
-// defaultLoads are trials that together have every parameter with a default.
+// defaultLoads is a scenario whose trials together have every parameter with a default.
 const defaultLoads = `
 defaults: {store: etcd}
 trials:
@@ -61,9 +61,9 @@ trials:
   - {name: i, application: catalog, store: consul}
 `
 
-// parameterTable has a row for each parameter: its default in a scenario file, its range,
-// the flag of bench and its meaning there. The page has the defaults that follow from
-// other parameters.
+// parameterTable returns a table with a row for each parameter: its default in a scenario file, its
+// range, and its flag in bench with the meaning. Defaults that follow from other parameters are
+// written on the page.
 func parameterTable(b *block, of []*scenario.Parameter) string {
 	s, err := scenario.Parse("defaults.yaml", []byte(defaultLoads), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 	must(b.t, err)

@@ -16,25 +16,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// step is something that happens on a connection: an operation is submitted, the clock
-// moves on, or the server says something.
+// step is an event on a connection: an operation is submitted, the clock advances, or a response
+// arrives.
 type step struct {
 	op     *store.Op
 	tick   int64
 	answer []byte
-	close  bool // the session is ended
-	cancel bool // the operation is given up
+	close  bool // the client closes the session
+	cancel bool // the client cancels the operation
 }
 
-// talk is what happens on one connection after another with a name.
+// talk is a named sequence of steps on a connection.
 type talk struct {
 	name   string
 	access store.Access
 	steps  []step
-	again  bool // a second connection takes the place of the first at the end
+	again  bool // a second connection replaces the first at the end
 }
 
-// protocol is how the bytes of stores are shown, and what their servers say first.
+// protocol splits the bytes of requests into readable pieces, and has the server's first message.
 type protocol struct {
 	greeting func(a store.Access) []byte
 	pieces   func(b []byte) []string
@@ -46,9 +46,9 @@ var (
 	overJute  = protocol{juteGreeting, packetsOfJute}
 )
 
-// TestRequests holds the bytes that the codecs write. There is nothing random in them,
-// and no time. Operations that a store does not have are left out, but for one of each
-// kind, for what is then asked instead.
+// TestRequests compares the bytes that the codecs write, which are deterministic, with the golden
+// files. Of each kind of operation that a store does not have, it submits one, to record the bytes
+// written instead.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {
@@ -71,8 +71,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// hold writes what a codec writes in a talk. What every connection begins with is
-// written by a talk without steps, or with an access of its own.
+// hold adds the bytes that a codec writes in a talk. It includes the start of the connection only
+// for a talk without steps or with a user or session timeout.
 func hold(t *testing.T, all *strings.Builder, st store.Store, p *protocol, of *talk) {
 	t.Helper()
 	fmt.Fprintf(all, "== %s\n", of.name)
@@ -133,13 +133,13 @@ func hold(t *testing.T, all *strings.Builder, st store.Store, p *protocol, of *t
 	}
 }
 
-// events are what events are.
+// events has the names of events.
 var events = [...]string{
 	store.Done: "done", store.Late: "late", store.Held: "held", store.Freed: "freed", store.Closed: "closed",
 	store.Notify: "notify", store.Seen: "seen", store.Ended: "ended", store.Expired: "expired",
 }
 
-// take is what the codec wants to write.
+// take returns the bytes that the codec wants to write, and marks them as written.
 func take(c store.Codec) []byte {
 	b := bytes.Clone(c.Out())
 	c.Wrote(len(b))
@@ -155,10 +155,10 @@ func show(all *strings.Builder, p *protocol, b []byte) {
 	}
 }
 
-// longest is how many bytes are shown as they are.
+// longest is the number of bytes up to which bytes are shown in full.
 const longest = 600
 
-// shown is bytes in hexadecimal, or how many they are and their hash.
+// shown returns bytes in hexadecimal or, if they are longer than longest, their number and hash.
 func shown(b []byte) string {
 	if len(b) <= longest {
 		return hex.EncodeToString(b)
@@ -166,7 +166,7 @@ func shown(b []byte) string {
 	return fmt.Sprintf("%d bytes, SHA-256 %x", len(b), sha256.Sum256(b))
 }
 
-// requestsOfHTTP are requests as Go's syntax has strings, with heads and bodies apart.
+// requestsOfHTTP returns the head and the body of HTTP/1.1 requests, quoted as in Go.
 func requestsOfHTTP(b []byte) []string {
 	head, body, _ := bytes.Cut(b, []byte("\r\n\r\n"))
 	pieces := []string{fmt.Sprintf("%+q", string(head)+"\r\n\r\n")}
@@ -182,7 +182,7 @@ func requestsOfHTTP(b []byte) []string {
 	return pieces
 }
 
-// framesOfHTTP2 are the frames, head and payload apart.
+// framesOfHTTP2 returns HTTP/2 frames, with the header separate from the payload.
 func framesOfHTTP2(b []byte) (pieces []string) {
 	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	if rest, is := bytes.CutPrefix(b, []byte(preface)); is {
@@ -202,7 +202,7 @@ func framesOfHTTP2(b []byte) (pieces []string) {
 	return pieces
 }
 
-// packetsOfJute are the packets, length and rest apart.
+// packetsOfJute returns ZooKeeper packets, with the length separate from the rest.
 func packetsOfJute(b []byte) (pieces []string) {
 	for len(b) >= 4 {
 		end := 4 + int(binary.BigEndian.Uint32(b))
@@ -218,7 +218,7 @@ func packetsOfJute(b []byte) (pieces []string) {
 	return pieces
 }
 
-// awkward are keys that an encoding can get wrong.
+// awkward has keys that an encoder can get wrong.
 var awkward = []struct{ name, key string }{
 	{"short", "k"},
 	{"folders", "/a/b/c"},
@@ -235,7 +235,7 @@ var awkward = []struct{ name, key string }{
 	{"long", strings.Repeat("0123456789", 30)},
 }
 
-// bytesOf are so many bytes, each value of a byte among them.
+// bytesOf returns n deterministic bytes, which include every byte value if n is at least 256.
 func bytesOf(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -249,20 +249,20 @@ const (
 	leased = 0x1234567890abcdef
 )
 
-// leaseName is the name of a lease where those have names.
+// leaseName is the name of a lease in stores whose leases have names.
 var leaseName = []byte("0b1c2d3e-4f50-6172-8394-a5b6c7d8e9fa")
 
-// keys takes the keys of answers.
+// keys accepts and discards the keys in responses.
 type keys struct{}
 
 func (keys) Begin(uint32) bool                 { return true }
 func (keys) Add(uint32, []byte, []byte, int64) {}
 
-// single are talks of one operation, for each that the store has.
+// single returns a talk with one operation for each operation of the store.
 func single(st store.Store) (all []talk) {
 	can := st.Capabilities()
 	user := talk{name: "a connection of a user", access: store.Access{User: "root", Password: "p:w d"}}
-	if st.Name() != "etcd" { // which waits for its token
+	if st.Name() != "etcd" { // etcd first waits for a token
 		user.steps = []step{{op: new(put("/a/key"))}}
 	}
 	all = append(all, talk{name: "a connection"}, user, talk{name: "put, given up", steps: []step{{op: new(put("/a/key"))}, {cancel: true}}})
@@ -370,7 +370,7 @@ func single(st store.Store) (all []talk) {
 		service("checks", store.Op{Kind: kv.Range, Consistency: kv.Lease}, store.ServiceOp{Passing: true})
 	}
 	if st.Name() == "etcd" {
-		return all // it is given none that it does not have
+		return all // it never receives operations that the store does not have
 	}
 	for k := range kv.NumKinds {
 		if can.Operations[k] == "" {
@@ -382,8 +382,8 @@ func single(st store.Store) (all []talk) {
 	return all
 }
 
-// calls are talks of one call that an application makes, or that was recorded, for each
-// that the store's codecs send.
+// calls returns a talk with one call for each call of applications and recordings that the store's
+// codecs send.
 func calls(st store.Store) (all []talk) {
 	can := st.Capabilities()
 	replayer, replays := st.(store.Replayer)
@@ -417,7 +417,7 @@ func calls(st store.Store) (all []talk) {
 		with(compared(call.LeaseIs, call.Less, 0), func(p *call.Part) { p.Lease, p.Name = leased, leaseName }),
 	}
 	owned := with(write, func(p *call.Part) { p.Lease, p.Name = leased, leaseName })
-	// The methods that a store's protocol has for each, where that decides what is sent.
+	// methods has the protocol's method of each action, for stores where it determines the request.
 	methods := map[call.Action]string{}
 	several := ""
 	switch st.Name() {

@@ -17,19 +17,21 @@ import (
 	screen "github.com/quorumbench/quorumbench/internal/text"
 )
 
-// whole are the formats of which the golden file has the text; of the others it has the size and
-// a hash of each file.
+// The golden file has the text of the formats in whole, and the size and a hash of each file of the
+// formats in hashed.
 var (
 	whole  = []string{"text", "text --wide", "markdown"}
 	hashed = []string{"json", "csv", "gobench", "dbtester", "html", "svg"}
 )
 
-// drawn is the run whose charts are held as PNG, too: those of all take a minute.
+// drawn is the only run whose charts are also tested as PNG, because drawing those of all runs
+// takes a minute.
 const drawn = "faults"
 
-// TestRuns holds every format of recorded runs: testdata/runs/NAME.tar.zst is a run
-// directory without the members' data, and NAME.txt what reports have of it. To see what
-// differs where a hash does, write the reports of both programs with `report --out`.
+// TestRuns compares reports of recorded runs in every format with golden files:
+// testdata/runs/NAME.tar.zst is a run directory without the members' data, and NAME.txt has its
+// reports. If a hash differs, write the reports of both programs with `report --out` and compare
+// them.
 func TestRuns(t *testing.T) {
 	settle.Unraced(t)
 	for _, name := range runs.Recorded(t) {
@@ -42,7 +44,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// rendered returns what reports have of the run below dir, with the run's name for its path.
+// rendered returns the reports of the run in dir/NAME, with the run's name in place of its path.
 func rendered(t *testing.T, dir, name string) string {
 	t.Helper()
 	var all strings.Builder
@@ -77,7 +79,7 @@ func rendered(t *testing.T, dir, name string) string {
 	return all.String()
 }
 
-// checkWidth fails the test if a line that could be broken is wider than a terminal.
+// checkWidth fails the test if a line with a space, where it could wrap, is wider than a terminal.
 func checkWidth(t *testing.T, report string) {
 	t.Helper()
 	for line := range strings.Lines(report) {
@@ -88,7 +90,7 @@ func checkWidth(t *testing.T, report string) {
 	}
 }
 
-// reportOf returns what the report of a run prints.
+// reportOf returns the output of `report` for a run.
 func reportOf(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	var out, complaints bytes.Buffer

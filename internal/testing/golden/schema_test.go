@@ -27,8 +27,8 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// TestCSV holds the columns of every CSV file. Those of comparisons.csv are held by
-// internal/results/report, and here by the metrics that have other columns.
+// TestCSV compares the columns of every CSV file with the golden file. Package report tests the
+// columns of comparisons.csv for most metrics; this test covers metrics with other columns.
 // It is not parallel, so that -update has written csv.txt before TestReference reads it.
 func TestCSV(t *testing.T) {
 	var all strings.Builder
@@ -87,9 +87,8 @@ func TestCSV(t *testing.T) {
 	compare(t, "csv.txt", all.String())
 }
 
-// TestJSON holds the keys of what is written as JSON, and the types of their values: of a
-// value of which every field is filled. The keys of a load are those that the examples in
-// scenarios have.
+// TestJSON compares the keys and types of all JSON output with the golden file. It encodes values
+// in which every field is filled. The keys of loads are those of the examples in scenarios.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
@@ -167,7 +166,7 @@ func TestJSON(t *testing.T) {
 	compare(t, "json.txt", all.String())
 }
 
-// loads have parameters that no example has.
+// loads is a scenario with parameters that no example has.
 const loads = `
 trials:
   - {name: a, store: etcd, operation: range, range-key: a, range-end: b, range-limit: 5, total: 100, allow-volatile: true, require-memory: true}
@@ -179,15 +178,14 @@ trials:
   - {name: e, store: zookeeper, operation: put, duration: 5s, watch: {watchers: 2, mode: persistent}}
 `
 
-// filled is a value whose fields are filled.
+// filled returns a value whose fields are filled.
 func filled[T any]() *T {
 	var v T
 	fill(reflect.ValueOf(&v).Elem())
 	return &v
 }
 
-// paths adds the path of each value in a text of JSON, with its type. A list has [] in
-// the path.
+// paths adds the path and the type of each value in a JSON text. Lists have [] in their path.
 func paths(t *testing.T, b []byte, to map[string]string) {
 	t.Helper()
 	var value any
@@ -226,9 +224,8 @@ func paths(t *testing.T, b []byte, to map[string]string) {
 	walk("", value)
 }
 
-// fill gives every exported field that is written as JSON a value: pointers point to
-// one, lists have two entries, for the numbers are 1 and may be places in them, and maps
-// have one. Loads are left alone.
+// fill sets every exported field that is encoded as JSON, except loads. Pointers point to a value,
+// maps have one entry, and lists two, because numbers are 1 and may be indices of a list.
 func fill(v reflect.Value) {
 	switch v.Interface().(type) {
 	case time.Time:
