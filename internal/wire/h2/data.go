@@ -134,8 +134,8 @@ func (c *Conn) finish(s *stream, f *fields) {
 	c.endCall(s, r)
 }
 
-// endCall ends a call with a reply. If the server answered before it had the whole request, the stream
-// is reset, because the rest will not be sent.
+// endCall ends a call with a reply. If the server answered before it had the whole request, the
+// stream is reset, because the rest will not be sent.
 func (c *Conn) endCall(s *stream, r Reply) {
 	if s.state&isBlocked != 0 {
 		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)

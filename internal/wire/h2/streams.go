@@ -39,10 +39,10 @@ func (c *Conn) find(id uint32) *stream {
 	return nil
 }
 
-// allocStream takes the table entry of the next stream and chooses the id after it. If an older stream
-// still occupies the entry of an id, allocStream skips that id; a client need not use every id (RFC 9113,
-// section 5.1.1). So the table needs no chains, and at most twice as many entries as there are open
-// streams.
+// allocStream takes the table entry of the next stream and chooses the id after it. If an older
+// stream still occupies the entry of an id, allocStream skips that id; a client need not use every
+// id (RFC 9113, section 5.1.1). So the table needs no chains, and at most twice as many entries as
+// there are open streams.
 func (c *Conn) allocStream(tag uint32, sub uint8) *stream {
 	if 2*c.open >= len(c.table) {
 		c.growTable()

@@ -37,8 +37,8 @@ func (c *Conn) Feed(in []byte) (*Response, error) {
 	return r, nil
 }
 
-// unrequestedError returns an error for bytes that arrived without a request. A server sends such a response
-// when it has too many connections or when one was idle for too long.
+// unrequestedError returns an error for bytes that arrived without a request. A server sends such a
+// response when it has too many connections or when one was idle for too long.
 func (c *Conn) unrequestedError(in []byte) error {
 	c.expectHead()
 	if err := c.checkStart(in); err != nil {

@@ -65,8 +65,8 @@ func randomHead(r *rand.Rand, lines []string) string {
 	return head + "\r\n"
 }
 
-// exchange feeds a response in pieces and returns the result as text. If late is set, the request is
-// cancelled before.
+// exchange feeds a response in pieces and returns the result as text. If late is set, the request
+// is cancelled before.
 func exchange(c *Conn, get *Template, in string, piece int, late bool) string {
 	c.Send(c.Head(c.Begin(get)))
 	c.Wrote(len(c.Out()))

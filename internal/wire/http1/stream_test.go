@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// connWithStream returns a connection with one request in flight whose response is streamed to take.
+// connWithStream returns a connection with one request in flight whose response is streamed to
+// take.
 func connWithStream(t testing.TB, take func([]byte) error) *Conn {
 	t.Helper()
 	c := connWithRequest(t)

@@ -203,9 +203,9 @@ func (c *Conn) countUnrequested() error {
 	return nil
 }
 
-// readSession processes the first frame: ConnectResponse{protocolVersion int, timeOut int, sessionId
-// long, passwd buffer, readOnly bool}. Servers before 3.4 omit readOnly. If the session has
-// expired, the timeout and the id are zero.
+// readSession processes the first frame: ConnectResponse{protocolVersion int, timeOut int,
+// sessionId long, passwd buffer, readOnly bool}. Servers before 3.4 omit readOnly. If the session
+// has expired, the timeout and the id are zero.
 func (c *Conn) readSession(b []byte) error {
 	c.greeted = true
 	r := NewReader(b)
