@@ -64,7 +64,7 @@ func (f *fleet) run(trials string) (run *record.Run, dir string, rss int64) {
 	return run, dir, c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 }
 
-// stop ends all agents, and fails the test if an agent leaves processes or returns an exit code.
+// stop ends all agents, and fails the test if an agent leaves processes or its exit code is not 0.
 func (f *fleet) stop() {
 	f.b.Helper()
 	for _, m := range f.machines {
@@ -81,8 +81,8 @@ func (f *fleet) stop() {
 	}
 }
 
-// together returns the trial of a load from n agents on a null server: 20 operations per second
-// from each agent, for five seconds.
+// together returns a trial in which each of n agents sends 20 operations per second to a null
+// server for five seconds.
 func together(endpoint string, n int) (trials string) {
 	return fmt.Sprintf(`trials:
 - {name: put, store: etcd, operation: put, endpoints: [%s], workers: %d, connections: %d, rate: %d, duration: 5s, warmup: 2s, key-space: 1000}

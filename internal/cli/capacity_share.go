@@ -134,7 +134,7 @@ func (a *commandLine) sharedLoad(f *shareFlags, recorded *record.Trial) (load si
 	} else if name := recorded.Application.Name; name != "" {
 		return load, command.Usage("the search is of what an application sends (%s): its interval says how much of it the cluster carries, and its parameters are no shares of a rate; search a rate, or give another run", name)
 	} else {
-		o.Set = append(loadOf(recorded), scenario.Assignment{Key: "max-in-flight", Value: "1"}) // nothing is sent, so the check of memory for operations in flight must not fail
+		o.Set = append(loadOf(recorded), scenario.Assignment{Key: "max-in-flight", Value: "1"}) // nothing is sent, so operations in flight need no memory
 		o.Set = append(slices.DeleteFunc(o.Set, f.sets), f.set...)
 		o.Store = recorded.Store
 		s, err = scenario.Parse("capacity.yaml", scenario.OfCapacity(), a.Catalog, o)

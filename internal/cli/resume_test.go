@@ -20,7 +20,7 @@ import (
 type cut struct {
 	dir  string
 	plan []scenario.Trial
-	kept map[string]string // by name: trials that had ended, and their files
+	kept map[string]string // completed trials in run.json and the contents of their files, by path
 }
 
 // part runs the command until its output contains says, and sends the signal.

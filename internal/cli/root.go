@@ -91,8 +91,8 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// unknownCommand returns a usage error if an argument in place of a subcommand is not one. Without
-// this check, flags after the argument would be parsed as flags of the parent command.
+// unknownCommand returns a usage error if args have an unknown word in place of a subcommand.
+// Without this check, flags after the word would be parsed as flags of the parent command.
 func unknownCommand(root *cobra.Command, args []string) error {
 	found, rest, err := root.Find(args)
 	takesArguments := err == nil && strings.Contains(found.Use, " ")

@@ -55,8 +55,7 @@ var recordingFigures = map[string]func(string, *record.Trial) float64{
 // recordingPairs is the number of compared pairs.
 const recordingPairs = 8
 
-// relayingCost reports the cost of the relay for a load. The load's text ends where its endpoints
-// follow.
+// relayingCost reports the cost of the relay for a load, whose text lacks the endpoints at its end.
 func relayingCost(b *testing.B, endpoint, load string) {
 	f := &fleet{b: b}
 	path := filepath.Join(b.TempDir(), "a.qbrec")

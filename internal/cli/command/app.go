@@ -1,5 +1,6 @@
-// Package command holds what the commands of the program share: typed flags, flags that select a
-// cluster, conducting, displaying and judging a run, and the exit codes.
+// Package command implements what the commands of the program share: typed flags, the flags that
+// select a cluster, the execution and display of a run, the check of its thresholds, and exit
+// codes.
 package command
 
 import (
@@ -24,7 +25,7 @@ const (
 	ExitFailed      = 1   // the command failed, or the verdict is invalid, or suspect with --strict
 	ExitUsage       = 2   // the command line or the scenario file is wrong
 	ExitNotSent     = 5   // done, and --upload could not send the run directory
-	ExitNotKnown    = 6   // nothing failed, and a threshold could not be judged
+	ExitNotKnown    = 6   // nothing failed, and the result could not be judged
 	ExitInterrupted = 130 // interrupted by SIGINT, SIGTERM or SIGHUP
 )
 
@@ -119,9 +120,9 @@ func toolOf(t record.Tool, info *debug.BuildInfo) record.Tool {
 	return t
 }
 
-// Interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP
-// cancels. A second SIGINT or SIGTERM has its default effect: it ends the program at once, and
-// the members end with it. A second SIGHUP is ignored, because a closing terminal sends SIGHUP
+// Interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP cancels, and a function
+// that releases it. A second SIGINT or SIGTERM has its default effect: it ends the program at once,
+// and the members end with it. A second SIGHUP is ignored, because a closing terminal sends SIGHUP
 // twice: directly and through the shell.
 func Interruptible(ctx context.Context, announce func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -92,7 +92,7 @@ func (f *AttachFlags) attached() (*scenario.Attach, error) {
 }
 
 // Scenario returns the scenario of a preset, changed by its flags, on the cluster that f selects.
-// Its error is one sentence that names flags.
+// Its error is one sentence that names the flags.
 func (f *AttachFlags) Scenario(preset *scenario.Command, catalog scenario.Catalog, ask scenario.Ask) (s *scenario.Scenario, err error) {
 	if ask.Attach, err = f.attached(); err != nil {
 		return nil, err

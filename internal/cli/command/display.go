@@ -19,8 +19,8 @@ import (
 // Intervals of progress lines where there is no terminal.
 const (
 	plainEvery = 10 * time.Second
-	longEvery  = time.Minute     // in a step of a run that has taken long
-	long       = 2 * time.Minute // when a step has taken long
+	longEvery  = time.Minute // for a step of a run that has taken at least long
+	long       = 2 * time.Minute
 )
 
 // Display shows the progress of a run. On a terminal the progress line changes in place, below the
@@ -123,8 +123,8 @@ func (d *Display) change(text string) {
 	d.shown = true
 }
 
-// between returns a writer that erases the progress line before it writes to to, which may be the
-// same terminal.
+// between returns a writer to the writer to, which may be the same terminal as the display. It
+// erases the progress line before each write.
 func (d *Display) between(to io.Writer) io.Writer { return between{d, to} }
 
 type between struct {

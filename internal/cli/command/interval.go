@@ -42,8 +42,8 @@ func newIntervals(every time.Duration, to io.Writer, now func() time.Time) *inte
 	return &intervals{every: int(every / time.Second), to: to, now: now, part: record.NewAggregate()}
 }
 
-// second adds the next second of a trial, and writes the line before that second if the second
-// completes it.
+// second adds the next second of a trial. It first writes the open line if the second belongs to
+// another line.
 func (v *intervals) second(t *scenario.Trial, s *measure.Second) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

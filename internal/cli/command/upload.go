@@ -19,7 +19,7 @@ func (f Flags) Destination(into **upload.Destination) {
 		"send the run directory to this URL at the end: s3://BUCKET/FOLDER, gs://... or file:///FOLDER")
 }
 
-// CheckKept returns a usage error if a run directory has a destination and is not kept.
+// CheckKept returns a usage error for --upload if the run directory is not kept.
 func CheckKept(to *upload.Destination, out string) error {
 	if to != nil && out == "" {
 		return Usage("--upload sends the run directory, which is not kept; keep it with --out DIR")

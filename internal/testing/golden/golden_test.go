@@ -7,7 +7,7 @@
 //	parameters.txt    the parameters of a trial: key, flag, meaning, default of the flag, range
 //	figures.txt       the figures of a trial: name, field, column, unit, better direction
 //	vocabulary.txt    operations, consistency levels, outcomes, roles, watch modes, events
-//	faults.txt        the fault kinds, and which texts of a fault each takes or refuses
+//	faults.txt        the fault kinds, and which forms of a fault each accepts or refuses
 //	csv.txt           the columns of every CSV file of a run directory and of reports
 //	json.txt          the keys of every JSON file and object, with their types
 //	requests-*.txt    the bytes that a store's codec writes, for a fixed list of operations

@@ -47,8 +47,8 @@ var (
 )
 
 // TestRequests compares the bytes that the codecs write, which are deterministic, with the golden
-// files. Of each kind of operation that a store does not have, it submits one, to record the bytes
-// written instead.
+// files. It also submits one operation of each kind that a store does not have, to record the
+// bytes written instead.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {
