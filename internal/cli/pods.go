@@ -39,8 +39,8 @@ var podFlags = []string{
 }
 
 func (p *pods) register(r command.Flags) {
-	p.o.CPU, _ = kubernetes.ParseShare("1")      // both are
-	p.o.Memory, _ = kubernetes.ParseShare("1Gi") // valid quantities
+	p.o.CPU, _ = kubernetes.ParseShare("1")      // a valid quantity
+	p.o.Memory, _ = kubernetes.ParseShare("1Gi") // a valid quantity
 	p.o.Ready, p.o.Storage = 5*time.Minute, "10Gi"
 	r.Text("on", &p.on, onKubernetes, "create pods for members and workers, and remove them at the end (docs/how-to/many-machines.md)")
 	r.Text("namespace", &p.o.Namespace, "NAME", "with --on kubernetes: namespace of the pods; default: the namespace of the kubeconfig's context")

@@ -87,7 +87,7 @@ func parameterTable(b *block, of []*scenario.Parameter) string {
 	return b.table([]string{"key", "flag of `bench`", "default", "range", "meaning"}, rows)
 }
 
-// capabilityTable has what each store can do, as its capabilities say it.
+// capabilityTable returns a table of the capabilities of each store.
 func capabilityTable(b *block) string {
 	var rows [][]string
 	row := func(what string, has func(kv.Capabilities) bool) {

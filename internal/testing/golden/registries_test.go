@@ -16,7 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// entry writes a heading and lines below it; a line without a text is left out.
+// entry writes a heading and indented lines, which are pairs of a label and a text. It omits lines
+// with an empty text.
 func entry(to *strings.Builder, heading string, lines ...string) {
 	to.WriteString(heading + "\n")
 	for i := 0; i < len(lines); i += 2 {
@@ -26,7 +27,7 @@ func entry(to *strings.Builder, heading string, lines ...string) {
 	}
 }
 
-// ifSo is a word, if something is so.
+// ifSo returns word if is is true, otherwise an empty string.
 func ifSo(is bool, word string) string {
 	if is {
 		return word
@@ -34,8 +35,8 @@ func ifSo(is bool, word string) string {
 	return ""
 }
 
-// TestParameters holds the parameters of a trial. docs/reference/scenarios.md has their
-// meanings, defaults in files and ranges, which TestReference compares.
+// TestParameters compares the parameters of a trial with the golden file. TestReference compares
+// their meanings, defaults in files and ranges with docs/reference/scenarios.md.
 func TestParameters(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
@@ -54,7 +55,7 @@ func TestParameters(t *testing.T) {
 	compare(t, "parameters.txt", all.String())
 }
 
-// TestFigures holds the registry of figures.
+// TestFigures compares the registry of figures with the golden file.
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	units := map[measure.Unit]string{
@@ -81,7 +82,7 @@ func TestFigures(t *testing.T) {
 	compare(t, "figures.txt", all.String())
 }
 
-// TestVocabulary holds the words that files, flags and tables share.
+// TestVocabulary compares the words that files, flags and tables share with the golden file.
 func TestVocabulary(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
@@ -132,7 +133,8 @@ func TestVocabulary(t *testing.T) {
 	compare(t, "vocabulary.txt", all.String())
 }
 
-// TestFaults holds the kinds of faults, and the answer to each text of a fault.
+// TestFaults compares the kinds of faults, and the result of parsing each form of a fault, with the
+// golden file.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
@@ -179,7 +181,7 @@ func TestFaults(t *testing.T) {
 	compare(t, "faults.txt", all.String())
 }
 
-// faultAnswer is what a scenario with a fault is read as, or why it is refused.
+// faultAnswer returns the parsed fault of a scenario as text, or the error.
 func faultAnswer(text string) string {
 	file := fmt.Sprintf("trials:\n  - {name: a, store: etcd, members: 3, settings: {tls: true, quota-backend-bytes: 67108864}, operation: put, duration: 60s, faults: %q}\n", text)
 	s, err := scenario.Parse("f.yaml", []byte(file), registry.Catalog{Apps: load.Applications}, scenario.Options{})
