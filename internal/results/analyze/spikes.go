@@ -325,7 +325,7 @@ func timerIn(name string, usual float64, least time.Duration, metric store.Metri
 	return ""
 }
 
-// storeNames returns the names of the members in stores.csv, in order of first appearance.
+// storeNames returns the names of the members in stores.csv, sorted.
 func storeNames(t *record.Trial) (names []string) {
 	for i := range t.Stores {
 		if n := t.Stores[i].Name; !slices.Contains(names, n) {

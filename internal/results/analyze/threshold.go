@@ -204,7 +204,7 @@ func (h *Held) String() string {
 }
 
 // HoldRun compares every trial of a run with each threshold that names it, in the scenario's order.
-// Its error is NotRun's if planned trials did not run.
+// NotRun reports planned trials that did not run.
 func HoldRun(all []Threshold, run *record.Run) ([]Held, error) {
 	var held []Held
 	for _, t := range all {

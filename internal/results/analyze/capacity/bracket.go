@@ -24,14 +24,14 @@ func (s *Search) bracket() (pass, fail float64) {
 
 func (s *Search) counts(t *Trial) bool { return t.Void == "" && t.Purpose != Settle }
 
-// describes reports whether an estimate has a point of the trial. A trial that missed the
-// objective because something disturbed it says by how much the store missed it at most.
-// To leave it out, and to keep those that held, would make the capacity too high.
+// describes reports whether an estimate has a point of the trial. A disturbed trial that missed the
+// objective shows by how much at most the store missed it. Leaving it out while keeping the trials
+// that met the objective would make the capacity too high.
 func (s *Search) describes(t *Trial) bool {
 	return s.counts(t) || t.Disturbed && t.Due > 0 && t.Length > 0 && t.Purpose != Settle
 }
 
-// at are the trials of a rate.
+// at returns the trials of a rate.
 func (s *Search) at(rate float64) (all []*Trial) {
 	for i := range s.Trials {
 		if t := &s.Trials[i]; s.counts(t) && t.Rate == rate {
@@ -54,8 +54,8 @@ func (s *Search) failsAt(rate float64) bool {
 // pointing reports whether the trial is too short to prove anything by itself.
 func (t *Trial) pointing() bool { return t.Length < narrowing }
 
-// Evidence, twice a logarithm of likelihoods: from where a rate fails, and from where
-// it need not be tried again before that is believed.
+// Evidence, as twice a log-likelihood ratio: the least for a rate to fail, and the least at which
+// the failure is believed without another trial.
 const (
 	failing = 2.7 // by chance in one case of twenty
 	certain = 30

@@ -21,53 +21,53 @@ import (
 type Goal struct {
 	Name  string  // as in p99<20ms
 	Limit float64 // a share, above 0 and below 1
-	// Span is for how many seconds a cause makes operations bad at least: those that
-	// are due within it are bad together. A time's bound is its Span.
+	// Span is the minimum number of seconds for which a cause makes operations bad: operations due
+	// within it are bad together. For a bound on times it is the bound.
 	Span float64
-	// Percentile says that the goal bounds a percentile of response times: a window
-	// has to be long enough for fewSamples operations beyond it.
+	// Percentile reports whether the goal bounds a percentile of response times: a window must be
+	// long enough for fewSamples operations beyond it.
 	Percentile bool
 }
 
 // Second is one second of a trial's window.
 type Second struct {
 	Due      float64   // operations due in it
-	Bad      []float64 // of those, by goal
+	Bad      []float64 // bad operations among them, by goal
 	InFlight float64   // at its end: due and not done
-	// Surely is how many would have been bad without what disturbed the trial, by goal;
-	// nil for as many as were.
+	// Surely is the number of operations that would have been bad without the disturbance of the
+	// trial, by goal; nil if it equals Bad.
 	Surely []float64
 }
 
-// Trial is what a trial came to.
+// Trial is the result of a trial.
 type Trial struct {
 	Plan
 	Began   float64 // when its window opened, in seconds of the search
 	Length  float64 // of the window, in seconds
 	Due     float64 // operations due in the window
-	Done    float64 // operations done in the window, whenever due, refused ones among them
-	Served  float64 // of those, successful
+	Done    float64 // operations done in the window, whenever due, including refused ones
+	Served  float64 // the successful ones among Done
 	Seconds []Second
-	// Disturbed says that the generator was late, or that others had the processors: how
-	// bad the operations would have been without that is known as far as Second.Surely
-	// goes, and the backlog is not the store's alone.
+	// Disturbed reports whether the generator was late or other programs used the CPUs. What is
+	// known about the operations without the disturbance is in Second.Surely, and the backlog is
+	// not only the store's.
 	Disturbed bool
-	// Void explains why the trial is not evidence about the store, as a sentence without its
-	// period; empty if it is.
+	// Void explains why the trial is not evidence about the store, as a sentence without a full
+	// stop; empty if it is.
 	Void string
 }
 
-// Limits of what is an overload.
+// Limits that define an overload.
 const (
-	// LeastAchieved is the share of what was due that must be done in the window.
+	// LeastAchieved is the share of the operations due that must be done in the window.
 	LeastAchieved = 0.99
-	// mostGrowth is how much the backlog may grow in a window, as a share of what was
-	// due in it, if it grows from second to second.
+	// mostGrowth is the largest growth of the backlog in a window that is no overload, as a share
+	// of the operations due, if the backlog grows from second to second.
 	mostGrowth = 0.005
-	// fewOperations are no backlog at any rate.
+	// fewOperations is a number of operations that is no backlog at any rate.
 	fewOperations = 10
-	// surelyGrows is Mann and Kendall's z from which a trend is one: by chance it is
-	// above this in one trial of a thousand.
+	// surelyGrows is the value of Mann and Kendall's z from which there is a trend: it is higher by
+	// chance in one trial of a thousand.
 	surelyGrows = 3.09
 )
 
@@ -86,8 +86,8 @@ func (t *Trial) counts(goal int) (due, bad float64) {
 	return due, bad
 }
 
-// surelyBad returns how many of a second's operations were bad for a goal whatever
-// disturbed the trial.
+// surelyBad returns the number of a second's operations that were bad for a goal independently of
+// any disturbance.
 func (s *Second) surelyBad(goal int) float64 {
 	if s.Surely == nil {
 		return s.Bad[goal]
@@ -95,7 +95,7 @@ func (s *Second) surelyBad(goal int) float64 {
 	return s.Surely[goal]
 }
 
-// surelyBad returns the same of all seconds.
+// surelyBad returns the sum over all seconds.
 func (t *Trial) surelyBad(goal int) (bad float64) {
 	for i := range t.Seconds {
 		bad += t.Seconds[i].surelyBad(goal)
@@ -103,10 +103,10 @@ func (t *Trial) surelyBad(goal int) (bad float64) {
 	return bad
 }
 
-// Overloaded reports whether more was due than was done: the trial has no steady
-// state, and whatever it shows becomes worse the longer it lasts. A trial
-// that kept the objective may end with some operations in flight. It is overloaded only if
-// more are in flight than mostUnderWay allows, or if the backlog grew from second to second.
+// Overloaded reports whether more operations were due than done: the trial has no steady state, and
+// its results become worse the longer it lasts. A trial that kept the objective may end with some
+// operations in flight. It is overloaded only if more are in flight than mostUnderWay allows, or if
+// the backlog grew from second to second.
 func (t *Trial) Overloaded(goals []Goal) bool {
 	if t.growing() {
 		return true
@@ -144,7 +144,7 @@ func (t *Trial) mostUnderWay(goals []Goal) float64 {
 	return math.Min(within+surelyGrows*math.Sqrt(within), 0.5*t.Due)
 }
 
-// Misses reports whether the trial missed a goal whatever disturbed it.
+// Misses reports whether the trial missed a goal independently of any disturbance.
 func (t *Trial) Misses(goals []Goal) bool {
 	for g := range goals {
 		if due, _ := t.counts(g); t.surelyBad(g) > goals[g].Limit*due {
@@ -160,14 +160,14 @@ func (t *Trial) surelyOverloaded(goals []Goal) bool {
 	return t.Overloaded(goals) && (!t.Disturbed || t.mostlyBad(goals))
 }
 
-// filling is how many seconds a window without a warm-up fills in: until then fewer are in
-// flight than in a steady state.
+// filling is the number of seconds in which a window without a warm-up fills: until then fewer
+// operations are in flight than in a steady state.
 const filling = 2
 
-// missing is how many fewer operations were done in the window than became due. As many as
-// are in flight at its end were carried into it by the warm-up. Without one it began empty,
-// and what is in flight is no overload, however slow each is: only what came to that
-// behind the first seconds is.
+// missing returns how many fewer operations were done in the window than became due. After a
+// warm-up, the window starts with about as many in flight as at its end. Without one it starts
+// empty; what is in flight after the first seconds is then no overload, and only what was added
+// later counts.
 func (t *Trial) missing() float64 {
 	missing := t.Due - t.Done
 	if t.Warmup == 0 && len(t.Seconds) > filling {
@@ -176,14 +176,14 @@ func (t *Trial) missing() float64 {
 	return missing
 }
 
-// heavily reports whether most of all that was due was bad: not by chance, and not
-// because something stood still for a moment.
+// heavily reports whether most of the operations due were bad, neither by chance nor because of a
+// short pause.
 func (t *Trial) heavily(goals []Goal) bool {
 	return !t.Disturbed && t.missing() > math.Max(0.1*t.Due, fewOperations) && t.Overloaded(goals) || t.mostlyBad(goals)
 }
 
-// mostlyBad reports whether most operations were bad, in most seconds, whatever disturbed
-// the trial.
+// mostlyBad reports whether most operations were bad, in most seconds, independently of any
+// disturbance.
 func (t *Trial) mostlyBad(goals []Goal) bool {
 	for g, goal := range goals {
 		missed := 0

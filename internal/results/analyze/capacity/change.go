@@ -6,18 +6,19 @@ import "math"
 // effect, a disk becomes full. A line through the trials of both periods has a capacity that
 // never existed.
 const (
-	// leastChange is how much a capacity changes at least, as a logarithm. A drift that is
-	// slower is movement.
+	// leastChange is the smallest change of a capacity, as a logarithm. A slower drift is a
+	// movement.
 	leastChange = 0.15
-	// surelyChanged is by how much the two lines describe the trials better than one, as
-	// twice a logarithm of likelihoods. Of simulated stores that do not change, among them
-	// ones that drift and ones that stand still now and then, none had more than 10. From
-	// maybeChanged on a change is not excluded: the interval is of both capacities.
+	// surelyChanged is the improvement of two lines over one, as twice a log-likelihood ratio, that
+	// proves a change. Of simulated stores that do not change, including ones that drift and ones
+	// that pause now and then, none had more than 10. At maybeChanged or more a change is not
+	// excluded, and the interval covers both capacities.
 	surelyChanged = 12
 	maybeChanged  = 5
-	// leastTrials are the trials near the capacity before a change, and after it.
+	// leastTrials is the number of trials near the capacity that are needed before a change, and
+	// after it.
 	leastTrials = 2
-	// mostPeriods bounds a store that never stays as it is.
+	// mostPeriods limits the periods of a store that changes all the time.
 	mostPeriods = 6
 	changeSteps = 160
 )
@@ -48,8 +49,8 @@ func (s *Search) during(trials []Trial, start float64) Interval {
 	return one.supported(i)
 }
 
-// mayHaveChanged widens an interval by what the capacity was before a change that the
-// trials do not exclude, and after it.
+// mayHaveChanged extends an interval to the capacities before and after a change that the trials do
+// not exclude.
 func (s *Search) mayHaveChanged(i *Interval) {
 	n := s.changed(maybeChanged)
 	if n == 0 {
@@ -72,8 +73,8 @@ func (s *Search) anyHeld() bool {
 	return false
 }
 
-// changed returns the place of the first trial since the capacity is another one than
-// before, as surely as is given; 0 where it is not.
+// changed returns the index of the first trial since the capacity changed, if the evidence reaches
+// surely; 0 if it does not.
 func (s *Search) changed(surely float64) (first int) {
 	pass, fail := s.bracket()
 	if pass == 0 {
@@ -97,7 +98,7 @@ func (s *Search) changed(surely float64) (first int) {
 	return first
 }
 
-// placeOf returns the place of the trial whose window has its middle at a time.
+// placeOf returns the index of the trial whose window has its middle at a time.
 func (s *Search) placeOf(at float64) int {
 	for i := range s.Trials {
 		if t := &s.Trials[i]; t.Began+t.Length/2 == at {
@@ -112,7 +113,7 @@ func (s *Search) placeOf(at float64) int {
 func (f *fit) change(low, high float64) (at int, gain float64) {
 	n := len(f.points)
 	whole, best := math.Inf(1), math.Inf(1)
-	sums := make([][changeSteps + 1]float64, n+1) // of the points before one, by capacity
+	sums := make([][changeSteps + 1]float64, n+1) // over the points before an index, by capacity
 	for k := range slopes {
 		for i := range n {
 			for c := range changeSteps + 1 {
@@ -138,7 +139,7 @@ func (f *fit) change(low, high float64) (at int, gain float64) {
 	return at, (whole - best) / chance
 }
 
-// leastOf returns where the difference of two sums is least, and how much it is.
+// leastOf returns the index of the smallest difference of two sums, and the difference.
 func leastOf(from, to *[changeSteps + 1]float64) (at, least float64) {
 	least = math.Inf(1)
 	for c := range to {

@@ -2,7 +2,7 @@ package capacity
 
 import "math"
 
-// Estimate returns the interval according to the trials so far.
+// Estimate returns the interval that the trials show so far.
 func (s *Search) Estimate() Interval {
 	pass, fail := s.bracket()
 	if pass == 0 || math.IsInf(fail, 1) {

@@ -6,43 +6,43 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// The slopes that a line may have: by how much the log odds of a bad operation rise
-// when the rate rises e-fold.
+// The possible slopes of a line: by how much the log odds of a bad operation rise if the rate rises
+// by a factor of e.
 const (
 	leastSlope = 1
 	mostSlope  = 4000
 	slopes     = 18
 )
 
-// line is the log odds of a bad operation over the logarithm of the rate, around where
-// it crosses the limit: at x in the middle of the search, and later by drift a second.
+// line is the log odds of a bad operation over the logarithm of the rate, around the point where it
+// crosses the limit: at x in the middle of the search, moving by drift per second.
 type line struct{ x, slope, drift, middle float64 }
 
-// at is the log odds less those of the limit, within the band.
+// at returns the log odds minus those of the limit, within the band.
 func (l *line) at(p *point) float64 {
 	return math.Min(math.Max(l.slope*(p.x-l.x-l.drift*(p.at-l.middle)), -bandBelow), bandAbove)
 }
 
-// fit looks for lines that describe points.
+// fit searches for lines that fit points.
 type fit struct {
 	points []point
 	goal   Goal
 	eta    float64   // the limit's log odds
-	weight []float64 // independent operations of each point, of the steepest line
+	weight []float64 // independent operations of each point, for the steepest line
 	of     [slopes]ofSlope
 	// normal is the logarithm of 1 plus the odds: below the band, at the limit, and above.
 	normal struct{ below, limit, above float64 }
 }
 
-// ofSlope is what the points are to lines of one slope.
+// ofSlope holds the points' values for lines of one slope.
 type ofSlope struct {
-	more   float64   // by how much more independent operations there are than of the steepest line
-	shares []float64 // the points' shares, and
-	own    []float64 // the logarithms of their likelihoods under themselves
-	least  []float64 // the least that the shares may be, in log odds; of what was not disturbed the shares' own
+	more   float64   // ratio of the independent operations to those of the steepest line
+	shares []float64 // the points' shares
+	own    []float64 // the logarithms of the shares' likelihoods under themselves
+	least  []float64 // lower bounds of the shares without disturbances, in log odds; the shares themselves if undisturbed
 }
 
-// slopeAt are the slopes.
+// slopeAt lists the slopes.
 var slopeAt = func() (all [slopes]float64) {
 	for k := range all {
 		all[k] = leastSlope * math.Pow(mostSlope/leastSlope, float64(k)/(slopes-1))
@@ -50,8 +50,8 @@ var slopeAt = func() (all [slopes]float64) {
 	return all
 }()
 
-// newFit makes the fit of points around the best line of a first one, which says how
-// many operations are bad together at each point; the first takes the shares for it.
+// newFit returns the fit of points around the best line of a preliminary fit, which shows how many
+// operations are bad together at each point; the preliminary fit uses the measured shares for that.
 func newFit(points []point, g Goal, low, high float64) *fit {
 	f := &fit{points: points, goal: g, eta: logit(g.Limit), weight: make([]float64, len(points))}
 	f.normal.below, f.normal.limit, f.normal.above = normal(f.eta-bandBelow), normal(f.eta), normal(f.eta+bandAbove)
@@ -140,7 +140,7 @@ func (f *fit) far(i int, above float64, k int) (sum float64) {
 // by chance, if there are enough points to show it; at least 1. parameters is the line's number
 // of parameters.
 func (f *fit) excess(l *line, deviance, parameters float64) float64 {
-	const known = 4 // degrees of freedom that 1 itself counts as
+	const known = 4 // the weight of 1 itself, in degrees of freedom
 	n := -parameters
 	for i := range f.points {
 		if at := l.at(&f.points[i]); at > -bandBelow && at < bandAbove {
@@ -150,11 +150,11 @@ func (f *fit) excess(l *line, deviance, parameters float64) float64 {
 	return math.Max(1, (deviance+known)/(math.Max(n, 0)+known))
 }
 
-// wider is by how much Student's quantile is too small, as simulated servers show:
-// trials are placed by what the ones before came to, and end where they agree.
+// wider is the factor by which Student's quantile is too small, as simulated servers show: trials
+// depend on the results of earlier ones, and the search ends when they agree.
 const wider = 1.2
 
-// steps is how finely the logarithm of a rate is gone through.
+// steps is the number of steps in which the logarithm of a rate is searched.
 const steps = 48
 
 // profile finds the rates at which a goal's limit may be crossed, between two logarithms of
@@ -171,7 +171,7 @@ func profile(points []point, g Goal, low, high, level float64) (from, best, to f
 	return from, (fewer + more) / 2, to
 }
 
-// shifted returns the fit of the same points with additional causes, in all.
+// shifted returns the fit of the same points with additional causes, distributed over all.
 func (f *fit) shifted(causes float64) *fit {
 	out := *f
 	out.shift(causes)

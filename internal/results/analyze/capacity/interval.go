@@ -2,7 +2,7 @@ package capacity
 
 import "math"
 
-// Interval is of rates, in operations a second. Upper may be +Inf.
+// Interval is an interval of rates, in operations per second. Upper may be +Inf.
 type Interval struct{ Lower, Estimate, Upper float64 }
 
 // Closed reports whether both ends are known.
@@ -16,7 +16,7 @@ func (i Interval) Width() float64 {
 	return 2 * (i.Upper - i.Lower) / (i.Upper + i.Lower)
 }
 
-// include widens an interval by another.
+// include extends an interval to cover another.
 func (i *Interval) include(other Interval) {
 	i.Lower, i.Upper = math.Min(i.Lower, other.Lower), math.Max(i.Upper, other.Upper)
 }

@@ -10,19 +10,19 @@ import (
 // disturbed.
 const falseAlarm = 0.01
 
-// The prior of a drift is a normal distribution around none, of the capacity's logarithm:
-// driftDeviation is its standard deviation in driftPeriod seconds. Trials outweigh it
-// soon; it bounds what few of them, or ones that say little, cannot exclude. mostDrift is
-// how far drifts are looked for at all.
+// The prior of a drift is a normal distribution around 0, of the capacity's logarithm:
+// driftDeviation is its standard deviation in driftPeriod seconds. A few informative trials
+// outweigh it; it limits the drift that few or uninformative trials cannot exclude. mostDrift
+// limits the search for drifts.
 const (
 	driftDeviation = 0.1
 	driftPeriod    = 600
 	mostDrift      = 5 * driftDeviation
 )
 
-// movement is what trials say of a capacity that drifts: all that it may have been in the
-// search, without a width where no trial says anything, and whether a capacity that does
-// not drift describes them worse by more than chance.
+// movement holds what trials show about a capacity that drifts: the range of its values during the
+// search, with no width if no trial shows anything, and whether a capacity without a drift fits the
+// trials worse than by chance.
 type movement struct {
 	all    Interval
 	surely bool
@@ -39,12 +39,12 @@ func (s *Search) moved() movement {
 	return m
 }
 
-// stayed is how likely all that the capacity was has to be within an interval, if it may
-// drift, for a search to end with that. Of simulated stores that drift more are found as
-// ones that do not with a half, and those that do not take a quarter longer with two thirds.
+// stayed is the probability that all values of a possibly drifting capacity are within an interval
+// at which a search ends with it. With a half, more simulated stores that drift are reported as
+// found; with two thirds, stores that do not drift take a quarter longer.
 const stayed = 0.55
 
-// stays reports whether all that the capacity was in the search may be within an interval.
+// stays reports whether all values of the capacity during the search may be within an interval.
 func (s *Search) stays(i Interval) bool {
 	likely := true
 	s.eachDrift(func(d *driftFit) { likely = likely && d.within(i) >= stayed })
@@ -77,7 +77,7 @@ func (s *Search) span() (first, last float64) {
 	return first, last
 }
 
-// driftFit looks for a drift of the capacity's logarithm that is even in time.
+// driftFit searches for a constant drift of the capacity's logarithm over time.
 type driftFit struct {
 	*fit
 	level       float64
@@ -86,19 +86,19 @@ type driftFit struct {
 
 	middle float64 // of the points, in seconds of the search
 	whole  box
-	coarse []cell // all of it
+	coarse []cell // cells of the whole range
 	best   cell
 	excess float64
 }
 
-// cell is a capacity's logarithm in the middle of the points, its drift in a second, and
-// how far away the points and the prior are together.
+// cell is a capacity's logarithm in the middle of the points and its drift per second, with the
+// deviance of the points and the prior together.
 type cell struct{ x, drift, deviance float64 }
 
-// box is a rectangle of cells: its middle, and how far it goes to either side.
+// box is a rectangle of cells: its middle, and its half widths.
 type box struct{ x, drift, dx, ddrift float64 }
 
-// likeliest finds the best cell; false without data.
+// likeliest finds the best cell; it returns false without data.
 func (d *driftFit) likeliest() bool {
 	weight := 0.0
 	for i := range d.points {
@@ -168,7 +168,7 @@ func (d *driftFit) quantile(p float64) float64 {
 	return stat.Student(freedom(d.points)).Quantile(p)
 }
 
-// surely reports whether there is more of a drift than chance has it.
+// surely reports whether the drift is larger than chance explains.
 func (d *driftFit) surely() bool {
 	still := d.whole
 	still.ddrift = 0
@@ -208,7 +208,7 @@ func (d *driftFit) within(i Interval) float64 {
 
 // limit returns the largest deviance of a cell that the confidence level allows.
 func (d *driftFit) limit() float64 {
-	within := wider * d.quantile(1-(1-d.level)/4) // of two ends each
+	within := wider * d.quantile(1-(1-d.level)/4) // each of the two ends has two ends itself
 	return d.best.deviance + within*within*d.excess
 }
 
@@ -230,7 +230,7 @@ func (d *driftFit) near(limit float64) box {
 	return b
 }
 
-// during are the capacities of a cell from first to last.
+// during returns the range of the capacities of a cell from first to last.
 func (d *driftFit) during(c cell) Interval {
 	a, b := math.Exp(c.x+c.drift*(d.first-d.middle)), math.Exp(c.x+c.drift*(d.last-d.middle))
 	return Interval{Lower: math.Min(a, b), Upper: math.Max(a, b)}

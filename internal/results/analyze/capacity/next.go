@@ -25,7 +25,7 @@ func (s *Search) Next(now float64) (Plan, bool) {
 // Add adds the result of a trial that took a time in seconds. A void trial without Length did not
 // begin.
 func (s *Search) Add(t Trial, took float64) {
-	if t.Length > 0 && !t.Overloaded(s.Goals) { // after an overload the drain is long
+	if t.Length > 0 && !t.Overloaded(s.Goals) { // after an overload, draining takes long
 		value := 0.0
 		if s.Parameter != nil {
 			value = t.Rate
@@ -80,7 +80,7 @@ func (s *Search) choose() (Plan, bool) {
 	case fail/pass > nearEnough && fail-pass > s.step():
 		more := float64(1 + s.contradictions())
 		rate := s.between(pass, fail)
-		if s.void%2 == 1 && rate/pass > nearEnough && rate-pass > s.step() { // that one is tried again, later
+		if s.void%2 == 1 && rate/pass > nearEnough && rate-pass > s.step() { // the void rate is retried later
 			rate = math.Sqrt(pass * rate)
 		}
 		return s.plan(rate, Narrow, math.Min(narrowing*more*more+float64(s.void), longest)), true

@@ -25,7 +25,7 @@ func (s *Search) called() string {
 	return "rate"
 }
 
-// step returns the least distance between two values; 0 for any.
+// step returns the smallest distance between two values; 0 if there is none.
 func (s *Search) step() float64 {
 	if s.Parameter != nil && s.Parameter.Whole {
 		return 1
@@ -42,8 +42,7 @@ func (s *Search) faster() float64 {
 	return 4
 }
 
-// narrow reports whether an interval is as narrow as asked for. Of whole numbers the next
-// but one is.
+// narrow reports whether an interval has the target width, or whole numbers differ by at most two.
 func (s *Search) narrow(i Interval) bool {
 	return i.Width() <= s.Width || i.Upper-i.Lower <= 2*s.step()
 }

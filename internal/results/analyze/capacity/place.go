@@ -8,15 +8,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// mostTelling is the rate at which a trial with such a window is expected to say most about
-// the capacity and its drift, for the time that it takes: the mutual information of these
-// with what the trial may come to, whatever the slope is (Kontsevich and Tyler 1999, who
-// choose stimuli so to find a threshold whose slope is not known either). Where no goal
-// failed it is the rate that is given.
+// mostTelling returns the rate at which a trial with the given window has the highest expected
+// information about the capacity and its drift per unit of time: their mutual information with the
+// trial's result, for any slope (Kontsevich and Tyler 1999, who choose stimuli in this way to find
+// a threshold whose slope is unknown, too). If no goal failed, it returns the given rate.
 func (s *Search) mostTelling(rate, window float64) float64 {
 	least := math.Inf(1)
 	s.eachDrift(func(d *driftFit) {
-		if d.best.x < least { // or another goal is the bound
+		if d.best.x < least { // otherwise another goal determines the capacity
 			least, rate = d.best.x, math.Exp(d.mostTelling(window, s.Overhead))
 		}
 	})
@@ -27,7 +26,7 @@ func (s *Search) mostTelling(rate, window float64) float64 {
 // in seconds.
 const afterOverload = 4
 
-// candidates are how many rates are compared.
+// candidates is the number of rates that are compared.
 const candidates = 25
 
 func (d *driftFit) mostTelling(window, overhead float64) (x float64) {
@@ -45,23 +44,23 @@ func (d *driftFit) mostTelling(window, overhead float64) (x float64) {
 	return x
 }
 
-// placing is what a trial is placed by.
+// placing holds the data by which a trial's rate is chosen.
 type placing struct {
 	*driftFit
-	phi       float64 // how many operations are bad together, of the steepest line
+	phi       float64 // number of operations that are bad together, for the steepest line
 	causes    *[means + 1][outcomes]float64
 	beliefs   []belief
-	low, high float64 // logarithms of rates between which the capacity is believed to be
+	low, high float64 // logarithms of the rates between which the capacity probably is
 }
 
-// belief is how likely a capacity with its drift is, with each slope; x is the capacity's
+// belief is the probability of a capacity with its drift, for each slope; x is the capacity's
 // logarithm when the trial will run.
 type belief struct {
 	x  float64
 	of [slopes]float64
 }
 
-// How finely capacities and drifts are gone through, to either side.
+// The numbers of capacities and drifts that are considered, on either side.
 const (
 	capacitiesBelieved = 20
 	driftsBelieved     = 5
@@ -139,7 +138,7 @@ func (p *placing) comesTo(next *point, above float64, k int) (overload float64, 
 	eta := slope * above
 	share := odds(p.eta + math.Min(math.Max(eta, -bandBelow), bandAbove))
 	mean := next.n / p.phi * p.of[k].more * share / grown(share, p.goal.Limit)
-	if eta > -p.eta { // more is due than can be done
+	if eta > -p.eta { // more operations are due than can be done
 		growth := (eta + p.eta) / slope
 		z := next.deviates(p.goal, growth, slope)
 		overload = stat.NormalCDF(math.Min(z-surelyGrows, z*(1-mostGrowth/growth)))
@@ -148,8 +147,8 @@ func (p *placing) comesTo(next *point, above float64, k int) (overload float64, 
 	return overload, &p.causes[int(math.Min(math.Max(place+0.5, 0), means))]
 }
 
-// Outcomes of a trial: the upper bounds of the number of causes of bad operations; then more
-// causes, and an overload.
+// upTo lists the outcomes of a trial: the upper bounds of the number of causes of bad operations.
+// The further outcomes are more causes, and an overload.
 var upTo = [...]float64{0, 1, 2, 4, 8, 16, 32, 64}
 
 const (
@@ -157,7 +156,7 @@ const (
 	outcomes  = overloads + 1
 )
 
-// The means for which chances are known.
+// The range of means for which chances are tabulated.
 const (
 	means     = 96
 	leastMean = 1e-4

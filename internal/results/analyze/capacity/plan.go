@@ -8,16 +8,16 @@ type Plan struct {
 	Purpose Purpose `json:"purpose"`
 }
 
-// Purpose is what a trial is for.
+// Purpose is the purpose of a trial.
 type Purpose string
 
 // The purposes.
 const (
-	Explore Purpose = "explore" // until one holds and one does not
-	Narrow  Purpose = "narrow"  // between these
-	Refine  Purpose = "refine"  // both ends of the interval
-	Settle  Purpose = "settle"  // wait until a light load is as it was
-	Confirm Purpose = "confirm" // both ends once more, at the end
+	Explore Purpose = "explore" // until one rate holds and one does not
+	Narrow  Purpose = "narrow"  // between these rates
+	Refine  Purpose = "refine"  // for both ends of the interval
+	Settle  Purpose = "settle"  // wait until a light load is as before
+	Confirm Purpose = "confirm" // confirm both ends at the end
 )
 
 // The lengths of windows, in seconds.

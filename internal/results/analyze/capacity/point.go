@@ -2,29 +2,29 @@ package capacity
 
 import "math"
 
-// The band is how far below and above the limit, in log odds, a share says how far
-// away the capacity is. Beyond it a share says on which side it is, and no more: a
-// server that is overloaded, or hardly used, is on no line with one near its capacity.
+// The band is the range below and above the limit, in log odds, in which a share shows the distance
+// to the capacity. Beyond it, a share shows only on which side the capacity is: an overloaded or
+// nearly idle server is not on a line with one near its capacity.
 const (
 	bandBelow = 2.5
 	bandAbove = 1.5
 )
 
-// point is a trial as an estimate sees it, for one goal.
+// point is a trial as used by an estimate, for one goal.
 type point struct {
 	x       float64 // the rate's logarithm
-	at      float64 // seconds of the search, of the window's middle
-	n       float64 // operations due, of which as many as
-	share   float64 // were bad; within the band
-	least   float64 // share, less what was bad because something disturbed the trial
-	surely  float64 // by how much stronger a share above the band says that the capacity is below; 1 within
+	at      float64 // of the window's middle, in seconds of the search
+	n       float64 // operations due
+	share   float64 // share of bad operations, limited to the band
+	least   float64 // share, without what a disturbance made bad
+	surely  float64 // weight of the evidence of a share above the band that the capacity is below; 1 within the band
 	seconds float64
-	// variance is the sum of bad operations' own, as the seconds show it; 0 where
-	// none or all were bad, or the share is beyond the band.
+	// variance is the variance of the number of bad operations, as the seconds show it; 0 if none
+	// or all were bad, or the share is beyond the band.
 	variance   float64
-	most       float64 // the same if operations were bad independently of each other
+	most       float64 // the variance if operations were bad independently of each other
 	overloaded bool
-	grew       float64 // how surely the backlog of an overload grew, as twice a logarithm of likelihoods
+	grew       float64 // evidence for the growth of an overload's backlog, as twice a log-likelihood ratio
 	behind     float64 // growth of another backlog, as a share of the operations due
 }
 
@@ -42,7 +42,7 @@ func pointOf(t *Trial, goals []Goal, goal int) point {
 	switch p.overloaded = t.surelyOverloaded(goals); {
 	case p.overloaded:
 		share, sure, p.grew = most, most, t.grew()
-	case t.Overloaded(goals): // a backlog that need not be the store's
+	case t.Overloaded(goals): // the backlog may not be the store's
 		share, p.behind = most, 1
 	default:
 		p.behind = math.Max(t.missing()/math.Max(due, 1), 0)
@@ -76,12 +76,12 @@ func spread(seconds []Second, goal int, share float64) (v float64) {
 			v += weight * off[i] * off[i-lag]
 		}
 	}
-	// The mean is estimated, too, which takes so much from the sums (of seconds that do
-	// not depend on each other, lags+1 of n).
+	// The mean is estimated, too, which reduces the sums by about this share (lags+1 of n for
+	// independent seconds).
 	return math.Max(v, 0) / math.Max(1-float64(lags+1)/float64(n), 0.4)
 }
 
-// freedom is how many degrees of freedom that has.
+// freedom returns the number of degrees of freedom of the variance.
 func freedom(points []point) float64 {
 	n := 0.0
 	for _, p := range points {

@@ -2,9 +2,9 @@ package capacity
 
 import "math"
 
-// together returns the number of operations that become bad by one cause, at the limit. It is
-// the factor by which their variance exceeds that of independent operations. The trials'
-// estimate is combined with a prior that weighs as much as one of prior seconds.
+// together returns the number of operations that become bad by one cause, at the limit. It is the
+// factor by which their variance exceeds that of independent operations. The trials' estimate is
+// combined with a prior whose weight equals that of prior seconds.
 //
 // The steeper the line, the longer a queue's excursions above a bound: with a slope s and a
 // limit L they have 2(s/log(1/L))² operations. In M/M/1 the slope is the rate times the bound,
@@ -29,9 +29,9 @@ func together(points []point, g Goal, slope float64) float64 {
 
 const priorSeconds = 3
 
-// grown is by how much more are bad for one cause where the share is above the limit.
-// A queue's excursions above a bound B grow with the square of what is left of the
-// server, which is -log(share)/B.
+// grown returns the factor by which one cause makes more operations bad if the share is above the
+// limit. A queue's excursions above a bound B grow with the square of the server's remaining
+// capacity, which is -log(share)/B.
 func grown(share, limit float64) float64 {
 	if share <= limit {
 		return 1
@@ -40,8 +40,8 @@ func grown(share, limit float64) float64 {
 	return r * r
 }
 
-// keptUp is how surely a trial without an overload was not one whose backlog grows by a
-// share of what is due, as twice a logarithm of likelihoods.
+// keptUp returns the evidence that a trial without an overload did not have a backlog that grows by
+// a share of the operations due, as twice a log-likelihood ratio.
 func (p *point) keptUp(g Goal, growth, slope float64) float64 {
 	z := p.deviates(g, growth-p.behind, slope)
 	return math.Min(z*z, mostOfFlow)

@@ -15,7 +15,7 @@ type Result struct {
 	Periods []Period
 }
 
-// Result returns what the trials so far prove. If they fit only a capacity that changed, the
+// Result returns what the trials prove so far. If they fit only a capacity that changed, the
 // interval covers all of its values, and the estimate is the current one.
 func (s *Search) Result() Result {
 	r := s.sinceChange()

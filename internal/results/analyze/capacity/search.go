@@ -2,35 +2,35 @@ package capacity
 
 import "math"
 
-// Status is how a search ended.
+// Status describes how a search ended.
 type Status string
 
 // The statuses.
 const (
-	Found        Status = "found"         // as narrow as asked for
-	TimeOver     Status = "time_over"     // wider than that
+	Found        Status = "found"         // reached the target width
+	TimeOver     Status = "time_over"     // out of time, above the target width
 	Disturbed    Status = "disturbed"     // trials contradict each other: the capacity moved
-	HoldsNowhere Status = "holds_nowhere" // not even at the lowest rate
-	AtLeast      Status = "at_least"      // still at the highest rate that could be tried
-	NoSpace      Status = "no_space"      // wider than that: the store has no space for more trials
+	HoldsNowhere Status = "holds_nowhere" // missed at the lowest rate, too
+	AtLeast      Status = "at_least"      // met at the highest rate that could be tried
+	NoSpace      Status = "no_space"      // above the target width: the store has no space for more trials
 	Interrupted  Status = "interrupted"   // by the user
-	NotKnown     Status = "not_known"     // no trial told anything, or too little
+	NotKnown     Status = "not_known"     // no trial was informative, or too few were
 )
 
-// Search is one under way. It belongs to one goroutine.
+// Search is a search in progress. Only one goroutine may use it.
 type Search struct {
 	Options
 	Trials []Trial
 
 	overheads trialOverheads
-	light     float64  // the first rate that held; 0: none has
+	light     float64  // the first rate that held; 0 if none did
 	heavy     bool     // the last trial overloaded the store
-	unsettled int      // trials in a row in which it had not settled
-	void      int      // trials in a row that told nothing
-	periods   []Period // those that are over
-	start     float64  // of the period that is under way, whose trials are Trials
+	unsettled int      // consecutive trials in which the store had not settled
+	void      int      // consecutive void trials
+	periods   []Period // past periods
+	start     float64  // start of the current period, whose trials are Trials
 	ended     Status
-	found     Interval // where it ended so
+	found     Interval // the interval at the end, if ended is Found
 	why       string
 }
 
@@ -60,8 +60,8 @@ type Period struct {
 // trialOverheads accumulates the time of trials outside their warm-ups and windows, in seconds.
 type trialOverheads struct {
 	longest         float64
-	least, most     float64 // the values of the parameter that were prepared; 0: a rate, or none
-	atLeast, atMost float64 // how long each took, with the start of its cluster
+	least, most     float64 // the smallest and largest prepared values of the parameter; 0 for a rate, or if there is none
+	atLeast, atMost float64 // the overhead of each, with the start of its cluster
 }
 
 // add adds the overhead of a trial. value is 0 in a search for a rate.

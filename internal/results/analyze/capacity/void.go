@@ -88,10 +88,10 @@ func (s *Search) higher(pass float64) (Plan, bool) {
 		return s.plan(rate, Explore, exploring*float64(1+times)), true
 	case !near:
 		return s.plan(math.Sqrt(pass*rate), Explore, exploring), true
-	case s.void >= mostVoid: // Result decides whether that is a floor
+	case s.void >= mostVoid: // Result decides whether the floor is informative
 		s.end(AtLeast, "above that, "+noUsableTrial+s.lastReason())
 		return Plan{}, false
-	case s.void%2 == 1: // the disturbance may have been over soon
+	case s.void%2 == 1: // the disturbance may have been short
 		rate = next
 	}
 	return s.plan(rate, Explore, exploring*mostAtOnce), true

@@ -17,11 +17,11 @@ func (s *Search) plan(rate float64, purpose Purpose, window float64) Plan {
 	return p
 }
 
-// fewSamples is how many operations are beyond a percentile at least that is known.
+// fewSamples is the minimum number of operations beyond a known percentile.
 const fewSamples = 10
 
-// window returns the length of a window, in seconds: as long as asked for, and long enough
-// for the percentiles that the goals bound, as far as the search has time for that.
+// window returns the length of a window, in seconds: at least the given length, and enough for the
+// percentiles that the goals bound, as far as the search has time.
 func (s *Search) window(rate, seconds float64) float64 {
 	offered := rate
 	if s.Parameter != nil {
@@ -36,7 +36,8 @@ func (s *Search) window(rate, seconds float64) float64 {
 	return math.Max(seconds, math.Min(need, math.Floor(s.Until/mostOfTime)))
 }
 
-// mostOfTime is the part of a search's time that a window is lengthened to at most.
+// mostOfTime limits the extension of a window: it is at most the search's time divided by
+// mostOfTime.
 const mostOfTime = 6
 
 // nextTo returns the plan of a trial below or above the estimate. Whole numbers are rounded to
@@ -53,8 +54,8 @@ func (s *Search) nextTo(estimate, offset float64, purpose Purpose, window float6
 	return p
 }
 
-// leastTelling returns the lowest rate that is tried after a void trial: at less, a window
-// is long before it shows the percentiles that the goals bound.
+// leastTelling returns the lowest rate that is tried after a void trial: at a lower rate, a window
+// must be long to show the percentiles that the goals bound.
 func (s *Search) leastTelling() float64 {
 	if seconds := s.window(s.Least, exploring); seconds > longest {
 		return s.Least * seconds / longest

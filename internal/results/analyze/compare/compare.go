@@ -1,5 +1,5 @@
-// Package compare says whether runs differ from a baseline, by how much, and how sure that
-// is; and how precisely the repeats of one run are known.
+// Package compare reports whether runs differ from a baseline, by how much, and with what
+// confidence; and how precise the repeats of one run are.
 package compare
 
 import (
@@ -19,14 +19,13 @@ import (
 // Pair is a trial and its baseline, each with its repeats.
 type Pair struct {
 	Name      string
-	New, Base []*record.Trial // those that are compared; at least one each
-	// AllNew and AllBase are all repeats, also those that were left out.
+	New, Base []*record.Trial // the compared repeats; at least one each
+	// AllNew and AllBase are all repeats, including those that were left out.
 	AllNew, AllBase []*record.Trial
-	// Dependent says that repeats of one side ran on one cluster, whose state
-	// they share.
+	// Dependent reports whether repeats of one side ran on one cluster and share its state.
 	Dependent bool
 
-	Figures []Compared // as ComparedFigures has them
+	Figures []Compared // in the order of Comparing.Figures
 }
 
 // LeftOut returns the number of repeats that are not compared, in the run and in the baseline.
@@ -42,9 +41,9 @@ type Compared struct {
 	Change    analyze.Change
 }
 
-// Comparing is what a comparison is of.
+// Comparing lists the figures of a comparison.
 type Comparing struct {
-	Figures []Compared // with figure and title alone
+	Figures []Compared // only Figure and Title are set
 }
 
 // ByDefault returns the default figures of a comparison.
@@ -87,15 +86,15 @@ type Comparison struct {
 	Pairs     []Pair      // in the run's order
 	// Differences are sentences about differences other than the load.
 	Differences []string
-	// LeftOut says which repeats are in no median, and why.
+	// LeftOut describes the repeats that no median includes, with the reasons.
 	LeftOut []string
-	// Trials that only one of the two has, or has figures of that count.
+	// OnlyNew and OnlyBase are trials that only one of the runs has, or has figures of that count.
 	OnlyNew, OnlyBase []string
-	// lacking are trials of both of which a side has no repeat that counts.
+	// lacking names the trials of both runs that have no repeat that counts on one side.
 	lacking []string
 	By      Comparing
-	// Margin is within what changes are the same, as a share; Family is how many
-	// changes were judged together.
+	// Margin is the largest change that is "same", as a share; Family is the number of changes
+	// judged together.
 	Margin float64
 	Family int
 }
@@ -132,8 +131,7 @@ func Compare(run, base *record.Run, by Comparing) (*Comparison, error) {
 	return c, nil
 }
 
-// WithinEach compares each of the runs that a run was joined from, or the run itself, with
-// its own baselines.
+// WithinEach compares a run, or each of its parts if it was joined, with its own baselines.
 func WithinEach(run *record.Run) (all []*Comparison) {
 	for _, p := range run.Each() {
 		if c := Within(p); c != nil {

@@ -57,8 +57,8 @@ func (c *Comparison) Open() bool {
 	return slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.New[0].Open() })
 }
 
-// Waiting reports whether the clients of some closed loops waited for connections, so that
-// the figures there are of response times.
+// Waiting reports whether the clients of some closed loops waited for connections, so that the
+// comparison uses response times for them.
 func (c *Comparison) Waiting() bool {
 	return slices.ContainsFunc(c.Pairs, func(p Pair) bool {
 		return slices.ContainsFunc(slices.Concat(p.New, p.Base), func(t *record.Trial) bool { return !t.Open() && t.HeadlineTime() == record.Response })
@@ -101,8 +101,7 @@ func (p *Pair) OfRounds() bool {
 	return slices.ContainsFunc(p.Figures, func(f Compared) bool { return f.Change.Ratio.Paired() })
 }
 
-// Disturbed reports whether disturbances can have moved a compared figure by as much as
-// is noted.
+// Disturbed reports whether disturbances may have moved a compared figure by a relevant amount.
 func (c *Comparison) Disturbed() bool {
 	return c.anyChange(func(c analyze.Change) bool { return c.Interval && c.Disturbed })
 }
@@ -183,8 +182,8 @@ func callers(t *record.Trial) string {
 	return text.Count(uint64(t.Clients))
 }
 
-// interleaved reports whether the repeats of two sides of one run fell into
-// the same time, so that what changes slowly on a machine fell on both.
+// interleaved reports whether the repeats of two sides of one run overlap in time, so that slow
+// changes of a machine affect both.
 func interleaved(a, b []*record.Trial) bool {
 	firstA, lastA := started(a)
 	firstB, lastB := started(b)
@@ -204,7 +203,7 @@ func started(all []*record.Trial) (first, last time.Time) {
 	return first, last
 }
 
-// findDifferences collects what was not the same, the load apart: each sentence once.
+// findDifferences collects the differences other than the load, each sentence once.
 func (c *Comparison) findDifferences() {
 	const own = "the store's default"
 	add := func(format string, args ...any) {
@@ -244,7 +243,7 @@ func settings(c record.Cluster) string {
 	return string(b)
 }
 
-// condition is one of the cluster or the machine.
+// condition is a condition of the cluster or the machine.
 type condition struct {
 	name string
 	of   func(*record.Trial) string

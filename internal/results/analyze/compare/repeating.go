@@ -10,39 +10,38 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Repeating is how far a run has come whose trials are repeated until their
-// figures are precise.
+// Repeating is the progress of a run whose trials are repeated until their figures are precise.
 type Repeating struct {
 	Until *record.Until
 	By    Comparing
-	// Repeats is how many rounds have ended: how often each trial ran.
+	// Repeats is the number of rounds that have ended.
 	Repeats int
-	// Known are the figures of every trial, and those of every baseline's ratio to
-	// its trial, in the scenario's order.
+	// Known holds the figures of every trial, and the ratio of every baseline to its trial, in the
+	// scenario's order.
 	Known []Precision
-	// LeftOut says which repeats do not count, and why.
+	// LeftOut describes the repeats that do not count, with the reasons.
 	LeftOut []string
 }
 
-// Precision is how precisely a figure is known.
+// Precision describes how precise a figure is.
 type Precision struct {
 	Trial, Title string
-	// Ratio says that it is the ratio of the trial's figure to its baseline's.
+	// Ratio reports whether the figure is the ratio of the trial's figure to its baseline's.
 	Ratio bool
-	// Repeats is how many count; of a ratio, on the side that has fewer.
+	// Repeats is the number of repeats that count; for a ratio, the smaller of both sides.
 	Repeats int
-	// Half is the distance from the figure to the farther end of its 95 %
-	// interval, as a share of the figure, if HasInterval.
+	// Half is the distance from the figure to the farther end of its 95 % interval, as a share of
+	// the figure, if HasInterval.
 	Half        float64
 	HasInterval bool
-	// Precise says that Half is within what was asked for, over enough repeats.
+	// Precise reports whether Half is within the target, over enough repeats.
 	Precise bool
-	// Unsettled says that no number of repeats like these would make it so: Remains, the
-	// part of Half that disturbances can have made, is more than was asked for.
+	// Unsettled reports whether no number of repeats like these would make the figure precise:
+	// Remains, the part of Half that disturbances may have caused, exceeds the target.
 	Unsettled bool
 	Remains   float64
-	// hopeless says that it cannot become so: no repeat counts, or one of them
-	// has no number above 0.
+	// hopeless reports whether the figure cannot become precise: no repeat counts, or one has no
+	// number above 0.
 	hopeless bool
 }
 
@@ -53,7 +52,7 @@ func byRule(u *record.Until) Comparing {
 		return ByDefault()
 	}
 	by, err := ComparingBy(u.Metrics)
-	if err != nil || len(by.Figures) == 0 { // of another version, or by another hand
+	if err != nil || len(by.Figures) == 0 { // the record comes from another version or program
 		by = ByDefault()
 	}
 	return by
@@ -85,7 +84,7 @@ func Repeat(until *record.Until, trials []*record.Trial) *Repeating {
 	}
 	for _, name := range all.Order {
 		if of := all.Of[name][0].BaselineOf; all.Of[of] != nil {
-			news, bases := sameRounds(counting[of], counting[name]) // as it will be compared
+			news, bases := sameRounds(counting[of], counting[name]) // as they will be compared
 			for _, f := range r.By.Figures {
 				r.Known = append(r.Known, r.ratio(of, &f, news, bases))
 			}

@@ -1,4 +1,4 @@
-// Package faults says what injected faults broke, and for how long.
+// Package faults reports the outages that injected faults caused, and their lengths.
 package faults
 
 import (
@@ -14,44 +14,45 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Breaks is what one kind of fault did to the cluster of a trial and its repeats, of
-// all the times that it was done and there was something to compare with.
+// Breaks holds the effects of one kind of fault on the cluster of a trial and its repeats, over all
+// faults with known throughput before them.
 type Breaks struct {
 	What  string // such as "kill leader for 3s"
 	Row   *analyze.Row
 	Times int
-	// Lasted is how often the outage was not over at the next fault or the window's
-	// end: those are longer than they count here.
+	// Lasted is the number of outages that were not over at the next fault or the end of the
+	// window: their lengths are lower bounds.
 	Lasted int
-	// Amiss is how many were not as asked (record.Fault.Failure), or are of a trial that
-	// is invalid. They count like the others.
+	// Amiss is the number of faults that were not injected as configured (record.Fault.Failure), or
+	// belong to an invalid trial. They count like the others.
 	Amiss int
-	// Dependent reports whether several were done to one cluster, whose state they share.
+	// Dependent reports whether several faults hit one cluster, and so share its state.
 	Dependent bool
-	last      *record.Trial // of which one was added
-	// Definite and Indefinite are the errors of all times (record.Recovery).
+	last      *record.Trial // the trial of the last fault that was added
+	// Definite and Indefinite count the errors of all faults (record.Recovery).
 	Definite, Indefinite uint64
 	// Told sums over all faults; nil without watch events and expired leases.
 	Told  *BrokenTold
 	Spans []BrokenFor // in the order of BreakSpans
 }
 
-// BrokenFor is a length of time that a fault takes, as it was each time.
+// BrokenFor is one period of a kind of fault, with its lengths over all faults.
 type BrokenFor struct {
 	BreakSpan
-	// All are those that are known, the shortest first, in seconds; 0 for no outage.
+	// All holds the known lengths in ascending order, in seconds; 0 for no outage.
 	All []float64
-	// Median is that of All, with its interval if HasInterval (stats.Median).
+	// Median is the median of All, with its interval if HasInterval (stats.Median).
 	Median      stats.Interval
 	HasInterval bool
 }
 
-// BreakSpan names a length of time that is known of faults.
+// BreakSpan describes a period that is known for faults.
 type BreakSpan struct {
 	Name  string // in files
 	Title string // in tables
 	wide  bool   // left out of terminal tables
-	// longest says that it is a longest time without success, of which 0 is none.
+	// longest reports whether the period is the longest time without a success, for which 0 means
+	// none.
 	longest bool
 	of      func(t *record.Trial, f *record.Fault) *float64
 }
@@ -204,9 +205,9 @@ func nextFault(t *record.Trial, f *record.Fault) time.Time {
 	return until
 }
 
-// servingAgain is after how many seconds of a fault the log of the broken member first
-// said that it serves clients, until the next fault; of all members, when the last of
-// those that said so did. Nil if none did.
+// servingAgain returns the seconds from a fault until the log of the broken member first reported,
+// before the next fault, that it serves clients; if all members were broken, until the last of
+// those that reported it. It returns nil if none did.
 func servingAgain(t *record.Trial, f *record.Fault) *float64 {
 	if t.Opened == nil {
 		return nil
@@ -231,7 +232,8 @@ func servingAgain(t *record.Trial, f *record.Fault) *float64 {
 	return last
 }
 
-// P90 returns the length that nine of ten were not above; false where measure.Supports is.
+// P90 returns the length that 90 % of the faults did not exceed; false if there are too few faults
+// (measure.Supports).
 func (b *BrokenFor) P90() (float64, bool) {
 	n := len(b.All)
 	if !measure.Supports(90, uint64(n)) {
@@ -248,9 +250,9 @@ func (b *BrokenFor) Max() (float64, bool) {
 	return b.All[len(b.All)-1], true
 }
 
-// Broken are what the faults of rows broke: all stores of one kind of fault side by
-// side, kinds and stores in the order of the scenario. The trials' events have been
-// read (record.Run.ReadEvents).
+// Broken returns the effects of the faults in rows: for each kind of fault all stores next to each
+// other, kinds and stores in the order of the scenario. The trials' events have been read
+// (record.Run.ReadEvents).
 func Broken(rows []*analyze.Row) (all []*Breaks) {
 	for _, r := range rows {
 		for _, t := range r.Done {
@@ -262,7 +264,7 @@ func Broken(rows []*analyze.Row) (all []*Breaks) {
 				k := slices.IndexFunc(all, func(b *Breaks) bool { return b.What == f.What && b.Row == r })
 				if k < 0 {
 					k = len(all)
-					for j, b := range all { // behind the last of its kind
+					for j, b := range all { // after the last of its kind
 						if b.What == f.What {
 							k = j + 1
 						}

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Effect is what one fault did to the clients of a trial.
+// Effect holds the effects of one fault on the clients of a trial.
 type Effect struct {
 	Trial *record.Trial
 	Fault *record.Fault

@@ -12,18 +12,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// CapacityFindings is what a run's searches came to: of one capacity, or of one for
-// each value of a parameter.
+// CapacityFindings holds the results of a run's searches: one, or one for each value of a
+// parameter.
 type CapacityFindings struct {
 	Run       *record.Run
-	Parameter string // its key; empty: one search
+	Parameter string // its key; empty for a single search
 	All       []*CapacityFinding
 }
 
-// CapacityFinding is what a search for a capacity came to.
+// CapacityFinding is the result of a search for a capacity.
 type CapacityFinding struct {
 	*record.Capacity
-	// Value is the parameter's, as written; empty for the only search of a run.
+	// Value is the value of the parameter, as written; empty for the only search of a run.
 	Value string
 	// First is the search's first trial; nil if none began.
 	First *record.Trial
@@ -32,21 +32,21 @@ type CapacityFinding struct {
 	// Curve has every trial that was not only for settling or warming up, by ascending rate.
 	// Void trials are no evidence about the store.
 	Curve []CapacityPoint
-	// Tried is each trial of the search, the lowest rate first: those of the curve and
-	// those that were only to settle or to warm up.
+	// Tried has every trial of the search by ascending rate: the trials of Curve, and those for
+	// settling or warming up.
 	Tried []CapacityPoint
-	// Percentiles are those that the objective bounds, as far as trials record them.
+	// Percentiles lists the percentiles that the objective bounds, as far as trials record them.
 	Percentiles []float64
-	// Void are why trials of the curve are void, the most frequent reason first.
+	// Void lists the reasons why trials of the curve are void, the most frequent first.
 	Void []VoidTrials
-	// Ladder is the curve as steps of one load, with its knee and scalability law. They
-	// decide nothing. Nil for fewer steps than it wants.
+	// Ladder is the curve as steps of one load, with its knee and scalability law, which do not
+	// affect the result. It is nil if there are too few steps.
 	Ladder *Ladder
-	// Snapshots and Compactions count those of the store in the trials' windows; LogsRead
-	// reports whether its logs, which record them, were read.
+	// Snapshots and Compactions count the store's snapshots and compactions in the trials' windows;
+	// LogsRead reports whether its logs, which record them, were read.
 	Snapshots, Compactions uint64
 	LogsRead               bool
-	// Absent are the members that did not answer before some of the trials, each once.
+	// Absent lists the members that did not respond before some of the trials, each once.
 	Absent []record.AbsentMember
 }
 
@@ -59,12 +59,12 @@ type CapacityPoint struct {
 // VoidTrials are trials that are void for the same reason.
 type VoidTrials struct {
 	Trials int
-	Why    string // of the last of them, a sentence without its end
-	Remedy string // what to do about it; empty where nothing is known
+	Why    string // for the last of them, a sentence without a full stop
+	Remedy string // what to do about it; empty if not known
 }
 
-// CapacitiesOf is what a run's searches came to, whose events have been read
-// (record.Run.ReadEvents); nil for a run that is none.
+// CapacitiesOf returns the results of a run's searches, whose events have been read
+// (record.Run.ReadEvents); nil for a run without a search.
 func CapacitiesOf(run *record.Run) *CapacityFindings {
 	f := &CapacityFindings{Run: run}
 	rows := analyze.Rows(run)
@@ -111,7 +111,7 @@ func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*analyze.R
 			steps = append(steps, r)
 		}
 	}
-	if len(steps) == 0 || f.Parameter != "" { // loads of a parameter are no steps of one load
+	if len(steps) == 0 || f.Parameter != "" { // loads with different values of a parameter are not steps of one load
 		return f
 	}
 	if l, ok := newLadder(steps); ok {
@@ -158,8 +158,8 @@ func (f *CapacityFinding) addTrials(trials []record.Trial) (counted map[int]bool
 	return counted
 }
 
-// LaddersOf are the ladders of a run's rows. The trials of a search for a capacity are
-// one, though their windows differ in length.
+// LaddersOf returns the ladders of a run's rows. The trials of a search for a capacity form one,
+// although their windows differ in length.
 func LaddersOf(run *record.Run, rows []*analyze.Row) (all []Ladder) {
 	found := CapacitiesOf(run)
 	if found == nil {
@@ -203,8 +203,7 @@ func percentilesOf(objective string) (all []float64) {
 	return all
 }
 
-// Counts reports whether the search took the trial for evidence, or would have if it were
-// not void.
+// Counts reports whether the search used the trial as evidence, or would have if it were not void.
 func (p *CapacityPoint) Counts() bool {
 	return p.Purpose != record.PurposeWarmUp && p.Purpose != string(capacity.Settle)
 }
@@ -222,9 +221,9 @@ func (f *CapacityFinding) addVoid(t *record.Trial, why string) {
 	f.Void = append(f.Void, one)
 }
 
-// CountMisses returns how many trials of the curve missed the objective, and in how many of
-// those other programs or the machine's host used processor time that the members needed:
-// the capacity may be higher without them.
+// CountMisses returns the number of trials of the curve that missed the objective, and the number
+// of those in which other programs or the machine's host used CPU time that the members needed:
+// without them the capacity may be higher.
 func (f *CapacityFinding) CountMisses() (missed, disturbed int) {
 	for _, p := range f.Curve {
 		if p.Void != "" || p.Holds {
@@ -238,7 +237,7 @@ func (f *CapacityFinding) CountMisses() (missed, disturbed int) {
 	return missed, disturbed
 }
 
-// Told reports whether any trial of the curve told something of the store.
+// Told reports whether any trial of the curve is evidence about the store.
 func (f *CapacityFinding) Told() bool {
 	return slices.ContainsFunc(f.Curve, func(p CapacityPoint) bool { return p.Void == "" })
 }
@@ -246,9 +245,8 @@ func (f *CapacityFinding) Told() bool {
 // None reports whether the objective held nowhere.
 func (f *CapacityFinding) None() bool { return f.Status == string(capacity.HoldsNowhere) }
 
-// Known reports whether something is known of the capacity, if only that the objective
-// holds nowhere. An interval of whole numbers from 0 is known: 1 was tried and held, and is
-// not quite sure.
+// Known reports whether anything is known about the capacity, such as that the objective holds
+// nowhere. An interval of whole numbers from 0 is known: 1 was tried and held, but is not certain.
 func (f *CapacityFinding) Known() bool {
 	switch {
 	case f.None():
@@ -263,7 +261,7 @@ func (f *CapacityFinding) Known() bool {
 	return slices.ContainsFunc(f.Trials, func(t record.CapacityTrial) bool { return t.Holds })
 }
 
-// Width is that of the interval as a share of its middle; false if it is open.
+// Width returns the width of the interval as a share of its middle; false if it is open.
 func (f *CapacityFinding) Width() (float64, bool) {
 	if f.UpperPerSecond == nil || f.None() || !f.Known() {
 		return 0, false

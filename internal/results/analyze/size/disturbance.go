@@ -12,12 +12,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// disturbance is what disturbed a trial of a search, as its verdict has it.
+// disturbance is the disturbance of a trial of a search, according to its verdict.
 type disturbance struct {
 	trial     *record.Trial
 	generator bool            // the generator was late
-	others    bool            // others had the members' processors
-	why       *verdict.Reason // the worst reason that names a disturbance; nil: there is none
+	others    bool            // others used the members' CPUs
+	why       *verdict.Reason // the worst reason that names a disturbance; nil if there is none
 }
 
 // disturbanceOf returns the disturbance in a trial's verdict. It ignores a reason that concerns no
@@ -38,8 +38,8 @@ func disturbanceOf(t *record.Trial, parts []analyze.Threshold) (d disturbance) {
 	return d
 }
 
-// concerns reports whether a reason is about a part of an objective, or may be. The effect on
-// a percentile that failed is not known. If the generator was late, the effect on the highest
+// concerns reports whether a reason is, or may be, about a part of an objective. The effect on a
+// percentile that failed is not known. If the generator was late, the effect on the highest
 // percentile that did not fail is used instead.
 func concerns(r *verdict.Reason, t *record.Trial, parts []analyze.Threshold) bool {
 	return len(parts) == 0 || slices.ContainsFunc(parts, func(part analyze.Threshold) bool {
@@ -59,8 +59,8 @@ func concerns(r *verdict.Reason, t *record.Trial, parts []analyze.Threshold) boo
 	})
 }
 
-// sureShares returns, for each part of an objective, the share of the operations that took
-// too long that would have taken too long without the disturbance, too.
+// sureShares returns, for each part of an objective, the share of the slow operations that would
+// also have been slow without the disturbance.
 func (d *disturbance) sureShares(o *Objective) []float64 {
 	sure := make([]float64, len(o.Parts))
 	if d.why == nil {
@@ -79,10 +79,10 @@ func (d *disturbance) sureShares(o *Objective) []float64 {
 	return sure
 }
 
-// times returns the quantiles of the operations that succeeded, as measured and at least
-// without the disturbance, as far as the verdict knows how far each was moved. Where others had
-// most of the members' processors it does not: an operation may have waited for one for as
-// long as the system's scheduler let it.
+// times returns the quantiles of the successful operations, as measured and as lower bounds without
+// the disturbance, as far as the verdict knows the effect on each. If others used most of the
+// members' CPUs it does not know: the system's scheduler may have made an operation wait for any
+// time.
 func (d *disturbance) times() (is, wouldBe []quantile) {
 	t := d.trial
 	of := t.SuccessResponseTime
@@ -97,22 +97,22 @@ func (d *disturbance) times() (is, wouldBe []quantile) {
 			moved = max(moved, t.Overhead.Effect.Times[i])
 		}
 		if !d.others || moved <= mostByOthers {
-			least = max(least, figures[i].NS/(1+moved)) // which no higher quantile is below
+			least = max(least, figures[i].NS/(1+moved)) // a lower bound for all higher quantiles
 		}
 		is, wouldBe = append(is, quantile{p, figures[i].NS}), append(wouldBe, quantile{p, least})
 	}
 	return is, wouldBe
 }
 
-// mostByOthers is the effect from which the effect of other users of the members' processors is
+// mostByOthers is the effect from which the influence of other users of the members' CPUs is
 // unknown.
 const mostByOthers = 0.5
 
 // quantile is a time and the percentage of the operations below it.
 type quantile struct{ percent, ns float64 }
 
-// shareFrom returns the share of operations that take so long or longer, by the quantiles
-// that are known, the lowest first: on a straight line between two.
+// shareFrom returns the share of operations that take at least ns, by the known quantiles in
+// ascending order, interpolated linearly.
 func shareFrom(all []quantile, ns float64) float64 {
 	for i, q := range all {
 		switch {
@@ -137,21 +137,21 @@ func (d *disturbance) failed(s *analyze.Second) float64 {
 	return float64(failed)
 }
 
-// othersUnknown reports whether members shared the late generator's machine, and it is not
-// known how much other programs used of it, as of members that ran before: what took the
-// generator's processors took the members', too.
+// othersUnknown reports whether members shared the late generator's machine and the CPU use of
+// other programs is unknown, as with a cluster that was already running: whatever used the
+// generator's CPUs also used the members'.
 func (d *disturbance) othersUnknown() bool {
 	t := d.trial
 	return d.generator && t.Shared != nil && *t.Shared && t.ForeignShare == nil
 }
 
-// ofOthers are the rules about CPU time that members did not get.
+// ofOthers lists the rules about CPU time that members did not get.
 var ofOthers = map[int]bool{10: true, 23: true}
 
-// ofGenerator are the rules about delays of the load generator.
+// ofGenerator lists the rules about delays of the load generator.
 var ofGenerator = map[int]bool{5: true, 6: true, 7: true, 8: true, 9: true}
 
-// ofWorker are the rules about a single worker that was slow or disturbed.
+// ofWorker lists the rules about a single worker that was slow or disturbed.
 var ofWorker = map[int]bool{28: true, 30: true}
 
 // isDisturbance reports whether a rule of the verdict names a disturbance of a trial.

@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Ladder is trials that differ in their number of clients alone, or in their
-// rate alone: steps of one load, the least first.
+// Ladder is trials that differ only in their number of clients, or only in their rate: steps of one
+// load, in ascending order.
 type Ladder struct {
 	Name  string // common part of the trials' names
 	Open  bool   // the steps differ in their rate
@@ -29,41 +29,40 @@ type Ladder struct {
 	Knee   int
 	Near   []int
 	NoKnee string
-	// Scaling is the Universal Scalability Law of the steps that count; nil, with
-	// a sentence why, where it is not to be had. Doubts are sentences why it is
-	// not to be believed, or not as far as it reaches.
+	// Scaling is the Universal Scalability Law of the steps that count; nil if it cannot be fitted,
+	// with the reason in NoScaling. Doubts are reasons not to trust it, or not over its whole
+	// range.
 	Scaling   *stats.Scaling
 	NoScaling string
 	Doubts    []string
-	// Most is the largest concurrency that counts: beyond it the law guesses.
+	// Most is the largest concurrency that counts: beyond it the law extrapolates.
 	Most float64
 }
 
 // LadderStep is a step, with the figures of its table's row.
 type LadderStep struct {
 	Row  *analyze.Row
-	Load string // 64 clients, 2,000/s due
-	// Concurrency is the clients of a closed loop; of an open one, how many
-	// operations were on average between due and done.
+	Load string // such as "64 clients" or "2,000/s due"
+	// Concurrency is the number of clients of a closed loop, or the mean number of operations
+	// between due and done in an open one.
 	Concurrency float64
 	Throughput  record.Value
 	Mean        record.Value // of the headline's times
 	P50, P99    record.Value
-	// Power is the throughput divided by the mean time; 0 where either is not
-	// known.
+	// Power is the throughput divided by the mean time; 0 if either is unknown.
 	Power float64
-	// LeftOut says why knee and law do not count the step; empty if they do.
+	// LeftOut is the reason why the knee and the law ignore the step; empty if they do not.
 	LeftOut string
 }
 
-// leastLadder is how few steps are a ladder, and leastKnee how few that count
-// have a knee: one with a step to either side.
+// leastLadder is the minimum number of steps of a ladder, and leastKnee the minimum number that
+// count for a knee: one with a step on either side.
 const (
 	leastLadder = 3
 	leastKnee   = 3
 )
 
-// Ladders are those of a run, in the order of its rows.
+// Ladders returns the ladders of a run, in the order of its rows.
 func Ladders(rows []*analyze.Row) []Ladder {
 	var order []string
 	groups := map[string][]*analyze.Row{}
@@ -85,8 +84,8 @@ func Ladders(rows []*analyze.Row) []Ladder {
 	return all
 }
 
-// stepKey is a trial's run and all conditions of it but its clients, its rate and
-// its connections.
+// stepKey returns a key of a trial's run and all its conditions except for its clients, rate and
+// connections.
 func stepKey(t *record.Trial) string {
 	parts := []string{t.Dir, t.Store, t.Version, t.Label, t.Exec, t.Environment(), fmt.Sprint(t.Members, t.TLS, t.Authenticated, t.Open())}
 	for _, p := range scenario.ParametersOf(&t.Load) {
@@ -101,12 +100,11 @@ func stepKey(t *record.Trial) string {
 	return strings.Join(parts, "\x00")
 }
 
-// byConnections parts rows by their connections. Where these are more than a
-// trial's clients each client has its own, so that few clients have fewer
-// connections than the same scenario gives to many.
+// byConnections groups rows by their connections. If a scenario has more connections than a trial
+// has clients, each client has its own; so steps with few clients have fewer connections.
 func byConnections(rows []*analyze.Row) (out [][]*analyze.Row) {
 	for len(rows) > 0 {
-		most := rows[0].First().Connections // a record by another hand may have any
+		most := rows[0].First().Connections // a record from another program may have any number
 		for _, r := range rows {
 			most = max(most, r.First().Connections)
 		}
@@ -123,7 +121,7 @@ func byConnections(rows []*analyze.Row) (out [][]*analyze.Row) {
 	return out
 }
 
-// newLadder makes one of rows, if there are enough different ones with figures.
+// newLadder returns the ladder of rows, if there are enough different ones with figures.
 func newLadder(rows []*analyze.Row) (Ladder, bool) {
 	l := Ladder{Open: rows[0].First().Open(), Knee: -1}
 	var names []string
@@ -191,9 +189,8 @@ func leftOut(r *analyze.Row) string {
 	return ""
 }
 
-// unreached reports whether an open loop's rate was missed by more than the
-// practical margin, and by more than three standard deviations of a Poisson
-// process's count.
+// unreached reports whether an open loop missed its rate by more than the practical margin and by
+// more than three standard deviations of a Poisson process's count.
 func unreached(t *record.Trial) bool {
 	if !t.Open() || t.Rate == nil || *t.Rate <= 0 || t.Seconds <= 0 {
 		return false
@@ -202,8 +199,8 @@ func unreached(t *record.Trial) bool {
 	return missed > math.Max(stats.Margin, 3/math.Sqrt(*t.Rate*t.Seconds))
 }
 
-// common is what names have in common at their beginning and end, without the
-// digits in which steps differ; empty if there is nothing.
+// common returns the common start and end of names, without the digits in which steps differ; empty
+// if there are none.
 func common(names []string) string {
 	prefix, suffix := names[0], names[0]
 	for _, n := range names[1:] {
@@ -223,7 +220,7 @@ func common(names []string) string {
 	return strings.ToValidUTF8(strings.Trim(prefix+" "+suffix, " "), "")
 }
 
-// counted are the places of the steps that count.
+// counted returns the indices of the steps that count.
 func (l *Ladder) counted() (places []int) {
 	for i := range l.Steps {
 		if l.Steps[i].LeftOut == "" {
@@ -233,12 +230,11 @@ func (l *Ladder) counted() (places []int) {
 	return places
 }
 
-// findKnee finds the step with the most power, which is throughput divided by
-// time (Kleinrock, "Power and Deterministic Rules of Thumb for Probabilistic
-// Problems in Computer Communications", ICC 1979). Before it each part of
-// throughput costs less than its part of time, beyond it more. Other than the
-// largest distance from a chord (Kneedle), it depends neither on the unit of the
-// axes nor on how far the steps reach.
+// findKnee finds the step with the most power, which is throughput divided by time (Kleinrock,
+// "Power and Deterministic Rules of Thumb for Probabilistic Problems in Computer Communications",
+// ICC 1979). Below it, a gain in throughput costs a smaller relative increase of time; above it, a
+// larger one. Unlike the largest distance from a chord (Kneedle), it depends neither on the unit of
+// the axes nor on the range of the steps.
 func (l *Ladder) findKnee() {
 	var places []int
 	for _, i := range l.counted() {

@@ -11,16 +11,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 )
 
-// Objective is what a load is to keep, as in p99<20ms, errors<0.1%: thresholds, of
-// which each bounds the share of operations that may be bad. p99<20ms bounds those
-// that are slower than 20 ms, or failed, by 1 %.
+// Objective is a list of thresholds that a load must meet, such as p99<20ms, errors<0.1%. Each
+// limits the share of bad operations: p99<20ms limits those that are slower than 20 ms, or failed,
+// to 1 %.
 type Objective struct {
 	Text  string // as written
 	Parts []analyze.Threshold
 }
 
-// ParseObjective reads thresholds with commas between them. Its error is one
-// sentence.
+// ParseObjective parses thresholds separated by commas. Its error is one sentence.
 func ParseObjective(text string) (Objective, error) {
 	o := Objective{Text: strings.TrimSpace(text)}
 	for part := range strings.SplitSeq(text, ",") {
@@ -45,7 +44,7 @@ func ParseObjective(text string) (Objective, error) {
 	return o, nil
 }
 
-// objectiveTakes says which metrics an objective can bound.
+// objectiveTakes names the metrics that an objective can bound.
 const objectiveTakes = "write percentiles of response times and the share of errors, as in 'p99<20ms, errors<0.1%'"
 
 // boundable reports whether an objective can bound the metric of a threshold.
@@ -54,8 +53,8 @@ func boundable(t *analyze.Threshold) bool {
 	return ofTimes || t.Metric == "errors" || t.Metric == "error-share"
 }
 
-// errorSpan is for how many seconds a cause of errors lasts at least, where nothing
-// else is known: a leader's loss, or a full queue, is no matter of one operation.
+// errorSpan is the minimum duration of a cause of errors, in seconds, if nothing else is known: the
+// loss of a leader, or a full queue, affects more than one operation.
 const errorSpan = 0.1
 
 // goalOf returns the threshold as a bound on the share of bad operations.
@@ -95,11 +94,11 @@ func percentile100(t *analyze.Threshold) (p float64, ok bool) {
 	return p, ok && err == nil && p > 0 && p < 100
 }
 
-// Goals are the parts as the search has them.
+// Goals returns the parts as goals of a search.
 func (o *Objective) Goals() []capacity.Goal {
 	goals := make([]capacity.Goal, 0, len(o.Parts))
 	for i := range o.Parts {
-		g, _ := goalOf(&o.Parts[i]) // it was read
+		g, _ := goalOf(&o.Parts[i]) // it was parsed before
 		goals = append(goals, g)
 	}
 	return goals

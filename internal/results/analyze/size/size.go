@@ -1,4 +1,4 @@
-// Package size says how much a cluster carries: the capacity that a search found, the
+// Package size reports how much load a cluster can carry: the capacity that a search found, the
 // steps of its ladder, and how much of each resource another load uses.
 package size
 
@@ -18,20 +18,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Load is a load of which is asked how much of a cluster it uses.
+// Load is a load whose resource use is estimated.
 type Load struct {
 	scenario.Load
 	Rate    float64       // operations a second
-	History time.Duration // for which values are kept that were replaced
-	Network float64       // bytes a second of a member's network interface; 0: not known
+	History time.Duration // how long replaced values are kept
+	Network float64       // bytes per second of a member's network interface; 0 if not known
 }
 
-// Sized is how much of a cluster a load uses, by a curve that was recorded.
+// Sized is the estimated use of a cluster by a load, from a recorded curve.
 type Sized struct {
 	Load  Load
 	Curve *CapacityFinding
-	Run   *record.Run // of the curve
-	// Uses are what the load uses of each resource, the objective first.
+	Run   *record.Run // the run of the curve
+	// Uses holds the load's use of each resource, the objective first.
 	Uses []Use
 	// First is the index in Uses of the resource that is used up first if the load grows and
 	// keeps its shape, and Nearest that of the most used resource at the capacity; -1 if
@@ -41,26 +41,26 @@ type Sized struct {
 	Notes          []string // sentences
 }
 
-// Use is what a load uses of one thing.
+// Use is the load's use of one resource.
 type Use struct {
 	What      string
 	Unit      measure.Unit
-	PerSecond bool // it is of the unit in each second
+	PerSecond bool // the unit is per second
 	// Used is the use at the load's rate; NaN if the trials do not show it.
 	Used float64
-	// AtCapacity is the same at the lower end of the capacity.
+	// AtCapacity is the use at the lower end of the capacity.
 	AtCapacity float64
-	Limit      float64 // 0: not known
+	Limit      float64 // 0 if not known
 	// FullAt is the rate at which the resource is used up; 0 if the trials do not show it.
 	FullAt float64
-	Text   string // how it was found, as a sentence without its end
+	Text   string // how it was found, as a sentence without a full stop
 	Source string
 }
 
-// Share is how much of the limit is used; false where that is not known.
+// Share returns the used share of the limit; false if it is not known.
 func (u *Use) Share() (float64, bool) { return u.Used / u.Limit, u.Limit > 0 && !math.IsNaN(u.Used) }
 
-// ShareAtCapacity is the same at the capacity.
+// ShareAtCapacity returns the used share of the limit at the capacity.
 func (u *Use) ShareAtCapacity() (float64, bool) {
 	return u.AtCapacity / u.Limit, u.Limit > 0 && !math.IsNaN(u.AtCapacity)
 }
@@ -74,10 +74,9 @@ const (
 	UseMemory    = "memory"
 )
 
-// SizesOf asks how much of their clusters a load uses, of the curves of runs whose events
-// have been read (record.Run.ReadEvents): one answer for each store, version and number
-// of members. ask is the store's own answer for its name; its sizer is nil where it has
-// none. The error is one sentence.
+// SizesOf estimates the use of clusters by a load, from the curves of runs whose events have been
+// read (record.Run.ReadEvents): one result for each store, version and number of members. ask
+// returns a store's sizer by the store's name, or nil if it has none. The error is one sentence.
 func SizesOf(runs []*record.Run, load Load, ask func(name string) store.Sizer) ([]*Sized, error) {
 	type candidate struct {
 		run *record.Run
@@ -155,7 +154,7 @@ func sizeBy(run *record.Run, f *CapacityFinding, load Load, ask func(string) sto
 	objective := Use{What: UseObjective, Unit: measure.Rate, Used: load.Rate, AtCapacity: f.LowerPerSecond, Limit: f.LowerPerSecond, FullAt: f.LowerPerSecond,
 		Text: "the load's rate as a share of the lower end of the capacity for " + f.Objective}
 	if f.UpperPerSecond == nil {
-		objective.FullAt = 0 // the objective may hold above that
+		objective.FullAt = 0 // the objective may hold at higher rates
 		s.note("no tested rate missed the objective: the cluster may carry more than %.0f per second; search higher rates", f.LowerPerSecond)
 		if load.Rate > f.LowerPerSecond {
 			objective.Limit, objective.AtCapacity = 0, math.NaN()
@@ -270,7 +269,7 @@ func (s *Sized) addOwn(sizer store.Sizer) error {
 	return nil
 }
 
-// sizedLoad is the load and its cluster as a store is asked of them.
+// sizedLoad returns the load and its cluster as the input of a store's sizer.
 func (s *Sized) sizedLoad() store.SizedLoad {
 	first := s.Curve.First
 	l := store.SizedLoad{
@@ -305,7 +304,7 @@ func (s *Sized) sizedLoad() store.SizedLoad {
 		if !p.Holds {
 			continue
 		}
-		for i := range p.Trial.Stores { // since the member's start: between others it is measured seldom
+		for i := range p.Trial.Stores { // since the member's start, because it is seldom measured
 			if mean, ok := p.Trial.Stores[i].Metrics[store.PeerRoundTripSeconds].Mean(); ok {
 				last[p.Trial.Stores[i].Endpoint] = analyze.DurationOf(mean)
 			}
@@ -322,7 +321,8 @@ func (s *Sized) sizedLoad() store.SizedLoad {
 	return l
 }
 
-// findFirst finds what runs out first, and what is nearest to its limit at the capacity.
+// findFirst finds the resource that is used up first, and the one nearest to its limit at the
+// capacity.
 func (s *Sized) findFirst() {
 	most := 0.0
 	for i := range s.Uses {
@@ -342,7 +342,7 @@ func (s *Sized) findFirst() {
 	}
 }
 
-// lesser is the smaller one of what is known.
+// lesser returns the smaller of the known values.
 func lesser(a, b float64) float64 {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -353,6 +353,5 @@ func lesser(a, b float64) float64 {
 // ShareOf returns the load's rate as a share of a capacity, in operations a second.
 func (s *Sized) ShareOf(capacity float64) float64 { return s.Load.Rate / capacity }
 
-// IsKnown reports whether the trials of a search support a use: one that they do not
-// support is not a number.
+// IsKnown reports whether the trials of a search support a use: an unsupported one is NaN.
 func IsKnown(use float64) bool { return !math.IsNaN(use) }

@@ -8,8 +8,8 @@ import (
 )
 
 // void explains why a trial is no evidence about the store; empty if it is. A trial that met the
-// objective despite a disturbance met it, and one that would also have missed it undisturbed
-// missed it.
+// objective despite a disturbance met it, and one that would have missed it without the
+// disturbance, too, missed it.
 func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
 	switch t := d.trial; {
 	case OutOfSpace(t) != "":
@@ -27,7 +27,7 @@ func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
 // Tried returns the result of a trial of a search from its run directory. at is the time of the
 // search, in seconds, at which its window opened.
 func (o *Objective) Tried(t *record.Trial, p capacity.Plan, at float64) (capacity.Trial, error) {
-	// Refused operations are finished; unsent and unanswered ones wait.
+	// Refused operations are done; operations that were not sent or not answered wait.
 	refused := t.Errors - t.ErrorsByKind[kv.NotSent.String()] - t.ErrorsByKind[kv.TimedOut.String()]
 	out := capacity.Trial{Plan: p, Began: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + refused), Served: float64(t.Completed)}
 	d := disturbanceOf(t, o.Parts)

@@ -11,16 +11,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// usedPoint is what the members used in a trial of a curve; NaN is not known.
+// usedPoint holds the members' resource use in a trial of a curve; NaN if unknown.
 type usedPoint struct {
-	rate               float64 // done a second
-	cpu, processors    float64 // of the machine whose members used the largest share: in use, and there are
-	syncing            float64 // the share of time of the busiest member's log
-	network            float64 // bytes a second of the busiest member
-	memoryUsed, memory float64 // of the machine whose members have the largest share
+	rate               float64 // completed per second
+	cpu, processors    float64 // in use and available, on the machine whose members used the largest share
+	syncing            float64 // the share of the time in which the busiest member synced its log
+	network            float64 // bytes per second of the busiest member
+	memoryUsed, memory float64 // of the machine whose members use the largest share
 }
 
-// usedPoints are those of the trials that kept the objective, the lowest rate first.
+// usedPoints returns the points of the trials that met the objective, by ascending rate.
 func usedPoints(run *record.Run, f *CapacityFinding) (all []usedPoint) {
 	for _, p := range f.Curve {
 		if p.Holds && p.Trial.PerSecond > 0 && p.Trial.Opened != nil {
@@ -31,7 +31,7 @@ func usedPoints(run *record.Run, f *CapacityFinding) (all []usedPoint) {
 	return all
 }
 
-// usedBy reads it from a trial's files.
+// usedBy reads the use from a trial's files.
 func usedBy(run *record.Run, t *record.Trial) usedPoint {
 	nan := math.NaN()
 	p := usedPoint{rate: t.PerSecond, cpu: nan, syncing: nan, network: nan, memoryUsed: nan}
@@ -80,8 +80,8 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 	return p
 }
 
-// seldomRead is by how much a counter grew a second in a span, between the first and the
-// last row that have it; NaN for fewer than two.
+// seldomRead returns the increase of a counter per second in a span, between the first and the last
+// row that contain it; NaN if there are fewer than two.
 func seldomRead(rows []*record.MachineRow, in analyze.Span, counter func(*record.MachineRow) float64) float64 {
 	var first, last *record.MachineRow
 	for _, r := range rows {
@@ -99,7 +99,7 @@ func seldomRead(rows []*record.MachineRow, in analyze.Span, counter func(*record
 	return (counter(last) - counter(first)) / last.Time.Sub(first.Time).Seconds()
 }
 
-// machines takes the machine of which most is used.
+// machines sets the figures of the machine with the largest share in use.
 func (p *usedPoint) machines(run *record.Run, t *record.Trial, cpu, rss map[string]float64) {
 	share, filled := -1.0, -1.0
 	for name, used := range cpu {
@@ -119,7 +119,7 @@ func (p *usedPoint) machines(run *record.Run, t *record.Trial, cpu, rss map[stri
 	}
 }
 
-// machineOfRow is another machine than the generator's, by the name of its rows.
+// machineOfRow returns a machine other than the generator's, by the name of its rows.
 func machineOfRow(run *record.Run, name string) *measure.Machine {
 	for i := range run.Hosts {
 		if record.OtherMachine(run.Hosts[i].Name) == name {
@@ -129,9 +129,9 @@ func machineOfRow(run *record.Run, name string) *measure.Machine {
 	return nil
 }
 
-// larger is the larger one of what is known.
+// larger returns the larger of the known values.
 func larger(a, b float64) float64 {
-	if math.IsNaN(a) || b > a { // neither is so of one that is not known
+	if math.IsNaN(a) || b > a { // a comparison with NaN is false
 		return b
 	}
 	return a

@@ -7,12 +7,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// useLine is a use over the rate: between trials by a straight line, and beyond them by the
-// line through all as far as the trials support one.
+// useLine is a use as a function of the rate: linear between trials, and beyond them the line
+// through all trials, as far as they support one.
 type useLine struct {
 	rates, uses []float64
-	base, slope float64 // of the straight line through all
-	straight    bool    // it is one, by trials that are far enough apart
+	base, slope float64 // of the straight line through all trials
+	straight    bool    // whether the trials are on a line and far enough apart
 }
 
 // Conditions for a straight line: the number of different rates, the ratio of the highest to the
@@ -21,13 +21,13 @@ const (
 	leastRates = 3
 	leastApart = 2
 	mostOff    = 0.1
-	// mostBeyond is how far beyond the highest rate such a line is believed, as a ratio.
+	// mostBeyond is the ratio to the highest rate up to which the line is extrapolated.
 	mostBeyond = 2
-	// sameUse is how far beyond the trials a use is about that of the nearest, as a ratio.
+	// sameUse is the ratio to the nearest trial's rate up to which the use is about the same.
 	sameUse = 1.1
 )
 
-// lineOf is that of the points of which it is known; nil without any.
+// lineOf returns the line of the points whose use is known; nil if there are none.
 func lineOf(points []usedPoint, of func(*usedPoint) float64) *useLine {
 	l := &useLine{}
 	for i := 0; i < len(points); {
@@ -50,7 +50,7 @@ func lineOf(points []usedPoint, of func(*usedPoint) float64) *useLine {
 	}
 	l.base, l.slope = stat.LinearRegression(l.rates, l.uses)
 	l.straight = l.base >= -mostOff*slices.Max(l.uses) && l.slope >= 0
-	l.base = math.Max(l.base, 0) // nothing uses less than nothing
+	l.base = math.Max(l.base, 0) // a use is not negative
 	for i, rate := range l.rates {
 		l.straight = l.straight && math.Abs(l.base+l.slope*rate-l.uses[i]) <= mostOff*slices.Max(l.uses)
 	}

@@ -4,8 +4,8 @@ import (
 	"math"
 )
 
-// sample holds values of one group of repeats, or of the rounds of two groups, and
-// what disturbances can have added to each value.
+// sample holds the values of one group of repeats, or of the rounds of two groups, and how much
+// disturbances may have added to each value.
 type sample struct{ values, claims, weights []float64 }
 
 // estimate is a weighted mean of one sample, or the difference of two such means, with the
@@ -18,22 +18,22 @@ type sample struct{ values, claims, weights []float64 }
 // them is true.
 type estimate struct {
 	at float64
-	// bias is by how much the claims together can have moved at: the undisturbed
-	// estimate is at - true·bias.
+	// bias is the amount by which the claims together may have moved at: the undisturbed estimate
+	// is at - true·bias.
 	bias  float64
 	parts []part
-	// slope is the part of the claims that the regression shows to be true, and
-	// slopeError its standard error: infinite where claims do not differ.
+	// slope is the part of the claims that the regression shows to be true, and slopeError its
+	// standard error: infinite if claims do not differ.
 	slope, slopeError float64
 }
 
-// part is what one sample contributes to an estimate's error.
+// part is the contribution of one sample to an estimate's error.
 type part struct {
-	// variance is that of the sample's mean, of which size is the number of repeats of
-	// full weight that would be known as well.
+	// variance is the variance of the sample's mean, and size the number of repeats of full weight
+	// that would be as precise.
 	variance, size float64
 	repeats        float64
-	// estimated is how many degrees of freedom the regression takes.
+	// estimated is the number of degrees of freedom that the regression uses.
 	estimated float64
 	skew      float64
 }
@@ -43,8 +43,7 @@ const leastFreedom = 0.5
 
 func (p part) freedom() float64 { return max(p.size-1-p.estimated, leastFreedom) }
 
-// estimateOf returns the mean of one sample, or that of the first less that of the
-// second.
+// estimateOf returns the mean of one sample, or the mean of the first minus that of the second.
 func estimateOf(samples ...sample) estimate {
 	e := estimate{slopeError: math.Inf(1)}
 	means := make([][2]float64, len(samples)) // of values and claims
@@ -55,8 +54,8 @@ func estimateOf(samples ...sample) estimate {
 		e.bias += sign * means[k][1]
 	}
 	e.regress(samples, means)
-	// A slope from a uniform distribution over 0 to 1 has the variance 1/12: so much of a
-	// degree of freedom does the regression take as its slope is known better than that.
+	// A slope from a uniform distribution over 0 to 1 has the variance 1/12. The regression uses
+	// the share of a degree of freedom by which the slope is more precise than that.
 	estimated := 1 / (1 + 12*e.slopeError*e.slopeError) / float64(len(samples))
 	for k, s := range samples {
 		p := part{estimated: estimated, repeats: float64(len(s.values))}
@@ -81,8 +80,7 @@ func estimateOf(samples ...sample) estimate {
 	return e
 }
 
-// weightedMean returns the mean, in two passes: exactly the values' own where all are
-// equal.
+// weightedMean returns the mean, in two passes, so that it is exact if all values are equal.
 func weightedMean(values, weights []float64) (mean float64) {
 	for range 2 {
 		var sum, weight float64
@@ -98,8 +96,8 @@ func weightedMean(values, weights []float64) (mean float64) {
 // leastSpread is the sum of squares below which claims do not differ.
 const leastSpread = 1e-12
 
-// leastSlopeError is how well the regression can know at best which part of the claims
-// is true: the part need not be the same for small and for large claims.
+// leastSlopeError is the smallest standard error of the part of the claims that is true: small and
+// large claims may have different parts.
 const leastSlopeError = 0.1
 
 // regress finds the slope of the values on their claims within the samples, with the
@@ -134,8 +132,7 @@ func (e *estimate) regress(samples []sample, means [][2]float64) {
 	e.slopeError = max(math.Sqrt(max(equal/left/xx, white/(xx*xx)*repeats/left)), leastSlopeError)
 }
 
-// within is the slope that is nearest to what the regression shows of those that can
-// be true.
+// within returns the possible slope, from 0 to 1, that is nearest to the regression's.
 func (e *estimate) within() float64 { return min(max(e.slope, 0), 1) }
 
 // error returns the standard error of the mean, or of the difference, and its degrees
@@ -152,8 +149,8 @@ func (e *estimate) error() (se, freedom float64) {
 	return math.Sqrt(sum), sum * sum / squares
 }
 
-// penalty is how unlikely the regression makes it that this part of the claims is
-// true, as a square of standard errors, beyond what no part avoids.
+// penalty returns how unlikely it is, according to the regression, that this part of the claims is
+// true: the square of the distance in standard errors, minus the smallest possible one.
 func (e *estimate) penalty(part float64) float64 {
 	square := func(part float64) float64 {
 		x := (part - e.slope) / e.slopeError
@@ -162,10 +159,10 @@ func (e *estimate) penalty(part float64) float64 {
 	return square(part) - square(e.within())
 }
 
-// bounds returns the bounds of the undisturbed estimate: the least and the greatest of
-// at - part·bias, less and plus chance, over all parts of the claims that can be true.
-// t is the quantile for chance alone; a part that the regression makes unlikely leaves
-// less of it. quantile changes a quantile, for a sample that is skewed.
+// bounds returns the bounds of the undisturbed estimate: the minimum and maximum of at - part·bias,
+// minus and plus chance, over all possible parts of the claims. t is the quantile for chance; a
+// part that is unlikely according to the regression leaves less of it. quantile modifies a
+// quantile, for a skewed sample.
 func (e *estimate) bounds(t float64, quantile func(t float64) float64) (low, high float64) {
 	se, _ := e.error()
 	room := math.Sqrt(t*t + math.Pow((e.within()-e.slope)/e.slopeError, 2))
@@ -187,7 +184,7 @@ func (e *estimate) bounds(t float64, quantile func(t float64) float64) (low, hig
 	return end(-1), end(1)
 }
 
-// manyMore is after how many more repeats chance is nothing.
+// manyMore is a number of additional repeats after which chance is negligible.
 const manyMore = 1e9
 
 // interval returns the bounds at a confidence level.
@@ -207,21 +204,21 @@ func (e *estimate) interval(level float64, quantile func(t float64) float64) Int
 	return i
 }
 
-// beyond returns how many standard errors 0 is away from the undisturbed estimate: more
-// than t exactly if the bounds for t leave out 0.
+// beyond returns the distance of 0 from the undisturbed estimate in standard errors: more than t
+// exactly if the bounds for t exclude 0.
 func (e *estimate) beyond() float64 {
 	se, _ := e.error()
 	at := e.within()
 	if e.bias != 0 {
 		at = e.at / e.bias
-		if x := se / (e.bias * e.slopeError); x != 0 { // of the two distances' sum the least
+		if x := se / (e.bias * e.slopeError); x != 0 { // minimizes the sum of the two squared distances
 			at = (at + e.slope*x*x) / (1 + x*x)
 		}
 		at = min(max(at, 0), 1)
 	}
 	distance := e.at - at*e.bias
 	if math.Abs(distance) <= 1e-15*max(math.Abs(e.at), math.Abs(e.bias)) {
-		distance = 0 // of which 0 standard errors are 0, too
+		distance = 0 // with 0 standard errors
 	} else {
 		distance /= se
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Level is the confidence level of the intervals that a report shows: of
-// intervals made so, this share holds the truth.
+// Level is the confidence level of the intervals in a report: this share of such intervals contains
+// the true value.
 const Level = 0.95
 
 // Interval is an estimate with its bounds, in the unit of the values.
@@ -17,14 +17,13 @@ type Interval struct {
 	Value, Low, High float64
 	// Level is the confidence level, above 0 and below 1.
 	Level float64
-	// Remains is the distance from the estimate to its farther bound that would remain
-	// after any number of repeats like these: how far disturbances can have moved them.
+	// Remains is the distance from the estimate to its farther bound that would remain after any
+	// number of repeats like these: the possible effect of disturbances.
 	Remains float64
 }
 
-// HalfWidth is the distance from the estimate to its farther bound, as a share
-// of the estimate's size: 0.02 is ± 2 %. It is infinite for an estimate of 0
-// that is not exact.
+// HalfWidth returns the distance from the estimate to its farther bound, as a share of the
+// estimate's size: 0.02 is ± 2 %. It is infinite for an estimate of 0 that is not exact.
 func (i Interval) HalfWidth() float64 {
 	half := math.Max(i.High-i.Value, i.Value-i.Low)
 	if half == 0 {
@@ -71,8 +70,8 @@ func OverRepeats(repeats Repeats, level float64) (Interval, bool) {
 	return e.interval(level, quantile), true
 }
 
-// unskewed is the value of Student's statistic of n values with a skewness that
-// Hall's transformation takes to x. The cube root keeps it monotone.
+// unskewed returns the value of Student's statistic, of n values with a skewness, that Hall's
+// transformation maps to x. The cube root keeps it monotone.
 func unskewed(x, skew, n float64) float64 {
 	if math.Abs(skew) < 1e-9 {
 		return x
@@ -81,10 +80,10 @@ func unskewed(x, skew, n float64) float64 {
 	return 3 * root / skew * (math.Cbrt(1+skew*(x/root-skew/(6*n))) - 1)
 }
 
-// student is the quantile of Student's distribution that a two-sided interval
-// at a level has as its half-width, in standard errors. Newton's method climbs
-// to it from the normal quantile below, and takes a tenth of the time of the
-// library's own inverse: a comparison of many trials asks for thousands.
+// student returns the quantile of Student's distribution that is the half-width of a two-sided
+// interval at a level, in standard errors. Newton's method starts from the smaller normal quantile
+// and takes a tenth of the time of the library's inverse: a comparison of many trials needs
+// thousands.
 func student(level, freedom float64) float64 {
 	beyond := (1 - level) / 2
 	t := stat.Student(freedom)

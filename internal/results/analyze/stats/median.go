@@ -5,15 +5,14 @@ import (
 	"slices"
 )
 
-// FewestForMedian is of how many values Median has an interval at Level.
+// FewestForMedian is the number of values from which Median has an interval at Level.
 const FewestForMedian = 6
 
-// Median is the median of independent values (of an even number, the greater of the
-// middle two), with an interval at a confidence level that holds for any distribution:
-// from one order statistic to another, so far apart that the truth is outside of them
-// as seldom as a fair coin falls so unevenly. It is wider than an interval that
-// supposes a shape, and right for one of two modes, as outages have. ok is false for
-// too few values: fewer than six at Level.
+// Median returns the median of independent values (of an even number, the greater of the middle
+// two), with an interval at a confidence level that holds for any distribution: from one order
+// statistic to another, by the binomial distribution of a fair coin. It is wider than an interval
+// that assumes a shape, and also right for two modes, as outages have. ok is false for too few
+// values: fewer than six at Level.
 func Median(values []float64, level float64) (i Interval, ok bool) {
 	n := len(values)
 	if n == 0 || !finite(values) {

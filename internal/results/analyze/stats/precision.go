@@ -2,12 +2,11 @@ package stats
 
 import "math"
 
-// stoppedLevel is the level at which an interval is computed that may itself
-// have ended the repeating. To stop when an interval is narrow enough prefers
-// samples that happen to vary little, and a 95 % interval then holds 91 to 94 %
-// (Chow and Robbins, "On the Asymptotic Theory of Fixed-Width Sequential
-// Confidence Intervals for the Mean", Ann. Math. Stat. 36, 1965, promise the
-// rate for many repeats alone).
+// stoppedLevel is the level of an interval whose width may have ended the repeating. Stopping when
+// an interval is narrow enough prefers samples that vary little by chance, and a 95 % interval then
+// holds 91 to 94 % (Chow and Robbins, "On the Asymptotic Theory of Fixed-Width Sequential
+// Confidence Intervals for the Mean", Ann. Math. Stat. 36, 1965, guarantee the rate only for many
+// repeats).
 const stoppedLevel = 0.96
 
 // FewestUntilPrecise is the number of repeats before which no interval is narrow enough. By
@@ -16,9 +15,8 @@ const stoppedLevel = 0.96
 // %.
 const FewestUntilPrecise = 10
 
-// UntilPrecise returns the interval at Level of a figure whose repeats were ended by
-// Precise, or by a time that ran out before: as OverRepeats, and wider by what
-// stopping costs.
+// UntilPrecise returns the interval at Level of a figure whose repeats were ended by Precise or by
+// a time limit: as OverRepeats, but wider to compensate for stopping.
 func UntilPrecise(repeats Repeats) (Interval, bool) {
 	i, ok := OverRepeats(repeats, stoppedLevel)
 	i.Level = Level
@@ -37,18 +35,18 @@ func UntilPreciseRatio(a, b Repeats) (Interval, bool) {
 	return i, true
 }
 
-// Precision says whether a figure has been repeated enough.
+// Precision describes whether a figure has been repeated enough.
 type Precision int
 
 // The precisions.
 const (
 	// Imprecise is a figure that more repeats can make precise.
 	Imprecise Precision = iota
-	// Unsettled is a figure that more repeats like these cannot make precise, because
-	// disturbances can have moved them by more than the target.
+	// Unsettled is a figure that more repeats like these cannot make precise, because disturbances
+	// may have moved them by more than the target.
 	Unsettled
-	// Precise is a figure with an interval that reaches at most the target, a share of
-	// the figure, to either side.
+	// Precise is a figure whose interval extends by at most the target, a share of the figure, to
+	// either side.
 	Precise
 )
 

@@ -4,20 +4,18 @@ import (
 	"math"
 )
 
-// Ratio is how many times as large a figure is in one group of independent
-// repeats as in another: the ratio of their geometric means. Its interval is
-// Welch's of the difference of logarithms ("The Generalization of 'Student's'
-// Problem", Biometrika 34, 1947), so that swapping the groups inverts ratio and
-// interval exactly, no unit matters, groups may differ in size and variance,
-// and the bounds are always finite. Fieller's interval for the ratio of
-// arithmetic means ("Some Problems in Interval Estimation", J. R. Stat. Soc. B
-// 16, 1954) has none of the first and the last, holds as much where the groups
-// vary alike, and is a tenth wider where they are skewed.
+// Ratio is the ratio of a figure in one group of independent repeats to that in another: the ratio
+// of their geometric means. Its interval is Welch's for the difference of logarithms ("The
+// Generalization of 'Student's' Problem", Biometrika 34, 1947), so that swapping the groups inverts
+// ratio and interval exactly, units do not matter, groups may differ in size and variance, and the
+// bounds are always finite. Fieller's interval for the ratio of arithmetic means ("Some Problems in
+// Interval Estimation", J. R. Stat. Soc. B 16, 1954) lacks the first and the last property, holds
+// as often if the groups vary equally, and is a tenth wider if they are skewed.
 //
-// Where disturbances can have moved repeats, the means are weighted and the interval is
-// for the ratio without the disturbances, as estimate has it.
+// If disturbances may have moved repeats, the means are weighted and the interval is for the ratio
+// without the disturbances, as estimate describes.
 type Ratio struct {
-	// Value is the ratio of the geometric means of the two groups as they were measured.
+	// Value is the ratio of the geometric means of the two groups as measured.
 	Value float64
 	log   estimate
 }
@@ -38,8 +36,8 @@ func logarithms(r Repeats) (sample, bool) {
 	return s, true
 }
 
-// RatioOf returns the ratio of a figure in a to that in b. It is not known unless
-// both have two repeats at least, all of them finite and above 0.
+// RatioOf returns the ratio of a figure in a to that in b. It is unknown unless both have at least
+// two repeats, all of them finite and above 0.
 func RatioOf(a, b Repeats) (Ratio, bool) {
 	logA, okA := logarithms(a)
 	logB, okB := logarithms(b)
@@ -49,7 +47,7 @@ func RatioOf(a, b Repeats) (Ratio, bool) {
 	return newRatio(estimateOf(logA, logB)), true
 }
 
-// newRatio returns the ratio that an estimate of its logarithm gives.
+// newRatio returns the ratio for an estimate of its logarithm.
 func newRatio(log estimate) Ratio { return Ratio{Value: math.Exp(log.at), log: log} }
 
 // FewestRounds is the number of rounds from which pairs of a round are compared. With fewer, the
@@ -91,8 +89,8 @@ func (r Ratio) Interval(level float64) Interval {
 	return Interval{Value: r.Value, Low: math.Exp(i.Low), High: math.Exp(i.High), Level: level, Remains: r.Value * (math.Exp(i.Remains) - 1)}
 }
 
-// P returns the two-sided p-value of the ratio being 1: below 1 - level exactly if
-// the interval at that level leaves out 1.
+// P returns the two-sided p-value of the ratio being 1: below 1 - level exactly if the interval at
+// that level excludes 1.
 func (r Ratio) P() float64 {
 	se, freedom := r.log.error()
 	if se == 0 {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Repeats holds a figure over independent repeats, and how far disturbances can have
-// moved the figure in each of them.
+// Repeats holds a figure over independent repeats, and how much disturbances may have moved the
+// figure in each of them.
 type Repeats struct {
 	Values []float64
 	// Effects holds the claimed effect of what disturbed each repeat, as a share: the figure
@@ -19,10 +19,10 @@ type Repeats struct {
 // Undisturbed returns repeats that nothing disturbed.
 func Undisturbed(values []float64) Repeats { return Repeats{Values: values} }
 
-// mostClaimed bounds a claim: a factor of 20.
+// mostClaimed limits a claim: a factor of 20.
 const mostClaimed = 3
 
-// claims returns by how much the logarithm of each value can be off.
+// claims returns how much the logarithm of each value may be off.
 func (r Repeats) claims() []float64 {
 	claims := make([]float64, len(r.Values))
 	for i, effect := range r.Effects {
@@ -37,13 +37,12 @@ func (r Repeats) known(fewest int) bool {
 	return len(r.Values) >= fewest && finite(r.Values) && (r.Effects == nil || len(r.Effects) == len(r.Values) && finite(r.Effects))
 }
 
-// halfWeight is the claim at which a repeat counts half where most repeats claim
-// nothing.
+// halfWeight is the claim at which a repeat has half the weight if most repeats have none.
 const halfWeight = 0.07
 
-// weigh returns the weights of repeats with these claims. A repeat counts the less,
-// the more its claim exceeds halfWeight and the median claim. The weights do not depend
-// on what was measured, so that no value is left out because it is unlike the others.
+// weigh returns the weights of repeats with these claims. The more a claim exceeds halfWeight and
+// the median claim, the less its repeat counts. The weights do not depend on the measured values,
+// so that no value is left out because it differs from the others.
 func weigh(claims []float64) []float64 {
 	sizes := make([]float64, len(claims))
 	for i, c := range claims {

@@ -12,36 +12,36 @@ import (
 // second.
 type Step struct{ Concurrency, Throughput float64 }
 
-// Scaling is the Universal Scalability Law of some steps (Gunther, "A General
-// Theory of Computational Scalability Based on Rational Functions",
-// arXiv:0808.1431, 2008): a concurrency N makes
+// Scaling is the Universal Scalability Law of some steps (Gunther, "A General Theory of
+// Computational Scalability Based on Rational Functions", arXiv:0808.1431, 2008). At a concurrency
+// N the throughput is
 //
 //	X(N) = λN / (1 + σ(N-1) + κN(N-1))
 //
-// operations a second. With σ, N waits for what only one can have at a time; with
-// κ, each of N waits for all others, so that throughput falls again.
+// operations per second. σ describes waiting for exclusive resources; κ describes each of N
+// waiting for all others, so that throughput falls again.
 type Scaling struct {
-	Lambda Interval // operations a second of one alone
+	Lambda Interval // operations per second with a concurrency of 1
 	Sigma  Interval // contention, from 0
 	Kappa  Interval // coherency, from 0
-	// Deviation is how far the steps are from the curve, as a share of it: their
-	// standard deviation, with three degrees of freedom less than steps.
+	// Deviation is the standard deviation of the steps from the curve, as a share of it, with three
+	// degrees of freedom less than steps.
 	Deviation float64
-	// Explained is the share of the variance of the throughputs' logarithms that
-	// the curve explains (R²).
+	// Explained is the share of the variance of the throughputs' logarithms that the curve explains
+	// (R²).
 	Explained float64
 }
 
-// LeastSteps is how few different concurrencies are fitted: three parameters
-// leave two degrees of freedom.
+// LeastSteps is the minimum number of different concurrencies for a fit: three parameters leave two
+// degrees of freedom.
 const LeastSteps = 5
 
-// At is the curve's throughput at a concurrency.
+// At returns the curve's throughput at a concurrency.
 func (s *Scaling) At(n float64) float64 {
 	return s.Lambda.Value * n / slowing(n, s.Sigma.Value, s.Kappa.Value)
 }
 
-// Peak is the concurrency with the most throughput; false if that never falls.
+// Peak returns the concurrency with the highest throughput; false if throughput never falls.
 func (s *Scaling) Peak() (concurrency, throughput float64, ok bool) {
 	if s.Kappa.Value <= 0 || s.Sigma.Value >= 1 {
 		return 0, 0, false
@@ -50,7 +50,7 @@ func (s *Scaling) Peak() (concurrency, throughput float64, ok bool) {
 	return n, s.At(n), !math.IsInf(n, 0)
 }
 
-// slowing is by how much N are slower than N times one.
+// slowing returns the ratio of linear throughput to the curve's at a concurrency n.
 func slowing(n, sigma, kappa float64) float64 { return 1 + sigma*(n-1) + kappa*n*(n-1) }
 
 // FitScaling fits the law by non-linear least squares of the throughputs' logarithms, because
@@ -86,8 +86,8 @@ func FitScaling(steps []Step, level float64) (Scaling, bool) {
 	return out, finite([]float64{out.Lambda.High, out.Sigma.High, out.Kappa.High})
 }
 
-// merged are the different concurrencies, in rising order, and the mean
-// logarithms of their throughputs.
+// merged returns the different concurrencies in ascending order, and the mean logarithms of their
+// throughputs.
 func merged(steps []Step) (n, logs []float64, ok bool) {
 	steps = slices.SortedStableFunc(slices.Values(steps), func(a, b Step) int { return cmp.Compare(a.Concurrency, b.Concurrency) })
 	var of []float64
@@ -107,11 +107,11 @@ func merged(steps []Step) (n, logs []float64, ok bool) {
 // approximation there.
 type approximation struct {
 	sigma, kappa, logLambda float64
-	// sum is the sum of the squares that the law leaves.
+	// sum is the sum of the squared residuals.
 	sum float64
-	// meanS and meanK are the means of the derivatives of the steps' logarithms by σ and κ.
-	// The other fields are the sums of the products of the derivatives' distances from them
-	// with each other and with what the law leaves.
+	// meanS and meanK are the means of the derivatives of the steps' logarithms by σ and κ. The
+	// other fields are the sums of the products of the centred derivatives with each other and with
+	// the residuals.
 	meanS, meanK, ss, sk, kk, sr, kr float64
 }
 
@@ -158,7 +158,7 @@ func descend(n, logs []float64, free [2]float64) approximation {
 	return at
 }
 
-// standardErrors returns those of λ's logarithm, σ and κ of n steps for a standard
+// standardErrors returns the standard errors of λ's logarithm, σ and κ for n steps with a standard
 // deviation of 1: the roots of the diagonal of (JᵀJ)⁻¹.
 func (a *approximation) standardErrors(n float64) (lambda, sigma, kappa float64) {
 	determinant := a.ss*a.kk - a.sk*a.sk

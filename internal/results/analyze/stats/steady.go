@@ -6,15 +6,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Steady is where a load became steady.
+// Steady describes when a load became steady.
 type Steady struct {
 	// From is the first second that belongs to the steady part.
 	From int
-	// Shift is how far the mean of all seconds is off because of those before
-	// From, as a share: -0.04 is 4 % too low.
+	// Shift is the relative error of the mean of all seconds that the seconds before From cause:
+	// -0.04 is 4 % too low.
 	Shift float64
-	// Late says that the seconds before From do not belong to the rest: what
-	// came before the series was too short a warm-up.
+	// Late reports whether the seconds before From differ from the rest: the warm-up before the
+	// series was too short.
 	Late bool
 	// Alone reports that there were too few repeats to distinguish a warm-up from a disturbance
 	// at the start, which also sets Late.
@@ -84,9 +84,9 @@ func SteadyFrom(repeats [][]float64) (Steady, bool) {
 	return s, true
 }
 
-// earlier gives the rest back what MSER-5 cut off by chance: the batches just
-// before it that lie where another batch of the rest would, with 99 in 100 chances
-// (Student's prediction interval).
+// earlier moves From back over what MSER-5 cut off by chance: the batches just before it that are
+// within the range expected for another batch of the rest with a probability of 99 % (Student's
+// prediction interval).
 func earlier(series []float64, from int) int {
 	for from >= 2*batch {
 		rest := batchMeans(series[from:])
@@ -122,8 +122,8 @@ func truncation(series []float64) int {
 	return at * batch
 }
 
-// differsOver is the p-value of what lies before from being as what follows, by
-// the difference of their means in each repeat.
+// differsOver returns the p-value of the part before from being like the part after it, by the
+// difference of their means in each repeat.
 func differsOver(repeats [][]float64, from, to int) float64 {
 	differences := make([]float64, len(repeats))
 	for i, r := range repeats {
@@ -133,8 +133,7 @@ func differsOver(repeats [][]float64, from, to int) float64 {
 	return twoSided(mean, sd/math.Sqrt(float64(len(repeats))), float64(len(repeats)-1))
 }
 
-// differsWithin is the same of one series, by the variance that the blocks of
-// the rest show.
+// differsWithin returns the p-value for one series, by the variance of the blocks of the rest.
 func differsWithin(series []float64, from int) float64 {
 	rest := series[from:]
 	w, ok := MeanWithinRun(rest, Level)

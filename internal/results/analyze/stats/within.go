@@ -8,37 +8,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Within is an interval from the seconds of one run. It says how far the same
-// run would have moved had it gone on, and nothing of how far another run
-// would be: a report marks it "within this run only".
+// Within is an interval from the seconds of one run. It describes how much a longer run would have
+// differed, and not how much another run would: a report marks it "within this run only".
 type Within struct {
 	Interval
-	// Blocks is into how many stretches of equal length the run was cut.
+	// Blocks is the number of blocks of equal length into which the run was cut.
 	Blocks int
-	// Short says that these are shorter than twice the correlation time, so
-	// that the run is too short for what varied in it and the interval may be
-	// too narrow.
+	// Short reports whether the blocks are shorter than twice the correlation time, so that the run
+	// is too short for its variation and the interval may be too narrow.
 	Short bool
 }
 
-// How many blocks a run is cut into: mostBlocks, or fewer so that each is at
-// least twice the correlation time long, but never fewer than leastBlocks. To
-// give no interval below that would be worse: those that are left would be of
-// the runs whose correlation happened to be underestimated.
+// The number of blocks of a run: mostBlocks, or fewer so that each is at least twice the
+// correlation time long, but never fewer than leastBlocks. Omitting the interval below that would
+// be worse: the remaining ones would be of the runs whose correlation was underestimated by chance.
 const (
 	mostBlocks  = 8
 	leastBlocks = 3
-	leastLength = 10 // seconds below which a correlation cannot be seen
+	leastLength = 10 // seconds below which a correlation is not visible
 )
 
-// WithinRun is the interval of a statistic of one run's seconds by the
-// delete-a-block jackknife (Künsch, "The Jackknife and the Bootstrap for
-// General Stationary Observations", Ann. Stat. 17, 1989): blocks of consecutive
-// seconds are left out in turn. For a mean and equal blocks this is the method
-// of batch means. The statistic is given the seconds [from, to) to leave out,
-// and nothing to leave out as from = to; correlation is the CorrelationTime of
-// the series, in seconds. It is not known below 10 seconds, or if the statistic
-// is not finite.
+// WithinRun returns the interval of a statistic of one run's seconds by the delete-a-block
+// jackknife (Künsch, "The Jackknife and the Bootstrap for General Stationary Observations", Ann.
+// Stat. 17, 1989): blocks of consecutive seconds are left out in turn. For a mean and equal blocks
+// this is the method of batch means. The statistic receives the seconds [from, to) to leave out,
+// with from = to for none; correlation is the CorrelationTime of the series, in seconds. The
+// interval is unknown below 10 seconds, or if the statistic is not finite.
 func WithinRun(seconds int, correlation, level float64, statistic func(from, to int) float64) (Within, bool) {
 	if seconds < leastLength {
 		return Within{}, false

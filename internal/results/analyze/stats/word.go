@@ -9,40 +9,39 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Word is what a comparison comes to.
+// Word is the result of a comparison.
 type Word string
 
 // The words of a comparison.
 const (
 	Better Word = "better"
 	Worse  Word = "worse"
-	// Same is said if the whole interval lies inside the practical margin, even
-	// if it leaves out 1: a difference that is there, and does not matter.
+	// Same means that the whole interval is inside the practical margin, even if it excludes 1: a
+	// difference that exists and does not matter.
 	Same Word = "same"
-	// Unclear is every other result: more repeats would decide.
+	// Unclear is any other result: more repeats would decide.
 	Unclear Word = "unclear"
 )
 
-// Margin is the practical margin unless another is asked for: a difference of
-// up to 3 % does not matter.
+// Margin is the default practical margin: a difference of up to 3 % does not matter.
 const Margin = 0.03
 
 // Judgement is the word for one of several comparisons.
 type Judgement struct {
 	Word Word
-	// More is how many more repeats of each side would decide it, with four
-	// chances in five if the repeats go on as they were: above 0 if Unclear
-	// alone, and at most MostMore. AtLeast says that it may take more than that.
+	// More is the number of further repeats of each side that would decide the comparison with a
+	// probability of 80 % if the repeats continue as before: above 0 only if Unclear, and at most
+	// MostMore. AtLeast reports whether it may take more than that.
 	More    int
 	AtLeast bool
-	// P is the p-value of the ratio being 1, and Adjusted the same after Holm.
+	// P is the p-value of the ratio being 1, and Adjusted the same after Holm's correction.
 	P, Adjusted float64
-	// Interval is the ratio's own interval at Level; Corrected is the wider one
-	// by which the word was chosen.
+	// Interval is the ratio's own interval at Level; Corrected is the wider one that determines the
+	// word.
 	Interval, Corrected Interval
 }
 
-// MostMore bounds Judgement.More.
+// MostMore limits Judgement.More.
 const MostMore = 1000
 
 // Compared is a ratio with the direction in which its figure is better.
@@ -111,7 +110,7 @@ func word(i Interval, margin float64, moreIsBetter bool) Word {
 	return Unclear
 }
 
-// enoughChance is how likely More repeats are to decide a comparison.
+// enoughChance is the required probability that More repeats decide a comparison.
 const enoughChance = 0.8
 
 // more returns the number of further repeats of each side that would decide the comparison at a
@@ -126,9 +125,9 @@ func (r Ratio) with(more int) Ratio {
 	return r
 }
 
-// chance returns how likely new repeats, as many as r has and from where r is, are to
-// say better, worse or same: their ratio's logarithm falls so far from 0 that its
-// bounds leave out 0, or so near that its bounds are inside the margin.
+// chance returns the probability that as many new repeats as r has, distributed as in r, lead to
+// better, worse or same: the logarithm of their ratio is so far from 0 that its bounds exclude 0,
+// or so near that its bounds are inside the margin.
 func (r Ratio) chance(level, margin float64) float64 {
 	se, freedom := r.log.error()
 	if se == 0 {
