@@ -1,6 +1,6 @@
-// Package verdict judges a run: numbered rules, each with its limit, over
-// figures that a trial hands over. It is pure; docs/reference/rules.md lists the rules
-// for readers, with the same numbers.
+// Package verdict judges a trial by numbered rules, each with a limit, from the figures that the
+// trial provides. It has no side effects; docs/reference/rules.md documents the rules under the
+// same numbers.
 package verdict
 
 import (

@@ -42,8 +42,8 @@ func (c *Conditions) Cells(parameters []*scenario.Parameter) []ConditionCell {
 // loadColumn is a part of a load that has its own column.
 type loadColumn struct {
 	name      string
-	parameter string // the parameter's key; empty for a part of a parameter, and for none
-	value     any    // nil where the load does not have it
+	parameter string // the parameter's key; empty for a part of a parameter, or if there is none
+	value     any    // nil if the load does not have it
 }
 
 // loadColumns returns the parts of a load that CSV files show in their own form: times in

@@ -109,8 +109,8 @@ func TestRecoveryFromAKnownFault(t *testing.T) {
 	}
 }
 
-// Errors during a fault are counted by whether a write outcome unknown, and the first one
-// is dated to 10 ms.
+// Errors during a fault are counted separately for definite and indefinite errors, and the first
+// one is dated to 10 ms.
 func TestFailuresDuringAFault(t *testing.T) {
 	p := play(2, 12, func(int, int) float64 { return 1000 }, func(ms, member int) (kv.Outcome, bool) {
 		switch {

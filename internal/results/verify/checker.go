@@ -11,11 +11,11 @@ type checker struct {
 	old    *stalenesses
 	result Result
 
-	table     table // of one part after the other, as the next
+	table     table // of one part after the other, which reuse the memory
 	revisions []revision
 }
 
-// revision is that of a write.
+// revision is the revision of a write.
 type revision struct {
 	at  int64
 	ord uint32

@@ -47,11 +47,11 @@ func sightingOf(o *history.Op, ord uint32) (versionName, sighting, bool) {
 	return versionName{o.Key, value}, s, ok
 }
 
-// pairing holds what two members say of the same versions.
+// pairing compares two members by the versions that both returned.
 // Invariant: first is the sighting pair with the lowest revision of those that differ.
 type pairing struct {
 	members [2]uint64
-	agreed  int64 // the highest revision that both gave one version; 0: none
+	agreed  int64 // the highest revision that both returned for one version; 0: none
 	differ  uint64
 	first   [2]sighting
 	last    int64 // the highest revision, at the first member, of those that differ

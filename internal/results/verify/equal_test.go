@@ -46,7 +46,7 @@ func (m *memory) files(t *testing.T, n int) *record.Set {
 func TestResultsDoNotDependOnPartsFilesAndCPUs(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	wrong := 0
-	for seed := uint64(1); seed < 16; seed += 2 { // of those with a fine clock: equal times have no order of their own
+	for seed := uint64(1); seed < 16; seed += 2 { // seeds with a fine clock: operations at the same time have no order
 		m, _ := simulated(seed, 6000, lieKinds[int(seed/2)%len(lieKinds)], 0.003)
 		want, err := Check(m, Options{})
 		if err != nil {

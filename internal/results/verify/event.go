@@ -38,7 +38,7 @@ func (p *pass) checkEvent(o *history.Op) {
 	}
 }
 
-// promised checks what can be said of an event without its key's versions.
+// promised checks the guarantees of an event that do not need its key's versions.
 func (p *pass) promised(w *watcher, o *history.Op) {
 	if !w.watches(o) {
 		p.found.add(finding{kind: OtherKey, promise: history.WatchTrue, key: o.Key, n: 1, ords: [3]uint32{p.ord}, revision: o.Mod})
@@ -77,7 +77,7 @@ func (p *pass) checkEventInTime(o *history.Op) {
 		if p.in(o.Key) {
 			p.inOrder(o)
 			e := entry{at: o.Done, time: o.Done, value: o.Read, mod: o.Mod, ord: p.ord, role: notice, member: p.member(o)}
-			if o.Read == history.Absent { // its revision is of the answer, and not of a version
+			if o.Read == history.Absent { // its revision is that of the response, and not of a version
 				e.mod, e.lo = 0, o.Mod
 			}
 			p.table.add(o.Key, &e)

@@ -49,7 +49,7 @@ func TestWatchesInTime(t *testing.T) {
 				}
 			}
 			r, _ := checked(t, withoutRevisionsKeepWatches(m), Options{Partition: partition})
-			delete(r.Counts, NoOrder) // which the search finds besides
+			delete(r.Counts, NoOrder) // the search finds it as well
 			c.holds(t, name, r)
 			if r.Watches == nil || r.Watches.Watchers == 0 || r.Watches.Events == 0 {
 				t.Errorf("%s: %+v", name, r.Watches)

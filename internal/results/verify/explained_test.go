@@ -22,7 +22,7 @@ type guess struct {
 type guessed struct {
 	value uint64
 	mod   int64 // -1: a write without a response, at an unknown revision
-	after int64 // but that it is above this one
+	after int64 // mod is above this revision
 }
 
 func (g *guess) with(key uint64, v guessed, at int64) *guess {
@@ -37,7 +37,7 @@ func (g *guess) with(key uint64, v guessed, at int64) *guess {
 // history.
 func explained(t *testing.T, ops []history.Op) bool {
 	t.Helper()
-	taken := map[int64]bool{} // the revisions of answered writes
+	taken := map[int64]bool{} // the revisions of acknowledged writes
 	for i := range ops {
 		if o := &ops[i]; roleOf(o) == wrote {
 			if taken[o.At] {
@@ -46,7 +46,8 @@ func explained(t *testing.T, ops []history.Op) bool {
 			taken[o.At] = true
 		}
 	}
-	// shows takes that a key is said to have a version.
+	// shows returns the state after a response that shows a version of a key; nil if the response
+	// contradicts the state.
 	shows := func(g *guess, key uint64, mod int64, value uint64) *guess {
 		cur := g.keys[key]
 		switch {
@@ -65,7 +66,7 @@ func explained(t *testing.T, ops []history.Op) bool {
 		role := roleOf(o)
 		switch {
 		case role == maybe:
-			out = append(out, g) // it was not done
+			out = append(out, g) // the write was not executed
 			if o.Kind == kv.Delete && cur.value == 0 || o.Kind == kv.CAS && cur.mod >= 0 && cur.mod != o.Expected {
 				return out
 			}

@@ -31,11 +31,11 @@ func (k *keyChecker) splitInTime() {
 		e := &k.entries[i]
 		x := timed{value: e.value, ord: e.ord, role: e.role, member: e.member, flags: e.flags}
 		switch {
-		case e.role == ending: // a store without revisions reports none
-		case e.role == notice: // as a read that says nothing of when
+		case e.role == ending: // a store without revisions does not report the ends of sessions
+		case e.role == notice: // like a read without a known time
 			x.began, x.ended, x.mod, x.answer = e.time, e.at, e.mod, e.lo
 			t.reads = append(t.reads, x)
-		case e.role == read && (!e.flagged(isKnown) || e.flagged(isConflict) && e.value == history.Unseen): // it does not say what was there
+		case e.role == read && (!e.flagged(isKnown) || e.flagged(isConflict) && e.value == history.Unseen): // it does not show the previous state
 		case e.role == read:
 			x.began, x.ended, x.mod = e.time, e.at, e.mod
 			t.reads = append(t.reads, x)

@@ -20,7 +20,7 @@ type Locks struct {
 	Waits, Holds Distribution
 }
 
-// held is a hold on a lock: who had it surely took it for his own from got to freed.
+// held is a hold on a lock: its holder certainly considered itself the holder from got to freed.
 type held struct {
 	lock         uint64
 	token        int64
@@ -44,7 +44,7 @@ func (l *locks) take(o *history.Op, ord uint32) {
 	if o.Lock == history.Granted {
 		l.open[o.Session] = len(l.all)
 		l.all = append(l.all, held{lock: o.Key, token: o.Mod, lease: o.Written, got: o.Done, freed: o.Done, ord: ord, freedBy: ord})
-		_ = l.waits.RecordValue(min(o.Done-o.Invoked, 1<<43)) // in its range
+		_ = l.waits.RecordValue(min(o.Done-o.Invoked, 1<<43)) // limited to the histogram's range
 		return
 	}
 	if i, ok := l.open[o.Session]; ok && l.all[i].token == o.Mod { // otherwise operations are missing
@@ -70,7 +70,7 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 	for i := range l.all {
 		h := &l.all[i]
 		if h.released() {
-			_ = holds.RecordValue(min(max(h.freed-h.got, 0), 1<<43)) // in its range
+			_ = holds.RecordValue(min(max(h.freed-h.got, 0), 1<<43)) // limited to the histogram's range
 		}
 		if i == 0 || l.all[i-1].lock != h.lock {
 			t.Locks++
@@ -78,7 +78,7 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 		}
 		switch {
 		case sure >= 0 && alive.sure(&l.all[sure]) > h.got:
-			if x := both(&l.all[sure], h); x.kind != TokenBack || !l.all[sure].back { // once, however many holds precede
+			if x := both(&l.all[sure], h); x.kind != TokenBack || !l.all[sure].back { // reported once for any number of earlier holds
 				l.all[sure].back = l.all[sure].back || x.kind == TokenBack
 				f.add(x)
 			}

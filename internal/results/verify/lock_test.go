@@ -81,13 +81,13 @@ func simulatedLocks(seed uint64, n int, lie lockLie) (m *memory, lies int) {
 	m = line()
 	now, token := int64(1e9), int64(1000)
 	clients := 2 + r.IntN(20)
-	busy := make([]int64, clients) // until when each is
+	busy := make([]int64, clients) // the times until which they are busy
 	const ttl = 50
 	kept, lease := make([]int64, clients), make([]uint64, clients)
 	for c := range lease {
 		lease[c] = uint64(c)
 	}
-	keep := r.IntN(2) == 0 // else their leases outlive the load
+	keep := r.IntN(2) == 0 // otherwise their leases outlive the load
 	alive := func(c int, at int64) {
 		if keep && at > kept[c] {
 			kept[c] = at
@@ -187,7 +187,7 @@ func provenSlowly(ops []history.Op) (n uint64) {
 		}
 	}
 	sure := func(g *history.Op) int64 {
-		freed := int64(0) // proves nothing where it is not known
+		freed := int64(0) // a hold without a known release proves nothing
 		for i := range ops {
 			if o := &ops[i]; o.Lock == history.Released && o.Session == g.Session && o.Mod == g.Mod {
 				freed = o.Invoked

@@ -2,44 +2,44 @@ package verify
 
 import "github.com/quorumbench/quorumbench/internal/measure/history"
 
-// Violation is an answer that breaks a promise.
+// Violation is a response that violates a guarantee.
 type Violation struct {
 	Kind    Kind
 	Promise history.Promise
-	Source  string // where the store's documentation makes the promise
-	Key     uint64 // nothing, of those that are keyless
-	// Ops is the smallest history that shows it, in the order in which the
-	// operations began; Wrong is the place of the one whose answer is wrong.
+	Source  string // where the store's documentation gives the guarantee
+	Key     uint64 // unused by the kinds in keyless
+	// Ops is the shortest history that shows the violation, in the order in which the operations
+	// began; Wrong is the index of the operation with the wrong response.
 	Ops   []history.Op
 	Wrong int
-	Text  string // in words, a line for each operation and a sentence
+	Text  string // a line for each operation, and an explanation
 }
 
-// Result is what the check of a history found.
+// Result is the result of the check of a history.
 type Result struct {
 	Operations uint64 // without watch events
 	Judged     uint64 // operations that were checked against the store's guarantees
-	// Keys is how many keys have operations that were checked.
+	// Keys is the number of keys with checked operations.
 	Keys uint64
-	// Violations are the first of each kind; Counts has all.
+	// Violations holds the first violations of each kind; Counts counts all.
 	Violations []Violation
 	Counts     map[Kind]uint64
-	// Consequences counts the violations that members that disagree explain. They are
-	// in neither Violations nor Counts.
+	// Consequences counts the violations that a disagreement of members explains. Violations and
+	// Counts do not include them.
 	Consequences map[Kind]uint64
-	// NotPromised counts what would be wrong at a store that promised it.
+	// NotPromised counts responses that would be wrong in a store that gives the guarantee.
 	NotPromised map[history.Promise]uint64
-	// Indefinite writes may have been done or not; Resolved is how many of them
-	// were seen to be.
+	// Indefinite counts writes that may have been executed or not; Resolved counts those whose
+	// effect was seen.
 	Indefinite, Resolved uint64
-	// Staleness of the reads that may be old, by consistency and member.
+	// Staleness describes the reads that may be stale, by consistency and member.
 	Staleness []Staleness
 	// Watches counts the watch events; nil without watchers.
 	Watches *Watches
-	// Leases is what became of the leases that were kept alive; nil where none was.
+	// Leases reports on the leases that were kept alive; nil if there were none.
 	Leases *Leases
-	// Locks is what became of locks; nil where none was had.
+	// Locks reports on the locks; nil if no lock was acquired.
 	Locks *Locks
-	// Undecided are sentences about what could not be checked, and why.
+	// Undecided holds sentences about what was not checked, and why.
 	Undecided []string
 }

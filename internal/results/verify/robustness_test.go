@@ -26,7 +26,7 @@ type etcdLie int
 const (
 	etcdHonest   etcdLie = iota
 	etcdStale            // a read of an older state
-	etcdOldValue         // one that says it was of the newest
+	etcdOldValue         // a read that claims to be of the newest state
 	etcdLost
 	etcdTwice
 	etcdWrongCAS
@@ -70,7 +70,7 @@ func etcdRunOf(seed uint64, lie etcdLie) *etcdRun {
 	first := r.request(kv.Get, 0)
 	first.ours.Invoked, first.ours.Done = 1, 2
 	_, first.theirs = r.now().Step(first.in)
-	r.answered(first) // which says that the store is empty, as etcd's checker wants it
+	r.answered(first) // it shows that the store is empty, as etcd's checker requires
 	// Writes by other clients, whose responses are missing and which explain revisions that no
 	// response has. etcd's checker assumes that there are no other clients.
 	for range 2 {

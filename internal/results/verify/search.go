@@ -13,23 +13,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// mostSearched is how many operations of a key are searched at most: the first
-// ones that ended. The search's memory grows with their square.
+// mostSearched limits the operations of a key that are searched to the first that ended. The
+// search's memory grows with the square of their number.
 const mostSearched = 2000
 
-// searched is an operation on one key, as the search for an order sees it.
+// searched is an operation on one key, as input of the search for an order.
 type searched struct {
 	kind     kv.Kind // Get, Put (a delete writes Absent) or CAS
 	value    uint64  // read or written
-	expected uint64  // CAS: the value that it asks for, Unseen if that is not known
-	outcome  role    // of a CAS: wrote, or read for a conflict; maybe: it can have been done or not
+	expected uint64  // of a CAS: the value that it expects, Unseen if unknown
+	outcome  role    // of a CAS: wrote, or read for a conflict; maybe: it may have been executed or not
 }
 
-// register is a key's state in the search: its value, Unseen until a first
-// answer says what was there.
+// register is a key's state in the search: its value, or Unseen until the first response that shows
+// it.
 type register uint64
 
-// step is a register's rule.
+// step applies an operation to the register.
 func (r register) step(o *searched) (bool, register) {
 	was := uint64(r)
 	can := func(value uint64) bool { return was == value || was == history.Unseen || value == history.Unseen }
@@ -52,7 +52,7 @@ func (r register) step(o *searched) (bool, register) {
 	return o.outcome == maybe, r // a write that may have been executed was not
 }
 
-// decide searches for an order of operations that explains their answers.
+// decide searches for an order of operations that explains their responses.
 func decide(ops []porcupine.Operation, first register, longest time.Duration) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(porcupine.Model{
 		Init: func() any { return first },
@@ -100,11 +100,11 @@ func (c *checker) search() error {
 	return nil
 }
 
-// keyHistory is the operations of a sampled key.
+// keyHistory holds the operations of a sampled key.
 type keyHistory struct {
 	ops   []history.Op
 	ords  []uint32
-	until int64 // operations that ended later are left out; 0: none are
+	until int64 // operations that ended later are left out; 0 for none
 }
 
 // sample reads the keys whose mixed numbers are the lowest.
@@ -141,8 +141,8 @@ func (c *checker) sample() (keys []uint64, of map[uint64]*keyHistory, err error)
 	return keys, of, err
 }
 
-// add adds an operation, in the order of their ends. Beyond what is searched, a
-// write that had begun by then may have been done.
+// add adds an operation, in the order of their ends. Of the operations beyond until, it keeps only
+// writes that had begun by then, which may have been executed.
 func (k *keyHistory) add(ord uint32, o *history.Op) {
 	if k.until > 0 && (o.Invoked > k.until || roleOf(o) == read) {
 		return
@@ -179,7 +179,7 @@ func (k *keyHistory) operations() (out []porcupine.Operation) {
 		case o.Kind.Reads(), o.Kind == kv.Delete && s.outcome == read:
 			s.kind, s.value = kv.Get, o.Read
 			if o.Read == history.Unseen {
-				continue // that it was there says little
+				continue // the existence of the key says little
 			}
 		case o.Kind == kv.CAS:
 			s.kind, s.expected = kv.CAS, history.Unseen

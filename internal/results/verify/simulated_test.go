@@ -57,9 +57,9 @@ var lieKinds = []lieKind{lieStaleRead, lieLost, lieTwice, lieReordered, lieCAS, 
 // lie is a wrong response. It counts if a response contradicts a guarantee because of it.
 type lie struct {
 	key    uint64
-	ops    []int // by their numbers in the simulation; any of them is found
+	ops    []int // numbers of operations in the simulation, any of which may be found
 	proven bool
-	hinted bool  // an answer shows a version by it, and not its value: others may explain that
+	hinted bool  // a response shows a version because of the lie, but not its value, so other operations may explain it
 	rev    int64 // revision that a watcher did not receive; 0: another lie
 }
 
@@ -74,13 +74,13 @@ const forever = int64(1) << 61
 
 type simKey struct {
 	versions               []simVersion
-	known                  int64 // last read of a client
-	lie                    *lie  // that the next answer proves
-	was                    *lie  // that an answer at a revision below wasUntil does
+	known                  int64 // version of a client's last read
+	lie                    *lie  // the lie that the next response proves
+	was                    *lie  // the lie that a response at a revision below wasUntil proves
 	wasUntil               int64
-	twice                  *lie // that a get of twiceAt proves
+	twice                  *lie // the lie that a get of twiceAt proves
 	twiceAt                int64
-	outlived               *lie // that a read of the version of outlivedOf proves, at outlivedAt or later
+	outlived               *lie // the lie that a read of the version outlivedOf at outlivedAt or later proves
 	outlivedOf, outlivedAt int64
 }
 
@@ -173,7 +173,7 @@ func simulatedBy(seed uint64, n int, lies lieKind, rate float64, counted bool) (
 	s := &simulation{Rand: rand.New(rand.NewPCG(seed, 77)), lies: lies, rate: rate, counted: counted, rev: simBase, value: simBase}
 	s.keys = make([]simKey, 1+s.IntN(max(n/20, 2)))
 	for i := range s.keys {
-		if s.IntN(3) > 0 { // it was there before; by a run with the same values, perhaps
+		if s.IntN(3) > 0 { // the key existed before, perhaps written by a run with the same values
 			s.keys[i].versions = []simVersion{{rev: 1 + s.Int64N(simBase), value: 1 + s.Uint64N(simBase*2), acked: true, count: 1}}
 		}
 	}
@@ -194,7 +194,7 @@ func simulatedBy(seed uint64, n int, lies lieKind, rate float64, counted bool) (
 		}
 		s.serve(&e)
 	}
-	for i := range s.keys { // every member is read, when all is over
+	for i := range s.keys { // every member is read at the end
 		for m := range uint64(3) {
 			now := int64(1) << 60
 			k := &s.keys[i]
@@ -380,7 +380,7 @@ func (s *simulation) write(o *history.Op, now int64) {
 			return
 		}
 		if k.lie != nil {
-			k.lie.proven = true // it succeeds on what should have been replaced
+			k.lie.proven = true // it succeeds on a version that should have been replaced
 		}
 	case kv.Delete:
 		if cur.value == 0 {
@@ -500,7 +500,7 @@ func (s *simulation) answer(o history.Op, k *simKey) {
 		l.proven = true
 	}
 	if l := k.was; l != nil && o.At >= s.ops[l.ops[0]].At && o.At < k.wasUntil {
-		l.proven = true // a member that is behind
+		l.proven = true // a member that lags behind
 	}
 	if l := k.outlived; l != nil && o.Mod == k.outlivedOf && o.At >= k.outlivedAt {
 		l.proven = true

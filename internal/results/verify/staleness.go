@@ -35,13 +35,13 @@ func (s *staleness) behind(versions, since int64) {
 		s.versions = hdrhistogram.New(1, 1<<31, 2)
 		s.times = hdrhistogram.New(1000, 1<<43, 2)
 	}
-	_ = s.versions.RecordValue(min(versions, 1<<31)) // in its range
-	_ = s.times.RecordValue(min(since, 1<<43))       // the same clamp
+	_ = s.versions.RecordValue(min(versions, 1<<31)) // limited to the histogram's range
+	_ = s.times.RecordValue(min(since, 1<<43))       // limited to the histogram's range
 }
 
 type stalenesses struct {
 	by map[server]*staleness
-	// last and at cache the last lookup, because neighbouring reads are of few members.
+	// last and at cache the last lookup, because successive reads often are of the same member.
 	last server
 	at   *staleness
 }

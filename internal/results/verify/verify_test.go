@@ -30,8 +30,8 @@ func checked(t testing.TB, m *memory, opt Options) (*Result, []finding) {
 // example is a history with at most one violation.
 type example struct {
 	ops  []history.Op
-	want Kind   // empty: right
-	also Kind   // if not empty, one of that, too
+	want Kind   // empty for a correct history
+	also Kind   // if not empty, a violation of this kind as well
 	says string // in the violation's text
 }
 

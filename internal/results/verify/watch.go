@@ -115,9 +115,9 @@ func (w *watcher) watches(o *history.Op) bool {
 	return o.Outcome == kv.OK && o.Key-w.first < w.keys
 }
 
-// An event is an entry whose at is its revision, value what the key then had, mod
-// and lo the version and the value before, and time both the watcher's place and
-// the number of the event that it should not have come after.
+// An event is an entry. Its at is the event's revision, value the key's new value, and mod and lo
+// the previous version and value. Its time holds the watcher's place and the number of the event
+// after which it should not have come.
 
 func eventOf(w *watcher, place uint32, o *history.Op, ord uint32) entry {
 	e := entry{at: o.Mod, value: o.Read, mod: o.Expected, lo: int64(o.Written), ord: ord, role: notice}

@@ -68,7 +68,7 @@ func TestKindsInTime(t *testing.T) {
 		for _, partition := range []int{0, 2} {
 			m := line(append(c.ops, of2(9, put(0, 1)))...)
 			r, _ := checked(t, m, Options{Partition: partition})
-			delete(r.Counts, NoOrder) // which the search finds besides
+			delete(r.Counts, NoOrder) // the search finds it as well
 			c.holds(t, name, r)
 		}
 	}

@@ -37,7 +37,7 @@ func (s *server) bisect() (took float64, i Interval) {
 	}
 }
 
-// mostAtOne is how long one rate is tried, in seconds.
+// mostAtOne is the longest time for which one rate is tried, in seconds.
 const mostAtOne = 600
 
 func (b *bisection) run(s *server) {
@@ -71,7 +71,7 @@ func (b *bisection) run(s *server) {
 	}
 }
 
-// side is -1 where the rate surely holds, 1 where it surely does not.
+// side returns -1 if the rate certainly holds, 1 if it certainly does not, and 0 otherwise.
 func (b *bisection) side() int {
 	g := b.Goals[0]
 	var points []point

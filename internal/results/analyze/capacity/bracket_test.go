@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A trial that missed the objective too weakly to fail it bounds the best estimate all the
-// same, and an overload bounds the interval. A floor is a rate that held.
+// A trial that missed the objective, but too weakly to fail its rate, still limits the best
+// estimate, and an overload limits the interval. A floor is a rate that held.
 func TestAnEstimateIsNotAboveWhatMissed(t *testing.T) {
 	s := New(Options{Goals: []Goal{{Name: "p99<50ms", Limit: 0.01, Span: 0.05, Percentile: true}}, Until: 25, From: 1600, Least: 10, Most: 1e6})
 	tried := func(rate, share, served float64) Result {

@@ -58,8 +58,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// A backlog that grows from second to second is an overload, and one that goes up and
-// down is none.
+// A backlog that grows from second to second is an overload; one that rises and falls is not.
 func TestOverloaded(t *testing.T) {
 	rising := Trial{Length: 10, Due: 10_000, Done: 9950}
 	level := rising
@@ -81,7 +80,7 @@ func TestOverloaded(t *testing.T) {
 func TestOverloadedByChance(t *testing.T) {
 	goals := []Goal{{Name: "p99<50ms", Limit: 0.01, Span: 0.05, Percentile: true}}
 	for name, one := range map[string]struct {
-		done     float64 // of 1,600 a second
+		done     float64 // of 1,600 per second
 		inFlight []float64
 		want     bool
 	}{
@@ -102,8 +101,8 @@ func TestOverloadedByChance(t *testing.T) {
 	}
 }
 
-// From trials of a known line the interval is where the line crosses the limit, in as
-// many cases as it says, when operations are bad together by chance.
+// For trials of a known line, with operations that are randomly bad together, the interval contains
+// the point where the line crosses the limit as often as promised.
 func TestTheProfileHoldsTheCrossing(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -139,12 +138,12 @@ func TestTheProfileHoldsTheCrossing(t *testing.T) {
 	}
 }
 
-// Without a warm-up a window begins empty. A store that is as slow as the objective allows
-// has some in flight at its end, which is no overload; more and more in flight is one.
+// Without a warm-up a window starts empty. A store that is as slow as the objective allows has some
+// operations in flight at its end, which is no overload; a growing number in flight is one.
 func TestAWindowThatBeginsEmptyIsNoOverload(t *testing.T) {
 	slow := Trial{Plan: Plan{Rate: 22_656, Window: 10}, Length: 10}
 	over := slow
-	for i := range 10 { // 2,790 a second of 340 ms on average
+	for i := range 10 { // 2,790 per second with a mean of 340 ms
 		slow.Seconds = append(slow.Seconds, Second{Due: 2790, InFlight: 948 + float64(5*(i%3)), Bad: []float64{9}})
 		over.Seconds = append(over.Seconds, Second{Due: 2790, InFlight: float64(94 * (i + 1)), Bad: []float64{9}})
 	}
@@ -159,7 +158,7 @@ func TestAWindowThatBeginsEmptyIsNoOverload(t *testing.T) {
 	if !over.Overloaded(nil) || over.Holds(goals) {
 		t.Error("a backlog that grows by 3 % of what is due is no overload")
 	}
-	slow.Warmup = 2 // which carries as much in
+	slow.Warmup = 2 // a warm-up carries as many operations into the window
 	if !slow.Overloaded(nil) {
 		t.Error("3 % were not done behind a warm-up")
 	}

@@ -208,7 +208,7 @@ func (d *driftFit) within(i Interval) float64 {
 
 // limit returns the largest deviance of a cell that the confidence level allows.
 func (d *driftFit) limit() float64 {
-	within := wider * d.quantile(1-(1-d.level)/4) // each of the two ends has two ends itself
+	within := wider * d.quantile(1-(1-d.level)/4) // the capacities at the start and the end have two bounds each
 	return d.best.deviance + within*within*d.excess
 }
 

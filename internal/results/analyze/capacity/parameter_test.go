@@ -13,7 +13,7 @@ import (
 type sized struct {
 	*server
 	fixed, each float64
-	prepare     float64 // seconds for each node
+	prepare     float64 // seconds per node
 	trials      int
 }
 
@@ -42,12 +42,12 @@ func (s *sized) search(from, most float64) (*Search, Result) {
 	}
 }
 
-// whole is an interval of whole numbers.
+// whole returns the whole numbers of an interval.
 func whole(i Interval) (low, high float64) { return math.Floor(i.Lower), math.Floor(i.Upper) }
 
-// The interval of nodes holds how many a server carries, as that of a rate does; the
-// values tried are whole numbers, each trial is as long as asked for, and none has a
-// warm-up or waits for what an earlier one left.
+// The interval of nodes contains the number that a server can carry, as the interval of a rate
+// does. The tried values are whole numbers, each trial has the requested length, and none has a
+// warm-up or waits for the store to settle.
 func TestAParameterIsSearchedAsARateIs(t *testing.T) {
 	settle.Unraced(t)
 	for _, m := range models[:2] {
@@ -81,8 +81,8 @@ func TestAParameterIsSearchedAsARateIs(t *testing.T) {
 	}
 }
 
-// Of few nodes, each a large part of the load, the search ends between two numbers, and
-// tries none forever.
+// With few nodes, each a large part of the load, the search ends between two adjacent numbers, and
+// does not repeat one forever.
 func TestFewOfAParameter(t *testing.T) {
 	settle.Unraced(t)
 	for _, want := range []float64{1, 2, 3, 7, 12} {
@@ -96,7 +96,7 @@ func TestFewOfAParameter(t *testing.T) {
 		}
 	}
 	s := &sized{server: hardLimit(7), fixed: 20}
-	s.each = s.truth(0) // one is too many
+	s.each = s.truth(0) // even one node is too many
 	if _, r := s.search(5, 1000); r.Status != HoldsNowhere {
 		t.Errorf("where none is carried it is %+v", r)
 	}
@@ -106,8 +106,8 @@ func TestFewOfAParameter(t *testing.T) {
 	}
 }
 
-// A trial is not begun whose preparation would end after the time is over, though no
-// larger one was made.
+// The search does not start a trial whose preparation would end after the time limit, even if no
+// larger one was prepared.
 func TestPreparingTakesItsTime(t *testing.T) {
 	s := &sized{server: hardLimit(7), fixed: 20, each: 0.001, prepare: 0.01}
 	s.until = 120
@@ -129,7 +129,7 @@ func TestAStartIsNotPreparedTwice(t *testing.T) {
 		t.Errorf("before any it is %g s", got)
 	}
 	add(1000)
-	if got := s.takes(2000); got < took(2000) || got > took(2000)+1.01 { // a start of 3 s was expected
+	if got := s.takes(2000); got < took(2000) || got > took(2000)+1.01 { // the expected start takes 3 s
 		t.Errorf("after one it is %g s of %g", got, took(2000))
 	}
 	add(2000)

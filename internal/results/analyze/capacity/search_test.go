@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// seeds are those of this test: 300 on, because the search was tuned on the ones
-// before, or from QUORUMBENCH_CAPACITY_FROM on.
+// seeds returns the range of seeds of this test: from 300, because the search was tuned on earlier
+// ones, or from QUORUMBENCH_CAPACITY_FROM.
 func seeds(t *testing.T, few int) (from, to uint64) {
 	t.Helper()
 	from, n := uint64(300), uint64(few)
@@ -57,11 +57,11 @@ var models = []model{
 	{"M/M/1 that changes", changing(markovian), 18, false, true},
 }
 
-// At what a simulated server says is its capacity, the share of bad operations is the
-// limit, in a trial so long that chance hardly matters.
+// At the declared capacity of a simulated server, the share of bad operations equals the limit, in
+// a trial so long that chance hardly matters.
 func TestTheSimulatorsKnowTheirCapacity(t *testing.T) {
 	settle.Unraced(t)
-	for i, within := range []float64{0.25, 0.03} { // M/M/1 has few causes in so long
+	for i, within := range []float64{0.25, 0.03} { // M/M/1 has few independent causes, even in a long trial
 		m := models[i+1]
 		ratio, n := 0.0, uint64(12)
 		for seed := range n {
@@ -76,7 +76,7 @@ func TestTheSimulatorsKnowTheirCapacity(t *testing.T) {
 	}
 }
 
-// The interval holds what the capacity is, or all that it was while it moved.
+// The interval contains the capacity, or all of its values if it moved.
 func TestTheIntervalHoldsTheCapacity(t *testing.T) {
 	settle.Unraced(t)
 	for _, m := range models {
@@ -104,7 +104,7 @@ func TestTheIntervalHoldsTheCapacity(t *testing.T) {
 				if r.Periods != nil {
 					changed++
 				}
-				if s.changes+60 < s.last { // there was time to find it
+				if s.changes+60 < s.last { // the search had time to find the change
 					late++
 				}
 				status[r.Status]++
@@ -114,7 +114,7 @@ func TestTheIntervalHoldsTheCapacity(t *testing.T) {
 			slices.Sort(took)
 			slices.Sort(widths)
 			t.Logf("right %d of %d, within 2 %% %d, median width %.2f %%, median %.0f s, changed %d of %d, %v", right, n, narrow, 100*widths[n/2], took[n/2], changed, late, status)
-			// Of few seeds more may be wrong by chance than of many.
+			// With few seeds, a larger share may be wrong by chance than with many.
 			if lack := n*(20-m.right)/20 + 2*min(1, 100/n/5); n-right > lack {
 				t.Errorf("the interval holds the truth in %d of %d seeds, and may miss it in %d", right, n, lack)
 			}
@@ -131,7 +131,7 @@ func TestTheIntervalHoldsTheCapacity(t *testing.T) {
 	}
 }
 
-// table is what a search tried, with rates as shares of the truth.
+// table formats the trials of a search, with rates as shares of the true capacity.
 func (s *Search) table(truth func(float64) float64) (text string) {
 	for i := range s.Trials {
 		t := &s.Trials[i]
@@ -140,7 +140,7 @@ func (s *Search) table(truth func(float64) float64) (text string) {
 	return text
 }
 
-// A bisection whose steps are as sure takes longer.
+// A bisection with the same confidence takes longer.
 func TestTheSearchIsShorterThanABisection(t *testing.T) {
 	settle.Unraced(t)
 	for _, m := range models[:2] {
@@ -165,7 +165,7 @@ func TestTheSearchIsShorterThanABisection(t *testing.T) {
 			n := float64(to - from)
 			t.Logf("%.0f s on average, and the bisection %.0f s: %.2f; it is right in %d of %.0f, and %.2f %% wide at the median", ours/n, theirs/n, ours/theirs, right, n, 100*median(widths))
 			most := 1.0
-			if n >= 20 { // of fewer the average is mostly chance
+			if n >= 20 { // with fewer, the average is mostly chance
 				most = 0.5
 			}
 			if ours > most*theirs {
@@ -175,13 +175,13 @@ func TestTheSearchIsShorterThanABisection(t *testing.T) {
 	}
 }
 
-// fixed is a server whose share of bad operations is what a function says, without
-// chance.
+// fixed returns the result of a search on a server whose share of bad operations is the value of a
+// function, without chance.
 func fixed(o Options, share func(rate float64) float64, most float64) Result {
 	return searched(o, share, func(rate float64) bool { return most > 0 && rate > most })
 }
 
-// searched is the same with a generator that is late where a function says so.
+// searched is fixed with a generator that is late where a function returns true.
 func searched(o Options, share func(rate float64) float64, late func(rate float64) bool) Result {
 	s := New(o)
 	now := 0.0
@@ -221,7 +221,7 @@ func TestAnObjectiveThatHoldsAtAnyRate(t *testing.T) {
 	}
 }
 
-// Beyond what the generator can send nothing is known of the store.
+// Nothing is known about the store at rates that the generator cannot send.
 func TestAGeneratorThatIsTheLimit(t *testing.T) {
 	r := fixed(someOptions(), func(float64) float64 { return 0 }, 5000)
 	if r.Status != AtLeast || r.Lower > 5000 || r.Lower < 4400 || r.Closed() || !strings.HasPrefix(r.Why, "above that, every trial was unusable (last reason: ") {
@@ -229,8 +229,7 @@ func TestAGeneratorThatIsTheLimit(t *testing.T) {
 	}
 }
 
-// A generator that is late in a few trials, whatever the rate, ends no search: what told
-// nothing is tried again.
+// A generator that is late in a few trials, at any rate, ends no search: void trials are repeated.
 func TestAGeneratorThatIsLateForAWhile(t *testing.T) {
 	for _, from := range []int{0, 1, 3, 6} {
 		o := someOptions()
@@ -246,8 +245,8 @@ func TestAGeneratorThatIsLateForAWhile(t *testing.T) {
 	}
 }
 
-// A floor that is far below what the store has done is none, and the search says that
-// nothing is known.
+// A floor far below the store's earlier throughput is not informative, and the result is "not
+// known".
 func TestAFloorThatSaysNothing(t *testing.T) {
 	o := someOptions()
 	o.From, o.Seen = 700, 2914
@@ -260,8 +259,8 @@ func TestAFloorThatSaysNothing(t *testing.T) {
 	}
 }
 
-// A window is long enough for ten operations beyond each percentile that is bounded, as far
-// as there is time for it.
+// A window is long enough for ten operations beyond each bounded percentile, as far as there is
+// time for it.
 func TestWindowsShowThePercentile(t *testing.T) {
 	for _, c := range []struct{ limit, rate, until, least, most float64 }{
 		{0.01, 100, 600, 10, 12}, {0.01, 10_000, 600, 2, 2}, {0.001, 1000, 600, 10, 12}, {0.01, 10, 1200, 100, 120}, {0.001, 10, 600, 100, 100}, {0.5, 100, 600, 2, 2},
@@ -344,8 +343,8 @@ func TestARateIsTriedThatTellsSomething(t *testing.T) {
 	}
 }
 
-// A backlog that grows in each second is an overload, surely, and one second of standing
-// still is not.
+// A backlog that grows in each second is certainly an overload; a single second with a pause is
+// not.
 func TestABacklogThatGrows(t *testing.T) {
 	for name, one := range map[string]struct {
 		inFlight    []float64
@@ -369,7 +368,7 @@ func TestABacklogThatGrows(t *testing.T) {
 	}
 }
 
-// Chances of a number of causes add up, as do those of what a trial may come to.
+// The probabilities of the numbers of causes add up to 1, as do those of a trial's outcomes.
 func TestChancesAddUp(t *testing.T) {
 	for i, row := range chances() {
 		sum := 0.0

@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// server is a simulated one: a queue of one server in time that does not pass.
+// server is a simulated server: a queue in simulated time.
 type server struct {
 	rng      *rand.Rand
 	perSec   func(at float64) float64 // service rate at a time
-	random   bool                     // service times are exponential, and not all equal
-	poisson  bool                     // arrivals
-	stall    float64                  // length
+	random   bool                     // service times are exponential, instead of constant
+	poisson  bool                     // arrivals are random
+	stall    float64                  // length of a pause
 	period   float64
 	phase    float64
 	bound    float64 // shortest time of a bad response
@@ -22,8 +22,8 @@ type server struct {
 	overhead float64
 	truth    func(at float64) float64
 
-	disturbed float64 // share of trials in which the generator stands still for a part of each second
-	changes   float64 // when the capacity changes at once, in seconds; 0: never
+	disturbed float64 // share of trials in which the generator pauses for a part of each second
+	changes   float64 // when the capacity changes abruptly, in seconds; 0: never
 
 	until float64 // of the search, in seconds; 600 if 0
 	last  float64 // when it ended
@@ -85,7 +85,7 @@ func (s *server) run(p Plan) (t Trial) {
 				t.Seconds[i].Bad[0]++
 			}
 		}
-		// in flight at the end of a second: come before it, done after it
+		// arrived before the end of a second, done after it
 		if at >= t.Began-10 {
 			from := max(int(math.Ceil(at-t.Began)), 1)
 			for k := from; k <= whole && t.Began+float64(k) < free; k++ {
@@ -101,8 +101,8 @@ func (s *server) run(p Plan) (t Trial) {
 	return t
 }
 
-// disturb makes a trial one that the generator disturbed: it shows the times that were
-// observed, and knows by how much their percentile is too high, as a verdict does.
+// disturb makes a trial one that the generator disturbed: it contains the observed times, and the
+// verdict's bound on the error of their percentile.
 func (s *server) disturb(t *Trial, undisturbed, observed [][]float64) {
 	percentile := func(of [][]float64) float64 {
 		all := slices.Sorted(slices.Values(slices.Concat(of...)))
@@ -130,7 +130,7 @@ func (s *server) disturb(t *Trial, undisturbed, observed [][]float64) {
 	}
 }
 
-// disturbing has a generator that stands still in some trials, or in all.
+// disturbing returns servers whose generator pauses in a share of the trials.
 func disturbing(of func(uint64) *server, share float64) func(uint64) *server {
 	return func(seed uint64) *server {
 		s := of(seed)
@@ -139,8 +139,8 @@ func disturbing(of func(uint64) *server, share float64) func(uint64) *server {
 	}
 }
 
-// changing sets the capacity to a third to three quarters after a time, or increases it by as
-// much.
+// changing multiplies the capacity by a third to three quarters after a time, or divides it by
+// that.
 func changing(of func(uint64) *server) func(uint64) *server {
 	return func(seed uint64) *server {
 		s := of(seed)
@@ -161,7 +161,7 @@ func changing(of func(uint64) *server) func(uint64) *server {
 	}
 }
 
-// models of servers, whose capacity is known.
+// hardLimit and the following functions return models of servers with known capacities.
 func hardLimit(seed uint64) *server {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	mu := 1000 * math.Pow(10, rng.Float64())
@@ -176,7 +176,7 @@ func markovian(seed uint64) *server {
 		truth: func(float64) float64 { return mu - math.Log(100)/0.02 }}
 }
 
-// stalling stands still for a while again and again: it begins nothing then.
+// stalling pauses periodically: it starts no operation during a pause.
 func stalling(seed uint64) *server {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	mu := 1000 * math.Pow(10, rng.Float64())
@@ -184,7 +184,7 @@ func stalling(seed uint64) *server {
 	stall := 0.02 + period*0.01*(0.2+0.3*rng.Float64())
 	s := &server{rng: rng, perSec: func(float64) float64 { return mu }, poisson: true, bound: 0.02, limit: 0.01, overhead: 0.3,
 		stall: stall, period: period, phase: period * rng.Float64()}
-	low, high := 0.0, 1.0 // of what it serves; the share rises with it
+	low, high := 0.0, 1.0 // utilization; the share of bad operations rises with it
 	for range 40 {
 		if rho := (low + high) / 2; s.shareStalled(mu, rho) > s.limit {
 			high = rho
@@ -197,14 +197,14 @@ func stalling(seed uint64) *server {
 	return s
 }
 
-// shareStalled is the share of operations whose response takes the bound or longer,
-// where a share rho of what the server can is asked of it. Who comes t into a stall of
-// length S finds the queue of before and ρμt others ahead, so that responses fall
-// evenly to the bound, in E[τ] = (S-B+(Q+1)/μ)/(1-ρ); chance takes them above it again
-// for ρ/(2μ(1-ρ)²) in all (a Lévy process with that drift and variance ρ/μ), and who
-// waited when the stall began is late, too.
+// shareStalled returns the share of operations whose response takes at least the bound at a
+// utilization of rho. An operation that arrives t into a pause of length S finds the queue from
+// before the pause and ρμt operations ahead, so response times fall linearly to the bound, in E[τ]
+// = (S-B+(Q+1)/μ)/(1-ρ). By chance they rise above it again, for ρ/(2μ(1-ρ)²) in total (a Lévy
+// process with that drift and variance ρ/μ). Operations that waited when the pause began are late,
+// too.
 func (s *server) shareStalled(mu, rho float64) float64 {
-	queue := rho * rho / (2 * (1 - rho)) // of M/D/1, without who is served
+	queue := rho * rho / (2 * (1 - rho)) // of M/D/1, without the operation in service
 	late := (s.stall-s.bound+(queue+1)/mu)/(1-rho) + rho/(2*mu*(1-rho)*(1-rho)) + queue/(rho*mu)
 	return late / s.period
 }
@@ -220,12 +220,12 @@ func steady(rng *rand.Rand, mu float64) *server {
 		truth: func(float64) float64 { return capacity }}
 }
 
-// link is as fast as large values over a slow network are, and fast as small ones on a
+// link is as fast as large values over a slow network; fast is as fast as small ones on one
 // machine.
 func link(seed uint64) *server { return steady(rand.New(rand.NewPCG(seed, 4)), 550) }
 func fast(seed uint64) *server { return steady(rand.New(rand.NewPCG(seed, 5)), 20_000) }
 
-// drifting becomes faster or slower all the time, by 3 to 20 % in ten minutes.
+// drifting becomes steadily faster or slower, by 3 to 20 % in ten minutes.
 func drifting(seed uint64) *server {
 	s := markovian(seed + 1_000_000)
 	s.until = 600
@@ -243,7 +243,7 @@ func (s *server) options() Options {
 	return Options{Goals: []Goal{{Name: "p99<20ms", Limit: s.limit, Span: s.bound, Percentile: true}}, Until: cmp.Or(s.until, 600), From: 100, Least: 1, Most: 1e6}
 }
 
-// search is a whole one.
+// search runs a complete search.
 func (s *server) search() (*Search, Result) {
 	c := New(s.options())
 	for {
@@ -257,7 +257,7 @@ func (s *server) search() (*Search, Result) {
 	}
 }
 
-// holds reports whether the interval holds the truth: all that it was in the search.
+// holds reports whether the interval contains the capacity, or all of its values during the search.
 func (s *server) holds(i Interval) bool {
 	a, b := s.truth(0), s.truth(s.last)
 	return i.Lower <= math.Min(a, b) && math.Max(a, b) <= i.Upper

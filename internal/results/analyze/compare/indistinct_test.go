@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// A change that is called better or worse is compared with the difference between rounds.
+// A change that is better or worse is compared with the difference between rounds.
 func TestIndistinct(t *testing.T) {
 	differ := record.NewOfRounds(100_000, 300_000) // by 200 µs
 	c := &record.Calibration{Generator: record.GeneratorLimits{ServiceP50NS: differ, ServiceP99NS: differ}}

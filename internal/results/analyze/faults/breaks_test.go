@@ -21,8 +21,8 @@ func fault(began, healed, ready float64) record.Fault {
 	return record.Fault{Number: 1, What: "pause leader for 5s", Do: "pause", Began: &began, Healed: &healed, Ready: &ready, Member: "m1", Role: "leader", LongestBefore: new(0.01)}
 }
 
-// broken is a row of trials in each of which two faults were done: of the first the
-// outages are known, of the second there were none.
+// broken returns a row of trials with two faults each: the first has the given outages, and the
+// second none.
 func broken(number int, name string, outages ...float64) *analyze.Row {
 	r := &analyze.Row{}
 	for i, outage := range outages {
@@ -42,7 +42,7 @@ func broken(number int, name string, outages ...float64) *analyze.Row {
 	return r
 }
 
-// All stores of one kind of fault stand side by side, each with its distribution.
+// All stores of one kind of fault are next to each other, each with its distribution.
 func TestBroken(t *testing.T) {
 	ten := []float64{1.9, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1}
 	rows := []*analyze.Row{broken(1, "a", ten...), broken(2, "b", 3, 2)}
@@ -59,7 +59,7 @@ func TestBroken(t *testing.T) {
 		spans[all[0].Spans[i].Name] = &all[0].Spans[i]
 	}
 	o := all[0].Outage()
-	_, ok := o.P90() // which takes 100
+	_, ok := o.P90() // P90 needs 100 faults
 	if most, _ := o.Max(); o.Median.Value != 1.5 || !o.HasInterval || o.Median.Low != 1.1 || o.Median.High != 1.8 || ok || most != 1.9 {
 		t.Errorf("the outages are %+v", o)
 	}
@@ -125,8 +125,8 @@ func TestBrokenTables(t *testing.T) {
 	}
 }
 
-// Watch events and leases have columns where there are any, and of kinds of fault without
-// any it says nothing.
+// Watch events and leases have columns if there are any, with empty cells for kinds of faults
+// without any.
 func TestBrokenTablesTellOfEvents(t *testing.T) {
 	r := broken(1, "a", 1, 2)
 	r.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(0.8), Latest: new(0.9), Late: 7, Lost: new(uint64(2)), Again: 3}

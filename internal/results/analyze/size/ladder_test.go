@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// step is a closed loop of some clients, whose times are what Little's law says.
+// step returns a closed loop of some clients, whose times follow from Little's law.
 func step(name string, clients int, perSecond float64) *record.Trial {
 	mean := measure.Figure{NS: float64(clients) / perSecond * 1e9, Known: true}
 	t := &record.Trial{State: record.Complete, Seconds: 10, Counts: record.Counts{PerSecond: perSecond}, Course: record.Course{MeanInFlight: float64(clients)}, Verdict: verdict.Verdict{State: verdict.Valid}}
@@ -25,7 +25,7 @@ func step(name string, clients int, perSecond float64) *record.Trial {
 	return t
 }
 
-// openStep is an open loop at a rate of which so much was reached.
+// openStep returns an open loop at a rate of which only a part was reached.
 func openStep(rate, reached, inFlight float64) *record.Trial {
 	t := step(fmt.Sprintf("put-%g", rate), 0, rate*reached)
 	t.Arrival, t.Rate, t.MeanInFlight = scenario.Constant, &rate, inFlight
@@ -43,7 +43,7 @@ func laddersOf(trials ...*record.Trial) []Ladder {
 	return Ladders(analyze.Rows(run))
 }
 
-// closedSteps are clients under a law.
+// closedSteps returns closed loops whose throughput follows a law.
 func closedSteps(name string, lambda, sigma, kappa float64, clients ...int) (all []*record.Trial) {
 	for _, c := range clients {
 		n := float64(c)
@@ -52,12 +52,12 @@ func closedSteps(name string, lambda, sigma, kappa float64, clients ...int) (all
 	return all
 }
 
-// The knee is the step with the most throughput for its time, which under the
-// law lies where σ and κ say; the law is found with it.
+// The knee is the step with the highest ratio of throughput to time, where σ and κ place it under
+// the law; the law is found as well.
 func TestLadderOfClients(t *testing.T) {
 	clients := []int{1, 2, 4, 8, 16, 32, 64, 128, 256}
 	trials := closedSteps("etcd", 1000, 0.02, 1e-4, clients...)
-	trials[0], trials[5] = trials[5], trials[0] // they ran in any order
+	trials[0], trials[5] = trials[5], trials[0] // trials can run in any order
 	all := laddersOf(trials...)
 	if len(all) != 1 || all[0].Name != "etcd" || len(all[0].Steps) != len(clients) {
 		t.Fatalf("found %+v", all)
@@ -147,12 +147,12 @@ func TestLadderLeavesOut(t *testing.T) {
 	}
 }
 
-// Trials that differ in more than their clients are no steps of one load;
-// connections may follow the clients.
+// Trials that differ in more than their clients are not steps of one load; connections may depend
+// on the clients.
 func TestLaddersAreOfOneLoad(t *testing.T) {
 	few := closedSteps("few", 100, 0.1, 0, 1, 4, 16, 64, 256)
 	for _, one := range few {
-		one.Connections = min(one.Clients, 32) // as many as the clients have use for
+		one.Connections = min(one.Clients, 32) // no more connections than clients
 	}
 	if all := laddersOf(few...); len(all) != 1 || len(all[0].Steps) != 5 {
 		t.Fatalf("of few connections: %+v", all)

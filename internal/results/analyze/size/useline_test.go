@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// A use that is a straight line over the rate is found again at every rate between the
-// trials, and beyond them as far as they support a line, and so is the rate at which it
-// comes to a limit. Elsewhere nothing is said.
+// A use that is linear in the rate is found at every rate between the trials, and beyond them as
+// far as they support a line, as is the rate at which it reaches a limit. Elsewhere the use is
+// unknown.
 func TestAStraightUseIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(500) {

@@ -15,9 +15,9 @@ import (
 
 // The rates that every statistic must reach for populations().
 const (
-	leastHeld = 0.93 // intervals that hold the truth
+	leastHeld = 0.93 // intervals that contain the true value
 	mostHeld  = 0.97
-	// A disturbance may make intervals as wide as what is not known of it.
+	// A disturbance may make intervals as wide as its unknown part.
 	mostHeldDisturbed = 0.975
 	mostFalse         = 0.065 // pairs without a difference called better or worse
 	leastFound        = 0.90  // pairs that differ by 5 %
@@ -26,12 +26,12 @@ const (
 	comparedWith      = 6     // repeats of a side
 )
 
-// table is one of docs/reference/statistics.md.
+// table is a table of docs/reference/statistics.md.
 type table struct{ rows [][]string }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// String is the table in Markdown.
+// String formats the table as Markdown.
 func (t *table) String() string {
 	var b strings.Builder
 	for i, row := range t.rows {
@@ -43,9 +43,8 @@ func (t *table) String() string {
 	return b.String()
 }
 
-// inDocs holds the table of docs/reference/statistics.md to the one that was measured. Other
-// processors may round the last digit of a float otherwise, and other numbers of
-// runs measure other rates.
+// inDocs compares the table of docs/reference/statistics.md with the measured one. Other processors
+// may round the last digit of a float differently, and other numbers of runs measure other rates.
 func (t *table) inDocs(test *testing.T) {
 	test.Helper()
 	test.Logf("\n%s", t)
@@ -61,11 +60,11 @@ func (t *table) inDocs(test *testing.T) {
 	}
 }
 
-// rate is a share as the tables have it.
+// rate formats a share as in the tables.
 func rate(hits, of int) string { return fmt.Sprintf("%.1f %%", 100*float64(hits)/float64(of)) }
 
-// held holds a share to its bounds. A rate of fewer than 2,000 runs may miss them
-// by what is chance in so few: three standard errors beyond that of 2,000.
+// held checks that a share is within bounds. With fewer than 2,000 runs it may miss them by chance:
+// three more standard errors than with 2,000.
 func held(t *testing.T, what string, hits, of int, least, most float64) {
 	t.Helper()
 	slack := max(0, 3*(math.Sqrt(0.05*0.95/float64(of))-math.Sqrt(0.05*0.95/sampleRuns)))
@@ -81,8 +80,8 @@ func holds(i Interval, truth float64) int {
 	return 0
 }
 
-// Intervals over 5, 6 and 10 repeats hold the truth in 93 to 97 % of runs, also
-// where their own width ended the repeating.
+// Intervals over 5, 6 and 10 repeats contain the true value in 93 to 97 % of runs, also if their
+// own width ended the repeating.
 func TestIntervalsHoldTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -154,13 +153,13 @@ func precise(target float64, figures ...Repeats) bool {
 	return true
 }
 
-// preciseRatio reports whether the ratio of a figure in a to that in b is.
+// preciseRatio reports whether the ratio of a figure in a to that in b has been repeated enough.
 func preciseRatio(target float64, a, b Repeats) bool {
 	i, ok := UntilPreciseRatio(a, b)
 	return ok && PrecisionOf(i, min(len(a.Values), len(b.Values)), target) == Precise
 }
 
-// quietRatio is RatioOf for repeats that nothing disturbed.
+// quietRatio is RatioOf for undisturbed repeats.
 func quietRatio(a, b []float64) (Ratio, bool) { return RatioOf(Undisturbed(a), Undisturbed(b)) }
 
 // pair returns two groups of repeats, the first with a figure factor times as large; more is
@@ -172,7 +171,7 @@ func pair(p population, r *rand.Rand, n int, factor float64) Compared {
 
 func judge(c Compared) Judgement { return Judge([]Compared{c}, Margin)[0] }
 
-// The words are right as often as they must be.
+// The words are right as often as required.
 func TestWordsAreRight(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -205,7 +204,7 @@ func TestWordsAreRight(t *testing.T) {
 			if judge(pair(p, r, comparedWith, 1/1.05)).Word == Worse {
 				found++
 			}
-			// At the margin itself, and with enough repeats to say same at all.
+			// At the margin itself, and with enough repeats for the word same.
 			if judge(pair(p, r, 20, 1/(1+Margin))).Word == Same {
 				sameOf++
 			}
@@ -244,9 +243,8 @@ func TestWordsAreRight(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// Two sides that are repeated in turn until each, and their ratio, is within 1 %:
-// the ratio's interval holds the truth, and no difference is found that is not
-// there.
+// Two sides are repeated in turn until each, and their ratio, is within 1 %: the ratio's interval
+// contains the true value, and no difference is reported that does not exist.
 func TestRatiosHoldTheTruthWhenStopped(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -277,8 +275,8 @@ func TestRatiosHoldTheTruthWhenStopped(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// Where the machine drifts from round to round, the interval of rounds holds the
-// truth and is narrower; where it does not drift, it holds it as well.
+// If the machine drifts from round to round, the interval of rounds contains the true value and is
+// narrower; without drift, it contains it as well.
 func TestRatiosOfRoundsHoldTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -327,8 +325,8 @@ func TestRatiosOfRoundsHoldTheTruth(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// Of twenty comparisons read together in which nothing differs one is called
-// better or worse in at most 6.5 % of runs, and a difference among them is found.
+// Among twenty comparisons without a difference that are judged together, one is called better or
+// worse in at most 6.5 % of runs, and a real difference among them is found.
 func TestManyComparisons(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -353,7 +351,7 @@ func TestManyComparisons(t *testing.T) {
 			}
 		}
 		corrected, plain = corrected+any, plain+anyPlain
-		// With one that differs by 10 %, the others are as safe.
+		// If one differs by 10 %, the false positives of the others stay as rare.
 		all[0] = pair(p, r, comparedWith, 1.1)
 		any = 0
 		for i, j := range Judge(all, Margin) {
@@ -376,8 +374,8 @@ func TestManyComparisons(t *testing.T) {
 	held(t, "10 %", found, runs, leastFound, 1)
 }
 
-// Intervals within a run hold about 95 % if the run is long compared with its correlation time,
-// and are marked as short if not.
+// Intervals within a run contain the true value in about 95 % of cases if the run is long compared
+// with its correlation time, and are marked as short if not.
 func TestIntervalsWithinARun(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -419,8 +417,8 @@ func TestIntervalsWithinARun(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// A percentile has an interval within its run like a mean: the blocks of its
-// operations are left out in turn.
+// A percentile has an interval within its run like a mean: blocks of its operations are left out in
+// turn.
 func TestPercentileWithinARun(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -428,7 +426,7 @@ func TestPercentileWithinARun(t *testing.T) {
 	runs := simulated(t)
 	runs /= 8
 	r := rand.New(rand.NewPCG(50, 1))
-	// Latencies are exponential, and a second's are as slow as its factor.
+	// Latencies are exponential, and each second has a factor.
 	histograms := make([][buckets]int, seconds)
 	p99 := func(from, to int) float64 {
 		var all [buckets]int
@@ -474,8 +472,8 @@ func TestPercentileWithinARun(t *testing.T) {
 	held(t, "p99", hits, runs, leastHeld, mostHeld)
 }
 
-// A warm-up that goes on into the window is found over five repeats, and a store
-// that is merely bursty is not called one.
+// A warm-up that continues into the window is found over five repeats, and bursts of a store are
+// not reported as one.
 func TestWarmupIsFound(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -518,9 +516,9 @@ func TestWarmupIsFound(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// Where nothing warms up, a window is rarely called too early, however long it is
-// and however few its repeats are. Bursts in a single short run are the exception,
-// which docs/reference/statistics.md shows.
+// If nothing warms up, a window is rarely reported as too early, for any length and for few
+// repeats. Bursts in a single short run are the exception, which docs/reference/statistics.md
+// shows.
 func TestSteadyRunsAreRarelyCalledLate(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()

@@ -11,22 +11,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// disturbance is something that moves a time of the repeats of a round's two sides: to
-// 1 + effect times what it was without it.
+// disturbance multiplies a time of the repeats of a round's two sides by 1 + effect.
 type disturbance struct {
 	name string
-	// draw returns what is claimed and what happened, of both sides.
+	// draw returns the claimed and the actual effects on both sides.
 	draw func(r *rand.Rand) (claimed, happened [2]float64)
-	// alike is a disturbance that falls on both sides alike, or is as large as claimed,
-	// so that intervals hold the truth in neither fewer nor more than they promise.
+	// alike is a disturbance that affects both sides equally, or is as large as claimed, so that
+	// intervals contain the true value as often as promised, and not more often.
 	alike bool
 }
 
-// disturbances are those for which words must be right. A claim is an upper bound, so
-// what happens is all of it, or any part.
+// disturbances lists the disturbances for which words must be right. A claim is an upper bound, so
+// the actual effect is all of it or any part.
 func disturbances() []disturbance {
 	between := func(r *rand.Rand, a, b float64) float64 { return a + (b-a)*r.Float64() }
-	// part returns a disturbance with these claims, of which so much is true.
+	// part returns a disturbance with these claims, of which only a part is true.
 	part := func(claims func(r *rand.Rand) [2]float64, some func(r *rand.Rand) float64) func(r *rand.Rand) (c, h [2]float64) {
 		return func(r *rand.Rand) (c, h [2]float64) {
 			c = claims(r)
@@ -99,8 +98,8 @@ func differs(w Word) int {
 	return 0
 }
 
-// Ratios of disturbed repeats hold the undisturbed truth, no word about them is false
-// more often than it may be, and a difference is found.
+// Ratios of disturbed repeats contain the undisturbed true value, words about them are false no
+// more often than allowed, and a difference is found.
 func TestDisturbedRatiosHoldTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -162,9 +161,9 @@ func TestDisturbedRatiosHoldTheTruth(t *testing.T) {
 	rivals.inDocs(t)
 }
 
-// wordsOf returns the word for two groups of repeats, and those that were not chosen:
-// of the same values as if nothing had disturbed them, without rounds of which a side is
-// suspect, and of Hodges and Lehmann's interval. A word is empty where there is none.
+// wordsOf returns the word for two groups of repeats, and the words of the alternatives that were
+// not chosen: of the same values without disturbances, without rounds in which a side is suspect,
+// and by Hodges and Lehmann's interval. A word is empty if it is not available.
 func wordsOf(a, b Repeats) (words [4]Word) {
 	words[0], words[1] = wordOf(a, b), wordOf(Undisturbed(a.Values), Undisturbed(b.Values))
 	var quietA, quietB []float64
@@ -182,8 +181,8 @@ func wordsOf(a, b Repeats) (words [4]Word) {
 	return words
 }
 
-// The figure itself: the interval of the mean of disturbed repeats holds the
-// undisturbed mean, also where its width ended the repeating, and repeating ends.
+// The interval of the mean of disturbed repeats contains the undisturbed mean, also if its width
+// ended the repeating, and repeating ends.
 func TestDisturbedMeansHoldTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
@@ -228,7 +227,7 @@ func TestDisturbedMeansHoldTheTruth(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// A throughput that may be too low is the inverse of a time that may be too high.
+// The effect on a throughput is the inverse of the effect on a time.
 func TestEffectsTurnWithTheFigure(t *testing.T) {
 	turn := func(r Repeats) Repeats {
 		turned := Repeats{Values: slices.Clone(r.Values), Effects: slices.Clone(r.Effects)}
@@ -262,8 +261,8 @@ func TestEffectsTurnWithTheFigure(t *testing.T) {
 	}
 }
 
-// A claim makes an interval longer in the direction of the disturbance alone, a claim
-// that both sides share does not, and equal claims leave every repeat its weight.
+// A claim extends an interval only in the direction of the disturbance; a claim that both sides
+// share does not; and equal claims do not change the weights.
 func TestClaimsAreOneSided(t *testing.T) {
 	values := []float64{0.99, 1.01, 1, 1.02, 0.98}
 	plain, _ := OverRepeats(Undisturbed(values), Level)

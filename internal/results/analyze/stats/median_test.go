@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An interval of a median holds the truth at least as often as it says, of values
-// of any distribution: among them one of two modes, as outages have.
+// An interval of a median contains the true value at least as often as promised, for any
+// distribution, including one with two modes, as outages have.
 func TestMedianHoldsTheTruth(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, c := range map[string]struct {

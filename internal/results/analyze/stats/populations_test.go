@@ -11,12 +11,12 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// runsEnv sets how many simulated runs each rate is of; make test-long sets it.
+// runsEnv sets the number of simulated runs per rate; make test-long sets it.
 const runsEnv = "QUORUMBENCH_STATS_RUNS"
 
 const sampleRuns = 2000
 
-// simulated is how many runs a rate is of.
+// simulated returns the number of runs per rate.
 func simulated(t testing.TB) int {
 	t.Helper()
 	runs := sampleRuns
@@ -29,24 +29,24 @@ func simulated(t testing.TB) int {
 	return runs
 }
 
-// population is a kind of store: how its seconds vary within a repeat.
+// population is a kind of store, by the variation of its seconds within a repeat.
 type population struct {
 	name string
-	// seconds are n values of mean 0 and variance 1.
+	// seconds returns n values of mean 0 and variance 1.
 	seconds func(r *rand.Rand, n int) []float64
-	// sdOfMean is the standard deviation of the mean of length of them.
+	// sdOfMean is the standard deviation of the mean of length seconds.
 	sdOfMean float64
-	// between is the share of the repeats' variance that is between repeats
-	// and not of their seconds.
+	// between is the share of the repeats' variance that is between repeats, and not between their
+	// seconds.
 	between float64
-	// apart draws what is between repeats, of mean 0 and variance 1.
+	// apart draws the difference between repeats, of mean 0 and variance 1.
 	apart func(r *rand.Rand) float64
 }
 
-// length is that of a repeat in seconds.
+// length is the length of a repeat in seconds.
 const length = 60
 
-// populations are those for which intervals must hold what they promise.
+// populations returns the populations for which intervals must keep their guarantees.
 func populations() []population {
 	return []population{
 		autoregressive("normal", 0),
@@ -61,7 +61,7 @@ func populations() []population {
 func harder() []population {
 	modes := autoregressive("one repeat in four in another mode", 0)
 	modes.between = 0.9
-	modes.apart = func(r *rand.Rand) float64 { // a quarter at √3, the others at -1/√3
+	modes.apart = func(r *rand.Rand) float64 { // a quarter at √3, and the rest at -1/√3
 		if r.Float64() < 0.25 {
 			return math.Sqrt(3)
 		}
@@ -88,8 +88,8 @@ func autoregressive(name string, rho float64) population {
 	}
 }
 
-// bursty is a store that is slow in spells: each second it becomes slow, or fast
-// again, with these chances; a tenth of the variance is noise.
+// bursty is a store with slow periods: in each second it becomes slow, or fast again, with these
+// probabilities; a tenth of the variance is noise.
 func bursty(name string, slows, recovers float64) population {
 	slow := slows / (slows + recovers)
 	sd := math.Sqrt(slow * (1 - slow))
@@ -113,9 +113,8 @@ func bursty(name string, slows, recovers float64) population {
 	return p
 }
 
-// sdOfMean is the standard deviation of the mean of length values of variance 1,
-// of which those lag apart have a correlation of share times rho to the power
-// lag.
+// sdOfMean returns the standard deviation of the mean of length values of variance 1, if values at
+// a distance of lag have a correlation of share times rho to the power lag.
 func sdOfMean(share, rho float64) float64 {
 	sum := float64(length)
 	for lag := 1; lag < length; lag++ {
@@ -124,9 +123,8 @@ func sdOfMean(share, rho float64) float64 {
 	return math.Sqrt(sum) / length
 }
 
-// run is the seconds of one repeat, of mean 1 in the long run, of a store whose
-// repeats of length have this standard deviation; within leaves out what is
-// between repeats.
+// run returns the seconds of one repeat, of mean 1 in the long run, for a store whose repeats of
+// length have this standard deviation; within excludes the variance between repeats.
 func (p population) run(r *rand.Rand, n int, sd float64, within bool) []float64 {
 	values := p.seconds(r, n)
 	scale, level := sd*math.Sqrt(1-p.between)/p.sdOfMean, 1.0
@@ -139,7 +137,7 @@ func (p population) run(r *rand.Rand, n int, sd float64, within bool) []float64 
 	return values
 }
 
-// repeats are the figures of n repeats: the means of their seconds.
+// repeats returns the figures of n repeats: the means of their seconds.
 func (p population) repeats(r *rand.Rand, n int, sd float64) []float64 {
 	values := make([]float64, n)
 	for i := range values {
@@ -156,7 +154,7 @@ func times(values []float64, factor float64) []float64 {
 	return scaled
 }
 
-// The populations are what they are said to be, because every rate rests on it.
+// The populations have the declared properties, on which every rate depends.
 func TestPopulations(t *testing.T) {
 	for _, p := range append(populations(), harder()...) {
 		t.Run(p.name, func(t *testing.T) {

@@ -23,8 +23,8 @@ func UntilPrecise(repeats Repeats) (Interval, bool) {
 	return i, ok
 }
 
-// UntilPreciseRatio returns the interval at Level of the ratio of a figure in a to
-// that in b, round by round, where its width may have ended the repeating.
+// UntilPreciseRatio returns the interval at Level of the ratio of a figure in a to that in b, round
+// by round, if its width may have ended the repeating.
 func UntilPreciseRatio(a, b Repeats) (Interval, bool) {
 	r, ok := RatioOfRounds(a, b)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 
 // The tables of docs/reference/statistics.md compare the chosen methods with these alternatives.
 
-// naive is Student's interval over seconds, as if each were a repeat.
+// naive returns Student's interval over seconds, as if each were a repeat.
 func naive(seconds []float64) Interval {
 	mean, sd := stat.MeanStdDev(seconds, nil)
 	n := float64(len(seconds))
@@ -24,14 +24,14 @@ func naivelyDiffer(a, b []float64) bool {
 	return ok && r.P() < 1-Level
 }
 
-// chowRobbins stops at the first 95 % interval that is narrow enough, from the
-// fewest repeats on.
+// chowRobbins reports whether the 95 % interval is narrow enough to stop, with at least fewest
+// repeats.
 func chowRobbins(repeats []float64, fewest int, target float64) bool {
 	i, _ := OverRepeats(Undisturbed(repeats), Level)
 	return len(repeats) >= fewest && i.HalfWidth() <= target
 }
 
-// percentile is the interval between the percentiles of resampled means.
+// percentile returns the interval between the percentiles of resampled means.
 func percentile(means []float64) Interval {
 	slices.Sort(means)
 	at := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, means, nil) }
@@ -40,7 +40,7 @@ func percentile(means []float64) Interval {
 
 const resamples = 199
 
-// bootstrap is the percentile bootstrap of independent values.
+// bootstrap returns the percentile bootstrap of independent values.
 func bootstrap(r *rand.Rand, values []float64) Interval {
 	means := make([]float64, resamples)
 	for i := range means {
@@ -51,9 +51,9 @@ func bootstrap(r *rand.Rand, values []float64) Interval {
 	return percentile(means)
 }
 
-// stationaryBootstrap is that of a correlated series, in blocks of random length
-// (Politis and Romano, "The Stationary Bootstrap", J. Am. Stat. Assoc. 89,
-// 1994), on average of blockLength.
+// stationaryBootstrap returns the bootstrap of a correlated series, in blocks of random length
+// (Politis and Romano, "The Stationary Bootstrap", J. Am. Stat. Assoc. 89, 1994) with a mean of
+// blockLength.
 func stationaryBootstrap(r *rand.Rand, series []float64) Interval {
 	jump := 1 / max(blockLength(series), 1)
 	n := len(series)
@@ -70,10 +70,9 @@ func stationaryBootstrap(r *rand.Rand, series []float64) Interval {
 	return percentile(means)
 }
 
-// blockLength is the automatic one for the stationary bootstrap (Politis and
-// White, "Automatic Block-Length Selection for the Dependent Bootstrap",
-// Econom. Rev. 23, 2004, as corrected by Patton, Politis and White, Econom.
-// Rev. 28, 2009).
+// blockLength returns the automatic length for the stationary bootstrap (Politis and White,
+// "Automatic Block-Length Selection for the Dependent Bootstrap", Econom. Rev. 23, 2004, as
+// corrected by Patton, Politis and White, Econom. Rev. 28, 2009).
 func blockLength(series []float64) float64 {
 	n := float64(len(series))
 	covariance := autocovariance(series)
@@ -100,9 +99,9 @@ func blockLength(series []float64) float64 {
 	return min(length, math.Ceil(min(3*math.Sqrt(n), n/3)))
 }
 
-// hodgesLehmann is the median of the means of all pairs of values, with the interval
-// that Wilcoxon's signed ranks give it (Hodges and Lehmann, "Estimates of Location
-// Based on Rank Tests", Ann. Math. Stat. 34, 1963), of logarithms of ratios.
+// hodgesLehmann returns the median of the means of all pairs of values, with the interval from
+// Wilcoxon's signed ranks (Hodges and Lehmann, "Estimates of Location Based on Rank Tests", Ann.
+// Math. Stat. 34, 1963), for logarithms of ratios.
 func hodgesLehmann(logs []float64) Interval {
 	var walsh []float64
 	for i := range logs {
@@ -111,7 +110,7 @@ func hodgesLehmann(logs []float64) Interval {
 		}
 	}
 	slices.Sort(walsh)
-	// ways[w] is how many sets of ranks have the sum w.
+	// ways[w] is the number of sets of ranks with the sum w.
 	ways := []float64{1}
 	for rank := 1; rank <= len(logs); rank++ {
 		ways = append(ways, make([]float64, rank)...)

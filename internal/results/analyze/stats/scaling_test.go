@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// stepsOf are what a law makes of concurrencies, disturbed by a share of it.
+// stepsOf returns the throughputs of a law at some concurrencies, with relative noise.
 func stepsOf(r *rand.Rand, lambda, sigma, kappa, noise float64, n ...float64) (all []Step) {
 	for _, x := range n {
 		all = append(all, Step{x, lambda * x / slowing(x, sigma, kappa) * math.Exp(noise*r.NormFloat64())})
@@ -21,7 +21,7 @@ var (
 	laws            = []struct{ lambda, sigma, kappa float64 }{{571, 0.01, 1e-6}, {1250, 0.05, 1e-5}, {76, 0.3, 1e-4}, {2800, 0.02, 0}, {900, 0, 2e-6}, {5000, 0, 0}, {3, 0.9, 0}}
 )
 
-// Without a disturbance the law is found again.
+// Without noise the law is found exactly.
 func TestScalingFindsTheLaw(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, law := range laws {
@@ -41,11 +41,11 @@ func TestScalingFindsTheLaw(t *testing.T) {
 	}
 }
 
-// With disturbances of 5 %, the intervals hold each parameter in 95 % of the runs as claimed,
-// and slightly more if the parameter is at its bound of 0.
+// With noise of 5 %, the intervals contain each parameter in 95 % of the runs as promised, and
+// slightly more often if the parameter is at its bound of 0.
 func TestScalingCoversTheLaw(t *testing.T) {
 	settle.Unraced(t)
-	const runs = 120 // 400 of each law, with 5 and with 8 steps, gave 93.5 to 97.8 % for what is not at its bound
+	const runs = 120 // 400 runs of each law, with 5 and with 8 steps, gave 93.5 to 97.8 % for parameters that are not at their bound
 	for i, n := range [][]float64{dbtesterClients, {1, 4, 16, 64, 256}} {
 		for _, law := range laws[i : i+3] {
 			r := rand.New(rand.NewPCG(3, 4))
@@ -77,8 +77,8 @@ func TestScalingCoversTheLaw(t *testing.T) {
 	}
 }
 
-// In another unit of time λ is another, and nothing else; the order of the steps
-// says nothing, and neither does a step that is given twice.
+// A different unit of time changes only λ; the order of the steps and a repeated step have no
+// effect.
 func TestScalingGoesWithItsSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 20 {

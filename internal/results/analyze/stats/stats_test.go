@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// near compares with a relative tolerance that rounding stays below.
+// near compares with a relative tolerance above rounding errors.
 func near(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b), 1e-3)
 }
@@ -23,7 +23,7 @@ func sameInterval(t *testing.T, what string, got Interval, value, low, high floa
 	}
 }
 
-// samples calls f with many groups of positive values, skewed ones among them.
+// samples calls f with many groups of positive values, including skewed ones.
 func samples(f func(r *rand.Rand, values []float64)) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for n := 2; n < 30; n++ {
@@ -87,7 +87,7 @@ func TestIntervalOfKnownValues(t *testing.T) {
 	for k := range even {
 		even[k] = float64(k)
 	}
-	// No skewness, so also Student's for ten and more.
+	// Without skewness, Student's interval also applies to ten or more values.
 	i, _ = OverRepeats(Undisturbed(even), Level)
 	half := student(Level, 10) * math.Sqrt(11) / math.Sqrt(11)
 	sameInterval(t, "0 to 10", i, 5, 5-half, 5+half)
@@ -155,8 +155,8 @@ func exp(values ...float64) []float64 {
 	return values
 }
 
-// Student's own example of pairs (Biometrika 6, 1908): ten patients' additional
-// hours of sleep by two drugs; t = 4.06 with 9 degrees of freedom, p 0.0028.
+// Student's own example of pairs (Biometrika 6, 1908): ten patients' additional hours of sleep with
+// two drugs; t = 4.06 with 9 degrees of freedom, p 0.0028.
 func TestStudentsPairs(t *testing.T) {
 	a := exp(1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4)
 	b := exp(0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0)
@@ -184,7 +184,7 @@ func TestStudentsPairs(t *testing.T) {
 	}
 }
 
-// Welch's t-test of the textbook: t = -2.46 with 25 degrees of freedom, p 0.021.
+// A textbook example of Welch's t-test: t = -2.46 with 25 degrees of freedom, p 0.021.
 func TestWelchsExample(t *testing.T) {
 	r, _ := quietRatio(exp(27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4),
 		exp(27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4))
@@ -217,7 +217,7 @@ func TestRatioOfOddGroups(t *testing.T) {
 	}
 }
 
-// Holm's example: 0.01, 0.04, 0.03 and 0.005 become 0.03, 0.06, 0.06 and 0.02.
+// Holm's example: the adjusted values of 0.01, 0.04, 0.03 and 0.005 are 0.03, 0.06, 0.06 and 0.02.
 func TestHolmsExample(t *testing.T) {
 	adjusted, levels := holm([]float64{0.01, 0.04, 0.03, 0.005})
 	for i, want := range []float64{0.03, 0.06, 0.06, 0.02} {
@@ -225,7 +225,7 @@ func TestHolmsExample(t *testing.T) {
 			t.Errorf("adjusted: %v", adjusted)
 		}
 	}
-	// The third in order is the first that is not rejected: two are left.
+	// The third in order is the first that is not rejected: two remain.
 	for i, want := range []float64{1 - 0.05/3, 1 - 0.05/2, 1 - 0.05/2, 1 - 0.05/4} {
 		if !near(levels[i], want) {
 			t.Errorf("levels: %v", levels)
@@ -236,8 +236,8 @@ func TestHolmsExample(t *testing.T) {
 	}
 }
 
-// A word agrees with its interval, is inverted with the sides and with the direction, and
-// further comparisons never make it stronger.
+// A word agrees with its interval, is inverted if the sides or the direction are exchanged, and
+// never becomes stronger with further comparisons.
 func TestWordsAgree(t *testing.T) {
 	turned := map[Word]Word{Better: Worse, Worse: Better, Same: Same, Unclear: Unclear}
 	r := rand.New(rand.NewPCG(2, 2))
@@ -284,7 +284,7 @@ func TestWordsAgree(t *testing.T) {
 	}
 }
 
-// The noisier the repeats, the more of them are needed.
+// Noisier repeats need more of them.
 func TestMoreRepeats(t *testing.T) {
 	base := []float64{0.99, 1.01, 1, 1.02, 0.98}
 	before := 0
@@ -302,7 +302,7 @@ func TestMoreRepeats(t *testing.T) {
 	}
 }
 
-// For a mean and equal blocks the jackknife is the method of batch means.
+// For a mean and equal blocks the jackknife equals the method of batch means.
 func TestJackknifeOfMeansIsBatchMeans(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	seconds := populations()[1].run(r, 80, 0.02, true)
@@ -406,7 +406,7 @@ func TestPreciseAsksForRepeats(t *testing.T) {
 	}
 }
 
-// The ratio counts as a figure does, and is as wide whichever side is the first.
+// The ratio counts like a figure, and its width does not depend on the order of the sides.
 func TestPreciseRatioAsksForRepeats(t *testing.T) {
 	equal, wide := Undisturbed(slices.Repeat([]float64{5}, FewestUntilPrecise)), Undisturbed(append(slices.Repeat([]float64{5}, 9), 6))
 	if preciseRatio(0.02, Undisturbed(equal.Values[1:]), equal) || !preciseRatio(0.02, equal, equal) || preciseRatio(0.02, equal, wide) || !preciseRatio(0.2, wide, equal) || preciseRatio(0.02, equal, Repeats{}) {
