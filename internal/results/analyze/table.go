@@ -148,7 +148,8 @@ type placed struct {
 	drop    int    // Column.Drop
 }
 
-// dropInterval is Column.Drop of the intervals, and dropExtra that of figures without a fixed place.
+// dropInterval is Column.Drop of the intervals, and dropExtra that of figures without a fixed
+// place.
 const (
 	dropInterval = 8
 	dropExtra    = 1 // also of conditions, because the trial's name identifies the row

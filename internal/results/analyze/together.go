@@ -17,7 +17,7 @@ import (
 // runs: a line for each, on one axis.
 type Together struct {
 	Name  string // in file names and links
-	Title string // what the trials did
+	Title string // the operations and the kind of loop
 	// OneStore reports whether the trials differ in their run, and not in their store.
 	OneStore bool
 	Notes    []string

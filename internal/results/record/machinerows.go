@@ -72,10 +72,10 @@ func KindOf(name string) RowKind {
 	return MemberRow
 }
 
-// MachineRow is a row of machines.csv. A process, a machine or a part of it had used these
-// resources by a time, and held some of them then. Unknown figures are NaN. Figures are counters since the
-// start of the process, the boot of the machine, or the start of sampling, unless they are
-// marked "now". Lengths of time are in seconds.
+// MachineRow is a row of machines.csv: the resources that a process, a machine or a part of it had
+// used by a time, or held then. Unknown figures are NaN. Figures are counters since the start of
+// the process, the boot of the machine, or the start of sampling, unless they are marked "now".
+// Lengths of time are in seconds.
 type MachineRow struct {
 	Time    time.Time
 	Name    string

@@ -73,8 +73,8 @@ func (f *fitted) hoist(column int) bool {
 	return true
 }
 
-// drop leaves out the visible column with the highest Drop, the last of several, and reports whether
-// there was one.
+// drop leaves out the visible column with the highest Drop, the last of several, and reports
+// whether there was one.
 func (f *fitted) drop() bool {
 	at := 0
 	for i, column := range f.visible {

@@ -141,8 +141,8 @@ func (c *checker) sample() (keys []uint64, of map[uint64]*keyHistory, err error)
 	return keys, of, err
 }
 
-// add adds an operation, in the order of their ends. Of the operations beyond until, it keeps only
-// writes that had begun by then, which may have been executed.
+// add adds an operation, in the order of their ends. After until it adds only writes that had begun
+// by then, because they may have been executed.
 func (k *keyHistory) add(ord uint32, o *history.Op) {
 	if k.until > 0 && (o.Invoked > k.until || roleOf(o) == read) {
 		return

@@ -74,8 +74,8 @@ func TestKindsInTime(t *testing.T) {
 	}
 }
 
-// TestCorrectStoresWithoutRevisionsCauseNoFindings checks stores with older keys, also with the same
-// values, and with a known and an unknown first revision.
+// TestCorrectStoresWithoutRevisionsCauseNoFindings checks stores with older keys, also with the
+// same values, and with a known and an unknown first revision.
 func TestCorrectStoresWithoutRevisionsCauseNoFindings(t *testing.T) {
 	first, last, operations := sizes(t)
 	behind := uint64(0)

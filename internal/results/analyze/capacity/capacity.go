@@ -48,9 +48,9 @@ type Trial struct {
 	Done    float64 // operations done in the window, whenever due, including refused ones
 	Served  float64 // the successful ones among Done
 	Seconds []Second
-	// Disturbed reports whether the generator was late or other programs used the CPUs. What is
-	// known about the operations without the disturbance is in Second.Surely, and the backlog is
-	// not only the store's.
+	// Disturbed reports whether the generator was late or other programs used the CPUs.
+	// Second.Surely then bounds the bad operations without the disturbance, and the backlog is not
+	// only the store's.
 	Disturbed bool
 	// Void explains why the trial is not evidence about the store, as a sentence without a full
 	// stop; empty if it is.
@@ -166,8 +166,8 @@ const filling = 2
 
 // missing returns how many fewer operations were done in the window than became due. After a
 // warm-up, the window starts with about as many in flight as at its end. Without one it starts
-// empty; what is in flight after the first seconds is then no overload, and only what was added
-// later counts.
+// empty: operations in flight after the first seconds are then no overload, and only the operations
+// that were added later count.
 func (t *Trial) missing() float64 {
 	missing := t.Due - t.Done
 	if t.Warmup == 0 && len(t.Seconds) > filling {

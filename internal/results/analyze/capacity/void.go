@@ -12,8 +12,8 @@ const (
 	mostAtOnce = 3
 )
 
-// voidBetween returns the lowest rate between two whose trials were all void, and the number of these
-// trials.
+// voidBetween returns the lowest rate between two whose trials were all void, and the number of
+// these trials.
 func (s *Search) voidBetween(pass, fail float64) (rate float64, times int) {
 	for i := range s.Trials {
 		t := &s.Trials[i]

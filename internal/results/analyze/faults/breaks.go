@@ -15,7 +15,7 @@ import (
 )
 
 // Breaks holds the effects of one kind of fault on the cluster of a trial and its repeats, over all
-// faults with known throughput before them.
+// faults with completed operations before them.
 type Breaks struct {
 	What  string // such as "kill leader for 3s"
 	Row   *analyze.Row
