@@ -230,7 +230,7 @@ func TestAClusterBehindAgents(t *testing.T) {
 }
 
 // When an agent is killed or stopped during a load, the error names the agent, results until then
-// are reported, the agent's members are lost, and none of its processes is left.
+// are reported, the agent's members are lost, and none of the agent's processes is left.
 func TestAnAgentIsLostInTheMiddle(t *testing.T) {
 	for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(how.String(), func(t *testing.T) {

@@ -102,7 +102,7 @@ the capacity is not known because the trials showed too little of the store.`,
 	return c
 }
 
-// check refuses flags that contradict each other.
+// check returns a usage error for flags that are invalid or contradict each other.
 func (f *capacityFlags) check() error {
 	switch {
 	case len(f.objective.Parts) == 0:

@@ -25,8 +25,8 @@ import (
 //
 // QUORUMBENCH_LINK is the bandwidth of the member's link in Mbit/s, which determines the capacity.
 // With 0 there is no limit, and the capacity depends on what the load generator and other programs
-// leave of the machine. QUORUMBENCH_DATA names the folder for data, because a disk that other
-// programs use stalls.
+// leave of the machine. QUORUMBENCH_DATA names the folder for data, so that the data can be on a
+// disk that no other program uses.
 func BenchmarkSearchesAgree(b *testing.B) {
 	searches, link := fromEnvironment(b, "QUORUMBENCH_SEARCHES", 10), fromEnvironment(b, "QUORUMBENCH_LINK", 80)
 	until := cmp.Or(os.Getenv("QUORUMBENCH_UNTIL"), "6m")

@@ -65,7 +65,7 @@ func (w *watched) put(t *testing.T, kind, path string) {
 // touched reports whether anything in the folder was opened or changed since the last call.
 func (w *watched) touched() bool {
 	b := make([]byte, 1<<16)
-	n, _ := unix.Read(w.fd, b) // an error means that there are no events
+	n, _ := unix.Read(w.fd, b) // the descriptor does not block: without events, Read returns an error
 	return n > 0
 }
 

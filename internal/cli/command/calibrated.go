@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// Calibrated returns the calibration kept for this machine and program; nil if there is none.
-// A calibration that cannot be read causes a warning and no failure.
+// Calibrated returns the calibration that `check machine` kept for this machine and program; nil if
+// there is none. A calibration that cannot be read only causes a warning.
 func (a *App) Calibrated() *record.Calibration {
 	cache, err := os.UserCacheDir()
 	if err != nil {

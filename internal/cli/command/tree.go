@@ -36,7 +36,8 @@ func Path(c *cobra.Command) string {
 	return ""
 }
 
-// Takes returns a check that a command has least to most arguments; errors describe them with what.
+// Takes returns a function that checks that a command has least to most arguments. Errors describe
+// the arguments with what.
 func Takes(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {

@@ -1,7 +1,7 @@
 // Package golden tests that a change of the program's structure does not change what the program
-// prints and sends: each test generates a text and compares it with a file in testdata. `go test
-// ./internal/testing/golden -update` writes the files. With -numbers the tests compare only the
-// numbers of each text, which shows that a change of words changed no figure.
+// prints and sends: each test generates a text and compares it with a file in testdata.
+// `go test ./internal/testing/golden -update` writes the files. With -numbers the tests compare
+// only the numbers of each text, which shows that a change of words changed no figure.
 //
 //	help.txt          the help of every command
 //	parameters.txt    the parameters of a trial: key, flag, meaning, default of the flag, range

@@ -27,7 +27,7 @@ func entry(to *strings.Builder, heading string, lines ...string) {
 	}
 }
 
-// ifSo returns word if is is true, otherwise an empty string.
+// ifSo returns the word if the condition is true, otherwise an empty string.
 func ifSo(is bool, word string) string {
 	if is {
 		return word
