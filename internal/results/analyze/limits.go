@@ -72,8 +72,8 @@ func (l *Limits) Worst() (worst []Cause, more []int) {
 	return worstOfKinds(l.Causes, func(c *Cause) bool { return !slow && (c.What == CauseTester || c.What == CauseElection) })
 }
 
-// worstOfKinds returns the cause of each kind that is furthest beyond its limit, and how
-// many more of that kind there are, without those to skip.
+// worstOfKinds returns the cause of each kind that is furthest beyond its limit, and the number of
+// further causes of that kind. It ignores causes for which skip returns true.
 func worstOfKinds(all []Cause, skip func(*Cause) bool) (worst []Cause, more []int) {
 	for _, c := range all {
 		if skip(&c) {

@@ -27,7 +27,7 @@ const (
 type total struct {
 	name    string
 	seconds float64
-	sums    map[string]float64 // by figure; only what was known in some pair
+	sums    map[string]float64 // by figure; only figures that are known for some pair
 	cores   []float64
 	last    *record.MachineRow
 }

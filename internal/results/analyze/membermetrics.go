@@ -136,7 +136,7 @@ func outsideFaults(t *record.Trial, answers []*record.StoreRow, in Span) (second
 		seconds += between.To.Sub(between.From).Seconds()
 		for metric, reading := range r.Metrics.Since(before.Metrics) {
 			if metric == store.PeerRoundTripSeconds && inFault(t, Span{*t.Opened, between.To}) {
-				continue // it can be a mean over minutes, which has in it what the fault was
+				continue // it can be a mean over minutes, which includes the fault
 			}
 			if !metric.Gauge() {
 				reading = sum[metric].Plus(reading)

@@ -49,7 +49,8 @@ type Mark struct {
 }
 
 // PercentileCurve is a distribution of times by percentile, over all due operations as in the
-// tables, up to the limit of the sample. It has no points if all failed, and its name says so.
+// tables, up to the limit of the sample. If all operations failed, it has no points and a name that
+// ends with "failed".
 type PercentileCurve struct {
 	Name   string
 	Points []PercentilePoint // in rising order

@@ -83,8 +83,7 @@ func (c *Conditions) UntilPrecise() bool { return c.Repeats == 0 && c.Repeat > 0
 // Environment returns the variables of Env as one text.
 func (c *Conditions) Environment() string { return strings.Join(scenario.Variables(c.Env), " ") }
 
-// Scaled holds what a trial asked for before it was scaled. A field is 0 if scaling did not
-// change it.
+// Scaled holds a trial's parameters before scaling. A field is 0 if scaling did not change it.
 type Scaled struct {
 	Factor          float64 `json:"factor"`
 	Total           uint64  `json:"total,omitempty"`

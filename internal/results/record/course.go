@@ -4,8 +4,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Course describes what was in flight in the window, and what happened to connections,
-// members and clients.
+// Course describes the operations in flight in the window, and the events of connections, members
+// and clients.
 type Course struct {
 	CarriedIn      uint64  `json:"carried_in"`
 	CarriedInAgeNS int64   `json:"carried_in_age_ns"`
@@ -32,7 +32,7 @@ type Course struct {
 	HeldLongestNS int64 `json:"held_longest_ns"`
 }
 
-// setCourse sets what happened in the window.
+// setCourse sets the course of the window.
 func (t *Trial) setCourse(o *Observed, m *measure.Totals) {
 	t.CarriedIn, t.CarriedInAgeNS = m.CarriedIn, m.CarriedInAge
 	t.HighestFlight, t.MeanInFlight, t.Capped, t.NoRoom = m.MaxInFlight, m.MeanInFlight, m.Capped, m.NoRoom

@@ -79,7 +79,7 @@ func readEvents(b []byte) ([]Event, error) {
 	return all, nil
 }
 
-// Attached holds what a reader has of a trial in addition to its result.
+// Attached holds a reader's data about a trial in addition to its result.
 type Attached struct {
 	// Dir is the run directory from which Open read the trial; empty if Open did not read
 	// it.

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// ByClient reports how evenly the clients of a closed loop were served. An open loop has
-// none: its schedule decides which client is next, whatever the store does.
+// ByClient reports how evenly the clients of a closed loop were served. An open loop has none: its
+// schedule chooses the next client, independently of the store.
 type ByClient struct {
 	Evenness
 	// Tenth is a tenth of the number of clients, rounded up. TenthShare is the share of all

@@ -61,7 +61,7 @@ type Fault struct {
 	Failure string `json:"failure,omitempty"`
 }
 
-// Done reports whether the fault was injected, whatever followed.
+// Done reports whether the fault was injected.
 func (f *Fault) Done() bool { return f.Began != nil }
 
 // Recovery describes a fault's effect on the load, as clients saw it, until the next fault
@@ -154,8 +154,7 @@ type EndedLeases struct {
 	Early uint64 `json:"ended_early"`
 }
 
-// Broke returns sentences about what the faults broke and for how long, one for each kind
-// of fault.
+// Broke returns one sentence for each kind of fault about its outages and their lengths.
 func Broke(all []Fault) (out []string) {
 	byWhat := map[string][]*Fault{}
 	var kinds []string
@@ -244,8 +243,8 @@ func CausedWithin(all []Fault, from, to float64) bool {
 	})
 }
 
-// Mended reports whether a time is within a fault after which the cluster was whole again:
-// a member lost then came back.
+// Mended reports whether a time is within a fault after which the cluster was whole again, so that
+// a member that was lost at that time came back.
 func Mended(all []Fault, at float64) bool {
 	return slices.ContainsFunc(all, func(f Fault) bool { return f.Ready != nil && Caused([]Fault{f}, at) })
 }

@@ -74,7 +74,7 @@ type Figure struct {
 	point      func(Times) measure.Figure
 }
 
-// Whole is what a figure can be divided by, to print it as a share.
+// Whole is the total by which a figure is divided to print it as a share.
 type Whole struct {
 	Of   func(*Trial) uint64
 	None string // why there is no share
@@ -195,7 +195,7 @@ func recorded(field string) func(*Trial) Value {
 	}
 }
 
-// Requirement is what a trial must have for a figure to apply.
+// Requirement is a condition that a trial must meet for a figure to apply.
 type Requirement struct {
 	of  string // names the requirement in a sentence
 	Has func(*Conditions) bool
@@ -222,10 +222,10 @@ var (
 // Applies reports whether a trial with these conditions can have the figure.
 func (f *Figure) Applies(c *Conditions) bool { return f.Requires == nil || f.Requires.Has(c) }
 
-// OfWatch reports whether the figure is about what watchers receive.
+// OfWatch reports whether the figure is about the events that watchers receive.
 func (f *Figure) OfWatch() bool { return f.Requires == watchers || f.Requires == timedEvents }
 
-// Refused returns the sentence that none of the named trials has what the figure needs.
+// Refused returns a sentence for trials none of which meets the figure's requirement.
 func (f *Figure) Refused(trials []string) string {
 	why := f.Requires.lacking
 	switch {

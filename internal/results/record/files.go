@@ -118,7 +118,7 @@ type pathError struct {
 func (e *pathError) Error() string { return e.text }
 func (e *pathError) Unwrap() error { return e.err }
 
-// writeError returns what could not be written, why, and what to do.
+// writeError returns an error that names the file, the reason and the remedy.
 func writeError(path string, err error) error {
 	if wrapped, ok := errors.AsType[*fs.PathError](err); ok {
 		err = wrapped.Err // its own text names the path again

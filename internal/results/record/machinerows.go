@@ -175,7 +175,7 @@ func (r *MachineRow) columns() []column {
 	}
 }
 
-// Kind returns what the row is about.
+// Kind returns the kind of the row.
 func (r *MachineRow) Kind() RowKind { return KindOf(r.Name) }
 
 // Member reports whether the row is about a member's process.

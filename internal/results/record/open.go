@@ -18,8 +18,8 @@ import (
 // a whole. It is far above what a run writes.
 const maxTrialFile = 256 << 20
 
-// Open reads a run directory in whatever state its run left it. An error is one sentence
-// and means that nothing can be shown. Lesser damage is reported in the run's Problems.
+// Open reads a run directory in any state. An error is one sentence and means that nothing can be
+// shown. Lesser damage is reported in the run's Problems.
 func Open(dir string) (*Run, error) {
 	f, err := files.OpenIn(dir, runFile)
 	switch {

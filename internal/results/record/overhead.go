@@ -5,16 +5,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// GeneratorOverhead reports what the generator itself added to the times of the measurement
-// window, and by how much that may have moved the headline. It is the evidence for rules R5
-// to R9.
+// GeneratorOverhead reports how much the generator itself added to the times of the measurement
+// window, and by how much that may have moved the headline. It is the evidence for rules R5 to R9.
 type GeneratorOverhead struct {
 	// MeanNS is the mean addition to an operation. CycleNS is the mean time from due to the
 	// end of an operation, without its wait for other operations on its connection.
 	MeanNS  float64 `json:"mean_ns"`
 	CycleNS float64 `json:"cycle_ns"`
-	// Sampled are the headline's times of sampled operations as measured; Undisturbed are
-	// the same times without what was added to each.
+	// Sampled holds the headline's times of sampled operations as measured; Undisturbed holds the
+	// same times without the generator's addition to each.
 	Sampled     Times `json:"sampled_ns"`
 	Undisturbed Times `json:"undisturbed_ns"`
 	// RunWaitNS is, in a closed loop, the part of MeanNS that was run queue wait of the

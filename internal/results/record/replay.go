@@ -17,8 +17,8 @@ type Replay struct {
 	Recording string  `json:"recording"` // the file's name, without its folder
 	Speed     float64 `json:"speed"`     // as a multiple of the recorded speed
 	Calls     uint64  `json:"calls"`     // calls of the recording that are sent
-	// Left counts the calls that are not sent, by their names in the protocol. Gaps counts
-	// the places where the recording says that calls are missing.
+	// Left counts the calls that are not sent, by their names in the protocol. Gaps counts the
+	// places where calls are missing according to the recording.
 	Left map[string]uint64 `json:"not_sent_again,omitempty"`
 	Gaps int               `json:"gaps"`
 	// Prepared counts the keys and leases that were created in advance, because the

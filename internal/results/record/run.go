@@ -31,7 +31,7 @@ const (
 	Incomplete  State = "incomplete"
 	Complete    State = "complete"
 	Interrupted State = "interrupted" // by the user
-	Failed      State = "failed"      // Failure says why
+	Failed      State = "failed"      // the reason is in Failure
 )
 
 // Run is the contents of run.json.

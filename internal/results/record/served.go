@@ -22,8 +22,8 @@ type RoleAt struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
-// Roles is what is known about members' roles, in any order. The first entry for a member
-// and term counts.
+// Roles holds the known roles of members, in any order. The first entry for a member and term
+// counts.
 type Roles []RoleAt
 
 // Resolve returns the role of a member in a term. A term has at most one leader; if the

@@ -19,8 +19,7 @@ type Start struct {
 	State    State      `json:"state,omitempty"`
 	Failure  string     `json:"failure,omitempty"`
 	Finished *time.Time `json:"finished,omitempty"`
-	// Aside lists the run directory's folders with what was cut off at the end of this
-	// start.
+	// Aside lists the run directory's folders of trials that were cut off at the end of this start.
 	Aside []string `json:"aside,omitempty"`
 }
 

@@ -7,14 +7,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// StoreCosts is what the members spent on the window's writes, summed over all members, in
-// total and per key. Unknown costs are null.
+// StoreCosts holds the members' costs of the window's writes, summed over all members, in total and
+// per key. Unknown costs are null.
 type StoreCosts struct {
 	// KeysWritten counts the keys that successes done in the window wrote or removed.
 	// UserBytes is the size of these keys and values.
 	KeysWritten *uint64 `json:"keys_written,omitempty"`
 	UserBytes   *uint64 `json:"user_bytes_written,omitempty"`
-	// Written is what the members' processes wrote to disk.
+	// Written is the number of bytes that the members' processes wrote to disk.
 	Written *int64 `json:"store_written_bytes,omitempty"`
 	// Amplification is Written / UserBytes.
 	Amplification *float64 `json:"write_amplification,omitempty"`

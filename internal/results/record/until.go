@@ -15,7 +15,7 @@ type Until struct {
 	Ended Ending `json:"ended,omitempty"`
 }
 
-// Ending is why trials are not repeated any more.
+// Ending is the reason why trials are not repeated any more.
 type Ending string
 
 // The endings.

@@ -33,9 +33,9 @@ type Usage struct {
 	// and used by programs other than the generator and the members; null if not known.
 	BusyShare    *float64 `json:"busy_cpu_share"`
 	ForeignShare *float64 `json:"foreign_cpu_share"`
-	// PausedNS is the total time that the generator's loops were late for their own
-	// wake-ups. Overhead is what the generator itself added to the times; null if it was
-	// not sampled.
+	// PausedNS is the total time that the generator's loops were late for their own wake-ups.
+	// Overhead reports how much the generator itself added to the times; null if it was not
+	// sampled.
 	PausedNS    int64              `json:"paused_ns"`
 	Overhead    *GeneratorOverhead `json:"generator_added"`
 	MeanResting float64            `json:"mean_resting_clients"`

@@ -8,12 +8,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// ByWorker reports what one of several workers did in the window.
+// ByWorker reports the results of one of several workers in the window.
 type ByWorker struct {
 	Name    string `json:"name"`
 	Machine string `json:"machine,omitempty"` // name of its machine
-	// Lost is one sentence: why the worker was lost before the end of the load; absent if
-	// it was not. Its figures are then from what it had reported.
+	// Lost is one sentence: why the worker was lost before the end of the load; absent if it was
+	// not. The figures of a lost worker are from its last report.
 	Lost  string `json:"lost,omitempty"`
 	Loops int    `json:"loops"`
 	// BeganAfterNS is how long after the first worker it opened its window. Seconds is the

@@ -273,7 +273,7 @@ func pointObject(p *size.CapacityPoint, valued bool) (o record.Object) {
 	return o
 }
 
-// addAnnotations adds the knee and the scalability law, null where there is none.
+// addAnnotations adds the knee and the scalability law, or null.
 func addAnnotations(o *record.Object, l *size.Ladder) {
 	var knee, scaling record.Object
 	if l.Knee >= 0 {

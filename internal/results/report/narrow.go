@@ -27,7 +27,8 @@ type fitted struct {
 	stacked int      // the width to which titles are folded, unless cells are wider; 0 for any
 }
 
-// fit returns the table as a terminal shows it: all of it, or what text.ScreenWidth has room for.
+// fit returns the table as a terminal shows it: the whole table if wide, otherwise the columns that
+// fit text.ScreenWidth.
 func (t *Table) fit(wide bool) *fitted {
 	f := &fitted{Table: t}
 	for i := range t.Columns {

@@ -162,7 +162,7 @@ func limited(to layout, trials []*record.Trial) {
 		line := SharedLimitText(&c)
 		switch who := trialNames(c.Trials, c.Count == len(trials) && len(trials) > 1) + ": "; {
 		case len(trials) == 1:
-		case who == last: // below what else limited the same
+		case who == last: // below other bottlenecks of the same trials
 			line = "  " + line
 		default:
 			line, last = who+line, who

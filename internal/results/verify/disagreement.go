@@ -160,8 +160,8 @@ func oddMember(pairs []pairing, p *pairing) uint64 {
 	return p.members[1]
 }
 
-// follow adds a disagreement as a finding, and counts as its consequences what it can
-// explain.
+// follow adds a disagreement as a finding, and counts the findings that it can explain as its
+// consequences.
 func (c *checker) follow(p *pairing) error {
 	follows, err := c.following(p)
 	if err != nil || !slices.Contains(follows, true) {
@@ -190,14 +190,14 @@ func (c *checker) follow(p *pairing) error {
 	return nil
 }
 
-// following says which of the findings a disagreement can explain: those of operations later
-// than the last agreement, of which the second member served one, or that are of a key of
-// which the second member served another.
+// following reports for each finding whether a disagreement can explain it. It can if the finding
+// is about operations after the last agreement, and the second member served one of them, or an
+// operation on the same key.
 func (c *checker) following(p *pairing) ([]bool, error) {
-	// The first revision of which the second member may speak of another version: where it
-	// skipped the entry at 8, the others' 9 is its 8, and both agreed last on 7.
+	// The first revision at which the second member may refer to another version. For example, if
+	// it skipped the entry at 8, the others' 9 is its 8, and both agreed last on 7.
 	from := p.agreed + 1 - max(p.first[0].rev-p.first[1].rev, 0)
-	keys := map[uint64]bool{} // that the second member served
+	keys := map[uint64]bool{} // keys that the second member served
 	type user struct {
 		ord uint32
 		at  int // in found.all

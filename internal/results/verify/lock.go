@@ -56,10 +56,10 @@ func (l *locks) take(o *history.Op, ord uint32) {
 // released reports whether the time of the release is known.
 func (h *held) released() bool { return h.freedBy != h.ord }
 
-// check finds impossible holds. The client with the lower token asked earlier and keeps its key
-// until it releases the lock or its lease expires; only then does the next client get the lock.
-// So each lock must have been free before the holder with the next token acquired it, which
-// needs one sort by token.
+// check finds impossible holds. The client with the lower token requested the lock earlier and
+// keeps its key until it releases the lock or its lease expires; only then does the next client get
+// the lock. So each lock must have been free before the holder with the next token acquired it,
+// which needs one sort by token.
 func (l *locks) check(f *findings, alive *leases) *Locks {
 	t := &Locks{Granted: uint64(len(l.all))}
 	holds := hdrhistogram.New(1000, 1<<43, 2)

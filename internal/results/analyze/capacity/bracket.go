@@ -94,8 +94,8 @@ func (s *Search) evidence(all []*Trial) (most float64) {
 	return most
 }
 
-// misses reports whether the trials of a rate, taken together, missed the objective, however
-// weakly. As in failsAt, short trials do not count if the rate has longer ones.
+// misses reports whether the trials of a rate, taken together, missed the objective, even by weak
+// evidence. As in failsAt, short trials do not count if the rate has longer ones.
 func (s *Search) misses(rate float64) bool {
 	all := s.at(rate)
 	if long := slices.DeleteFunc(slices.Clone(all), (*Trial).pointing); len(long) > 0 {

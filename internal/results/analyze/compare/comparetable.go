@@ -78,7 +78,7 @@ func (c *Comparison) TooFewRepeats() bool {
 	return len(c.Pairs) == 0 || c.anyChange(func(c analyze.Change) bool { return !c.Interval && c.Lacking == "" })
 }
 
-// ChangesOf returns what the changes are computed from.
+// ChangesOf names the figures from which the changes are computed.
 func (c *Comparison) ChangesOf() string {
 	const means = "weighted geometric means"
 	with := c.anyChange(func(c analyze.Change) bool { return c.Interval })

@@ -8,8 +8,8 @@ import (
 // disturbances may have added to each value.
 type sample struct{ values, claims, weights []float64 }
 
-// estimate is a weighted mean of one sample, or the difference of two such means, with the
-// effect of what disturbed the repeats.
+// estimate is a weighted mean of one sample, or the difference of two such means, with the effect
+// of disturbances on the repeats.
 //
 // The model: a disturbance moved a value by a part of its claim, namely true times the claim on
 // average, with true from 0 to 1 and equal for all values, plus a random remainder. Equal claims
