@@ -36,8 +36,8 @@ func alike(r *rand.Rand, n, seconds int, together, each float64) []Worker {
 	return all
 }
 
-// R29 reports equal workers at most at its rate of false alarms, however much the store varies.
-// It always reports a worker at a tenth of the others' speed, and no other.
+// R29 reports equal workers at most at its rate of false alarms, for any variation of the store. It
+// always reports a worker at a tenth of the others' speed, and no other.
 func TestR29FalseAlarms(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(4, 2))

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// HostsTable has a line for each host in a trial's window; no rows if all processes were on the
-// controller's machine.
+// HostsTable returns a table with a row for each host in a trial's window; it has no rows if all
+// processes were on the controller's machine.
 func HostsTable(t *record.Trial) Table {
 	if len(t.ByHost) == 0 {
 		return Table{}

@@ -40,7 +40,7 @@ const KeyBucket = 1000
 // Keys collects seconds into a table by cumulative key number.
 type Keys struct{ seconds []KeyRow }
 
-// Add takes the next second.
+// Add adds the next second.
 func (k *Keys) Add(s *Second) {
 	row := KeyRow{Count: uint64(s.Times.Total()), Errors: s.Errors, From: s.Time, To: s.Time.Add(time.Second)}
 	if row.Count > 0 {

@@ -43,8 +43,9 @@ func fewTimes(n, upper float64) store.Reading {
 
 func meanOf(seconds float64) store.Reading { return store.Reading{Sum: 100 * seconds, Count: 100} }
 
-// slowTrial is an open loop of puts that did not keep its rate, on a healthy cluster of one: the
-// window is a minute, with a row at each end and one in it, one long before and one long after.
+// slowTrial returns an open loop of puts that did not keep its rate, on a healthy cluster of one
+// member. The window is a minute, with a row at each end and one within, and there is one row long
+// before the window and one long after it.
 func slowTrial() *record.Trial {
 	rate, busy := 1000.0, 0.5
 	opened := noon

@@ -16,8 +16,8 @@ const (
 	mostSlow   = 500 * time.Millisecond // of one operation
 )
 
-// slowOutsideFaults is Slow for a trial with faults, judged by the seconds outside of them: half
-// of these have a long p99, or together they did not keep the rate.
+// slowOutsideFaults is like Slow, for a trial with faults. It judges the seconds outside of them:
+// half of these have a long p99, or together they did not keep the rate.
 func slowOutsideFaults(t *record.Trial) bool {
 	if t.Opened == nil {
 		return false

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// warming returns a trial of seconds that is a third slower in the first slow ones, with a p99
+// warming returns a trial whose throughput is a third lower in its first slow seconds, with a p99
 // of 40 ms instead of 10.
 func warming(r *rand.Rand, slow, seconds int) *record.Trial {
 	done := make([]float64, seconds)

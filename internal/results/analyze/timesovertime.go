@@ -48,7 +48,7 @@ func newTimesOverTime(o *OverTime) *timesOverTime {
 // pair of member and term that a load distinguishes.
 const mostSeries = 16 * measure.MaxReported
 
-// read goes through latency.hlog once.
+// read reads latency.hlog once.
 func (x *timesOverTime) read() error {
 	headline := x.o.Trial.HeadlineTime()
 	keep := func(tag record.Tag) bool {

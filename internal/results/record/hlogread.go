@@ -26,12 +26,11 @@ type Interval struct {
 	measure.Steps
 }
 
-// EachInterval reads the latency.hlog of a trial's folder and calls each for one interval
-// after the other. It holds only a few histograms, however long the trial ran; an
-// interval's Steps are valid until each returns. Intervals whose tag keep rejects are not
-// decoded; keep runs on another goroutine than each. Half a last line is dropped and a
-// missing file has no intervals, because a killed trial can leave both. An error of each
-// ends the reading.
+// EachInterval reads the latency.hlog of a trial's folder and calls each for one interval after the
+// other. It holds only a few histograms, for a trial of any length; an interval's Steps are valid
+// until each returns. Intervals whose tag keep rejects are not decoded; keep runs on another
+// goroutine than each. Half a last line is dropped and a missing file has no intervals, because a
+// killed trial can leave both. An error of each ends the reading.
 func EachInterval(dir, folder string, keep func(Tag) bool, each func(*Interval) error) error {
 	if !filepath.IsLocal(folder) {
 		return fmt.Errorf("%q is not a folder in the run directory", folder)

@@ -91,8 +91,8 @@ func TestConserved(t *testing.T) {
 	}
 }
 
-// Conserved time never exceeds the run queue wait or the time that the members ran, and it
-// does not grow with what held the generator back.
+// Conserved time never exceeds the run queue wait or the time that the members ran, and it does not
+// grow with the time for which limits held the generator back.
 func TestConservedIsBounded(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(5, 6))

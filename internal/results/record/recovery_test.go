@@ -150,8 +150,7 @@ func TestReportsNoOutageWithoutOne(t *testing.T) {
 	}
 }
 
-// An open loop has recovered when its backlog is worked off. One whose backlog never is
-// worked off has no recovery.
+// An open loop has recovered when its backlog is worked off. Without that it has no recovery.
 func TestBacklogIsWorkedOff(t *testing.T) {
 	rate := func(ms, _ int) float64 {
 		switch {

@@ -13,7 +13,7 @@ type place struct {
 	by   uint32
 }
 
-// replay goes through the key's versions and reads in the order of their revisions.
+// replay checks the key's versions and reads in the order of their revisions.
 func (k *keyChecker) replay() {
 	p := place{cur: -1}
 	next := func(until int64) {

@@ -27,7 +27,7 @@ func (m *memory) Read(do func([]history.Op) error) error {
 	return nil
 }
 
-// all has every guarantee.
+// all returns every guarantee.
 func all() map[history.Promise]string {
 	out := map[history.Promise]string{}
 	for _, p := range history.Promises {

@@ -381,8 +381,8 @@ func TestChancesAddUp(t *testing.T) {
 	}
 }
 
-// The information of a trial is 0 where the result is known, never negative, and never above the
-// uncertainty.
+// The information of a trial is 0 if its result is known in advance, never negative, and never
+// above the uncertainty.
 func TestATrialTellsAsMuchAsIsUnknown(t *testing.T) {
 	s := hardLimit(7)
 	c, _ := s.search()

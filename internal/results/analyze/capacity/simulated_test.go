@@ -209,9 +209,9 @@ func (s *server) shareStalled(mu, rho float64) float64 {
 	return late / s.period
 }
 
-// steady is a queue of equal service times with a comparatively long bound: operations that wait
-// do so in long busy periods. The tail of its response times is about exp(-2(1-ρ)μt) (M/D/1 in
-// heavy traffic).
+// steady returns a queue with constant service times and a comparatively long bound: operations
+// that wait do so in long busy periods. The tail of its response times is about exp(-2(1-ρ)μt)
+// (M/D/1 in heavy traffic).
 func steady(rng *rand.Rand, mu float64) *server {
 	const bound = 0.1
 	mu *= 0.9 + 0.2*rng.Float64()

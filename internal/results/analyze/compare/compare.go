@@ -88,7 +88,7 @@ type Comparison struct {
 	Differences []string
 	// LeftOut describes the repeats that no median includes, with the reasons.
 	LeftOut []string
-	// OnlyNew and OnlyBase are trials that only one of the runs has, or has figures of that count.
+	// OnlyNew and OnlyBase name the trials for which only one of the runs has figures that count.
 	OnlyNew, OnlyBase []string
 	// lacking names the trials of both runs that have no repeat that counts on one side.
 	lacking []string

@@ -106,7 +106,8 @@ func (c *Comparison) Disturbed() bool {
 	return c.anyChange(func(c analyze.Change) bool { return c.Interval && c.Disturbed })
 }
 
-// Table has a row for each figure of each pair; a pair's labels are in its first row.
+// Table returns a table with a row for each figure of each pair; a pair's labels are in its first
+// row.
 func (c *Comparison) Table() analyze.Table {
 	t := analyze.Table{Kind: analyze.Compares, Columns: []analyze.Column{{Title: "operation", Left: true, Condition: true}, {Title: "value", Condition: true, Drop: 1},
 		{Title: "clients", Condition: true, Drop: 1}, {Title: "target", Left: true, Condition: true, Drop: 1}}}

@@ -11,7 +11,7 @@ import (
 )
 
 // Use at rates outside the trials' range is an estimate, at the load's rate and at the capacity,
-// and the answer says so; one trial gives no use at other rates.
+// and the result states that. A single trial gives no use at other rates.
 func TestGuessedUsesAreSaid(t *testing.T) {
 	trial := &record.Trial{Counts: record.Counts{PerSecond: 1000}, Opened: new(time.Unix(1000, 0)), Seconds: 5}
 	for _, c := range []struct {

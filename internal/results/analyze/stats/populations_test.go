@@ -88,8 +88,8 @@ func autoregressive(name string, rho float64) population {
 	}
 }
 
-// bursty is a store with slow periods: in each second it becomes slow, or fast again, with these
-// probabilities; a tenth of the variance is noise.
+// bursty returns a store with slow periods: in each second it becomes slow, or fast again, with
+// these probabilities; a tenth of the variance is noise.
 func bursty(name string, slows, recovers float64) population {
 	slow := slows / (slows + recovers)
 	sd := math.Sqrt(slow * (1 - slow))
