@@ -25,7 +25,7 @@ func withoutAnEntry(m *memory, revision, skipped int64) {
 	}
 }
 
-// nameMembers gives each member a number, because 0 means an unknown member.
+// nameMembers numbers the members from 1, because 0 means an unknown member.
 func nameMembers(m *memory) {
 	for i := range m.ops {
 		m.ops[i].Member++
