@@ -19,7 +19,7 @@ const (
 	NotedEffect = 0.01
 )
 
-// Effect holds by how much a disturbance can have moved each figure of the headline, as a
+// Effect holds by how much a disturbance may have moved each figure of the headline, as a
 // share of the undisturbed figure: 0.05 is 5 %. Throughput can only be too low (by at most 1),
 // times only too high.
 type Effect struct {

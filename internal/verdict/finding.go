@@ -11,7 +11,8 @@ type finding struct {
 	state State
 	text  string
 	about []string // Reason.Figures
-	// effect is by how much the disturbance can have moved the headline, however little.
+	// effect holds by how much the disturbance may have moved the headline, even if that is below
+	// the limit.
 	effect Effect
 }
 

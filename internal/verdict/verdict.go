@@ -77,7 +77,7 @@ type Verdict struct {
 	Reasons []Reason `json:"reasons"` // never nil, the worst first, then in the rules' order
 	// Notes are sentences about conditions that do not make a figure suspect.
 	Notes []string `json:"notes"` // never nil
-	// Effect is by how much all disturbances together can have moved each figure of the
+	// Effect is by how much all disturbances together may have moved each figure of the
 	// headline, even if that is too little for a reason.
 	Effect Effect `json:"effect"`
 }

@@ -75,7 +75,7 @@ func (f *findings) add(x finding) {
 	}
 }
 
-// again ignores findings that are already known.
+// again makes add ignore findings that are already known.
 func (f *findings) again() {
 	f.known = map[answer]bool{}
 	for i := range f.all {

@@ -171,7 +171,7 @@ func profile(points []point, g Goal, low, high, level float64) (from, best, to f
 	return from, (fewer + more) / 2, to
 }
 
-// shifted returns the fit of the same points with additional causes, distributed over all.
+// shifted returns the fit of the same points with additional causes, distributed over the points.
 func (f *fit) shifted(causes float64) *fit {
 	out := *f
 	out.shift(causes)

@@ -16,7 +16,7 @@ type point struct {
 	at      float64 // of the window's middle, in seconds of the search
 	n       float64 // operations due
 	share   float64 // share of bad operations, limited to the band
-	least   float64 // share, without what a disturbance made bad
+	least   float64 // share without the operations that a disturbance made bad
 	surely  float64 // weight of the evidence of a share above the band that the capacity is below; 1 within the band
 	seconds float64
 	// variance is the variance of the number of bad operations, as the seconds show it; 0 if none
