@@ -168,6 +168,7 @@ func (f *fitted) text() string {
 // notes returns the lines below the table: those about visible cells, and the hidden columns.
 func (f *fitted) notes() (lines []string) {
 	var visible strings.Builder
+	visible.WriteString(strings.Join(f.same, " "))
 	members := false
 	for _, column := range f.visible {
 		members = members || f.Columns[column].Members

@@ -51,7 +51,18 @@ type startedProgram struct {
 // start begins a run of the program in the world's folder.
 func (w *world) start(t *testing.T, args ...string) *startedProgram {
 	t.Helper()
-	return w.startWith(t, os.Getenv(binaryEnv), args...)
+	return w.startWith(t, os.Getenv(binaryEnv), wide(args)...)
+}
+
+// wide appends --wide to a command that prints a report, so that tests find each sentence in one
+// line and see all columns.
+func wide(args []string) []string {
+	reports := len(args) > 1 && (slices.Contains([]string{"run", "bench", "report", "compare", "capacity"}, args[0]) ||
+		args[0] == "check" && !strings.HasPrefix(args[1], "-"))
+	if !reports || slices.Contains(args, "--wide") || slices.Contains(args, "--help") {
+		return args
+	}
+	return append(args[:len(args):len(args)], "--wide")
 }
 
 // startWith runs another program that executes quorumbench, such as a shell.
