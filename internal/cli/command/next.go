@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -31,13 +32,45 @@ func (a *App) Again(more ...string) string {
 			arg = "--out=DIR"
 		case flag == "--user" && hasValue:
 			arg = "--user=" + shownUser(value)
-		case flag == "user" && hasValue: // of --set
-			arg = "user=" + shownUser(value)
+		case last == "--endpoints":
+			arg = shownEndpoints(arg)
+		case flag == "--endpoints" && hasValue:
+			arg = "--endpoints=" + shownEndpoints(value)
+		case last == "--set":
+			arg = shownAssignment(arg)
+		case flag == "--set" && hasValue:
+			arg = "--set=" + shownAssignment(value)
 		}
 		last = arg
-		words = append(words, Quoted(arg))
+		words = append(words, Quoted(inURL.ReplaceAllString(arg, "://NAME:PASSWORD@")))
 	}
 	return strings.Join(words, " ")
+}
+
+// inURL matches the user and password in a URL.
+var inURL = regexp.MustCompile(`://[^/@\s]+@`)
+
+// shownAssignment returns the KEY=VALUE of --set without a password.
+func shownAssignment(given string) string {
+	key, value, _ := strings.Cut(given, "=")
+	switch last := key[strings.LastIndex(key, ".")+1:]; {
+	case last == "user":
+		return key + "=" + shownUser(value)
+	case last == "endpoints":
+		return key + "=" + shownEndpoints(value)
+	case strings.HasPrefix(value, "{") && strings.Contains(value, "user"):
+		return key + "={...}"
+	}
+	return given
+}
+
+// shownEndpoints returns the value of --endpoints without credentials.
+func shownEndpoints(given string) string {
+	all := strings.Split(given, ",")
+	for i := range all {
+		all[i] = scenario.ShownEndpoint(all[i])
+	}
+	return strings.Join(all, ",")
 }
 
 // shownUser returns the value of --user without a password.

@@ -12,6 +12,19 @@ func TestNextShowsNoPassword(t *testing.T) {
 	if got := a.Again("--repeats", "5"); got != want {
 		t.Errorf("Again returns\n%s, want\n%s", got, want)
 	}
+	for given, shown := range map[string]string{
+		"--set=user=root:secret":                           "--set=user=NAME:PASSWORD",
+		"--set=baseline.user=root:secret":                  "--set=baseline.user=NAME:PASSWORD",
+		"--set=baseline={user: 'root:secret'}":             "'--set=baseline={...}'",
+		"--endpoints=root:secret@a:1,http://b:2?token=abc": "--endpoints=a:1,http://b:2...",
+		"--set=endpoints=http://root:secret@a:1":           "--set=endpoints=http://a:1",
+		"--upload=s3://root:secret@bucket/folder":          "--upload=s3://NAME:PASSWORD@bucket/folder",
+	} {
+		a.Args = []string{"run", given}
+		if got, want := a.Again(), "quorumbench run "+shown; got != want {
+			t.Errorf("Again returns %s, want %s", got, want)
+		}
+	}
 	f := NewAttachFlags()
 	f.Store, f.Cluster = "zookeeper", scenario.Attach{CACert: "ca.crt", User: "root:secret", SkipVerify: true}
 	if got, want := f.Shown(), " --store zookeeper --endpoints 127.0.0.1:2379 --cacert ca.crt --insecure-skip-tls-verify --user NAME:PASSWORD"; got != want {
