@@ -101,7 +101,7 @@ func TestUnknownCapacityIsExplained(t *testing.T) {
 	if void != len(said.Curve) || said.Curve[0].Void == "" {
 		t.Errorf("%d of %d trials are void: %+v", void, len(said.Curve), said)
 	}
-	if out := w.run(t, "report", dir).exits(t, exitDone).stdout.String(); !strings.Contains(out, "for p99<20ms: not known") || !strings.Contains(out, "  void  ") {
+	if out := w.run(t, "report", dir).exits(t, exitDone).stdout.String(); !strings.Contains(out, "for p99<20ms: unknown") || !strings.Contains(out, "  void  ") {
 		t.Errorf("the report says\n%s", out)
 	}
 }

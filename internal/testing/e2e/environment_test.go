@@ -56,7 +56,7 @@ func TestMembersGetACleanEnvironment(t *testing.T) {
 	}
 	report := w.run(t, "report", dir)
 	report.exits(t, exitDone)
-	if !strings.Contains(report.stdout.String(), "in an environment with ETCD_EXAMPLE=given") {
+	if !strings.Contains(report.stdout.String(), "with the environment ETCD_EXAMPLE=given") {
 		t.Errorf("the report says nothing of the environment:\n%s", report.stdout.String())
 	}
 }

@@ -45,7 +45,7 @@ func TestEmptyResponsesAreNotValid(t *testing.T) {
 		if strings.Contains(r.stdout.String()+r.stderr.String(), "unknown flag") {
 			t.Errorf("%s: %s", args, r.stderr.String())
 		}
-		if !strings.Contains(r.stdout.String()+r.stderr.String(), "the answer") {
+		if !strings.Contains(r.stdout.String()+r.stderr.String(), "the response") {
 			t.Errorf("%s has no sentence about the answer:\n%.1000s\n%.1000s", args, r.stdout.String(), r.stderr.String())
 		}
 	}

@@ -218,7 +218,7 @@ func TestSlowMemberIsNamed(t *testing.T) {
 			"bench": said, "the page": page,
 			"markdown": w.run(t, "report", dir, "--format", "markdown").exits(t, exitDone).stdout.String(),
 		} {
-			if !strings.Contains(html.UnescapeString(text), "null2's 4 clients did ") || !strings.Contains(text, "Jain's") && !strings.Contains(text, "Jain&#39;s") {
+			if !strings.Contains(html.UnescapeString(text), "null2's 4 clients completed ") || !strings.Contains(text, "Jain's") && !strings.Contains(text, "Jain&#39;s") {
 				r.Errorf("%s does not name null2:\n%.3000s", what, text)
 			}
 		}
