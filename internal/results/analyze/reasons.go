@@ -37,7 +37,9 @@ func (s *sentences) add(key, text string, t *record.Trial) {
 		s.trials, s.worst = append(s.trials, []*record.Trial{t}), append(s.worst, t)
 		return
 	}
-	s.trials[i] = AppendNew(s.trials[i], t)
+	if last := s.trials[i][len(s.trials[i])-1]; last != t { // the sentences of a trial come in a row
+		s.trials[i] = append(s.trials[i], t)
+	}
 	if s.all[i].Text == text {
 		return
 	}

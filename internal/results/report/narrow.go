@@ -23,8 +23,9 @@ type fitted struct {
 	visible []int    // indices of the visible columns
 	same    []string // the conditions that all rows share, above the table
 	hidden  []int    // indices of the columns that are left out
-	folded  int      // the width to which names are folded; 0 for any
-	stacked int      // the width to which titles are folded, unless cells are wider; 0 for any
+	widths  []cellWidths
+	folded  int // the width to which names are folded; 0 for any
+	stacked int // the width to which titles are folded, unless cells are wider; 0 for any
 }
 
 // fit returns the table as a terminal shows it: the whole table if wide, otherwise the columns that
@@ -41,7 +42,7 @@ func (t *Table) fit(wide bool) *fitted {
 	if wide {
 		return f
 	}
-	f.visible = slices.DeleteFunc(f.visible, f.hoist)
+	f.visible, f.widths = slices.DeleteFunc(f.visible, f.hoist), t.cellWidths()
 	if f.width() <= text.ScreenWidth {
 		return f
 	}
@@ -101,51 +102,73 @@ func (f *fitted) fold(least int) {
 	}
 }
 
+// cellWidth returns the width of a column without its title.
+func (f *fitted) cellWidth(column int) int {
+	w := f.widths[column]
+	if f.folds(column) {
+		return min(w.cell, max(w.word, f.folded))
+	}
+	return w.cell
+}
+
+// folds reports whether the cells of a column are folded.
+func (f *fitted) folds(column int) bool {
+	c := &f.Columns[column]
+	return f.folded > 0 && (c.Left || c.Condition)
+}
+
 // title returns the lines of a column's title.
 func (f *fitted) title(column int) []string {
-	title := f.Columns[column].Title
 	if f.stacked == 0 {
-		return []string{title}
+		return []string{f.Columns[column].Title}
 	}
-	widest := f.stacked
-	for _, row := range f.Rows {
-		widest = max(widest, f.cellWidth(column, row[column]))
-	}
-	return text.Wrap(title, widest, 0)
+	return text.Wrap(f.Columns[column].Title, max(f.stacked, f.cellWidth(column)), 0)
 }
 
 // cell returns the lines of a cell.
 func (f *fitted) cell(column int, words string) []string {
-	if c := &f.Columns[column]; f.folded == 0 || !c.Left && !c.Condition {
+	if !f.folds(column) {
 		return []string{words}
 	}
 	return text.Wrap(words, f.folded, 0)
-}
-
-func (f *fitted) cellWidth(column int, words string) (widest int) {
-	for _, line := range f.cell(column, words) {
-		widest = max(widest, utf8.RuneCountInString(line))
-	}
-	return widest
 }
 
 // width returns the width of the table in columns.
 func (f *fitted) width() int {
 	sum := utf8.RuneCountInString(f.indent)
 	for i, column := range f.visible {
-		widest := 0
-		for _, line := range f.title(column) {
-			widest = max(widest, utf8.RuneCountInString(line))
-		}
-		for _, row := range f.Rows {
-			widest = max(widest, f.cellWidth(column, row[column]))
-		}
 		if i > 0 {
 			sum += 2
 		}
-		sum += widest
+		sum += max(f.cellWidth(column), widest(f.title(column)))
 	}
 	return sum
+}
+
+// cellWidths are the widths of a column's cells: of the widest one, and of the widest word, at
+// which a cell cannot be folded.
+type cellWidths struct{ cell, word int }
+
+func (t *Table) cellWidths() []cellWidths {
+	all := make([]cellWidths, len(t.Columns))
+	for _, row := range t.Rows {
+		for column, words := range row {
+			w := &all[column]
+			w.cell = max(w.cell, utf8.RuneCountInString(words))
+			if c := &t.Columns[column]; c.Left || c.Condition {
+				w.word = max(w.word, widest(text.Wrap(words, 1, 0)))
+			}
+		}
+	}
+	return all
+}
+
+// widest returns the width of the widest line.
+func widest(lines []string) (width int) {
+	for _, line := range lines {
+		width = max(width, utf8.RuneCountInString(line))
+	}
+	return width
 }
 
 // text aligns the titles and the rows.
