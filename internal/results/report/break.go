@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
@@ -21,20 +20,8 @@ func effectParts(to layout, e *faults.Effect) {
 	if e.Fault.Failure != "" {
 		to.say("The fault was not as requested: " + e.Fault.Failure)
 	}
-	to.say("", fmt.Sprintf("%s %s, %s; load %s for %s; verdict %s%s.", t.Store, t.Version, text.Plural(uint64(max(t.Members, 0)), "member"),
-		text.PerSecond(*t.Rate), text.FormatDuration(t.Duration), t.Verdict.State, rules(t)))
-}
-
-// rules returns the numbers of the rules that a verdict names.
-func rules(t *record.Trial) string {
-	var names []string
-	for _, r := range t.Verdict.Reasons {
-		names = append(names, fmt.Sprintf("R%d", r.Rule))
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(names, ", ") + ")"
+	to.say("", fmt.Sprintf("%s %s, %s; load %s for %s; verdict %s.", t.Store, t.Version, text.Plural(uint64(max(t.Members, 0)), "member"),
+		text.PerSecond(*t.Rate), text.FormatDuration(t.Duration), analyze.JudgedOf([]*record.Trial{t})))
 }
 
 func effectObject(e *faults.Effect) (o record.Object) {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,22 +25,26 @@ func membersParts(to layout, c *analyze.MembersCheck) {
 		to.say(fmt.Sprintf("INTERRUPTED after %.1f s", t.Seconds))
 		return
 	}
-	times := [][]string{{"member", "role", "reads p50", "p99", "max", "writes p50", "p99", "max", "errors"}}
-	own := [][]string{{"member", "endpoint", "round trip", "fsync p99", "commit p99"}}
+	times := &Table{Columns: []analyze.Column{
+		{Title: "member", Left: true}, {Title: "role", Left: true}, {Title: "reads p50"}, {Title: "p99"}, {Title: "max"},
+		{Title: "writes p50"}, {Title: "p99"}, {Title: "max"}, {Title: "errors"},
+	}}
+	own := &Table{Columns: []analyze.Column{
+		{Title: "member", Left: true}, {Title: "endpoint", Left: true}, {Title: "round trip"}, {Title: "fsync p99"}, {Title: "commit p99"},
+	}}
 	for i := range c.Members {
 		m := &c.Members[i]
 		name := m.Name
 		if len(m.Slow) > 0 {
 			name += " *"
 		}
-		times = append(times, []string{
-			name, cmp.Or(m.Role, "-"), m.Reads.At(50).Text(), m.Reads.At(99).Text(), m.Reads.Max.Text(),
-			m.Writes.At(50).Text(), m.Writes.At(99).Text(), m.Writes.Max.Text(), text.Count(m.Errors),
-		})
-		own = append(own, []string{name, m.Endpoint, m.RoundTrip.Text(), m.Fsync.Text(), m.Commit.Text()})
+		times.add(name, text.OrDash(m.Role), m.Reads.At(50).Text(), m.Reads.At(99).Text(), m.Reads.Max.Text(),
+			m.Writes.At(50).Text(), m.Writes.At(99).Text(), m.Writes.Max.Text(), text.Count(m.Errors))
+		own.add(name, m.Endpoint, m.RoundTrip.Text(), m.Fsync.Text(), m.Commit.Text())
 	}
-	left := func(column int) bool { return column < 2 }
-	to.say(strings.TrimSuffix(text.Align("", times, left), "\n"), "", strings.TrimSuffix(text.Align("", own, left), "\n"))
+	to.cells(times)
+	to.blank()
+	to.cells(own)
 	to.say("Local reads and writes, from when each was due. Fsync and commit are the member's own metrics.")
 	if slices.ContainsFunc(c.Members, func(m analyze.CheckedMember) bool { return !m.Reads.At(99).Known && m.Errors == 0 }) {
 		to.say("A p99 needs 1,000 reads and writes of each member: give a longer --duration.")
