@@ -109,9 +109,12 @@ func (f *AttachFlags) Shown() string {
 	return b.String()
 }
 
-// Quoted returns a word quoted for a POSIX shell, if the word needs quotes.
+// Quoted returns a word quoted for a POSIX shell unless it is a plain word.
 func Quoted(word string) string {
-	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-:,+=@%^", c)
+	}
+	if word != "" && strings.TrimFunc(word, plain) == "" {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

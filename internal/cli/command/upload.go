@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/upload"
@@ -118,16 +117,5 @@ func (a *App) SendDone(ctx context.Context, to *upload.Destination, dir string, 
 
 // SendAgain returns the command line that sends the rest of a run directory.
 func SendAgain(dir string, to *upload.Destination) string {
-	return "quorumbench upload " + shellWord(filepath.Clean(dir)) + " " + shellWord(to.Given)
-}
-
-// shellWord quotes s for a shell unless s is a plain word.
-func shellWord(s string) string {
-	plain := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-:,+=@%", c)
-	}
-	if s != "" && !strings.HasPrefix(s, "-") && strings.TrimFunc(s, plain) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return "quorumbench upload " + Quoted(filepath.Clean(dir)) + " " + Quoted(to.Given)
 }
