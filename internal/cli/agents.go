@@ -117,9 +117,9 @@ func (a *agents) clocks() (lines []string) {
 		if o.Ahead < 0 {
 			way = "behind"
 		}
-		line := fmt.Sprintf("the clock of agent %s was %v %s ours, to within %v; what it reported is corrected by that", r.Name(), o.Ahead.Abs().Round(time.Microsecond), way, o.Bound.Round(time.Microsecond))
+		line := fmt.Sprintf("the clock of agent %s was %v %s this machine's (± %v); the times that it reported are corrected", r.Name(), o.Ahead.Abs().Round(time.Microsecond), way, o.Bound.Round(time.Microsecond))
 		if o.Jumps > 0 {
-			line += fmt.Sprintf(", and by the offset of before up to where the clock was set (%s); in all it moved by %v", text.Plural(uint64(o.Jumps), "time"), o.Moved.Round(time.Microsecond))
+			line += fmt.Sprintf("; the clock was set %s and moved by %v in total, and times before each step are corrected by the earlier offset", text.Plural(uint64(o.Jumps), "time"), o.Moved.Round(time.Microsecond))
 		}
 		lines = append(lines, line)
 	}

@@ -145,7 +145,7 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 	case t.State == record.Interrupted && left != nil:
 		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", left)}
 	case t.State == record.Interrupted:
-		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; what was written has been removed")}
+		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; the written keys have been removed")}
 	case err == nil:
 		err = left
 	}

@@ -86,9 +86,9 @@ func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err err
 	var cause *os.PathError
 	switch {
 	case errors.As(err, &cause):
-		return w, fmt.Errorf("there is no folder %s to write in: %w; name the folder that the store's log is to be in", dir, cause.Err)
+		return w, fmt.Errorf("there is no folder %s to write in: %w; name an existing folder on the disk of the store's log", dir, cause.Err)
 	case !info.IsDir():
-		return w, fmt.Errorf("%s is no folder; name the one that the store's log is to be in", dir)
+		return w, fmt.Errorf("%s is not a folder; name a folder on the disk of the store's log", dir)
 	}
 	return w, nil
 }

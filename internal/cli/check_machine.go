@@ -137,7 +137,7 @@ func (a *commandLine) checkMachine(ctx context.Context, f *machineFlags) error {
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return fmt.Errorf("the calibration cannot be kept, and stands beside no later result: %w", err)
+		return fmt.Errorf("the calibration cannot be stored, so later reports cannot use it: %w", err)
 	}
 	path := record.CalibrationFile(cache, &c.Machine)
 	if err := c.Write(path); err != nil {
@@ -205,7 +205,7 @@ const connectWithin = 5 * time.Second
 func timeDisk(ctx context.Context, dir string) (*record.DataDir, error) {
 	path, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, fmt.Errorf("the folder %s has no place: %w", dir, err)
+		return nil, fmt.Errorf("the path of the folder %s cannot be resolved: %w", dir, err)
 	}
 	all, err := host.NewLocal(nil, nil).Fsync(ctx, []string{path}, probe.FsyncWrites)
 	if err != nil {

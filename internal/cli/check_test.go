@@ -147,7 +147,7 @@ func TestInterruptedCheckRemovesWhatItWrote(t *testing.T) {
 			if err := b.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
-			b.await(t, "interrupted; what was written has been removed")
+			b.await(t, "interrupted; the written keys have been removed")
 			if code := b.end(); code != command.ExitInterrupted {
 				t.Errorf("%s, %v: exit code %d", what, signal, code)
 			}

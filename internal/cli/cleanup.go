@@ -110,10 +110,10 @@ func (a *commandLine) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Gu
 		a.Printf("Keys below %q stay: the %s was asked to leave them; --prefix %s removes them.\n", l.Prefix, run, l.Prefix)
 		return false, nil
 	case l.Now == guard.Running:
-		a.Printf("Keys below %q stay: the %s goes on.\n", l.Prefix, run)
+		a.Printf("Keys below %q stay: the %s still runs.\n", l.Prefix, run)
 		return false, nil
 	case l.Now == guard.Unknown && f.run != l.Run:
-		a.Printf("Keys below %q stay: whether the %s goes on cannot be told from here; if it has ended, --run %s removes them.\n", l.Prefix, run, l.Run)
+		a.Printf("Keys below %q stay: this machine cannot see whether the %s still runs. If it has ended, remove them with --run %s.\n", l.Prefix, run, l.Run)
 		return false, nil
 	case f.run != "" && f.run != l.Run:
 		a.Printf("Keys below %q stay: they are of the %s.\n", l.Prefix, run)

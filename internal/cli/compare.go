@@ -38,7 +38,7 @@ compared with the baselines that its scenario defines. Repeats that are invalid,
 were interrupted or lost a worker are left out and named; the interval includes how
 far a disturbance can have moved a repeat. The changes of all runs are judged
 together, with a correction for their number.`,
-		Args: command.Takes(1, math.MaxInt, "RUN, a run directory with baselines of its own, or BASELINE and RUN"),
+		Args: command.Takes(1, math.MaxInt, "RUN, a run directory whose scenario has baselines, or BASELINE and RUN"),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Format(&f.format, &a.Wide, "text", "markdown", "json", "csv", "junit")
@@ -63,7 +63,7 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	if len(dirs) == 1 {
 		c := compare.WithinBy(base, by)
 		if c == nil {
-			return fmt.Errorf("%s has no baselines of its own; name the run to compare it with first", dirs[0])
+			return fmt.Errorf("%s has no baselines; name the baseline run before it: quorumbench compare BASELINE RUN", dirs[0])
 		}
 		all, against = append(all, c), "its baseline"
 	}

@@ -157,7 +157,7 @@ func listen(first string, members int) ([]net.Listener, error) {
 		return nil, command.Usage("--listen: %q is not an address; write HOST:PORT", first)
 	}
 	if port > 0 && int(port)+members-1 > 65535 {
-		return nil, command.Usage("--listen: there are not %d ports from %d up", members, port)
+		return nil, command.Usage("--listen needs %d ports, but there are too few starting with %d; choose a lower port", members, port)
 	}
 	var listeners []net.Listener
 	for i := range members {

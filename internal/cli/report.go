@@ -148,7 +148,7 @@ func (f *reportFlags) refuse(runs int) error {
 		}
 	}
 	if f.dark && f.format != "png" {
-		return command.Usage("--dark is for --format png alone: the other pictures follow the theme of who looks at them")
+		return command.Usage("--dark is only for --format png: the other formats follow the reader's theme; drop --dark")
 	}
 	return nil
 }

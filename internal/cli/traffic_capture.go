@@ -40,7 +40,7 @@ func (c *captured) hear(ctx context.Context, understood *passive.TapConfig, bega
 		if n == 1 {
 			was, is = "was", "is"
 		}
-		missing = fmt.Sprintf("%s %s open before the capture began, and %s not recorded: a connection is understood from its first byte on, so clients have to connect again",
+		missing = fmt.Sprintf("%s %s open before the capture began, and %s not recorded: a connection can be decoded only if its first byte was captured; let the clients reconnect",
 			text.Plural(n, "connection"), was, is)
 	}
 	return all, missing, err

@@ -177,7 +177,7 @@ func (f *replayFlags) describe(t *scenario.Trial, p *replay.Plan, path string) {
 	slices.SortFunc(l.Mix, func(a, b scenario.Operation) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Consistency, b.Consistency))
 	})
-	t.Notes = append(t.Notes, fmt.Sprintf("It sends %s again, %s of %s recorded from %s on, at %s times its speed. Keys are those recorded, and sizes means.",
+	t.Notes = append(t.Notes, fmt.Sprintf("It sends %s again, %s of %s recorded at %s, at %s times the recorded speed. Keys are the recorded ones, and sizes are means.",
 		filepath.Base(path), text.Plural(p.Calls(), "call"), p.Header.Store, p.Header.Started.UTC().Format(time.RFC3339), strconv.FormatFloat(f.speed, 'g', -1, 64)))
 	if slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kv.CAS }) {
 		t.Notes = append(t.Notes, "cas are its transactions with guards, whatever they do.")

@@ -99,7 +99,7 @@ func operationParameters() []*Parameter {
 }
 
 // NewConnectionNote is the report's note about a load with new-connection.
-const NewConnectionNote = "Every operation opens a connection of its own, and its time counts from when connecting began"
+const NewConnectionNote = "Every operation opens a new connection, and its time includes connecting"
 
 // keyParameters returns the parameters about keys and values.
 func keyParameters() []*Parameter {

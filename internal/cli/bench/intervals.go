@@ -38,7 +38,7 @@ func (f *options) fillRange(args []string) error {
 	case f.prefix:
 		end := prefixEnd(args[0])
 		if end == "" {
-			return command.Usage("no key follows those that begin with %q, so they cannot be told from the rest", args[0])
+			return command.Usage("no key sorts after all keys with the prefix %q, so the range has no end key; give a shorter prefix or both keys", args[0])
 		}
 		f.put("range-end", end)
 	}

@@ -84,7 +84,7 @@ func ExitCode(err error) int {
 func Self() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("the path of this program cannot be told, and members are started from it: %w", err)
+		return "", fmt.Errorf("the path of this program is unknown, but members are started from it: %w", err)
 	}
 	return path, nil
 }

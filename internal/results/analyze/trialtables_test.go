@@ -142,7 +142,7 @@ func TestCallsOfEachHandover(t *testing.T) {
 		{Name: "campaign", Operations: 50, Spanned: 30},
 		{Name: "renew", Operations: 50},
 		{Name: measure.Handover, Operations: 20, Span: true},
-		{Name: "nobody leads", Operations: 25, Span: true},
+		{Name: "no leader", Operations: 25, Span: true},
 	}
 	last := func(calls ...record.Calls) (title string, cells []string) {
 		table := CallsTable(&record.Trial{Parts: record.Parts{ByCall: calls}})

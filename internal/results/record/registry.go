@@ -212,8 +212,8 @@ func connectionFigures() []Figure {
 
 // costFigures returns the figures about the resource use of the generator and the members.
 func costFigures() []Figure {
-	const uncounted = "what the members wrote to disks is not known: this run did not start them, their file system is in memory, the system does not say, or nothing was written"
-	const idle, unseen, unwritten = "no operation completed", "what the members' processes used is not known", "what it wrote is not recorded"
+	const uncounted = "the members' disk writes are unknown: this run did not start the members, their file system is in memory, the system reports no writes, or nothing was written"
+	const idle, unseen, unwritten = "no operation completed", "the resource use of the members' processes is unknown", "the written bytes are not recorded"
 	return []Figure{
 		{Name: "cpu", Field: "client_cpu_seconds", Unit: measure.Seconds, Better: Less,
 			Meaning: "CPU time of the load generator, user and system"},

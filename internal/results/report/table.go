@@ -22,7 +22,7 @@ func heading(t *analyze.Table) string {
 	case analyze.OfFaults:
 		return "Outages (longest time without a success; other times since the start of the fault)"
 	case analyze.OfHosts:
-		return "Hosts of " + t.Shared + "; clocks beside the conducting process's, when the window opened and when it closed"
+		return "Hosts of " + t.Shared + "; clock offsets from the controller's, at the start and the end of the window"
 	}
 	head := "Closed loop"
 	if t.Shared != "" {

@@ -49,13 +49,13 @@ func (Store) Signal(line []byte) (store.Signal, bool) {
 // how to check that a proxy serves.
 func Capabilities(name, roleQuery string, own kv.Capabilities) kv.Capabilities {
 	own.Features = map[kv.Feature]string{
-		kv.RoleQuery:  roleQuery + ", and Maintenance.Status of the etcd behind it",
-		kv.Metrics:    "those of the etcd behind, where it is known",
-		kv.LogSignals: "the log of the etcd behind",
+		kv.RoleQuery:  roleQuery + ", and Maintenance.Status of its etcd member",
+		kv.Metrics:    "those of its etcd member, if its address is known",
+		kv.LogSignals: "the log of its etcd member",
 	}
 	own.NoFeatures = map[kv.Feature]string{kv.TLS: noTLS(name), kv.Users: noUsers(name)}
 	own.NonVoters = kv.NonVoters{Name: "proxy of a learner"} // a learner grants no lease, and so no session
-	own.Durability = "that of the etcd behind it: a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set"
+	own.Durability = "that of its etcd members: a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set"
 	own.Disk = etcd.New().Capabilities().Disk
 	return own
 }
@@ -90,6 +90,6 @@ func Launch(name, path string, spec store.LaunchSpec, args func(address, etcdURL
 		l.Processes[i] = proxy
 	}
 	l.Notes = slices.Insert(l.Notes, 0,
-		fmt.Sprintf("each member is a %s in front of an etcd member of its own, and counts as one with it: its role is etcd's", name))
+		fmt.Sprintf("each member is a %s with its own etcd member, and both count as one member with etcd's role", name))
 	return l, nil
 }

@@ -58,7 +58,7 @@ func (c *Conn) assemble(s *stream, p []byte) error {
 		return nil
 	}
 	if s.pre[0] != 0 {
-		return errors.New("the server sent a compressed gRPC message that nobody asked for")
+		return errors.New("the server sent a compressed gRPC message without a request for compression")
 	}
 	length := int64(binary.BigEndian.Uint32(s.pre[1:]))
 	if length > int64(c.maxMessage) {

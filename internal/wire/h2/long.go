@@ -156,7 +156,7 @@ func (c *Conn) part(s *stream, p []byte) (rest []byte, err error) {
 		return p, nil
 	}
 	if s.pre[0] != 0 {
-		return nil, errors.New("the server sent a compressed gRPC message that nobody asked for")
+		return nil, errors.New("the server sent a compressed gRPC message without a request for compression")
 	}
 	size := int64(binary.BigEndian.Uint32(s.pre[1:]))
 	if size > int64(c.maxMessage) {

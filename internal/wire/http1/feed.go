@@ -212,7 +212,7 @@ func (c *Conn) takeLine(line, whole []byte) (done bool, err error) {
 func (c *Conn) endOfHead() (done bool, err error) {
 	switch status := c.answer.Status; {
 	case status == 101:
-		return false, errors.New("the server switched to another protocol, which nobody asked for")
+		return false, errors.New("the server switched to another protocol without a request")
 	case status < 200: // informational responses such as 100 Continue
 		if c.informed++; c.informed > maxInformed {
 			return false, fmt.Errorf("the server sent more than %d informational answers and none to the request", maxInformed)

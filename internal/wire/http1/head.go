@@ -44,7 +44,7 @@ func digit(c byte) bool { return c >= '0' && c <= '9' }
 func (c *Conn) field(line []byte) (idle bool, err error) {
 	if line[0] == ' ' || line[0] == '\t' { // obsolete line folding
 		if c.framed {
-			return false, errors.New("the server spread a header field that tells where its answer ends over two lines")
+			return false, errors.New("the server split a header field that determines the response's length over two lines")
 		}
 		return false, nil
 	}
@@ -187,7 +187,7 @@ func (c *Conn) transferEncoding(list []byte) error {
 			c.coding = chunked
 		case len(v) == 8 && foldsTo(v, "identity") && c.coding == identity:
 		default:
-			return fmt.Errorf("the server encoded its answer as %.40q, which nobody asked for", v)
+			return fmt.Errorf("the server encoded its response as %.40q without a request for that", v)
 		}
 	}
 	return nil

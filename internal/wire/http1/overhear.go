@@ -227,7 +227,7 @@ func (o *Overhearer) first(m *heardMessage, line []byte, ofClient bool) error {
 			return errNotHTTP1
 		}
 		if len(o.open) == 0 {
-			return errors.New("the server answers what nobody asked")
+			return errors.New("the server sent a response without a request")
 		}
 		m.status, m.state = int(line[9]-'0')*100+int(line[10]-'0')*10+int(line[11]-'0'), fields
 		return nil

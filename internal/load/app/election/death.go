@@ -33,7 +33,7 @@ func newDeaths(c *Config, dies time.Duration) deaths {
 		calls.Span = true
 		return calls
 	}
-	d.failover, d.orphaned, d.behind = span(measure.Failover), span("nobody leads after a death"), span("nobody leads after expiry")
+	d.failover, d.orphaned, d.behind = span(measure.Failover), span("no leader after a death"), span("no leader after expiry")
 	d.failover.Due = uint64(c.Storm) // #nosec G115 -- a count
 	return d
 }

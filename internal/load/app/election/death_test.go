@@ -121,7 +121,7 @@ func TestDeadLeaderIsReplaced(t *testing.T) {
 			}
 		}
 		for _, calls := range s.CallCounts() {
-			if calls.Span && calls.Name != "handover" && (calls.Due != 2 && calls.Name != "nobody leads" || calls.Failed() > 0) {
+			if calls.Span && calls.Name != "handover" && (calls.Due != 2 && calls.Name != "no leader" || calls.Failed() > 0) {
 				t.Errorf("%q: %d due, %d failed", calls.Name, calls.Due, calls.Failed())
 			}
 		}

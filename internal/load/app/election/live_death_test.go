@@ -126,7 +126,7 @@ func checkFailovers(t *testing.T, res *load.Result, least time.Duration, stand s
 		}
 	}
 	want := uint64(mortal()["failovers"])
-	for _, name := range []string{measure.Failover, "nobody leads after a death", "nobody leads after expiry"} {
+	for _, name := range []string{measure.Failover, "no leader after a death", "no leader after expiry"} {
 		if c := row(t, res, name); c.Due != want || c.Done() != want {
 			t.Errorf("%s: %d due, %d done, want %d", name, c.Due, c.Done(), want)
 		}

@@ -167,7 +167,7 @@ func check(t *testing.T, app data.Application, way int, res *load.Result) {
 		}
 		return &res.Calls[i]
 	}
-	handovers, vacant := of("handover"), of("nobody leads")
+	handovers, vacant := of("handover"), of("no leader")
 	if handovers.Due < 30 || handovers.Outcomes[kv.OK] != handovers.Due || vacant.Outcomes[kv.OK] != vacant.Due || vacant.Due < handovers.Due {
 		t.Errorf("%d handovers due, %d done; %d vacancies due, %d done", handovers.Due, handovers.Outcomes[kv.OK], vacant.Due, vacant.Outcomes[kv.OK])
 	}

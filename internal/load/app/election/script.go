@@ -35,7 +35,7 @@ func New(a Application, setup app.Setup) *Script {
 	}
 	kinds := s.schedule.Kinds()
 	s.calls = app.NewTally(s.way.Shapes[:], kinds[:])
-	s.handover, s.vacant = measure.NewCalls(measure.Handover, kv.Delete, kv.None), measure.NewCalls("nobody leads", kv.Delete, kv.None)
+	s.handover, s.vacant = measure.NewCalls(measure.Handover, kv.Delete, kv.None), measure.NewCalls("no leader", kv.Delete, kv.None)
 	s.handover.Span, s.vacant.Span = true, true
 	s.handover.Due = kinds[Resign]
 	s.candidates, s.offices = make([]candidate, c.All()), make([]office, c.Offices)
