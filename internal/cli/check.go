@@ -259,7 +259,7 @@ func (f *perfFlags) fill(l scenario.CheckLoad) (scenario.CheckLoad, error) {
 	}
 	if f.Cluster.DataDir != "" {
 		if info, err := os.Stat(f.Cluster.DataDir); err != nil || !info.IsDir() {
-			return l, command.Usage("--data-dir: there is no folder %s on this machine", f.Cluster.DataDir)
+			return l, command.Usage("--data-dir: there is no folder %s on this machine; give the folder of a member's data, or drop the flag", f.Cluster.DataDir)
 		}
 	}
 	f.preset.Let("rate", strconv.FormatFloat(l.Rate, 'g', -1, 64))

@@ -107,7 +107,7 @@ func (f *machineFlags) check(a *commandLine) error {
 		return command.Usage("--duration must be from 100ms to 1m, not %v", f.window)
 	}
 	if info, err := os.Stat(f.dir); err != nil || !info.IsDir() {
-		return command.Usage("--dir: there is no folder %s on this machine", f.dir)
+		return command.Usage("--dir: there is no folder %s on this machine; create it or name another one", f.dir)
 	}
 	return nil
 }

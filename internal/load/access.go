@@ -74,7 +74,7 @@ func Carry(a *scenario.Attach) (scenario.Attach, error) {
 		}
 		pem, err := files.Read(file.path, maxPEM)
 		if err != nil {
-			return out, fmt.Errorf("%s: %w", file.wrong, err)
+			return out, fmt.Errorf("%s: %w; give the path of a PEM file that this user can read", file.wrong, err)
 		}
 		*file.into = string(pem)
 	}

@@ -225,7 +225,7 @@ func checkHostPort(e, address string) *Problem {
 		return problem("endpoints", "%q is not an endpoint; write HOST:PORT", e)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-		return problem("endpoints", "the endpoint %q has no port from 1 to 65535", e)
+		return problem("endpoints", "the endpoint %q has no port from 1 to 65535; write HOST:PORT", e)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func shallow(tokens token.Tokens) *Error {
 func syntax(err error) *Error {
 	var known yaml.Error
 	if errors.As(err, &known) {
-		text := "this is not valid YAML: " + strings.TrimSpace(known.GetMessage())
+		text := "this is not valid YAML: " + strings.TrimSpace(known.GetMessage()) + "; check the brackets, quotes and indentation"
 		if t := known.GetToken(); t != nil && t.Position != nil {
 			return tokenPlace(t).errorf("%s", text)
 		}

@@ -77,7 +77,7 @@ func ParseDuration(s string) (time.Duration, error) {
 func ParseNumber(s string) (float64, error) {
 	n, err := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
-		return 0, fmt.Errorf("%q is not a number", s)
+		return 0, fmt.Errorf("%q is not a number; write digits, as in 500 or 0.5", s)
 	}
 	return n, nil
 }
@@ -111,7 +111,7 @@ func ParseWhole(s string) (int64, error) {
 	case errors.Is(err, strconv.ErrRange):
 		return 0, fmt.Errorf("%s is %w", s, ErrRange)
 	case err != nil:
-		return 0, fmt.Errorf("%q is not a whole number", s)
+		return 0, fmt.Errorf("%q is not a whole number; write digits, as in 100", s)
 	}
 	return n, nil
 }

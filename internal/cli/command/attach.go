@@ -83,7 +83,7 @@ func (f *AttachFlags) attached() (*scenario.Attach, error) {
 	case a.SkipVerify && a.CACert != "":
 		return nil, Usage("--cacert says whom to trust and --insecure-skip-tls-verify trusts everybody; give one of them")
 	case plain != "" && secure != "":
-		return nil, Usage("the endpoints %s and %s contradict each other: TLS is for all of them or for none", plain, secure)
+		return nil, Usage("the endpoints %s and %s contradict each other: TLS is for all of them or for none; give all the same scheme", plain, secure)
 	case plain != "" && (options || a.TLS):
 		return nil, Usage("the endpoint %s is without TLS, and other flags are about TLS; write https:// or drop them", plain)
 	}

@@ -42,9 +42,9 @@ func Takes(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > most && most == 0:
-			return Usage("%s takes no arguments, and %s is one", Path(c), shownArgument(c, args[0]))
+			return Usage("%s takes no arguments; remove %s", Path(c), shownArgument(c, args[0]))
 		case len(args) > most:
-			return Usage("%s takes %s and no more, and %s is more", Path(c), what, shownArgument(c, args[most]))
+			return Usage("%s takes only %s; remove %s", Path(c), what, shownArgument(c, args[most]))
 		case len(args) < least:
 			return Usage("%s needs %s", Path(c), what)
 		}
@@ -56,7 +56,7 @@ func Takes(least, most int, what string) cobra.PositionalArgs {
 // password, as in --user NAME PASSWORD.
 func shownArgument(c *cobra.Command, arg string) string {
 	if f := c.Flags().Lookup("user"); f != nil && f.Changed || strings.ContainsAny(arg, ":@") {
-		return "what follows the flags (it is not shown, for it may be a password)"
+		return "the argument after the flags (not shown, because it may be a password)"
 	}
 	return strconv.Quote(arg)
 }
@@ -77,7 +77,7 @@ func FlagError(c *cobra.Command, err error) error {
 		return unknownShorthand(c, unknown.GetSpecifiedShortnames())
 	case errors.As(err, &unknown):
 		name := unknown.GetSpecifiedName()
-		return Usage("%s --%s%s", noFlag(c), name, Suggest(name, flagNames(c), "--"))
+		return Usage("%s --%s%s", noFlag(c), name, suggestFlag(c, name))
 	case errors.As(err, &missing):
 		return Usage("--%s needs a value: %s", missing.GetFlag().Name, missing.GetFlag().Value.Type())
 	case errors.As(err, &invalid):
@@ -99,7 +99,16 @@ func unknownShorthand(c *cobra.Command, word string) error {
 	if c.Flags().Lookup(name) != nil {
 		return Usage("%s -%s; did you mean --%s?", noFlag(c), name, name)
 	}
-	return Usage("%s -%s%s", noFlag(c), name, Suggest(name, flagNames(c), "--"))
+	return Usage("%s -%s%s", noFlag(c), name, suggestFlag(c, name))
+}
+
+// suggestFlag returns the end of an error about an unknown flag: the flag with the nearest name, or
+// the command that lists all flags.
+func suggestFlag(c *cobra.Command, name string) string {
+	if near := Suggest(name, flagNames(c), "--"); near != "" {
+		return near
+	}
+	return "; " + strings.TrimSpace("quorumbench "+Path(c)) + " --help lists the flags"
 }
 
 func noFlag(c *cobra.Command) string {

@@ -24,7 +24,7 @@ func Open(dir string) (*Run, error) {
 	f, err := files.OpenIn(dir, runFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s is not a run directory: it has no %s", dir, runFile)
+		return nil, fmt.Errorf("%s is not a run directory: it has no %s; name a folder that --out or --runs-dir of a run made", dir, runFile)
 	case err != nil:
 		return nil, fmt.Errorf("the run in %s cannot be read: %w", dir, err)
 	}

@@ -93,7 +93,7 @@ func checkDirectory(dir string) error {
 // noRun explains why a run cannot be read.
 func noRun(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not a run directory: it has no %s", dir, runFile)
+		return fmt.Errorf("%s is not a run directory: it has no %s; name a folder that --out or --runs-dir of a run made", dir, runFile)
 	}
 	return fmt.Errorf("the run in %s cannot be read: %w", dir, err)
 }
