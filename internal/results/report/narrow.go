@@ -17,6 +17,9 @@ const (
 	stackedTitle = 10
 )
 
+// continued is the indent, in spaces, of the folded lines in the first column.
+const continued = 2
+
 // fitted is a table as a terminal shows it.
 type fitted struct {
 	*Table
@@ -122,7 +125,7 @@ func (f *fitted) title(column int) []string {
 	if f.stacked == 0 {
 		return []string{f.Columns[column].Title}
 	}
-	return text.Wrap(f.Columns[column].Title, max(f.stacked, f.cellWidth(column)), 0)
+	return text.Wrap(f.Columns[column].Title, max(f.stacked, f.cellWidth(column)), f.indentOf(column))
 }
 
 // cell returns the lines of a cell.
@@ -130,7 +133,16 @@ func (f *fitted) cell(column int, words string) []string {
 	if !f.folds(column) {
 		return []string{words}
 	}
-	return text.Wrap(words, f.folded, 0)
+	return text.Wrap(words, f.folded, f.indentOf(column))
+}
+
+// indentOf returns the indent of a column's folded lines: those of the first column are indented,
+// so that no words of a cell begin a line of the output and pass for words of the program.
+func (f *fitted) indentOf(column int) int {
+	if column == f.visible[0] {
+		return continued
+	}
+	return 0
 }
 
 // width returns the width of the table in columns.
@@ -156,7 +168,7 @@ func (t *Table) cellWidths() []cellWidths {
 			w := &all[column]
 			w.cell = max(w.cell, utf8.RuneCountInString(words))
 			if c := &t.Columns[column]; c.Left || c.Condition {
-				w.word = max(w.word, widest(text.Wrap(words, 1, 0)))
+				w.word = max(w.word, widest(text.Wrap(words, 1, continued)))
 			}
 		}
 	}

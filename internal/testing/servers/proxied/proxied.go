@@ -2,6 +2,7 @@
 package proxied
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
@@ -22,7 +24,7 @@ type Cluster struct {
 }
 
 // Start starts a cluster from the store's Launch until the end of the test, and waits until
-// it has a leader.
+// it has a leader and every proxy responds.
 func Start(t *testing.T, st store.Store, binary string, members int) *Cluster {
 	t.Helper()
 	c := &Cluster{Access: store.Access{Behind: map[string]string{}, DialTimeout: 5 * time.Second}}
@@ -44,7 +46,18 @@ func Start(t *testing.T, st store.Store, binary string, members int) *Cluster {
 	}
 	t.Cleanup(func() { _ = c.Admin.Close() })
 	storetest.Roles(t, c.Admin)
+	c.awaitProxies(t)
 	return c
+}
+
+// awaitProxies waits until every proxy has responded once. A proxy's first response needs a quorum
+// of the etcd members, later ones do not.
+func (c *Cluster) awaitProxies(t *testing.T) {
+	t.Helper()
+	settle.Eventually(t, "every proxy responds", func() bool {
+		status, err := c.Admin.Status(t.Context())
+		return err == nil && !slices.ContainsFunc(status.Members, func(m store.Member) bool { return m.Err != nil })
+	})
 }
 
 // EndServers stops the etcd servers of some members, but not the proxies.
