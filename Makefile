@@ -126,10 +126,12 @@ unit: $(GOTESTSUM)
 UNRACED = grep -rlE --include='*_test.go' 'settle\.(Unraced|Drawn)\(' internal
 
 .PHONY: unraced
-unraced:
+unraced: $(GOTESTSUM)
 	@test -n "$$($(UNRACED))" || { echo "No test calls settle.Unraced."; exit 1; }
-	@echo "Without the race detector:" && go test -vet=off -timeout 20m -run "^($$($(UNRACED) | xargs awk '/^func (Test|Fuzz)/ {split($$2, name, "(")} /settle\.(Unraced|Drawn)\(/ {print name[1]}' | sort -u | paste -sd '|' -))$$" \
-		$$($(UNRACED) | xargs -n1 dirname | sort -u | sed 's,^,./,')
+	@echo "Without the race detector:" && $(GOTESTSUM) --format pkgname-and-test-fails --hide-summary skipped \
+		--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test \
+		--packages "$$($(UNRACED) | xargs -n1 dirname | sort -u | sed 's,^,./,' | paste -sd ' ' -)" -- -vet=off -timeout 20m \
+		-run "^($$($(UNRACED) | xargs awk '/^func (Test|Fuzz)/ {split($$2, name, "(")} /settle\.(Unraced|Drawn)\(/ {print name[1]}' | sort -u | paste -sd '|' -))$$"
 
 # Runs every case of every test (QUORUMBENCH_LONG) with full counts of trials, histories, lies
 # and kills; `make test` runs a fixed sample. Also vets the code for other systems, and builds
