@@ -98,7 +98,8 @@ func (a *commandLine) install(ctx context.Context, sources []store.ServerSource)
 		d.Clear()
 		switch {
 		case ctx.Err() != nil:
-			return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; nothing of %s was left", head)}
+			interrupted := fmt.Errorf("interrupted; nothing of %s was left", head)
+			return &command.Exit{Code: command.ExitInterrupted, Cause: errors.Join(append(failed, interrupted)...)}
 		case err != nil:
 			failed = append(failed, err)
 		default:

@@ -55,6 +55,9 @@ func (f *findings) add(x finding) {
 	if f.known[a] {
 		return
 	}
+	if f.known != nil && f.cut(a, x.promise) {
+		return // it may be one of those that were counted and not kept
+	}
 	if f.known != nil {
 		f.known[a] = true
 	}
@@ -75,7 +78,16 @@ func (f *findings) add(x finding) {
 	}
 }
 
-// again makes add ignore findings that are already known.
+// cut reports whether findings like a were counted and not kept.
+func (f *findings) cut(a answer, promise history.Promise) bool {
+	if a.promised {
+		return f.counts[a.kind] > mostFound
+	}
+	return f.notPromised[promise] > 0 && len(f.weak) == mostFound
+}
+
+// again makes add ignore findings that are already known. Where more than mostFound were counted,
+// it cannot tell new ones from known ones, so the count stays as it is.
 func (f *findings) again() {
 	f.known = map[answer]bool{}
 	for i := range f.all {
