@@ -13,14 +13,15 @@ import (
 	"time"
 )
 
-// Authority is a certificate authority whose certificates are all valid for the same time.
+// Authority is a certificate authority. All certificates that it issues have the same validity
+// period as its own certificate.
 type Authority struct {
-	PEM  []byte // its own certificate
+	PEM  []byte // the authority's own certificate
 	cert *x509.Certificate
 	key  crypto.Signer
 }
 
-// NewAuthority makes an authority with the given name and validity.
+// NewAuthority creates an authority with the given common name and validity period.
 func NewAuthority(name string, from, until time.Time) (*Authority, error) {
 	key, err := newKey()
 	if err != nil {
@@ -34,8 +35,8 @@ func NewAuthority(name string, from, until time.Time) (*Authority, error) {
 	return a, err
 }
 
-// Issue makes a certificate and its key in PEM. c holds the subject's addresses and
-// permitted uses; Issue fills in its name, serial number and validity.
+// Issue creates a certificate and its private key, both as PEM. The caller sets the addresses and
+// extended key usages in c; Issue sets the name, serial number and validity.
 func (a *Authority) Issue(name string, c *x509.Certificate) (cert, key []byte, err error) {
 	private, err := newKey()
 	if err != nil {

@@ -12,25 +12,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A claimed folder is recognized by the prefix of its name and by the file in it that names
-// the owner. Nothing else is ever removed.
+// CleanOrphans removes only folders whose names start with claimPrefix or AdoptedPrefix and that
+// contain an owner file, which identifies the owning process.
 const (
 	claimPrefix   = "quorumbench-data-"
-	AdoptedPrefix = "ssh." // of folders that the ssh script made for an agent
+	AdoptedPrefix = "ssh." // for folders that the ssh script creates for an agent
 	ownerFile     = "owner.json"
 )
 
-// owner is the contents of an owner file.
+// owner is the content of an owner file.
 type owner struct {
 	Place     Place      `json:"place"`
 	Owner     Identity   `json:"owner"`
-	Mark      Mark       `json:"mark"`      // in the environment of processes that work in the folder
-	Processes []Identity `json:"processes"` // processes that were noted
+	Mark      Mark       `json:"mark"`      // set in the environment of every process that works in the folder
+	Processes []Identity `json:"processes"` // processes passed to Note
 }
 
-// claim is a claimed folder. The lock on its owner file shows to processes in every
-// namespace that the owner runs. Where locks do not work, only the owner's identity shows
-// it.
+// claim is a claimed folder. The owner holds a lock on the owner file, so that processes in any
+// namespace can see that the owner is running. On a file system without locks, only the owner's
+// identity in the file shows this.
 type claim struct {
 	above  *Folder // the parent folder
 	folder *Folder
@@ -56,7 +56,7 @@ func (l *Local) Claim(_ context.Context, parent string) (Claim, error) {
 	return c, nil
 }
 
-// claim makes a claimed folder inside f.
+// claim creates a claimed folder inside f.
 func (f *Folder) claim() (c *claim, err error) {
 	c = &claim{}
 	name := fmt.Sprintf("%s%d", claimPrefix, rand.Uint64())
@@ -78,7 +78,7 @@ func (f *Folder) claim() (c *claim, err error) {
 	return c, nil
 }
 
-// writeOwner claims the existing folder.
+// writeOwner makes this process the owner of the existing folder c.folder.
 func (c *claim) writeOwner() error {
 	self, err := Identify(os.Getpid())
 	if err == nil {
@@ -91,8 +91,9 @@ func (c *claim) writeOwner() error {
 	return c.write()
 }
 
-// Adopt claims a folder whose name begins with AdoptedPrefix until this process ends. The
-// script that made the folder removes it; if the script was killed, CleanOrphans does.
+// Adopt claims a folder whose name begins with AdoptedPrefix. The claim lasts until this process
+// exits. The script that created the folder removes it; if the script was killed, CleanOrphans
+// removes it.
 func Adopt(path string) error {
 	folder, err := OpenFolder(path)
 	if err != nil {
@@ -116,8 +117,9 @@ func (c *claim) Note(_ context.Context, process Identity) error {
 	return c.write()
 }
 
-// write writes the file in place, since a rename would leave the lock on the old file. A
-// concurrent reader may find an incomplete file, but it finds it locked.
+// write overwrites the owner file in place, because the lock would stay on the old file if a new
+// one were renamed over it. A concurrent reader may find an incomplete file, but only while the
+// file is locked.
 func (c *claim) write() error {
 	b, err := json.Marshal(c.owner)
 	if err != nil {
@@ -156,6 +158,6 @@ func (c *claim) Release(context.Context) error {
 	return nil
 }
 
-// errNotProven reports a running process that an owner file names and that does not carry
-// our mark.
+// errNotProven reports that a process listed in an owner file is running but does not carry the
+// folder's mark, so that it may be unrelated to quorumbench.
 var errNotProven = errors.New("nothing proves that quorumbench started it")

@@ -42,12 +42,12 @@ func TestFsyncInNoFolder(t *testing.T) {
 	}
 }
 
-// Every argument and result of a Host survives encoding and decoding unchanged.
+// All arguments and results of a Host survive encoding and decoding unchanged.
 func TestArgumentsAndResultsSurviveEncoding(t *testing.T) {
 	hosts.TestHost(t, encoded{host.NewLocal(nil, nil)}, t.TempDir())
 }
 
-// cross returns v after encoding and decoding, as another machine receives it.
+// cross returns v after encoding and decoding, as another machine would receive it.
 func cross[T any](v T) (out T) {
 	b, err := json.Marshal(v)
 	if err == nil {

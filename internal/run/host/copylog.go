@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// MostLog is how many bytes of a log are copied: far more than a member writes in a day,
-// and little enough for any disk.
+// MostLog is the maximum number of bytes that CopyLog copies from a log. It is far more than a
+// member writes in a day, and fits on any disk.
 const MostLog = 32 << 20
 
 // CopyLog implements Host.
@@ -20,14 +20,14 @@ func (l *Local) CopyLog(ctx context.Context, path string, to io.Writer) (left in
 	return left, err
 }
 
-// copyLog copies at most the given number of bytes of the file; see CopyLog.
+// copyLog is CopyLog with a limit of most bytes.
 func (l *Local) copyLog(ctx context.Context, path string, to io.Writer, most int64) (left int64, err error) {
 	f, info, err := l.openFile(path)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	end := info.Size()               // a server that still writes cannot make the copy endless
+	end := info.Size()               // do not follow a log that is still being written
 	begin := min(end, most/2)
 	if left = max(end-most, 0); left == 0 {
 		begin = end
@@ -41,7 +41,7 @@ func (l *Local) copyLog(ctx context.Context, path string, to io.Writer, most int
 	return left, copyPart(ctx, to, f, begin+left, end)
 }
 
-// copyPart copies the bytes from offset from to until, or to the file's end if that is
+// copyPart copies the bytes between offsets from and until. It stops earlier if the file ends
 // earlier.
 func copyPart(ctx context.Context, to io.Writer, f *os.File, from, until int64) error {
 	part := make([]byte, 64<<10)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Only our user can access a member's folders, configuration and logs.
+// Only our user has access to members' folders, configuration and logs.
 const (
 	folderMode = 0o700
 	fileMode   = 0o600
@@ -27,7 +27,7 @@ func (l *Local) MakeDir(_ context.Context, path string) error {
 	return nil
 }
 
-// makeFolder makes a folder and its missing parents, and opens it.
+// makeFolder creates a folder and its missing parents, and opens the folder.
 func (l *Local) makeFolder(path string) (folder *Folder, err error) {
 	if l.folder == nil {
 		if _, err := MakeFolders(path); err != nil {
@@ -61,7 +61,7 @@ func (l *Local) openFile(path string) (*os.File, fs.FileInfo, error) {
 	return folder.open(filepath.Base(path), os.O_RDONLY)
 }
 
-// appendTo opens a regular file for appending, and creates it if it is missing.
+// appendTo opens a regular file for appending. It creates the file if it is missing.
 func (l *Local) appendTo(path string) (*os.File, error) {
 	folder, err := l.openFolder(filepath.Dir(path))
 	if err != nil {
@@ -84,10 +84,10 @@ func (l *Local) WriteFile(_ context.Context, path string, contents []byte) error
 	return nil
 }
 
-// tailBytes bounds how much is read from a log's end.
+// tailBytes limits how many bytes tail reads from the end of a log.
 const tailBytes = 64 << 10
 
-// tail returns at most the last lines of a text file.
+// tail returns the last lines of a text file, at most the given number.
 func (l *Local) tail(path string, lines int) ([]string, error) {
 	f, info, err := l.openFile(path)
 	if err != nil {
@@ -101,7 +101,7 @@ func (l *Local) tail(path string, lines int) ([]string, error) {
 	}
 	all := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
 	if from > 0 && len(all) > 1 {
-		all = all[1:] // it may be part of a line
+		all = all[1:] // the first line may be incomplete
 	}
 	if len(all) == 1 && all[0] == "" {
 		return nil, nil
@@ -109,8 +109,8 @@ func (l *Local) tail(path string, lines int) ([]string, error) {
 	return all[max(0, len(all)-lines):], nil
 }
 
-// Cause strips the operation and the path from a system error, since the surrounding
-// message names them.
+// Cause strips the operation and the path from a system error, for messages that already contain
+// them.
 func Cause(err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {

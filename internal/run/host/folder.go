@@ -16,8 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// FileID identifies a file or folder regardless of its name. The zero value identifies
-// none.
+// FileID identifies a file or folder regardless of its name. The zero value identifies no file.
 type FileID struct {
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`
@@ -26,8 +25,8 @@ type FileID struct {
 // othersWrite holds the permission bits that let a file's group and all other users write.
 const othersWrite fs.FileMode = 0o022
 
-// Folder is a folder that is held open. Its methods work in this folder even if another one
-// takes its path.
+// Folder is an open folder. Its methods keep working in this folder even if another folder takes
+// over its path.
 type Folder struct {
 	path string
 	root *os.Root
@@ -55,20 +54,20 @@ func newFolder(path string, root *os.Root) (*Folder, error) {
 // Close closes the folder.
 func (f *Folder) Close() { _ = f.root.Close() }
 
-// Path returns the path that the folder was opened with.
+// Path returns the path that was passed to OpenFolder or Sub.
 func (f *Folder) Path() string { return f.path }
 
 // ID returns the folder's device and inode.
 func (f *Folder) ID() FileID { return fileID(f.info) }
 
-// CheckOwner returns an error, one sentence, if another user owns the folder or can write
-// to it: that user could have named any process and file in it.
+// CheckOwner returns an error, in one sentence, if another user owns the folder or can write to it.
+// That user could have added any process to an owner file there, or any file to the folder.
 func (f *Folder) CheckOwner() error { return checkOwned(f.info, "the folder "+f.path) }
 
-// errLink reports a link in place of a file or folder.
+// errLink reports that a path is a symbolic link where a file or folder is required.
 var errLink = errors.New("is a link, which is not followed there; remove it")
 
-// Sub opens a folder inside f. It refuses a link to a folder.
+// Sub opens a folder inside f. It refuses a symbolic link.
 func (f *Folder) Sub(name string) (*Folder, error) {
 	entry, err := f.root.Lstat(name)
 	switch path := filepath.Join(f.path, name); {
@@ -91,8 +90,8 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 	return sub, err
 }
 
-// below opens the folder at path, which must be f's path or below it, without following
-// links. create makes the missing folders on the way.
+// below opens the folder at path, which must be f's path or below it. It does not follow links. If
+// create is set, it creates missing folders on the way.
 func (f *Folder) below(path string, create bool) (*Folder, error) {
 	rest, err := filepath.Rel(f.path, path)
 	if err != nil || !filepath.IsLocal(rest) {
@@ -105,7 +104,7 @@ func (f *Folder) below(path string, create bool) (*Folder, error) {
 		}
 		above := at
 		if create {
-			_ = above.root.Mkdir(name, folderMode) // Sub reports why it is missing, or that it is not a folder
+			_ = above.root.Mkdir(name, folderMode) // on failure, Sub returns an error
 		}
 		at, err = above.Sub(name)
 		above.Close()
@@ -113,8 +112,8 @@ func (f *Folder) below(path string, create bool) (*Folder, error) {
 	return at, err
 }
 
-// checkPath returns an error if the folder's path no longer leads to it. Programs that we
-// start open the folder by its path.
+// checkPath returns an error if f.path no longer leads to this folder. It is called before we start
+// a program that opens the folder by its path.
 func (f *Folder) checkPath() error {
 	info, err := os.Stat(f.path)
 	if err == nil && !os.SameFile(info, f.info) {
@@ -123,7 +122,7 @@ func (f *Folder) checkPath() error {
 	return err
 }
 
-// Names lists the folder's entries.
+// Names lists the names of the folder's entries.
 func (f *Folder) Names() ([]string, error) {
 	dir, err := f.root.Open(".")
 	if err != nil {
@@ -133,7 +132,8 @@ func (f *Folder) Names() ([]string, error) {
 	return dir.Readdirnames(-1)
 }
 
-// openOwned opens a file that only this user can write and that has no second hard link.
+// openOwned opens a file that only this user can write. It refuses a file with more than one hard
+// link.
 func (f *Folder) openOwned(name string, flag int) (*os.File, error) {
 	file, info, err := f.open(name, flag)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *Folder) openOwned(name string, flag int) (*os.File, error) {
 	return file, nil
 }
 
-// open opens a regular file. It does not block, even on a FIFO.
+// open opens a regular file. It does not block, even if the name belongs to a FIFO.
 func (f *Folder) open(name string, flag int) (*os.File, fs.FileInfo, error) {
 	path := filepath.Join(f.path, name)
 	entry, err := f.root.Lstat(name)
@@ -177,7 +177,7 @@ func (f *Folder) open(name string, flag int) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// appendTo opens a regular file for appending, and creates it if it is missing.
+// appendTo opens a regular file for appending. It creates the file if it is missing.
 func (f *Folder) appendTo(name string) (*os.File, error) {
 	file, _, err := f.open(name, os.O_APPEND|os.O_WRONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -186,8 +186,8 @@ func (f *Folder) appendTo(name string) (*os.File, error) {
 	return file, err
 }
 
-// noteBytes bounds the files in which we record what we made. The largest possible cluster
-// takes less than a twentieth of it.
+// noteBytes limits the size of files in which we record processes, folders and objects that we
+// created. The largest possible cluster needs less than a twentieth of it.
 const noteBytes = 1 << 20
 
 // Read reads a small file that only this user can write.
@@ -208,7 +208,7 @@ func readNote(file *os.File) ([]byte, error) {
 	return b, err
 }
 
-// Create makes a file that must not exist yet.
+// Create creates a file. It fails if the file exists.
 func (f *Folder) Create(name string, contents []byte) error {
 	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -218,11 +218,10 @@ func (f *Folder) Create(name string, contents []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// Unfinished is the suffix of a file that Replace is still writing.
+// Unfinished is the suffix of the temporary file that Replace writes before it renames it.
 const Unfinished = ".new"
 
-// Replace atomically creates or replaces the file with that name. It refuses to replace a
-// link.
+// Replace atomically creates the file or replaces its contents. It refuses to replace a link.
 func (f *Folder) Replace(name string, contents []byte) error {
 	if entry, err := f.root.Lstat(name); err == nil && entry.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Errorf("%s %w", filepath.Join(f.path, name), errLink)
@@ -235,7 +234,7 @@ func (f *Folder) Replace(name string, contents []byte) error {
 	return f.root.Rename(temporary, name)
 }
 
-// Make makes a folder inside f that must not exist yet.
+// Make creates a folder inside f. It fails if the name exists.
 func (f *Folder) Make(name string) (FileID, error) {
 	if err := f.root.Mkdir(name, 0o700); err != nil {
 		return FileID{}, err
@@ -247,8 +246,8 @@ func (f *Folder) Make(name string) (FileID, error) {
 	return fileID(info), nil
 }
 
-// Look returns the ID of the entry with that name, without following a link, and whether it
-// is a folder that only this user can write.
+// Look returns the ID of the entry with the given name, and whether the entry is a folder that only
+// this user can write. It does not follow links.
 func (f *Folder) Look(name string) (id FileID, folder bool, err error) {
 	info, err := f.root.Lstat(name)
 	if err != nil {
@@ -257,7 +256,7 @@ func (f *Folder) Look(name string) (id FileID, folder bool, err error) {
 	return fileID(info), info.IsDir() && checkOwned(info, "") == nil, nil
 }
 
-// Empty reports whether name is a folder without entries.
+// Empty reports whether name is an empty folder.
 func (f *Folder) Empty(name string) bool {
 	sub, err := f.Sub(name)
 	if err != nil {
@@ -268,7 +267,7 @@ func (f *Folder) Empty(name string) bool {
 	return err == nil && len(names) == 0
 }
 
-// RemoveEmpty removes a folder and the folders in it, but none that contains a file.
+// RemoveEmpty removes a folder and its subfolders, except those that contain a file.
 func (f *Folder) RemoveEmpty(name string) {
 	sub, err := f.Sub(name)
 	if err != nil {
@@ -279,12 +278,11 @@ func (f *Folder) RemoveEmpty(name string) {
 		sub.RemoveEmpty(name)
 	}
 	sub.Close()
-	_ = f.Remove(name) // fails if something is left in it
+	_ = f.Remove(name) // fails if the folder is not empty
 }
 
-// Lock locks the folder until the returned file is closed. It returns EWOULDBLOCK if the
-// folder is already locked. On a file system without locks it locks nothing and returns no
-// error.
+// Lock locks the folder until the returned file is closed. It returns EWOULDBLOCK if the folder is
+// already locked. On a file system without locks, it has no effect and returns no error.
 func (f *Folder) Lock() (*os.File, error) {
 	dir, err := f.root.Open(".")
 	if err != nil {
@@ -297,11 +295,12 @@ func (f *Folder) Lock() (*os.File, error) {
 	return dir, nil
 }
 
-// Changed returns when an entry was last added or removed, as seen when the folder was
-// opened.
+// Changed returns the time at which an entry was last added to or removed from the folder, as of
+// when the folder was opened.
 func (f *Folder) Changed() time.Time { return f.info.ModTime() }
 
-// Bytes returns the disk space that the files in the folder use, in bytes; -1 if it cannot be read.
+// Bytes returns the disk space in bytes that the folder's files use, or -1 if it cannot be
+// measured.
 func (f *Folder) Bytes() int64 { return probe.FolderBytes(f.root) }
 
 // Remove removes a file or an empty folder.
@@ -310,8 +309,8 @@ func (f *Folder) Remove(name string) error { return f.root.Remove(name) }
 // RemoveAll removes a file, or a folder with its contents. It does not follow links.
 func (f *Folder) RemoveAll(name string) error { return f.root.RemoveAll(name) }
 
-// clear removes the folder's contents and then the folder, unless another one has its name
-// in above.
+// clear removes the folder's contents. It then removes the folder itself, unless its name in the
+// parent folder now belongs to another folder.
 func (f *Folder) clear(above *Folder) error {
 	if err := f.removeContents(); err != nil {
 		return err
@@ -323,7 +322,7 @@ func (f *Folder) clear(above *Folder) error {
 	return above.Remove(name)
 }
 
-// removeContents removes everything in the folder.
+// removeContents removes all entries of the folder, including subfolders.
 func (f *Folder) removeContents() error {
 	names, err := f.Names()
 	if err != nil {
@@ -337,14 +336,14 @@ func (f *Folder) removeContents() error {
 	return nil
 }
 
-// Made identifies a folder that MakeFolders made.
+// Made identifies a folder that MakeFolders created.
 type Made struct {
 	Path string `json:"path"`
 	ID   FileID `json:"id"`
 }
 
-// MakeFolders makes a folder that only this user can access, and its missing parents. It
-// returns the folders it made, outermost first.
+// MakeFolders creates a folder that only this user can access, and its missing parents. It returns
+// the folders that it created, outermost first.
 func MakeFolders(path string) (made []Made, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -361,7 +360,7 @@ func MakeFolders(path string) (made []Made, err error) {
 		}
 	}
 	if err := os.Mkdir(path, 0o700); errors.Is(err, fs.ErrExist) {
-		return made, nil // another process was faster
+		return made, nil // another process has just created it
 	} else if err != nil {
 		return made, fmt.Errorf("the folder %s cannot be made: %w", path, Cause(err))
 	}
@@ -371,11 +370,11 @@ func MakeFolders(path string) (made []Made, err error) {
 	return append(made, Made{path, fileID(info)}), nil
 }
 
-// RemoveMade removes the folders in made that are empty, innermost first, and returns those
-// that still exist.
+// RemoveMade removes the empty folders in made, innermost first. It returns the folders that still
+// exist.
 func RemoveMade(made []Made) (left []Made) {
 	for i := len(made) - 1; i >= 0; i-- {
-		_ = made[i].remove() // it fails if the folder is not empty
+		_ = made[i].remove() // fails if the folder is not empty
 	}
 	for _, m := range made {
 		if m.There() {
@@ -385,21 +384,21 @@ func RemoveMade(made []Made) (left []Made) {
 	return left
 }
 
-// There reports whether the path still leads to the folder that was made.
+// There reports whether the path still leads to the folder that MakeFolders created.
 func (m Made) There() bool {
 	info, err := os.Lstat(m.Path)
 	return err == nil && info.IsDir() && fileID(info) == m.ID
 }
 
-// remove removes the folder if it is empty and still the one that was made.
+// remove removes the folder if it is empty and has not been replaced by another.
 func (m Made) remove() error {
 	if !m.There() {
-		return nil // another folder has the name
+		return nil // the folder was removed or replaced
 	}
-	return syscall.Rmdir(m.Path) // fails if a file took its place
+	return syscall.Rmdir(m.Path) // unlike os.Remove, never removes a file
 }
 
-// stat returns the system's record of a file.
+// stat returns the operating system's metadata of a file.
 func stat(info fs.FileInfo) *syscall.Stat_t { return info.Sys().(*syscall.Stat_t) }
 
 func fileID(info fs.FileInfo) FileID {
@@ -409,7 +408,7 @@ func fileID(info fs.FileInfo) FileID {
 // ownerOf returns the user ID of a file's owner.
 func ownerOf(info fs.FileInfo) int { return int(stat(info).Uid) }
 
-// checkOwned returns an error if another user owns the file or can write it.
+// checkOwned returns an error if another user owns the file or can write to it.
 func checkOwned(info fs.FileInfo, what string) error {
 	switch {
 	case ownerOf(info) != os.Geteuid():

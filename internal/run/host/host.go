@@ -1,6 +1,5 @@
-// Package host runs server processes on a machine: it starts, signals and measures them, and
-// provides their files, ports and logs. The local machine is one implementation of Host;
-// callers cannot distinguish the implementations.
+// Package host starts, signals and measures server processes on a machine, and manages their files,
+// ports and logs. A Host is the local machine or a remote one; callers cannot tell the difference.
 package host
 
 import (
@@ -19,72 +18,71 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// Host gives access to a machine on which a run starts processes and keeps files. Arguments
-// and results are data or one of the small interfaces below, so that the machine can be
-// remote. A context bounds only the call: a process keeps running after the context that it
-// was started with has ended. Paths are absolute; paths and process numbers are valid on
-// this host only.
+// Host is a machine on which a run starts processes and keeps files. All arguments and results are
+// data or one of the small interfaces below, so that the machine can be remote. A context only
+// limits the call: a started process keeps running after the context passed to Start has ended.
+// Paths are absolute. Paths and process IDs are valid only on this host.
 type Host interface {
-	// Describe returns the host's description, which does not change.
+	// Describe returns the host's description, which never changes.
 	Describe(ctx context.Context) (Description, error)
 
 	// Start starts a process.
 	Start(ctx context.Context, c Command) (Process, error)
-	// Ports reserves count ports (at least 1) on one address of this host. No other Lease of
-	// the host has them, and they are below the range from which the system takes ports for
-	// outgoing connections.
+	// Ports reserves count ports (at least 1) on one address of this host. No other Lease of the
+	// host includes these ports, and they are below the range that the system uses for outgoing
+	// connections.
 	Ports(ctx context.Context, count int) (*Lease, error)
 
-	// Claim makes a new folder below parent. Release removes it; if its owner ends without
-	// releasing it, CleanOrphans does.
+	// Claim creates a new folder below parent. Release removes the folder. If the owning process
+	// ends without releasing it, CleanOrphans removes it.
 	Claim(ctx context.Context, parent string) (Claim, error)
-	// MakeDir makes a folder and its missing parents. An existing folder is no error.
+	// MakeDir creates a folder and its missing parents. It succeeds if the folder exists.
 	MakeDir(ctx context.Context, path string) error
-	// WriteFile creates or replaces a file atomically: a reader sees the old contents or the
-	// new ones.
+	// WriteFile atomically creates a file or replaces its contents: a reader sees either the old or
+	// the new contents.
 	WriteFile(ctx context.Context, path string, contents []byte) error
-	// Follow reads what is appended to text files after this call. A file that does not
-	// exist yet is read from its beginning.
+	// Follow returns a reader of the lines that are appended to text files after this call. A file
+	// that does not exist yet is read from its beginning once it exists.
 	Follow(ctx context.Context, paths []string) (Logs, error)
-	// CopyLog copies the file's present contents. If the file is larger than MostLog, only
-	// its beginning and its end are copied, with a line between them; left is the number of
-	// bytes left out.
+	// CopyLog copies the file up to its size at the time of the call. From a file larger than
+	// MostLog, it copies only the beginning and the end, with a line in between that reports the
+	// omission. left is the number of omitted bytes.
 	CopyLog(ctx context.Context, path string, to io.Writer) (left int64, err error)
 
-	// Fsync times the given number of writes with fdatasync, once for each device that the
-	// folders are on.
+	// Fsync times the given number of writes with fdatasync on each device that contains any of the
+	// folders. It measures each device once.
 	Fsync(ctx context.Context, dirs []string, writes int) ([]probe.FsyncResult, error)
-	// Sample returns the resource usage of processes, in the order of pids, and with machine
-	// also that of the whole machine.
+	// Sample returns the resource usage of the given processes, in the order of pids. If machine is
+	// set, it also returns the usage of the whole machine.
 	Sample(ctx context.Context, pids []int, machine bool) (Sample, error)
-	// Weigh returns the disk space in bytes that each folder's files use, in the order of
-	// dirs (-1 for a folder that cannot be read), and the processor time that measuring
-	// took.
+	// Weigh returns the disk space in bytes that each folder's files use, in the order of dirs, or
+	// -1 for a folder that it cannot read. cost is the processor time that the measurement took.
 	Weigh(ctx context.Context, dirs []string) (bytes []int64, cost time.Duration, err error)
 }
 
 // Description identifies a machine and describes its hardware and limits.
 type Description struct {
 	Place   Place           `json:"place"`
-	Machine measure.Machine `json:"machine"` // as a run records it
-	// Folder contains all paths on the host; empty if they may be anywhere.
+	Machine measure.Machine `json:"machine"` // as recorded with a run
+	// Folder contains all files on the host. It is empty if files may be anywhere.
 	Folder string `json:"folder,omitempty"`
-	// Process is the number of the process that serves the host and generates load on it.
+	// Process is the ID of the process that serves the host and generates load there.
 	Process int `json:"process,omitempty"`
-	// Network names that process's network namespace. View names its user and the namespaces
-	// that decide which other processes it can see. Both are empty if unknown.
+	// Network identifies the network namespace of Process. View identifies the user and the other
+	// namespaces of Process, which determine the processes that it can see. Both are empty if
+	// unknown.
 	Network string `json:"network,omitempty"`
 	View    string `json:"view,omitempty"`
 }
 
-// SeesAs reports whether the processes that serve two hosts run in the same place and see
-// the same processes there.
+// SeesAs reports whether the processes that serve two hosts run in the same namespaces and can see
+// the same processes.
 func (d *Description) SeesAs(other *Description) bool {
 	return d.View != "" && d.View == other.View && d.Network == other.Network && d.Place == other.Place
 }
 
-// Sample holds the usage of processes and of their machine up to a time on the host's
-// clock. On systems that do not provide usage, no process is OK and Machine is nil.
+// Sample is the resource usage of processes and of their machine up to time At on the host's clock.
+// On systems that do not provide usage, OK is false for all processes and Machine is nil.
 type Sample struct {
 	At        time.Time            `json:"at"`
 	Processes []probe.ProcessUsage `json:"processes"`
@@ -93,134 +91,137 @@ type Sample struct {
 	Cost time.Duration `json:"cost_ns"`
 }
 
-// Launcher is implemented by a Host that builds the commands it starts from the software
+// Launcher is implemented by a Host that builds the commands to start from the software that is
 // installed on it.
 type Launcher interface {
-	// Launchable returns why a cluster's processes cannot be started there, such as a
-	// missing server binary. It starts nothing.
+	// Launchable returns nil if the host can start the cluster's processes. Otherwise it returns
+	// the reason, such as a missing server binary. It starts nothing.
 	Launchable(ctx context.Context, l Launch) error
 }
 
-// Losable is implemented by a Host that can become unreachable. Its processes may keep
-// running or may have ended; the caller cannot see which.
+// Losable is implemented by a Host that can become unreachable. The caller then cannot tell whether
+// its processes still run.
 type Losable interface {
-	// Presence returns a context that ends when the host is lost; its cause is one sentence
-	// with the reason.
+	// Presence returns a context that is canceled when the host is lost. The context's cause is one
+	// sentence with the reason.
 	Presence() context.Context
 }
 
 // Reacher is implemented by a Host that can open connections from its own machine.
 type Reacher interface {
-	// Reach returns a dialer of endpoints, or nil if the host does not connect on behalf of
-	// its caller.
+	// Reach returns a function that connects to an endpoint from the host, or nil if the host does
+	// not open connections for its caller.
 	Reach() func(ctx context.Context, endpoint string) (net.Conn, error)
 }
 
-// Disker is implemented by a Host that can put folders onto disks that fail on request.
+// Disker is implemented by a Host that can put folders on disks with injected faults.
 type Disker interface {
-	// Disk makes a folder and puts it onto such a disk. self is the path of quorumbench's
-	// binary on the host.
+	// Disk creates a folder and puts it on such a disk. self is the path of the quorumbench binary
+	// on the host.
 	Disk(ctx context.Context, self, dir string) (Disk, error)
 }
 
-// Renewer is implemented by a Host that builds the commands and files of what it starts. It
-// can replace the credentials of a running member.
+// Renewer is implemented by a Host that builds commands and configuration files itself and can
+// replace the credentials of a running member.
 type Renewer interface {
-	// Renew writes the launch's credentials for its process
+	// Renew writes new credentials from l to the process's certificate files
 	// (store.Embedded.CertificateFiles).
 	Renew(ctx context.Context, l Launch) error
 }
 
 // Emptier is implemented by a Host that can empty folders.
 type Emptier interface {
-	// Empty removes everything in a folder and keeps the folder.
+	// Empty removes everything in a folder but not the folder itself.
 	Empty(ctx context.Context, dir string) error
 }
 
-// Disk is a disk with one folder, which fails on request.
+// Disk is a disk that contains one folder and on which faults can be injected.
 type Disk interface {
-	// Set makes f the disk's only faults.
+	// Set injects the faults in f, which replace all earlier ones.
 	Set(ctx context.Context, f disk.Faults) error
-	// WriteBack makes everything written until now survive a power loss, synced or not, as
-	// if the kernel had written it back.
+	// WriteBack makes all data written so far survive a power loss, including data that was not
+	// synced, as if the kernel had written it to the device.
 	WriteBack(ctx context.Context) error
-	// PowerLoss drops all data that was not synced, and returns how many files lost some.
-	// All processes that used the disk must have ended.
+	// PowerLoss drops all data that was not synced. It returns the number of files that lost data.
+	// All processes that used the disk must have exited.
 	PowerLoss(ctx context.Context) (lost int, err error)
-	// PID returns the number of the process that serves the disk.
+	// PID returns the ID of the process that serves the disk.
 	PID() int
-	// Close unmounts the disk. The Claim that contains its files removes them.
+	// Close unmounts the disk. The disk's files are removed with the Claim that contains them.
 	Close()
 }
 
-// Networker is implemented by a Host that can give each member a separate network, whose
-// links fail on request.
+// Networker is implemented by a Host that can give each member its own network, with faults on the
+// links between them.
 type Networker interface {
-	// Networkable returns in one sentence why the host cannot, or nil if it can.
+	// Networkable returns nil if the host can create such networks. Otherwise it returns the reason
+	// in one sentence.
 	Networkable(ctx context.Context) error
-	// Network makes such networks for the named members. self is the path of quorumbench's
+	// Network creates a network for each of the named members. self is the path of the quorumbench
 	// binary on the host.
 	Network(ctx context.Context, self string, members []string) (Network, error)
 }
 
-// Network joins the networks of a cluster's members.
+// Network connects the networks of a cluster's members.
 type Network interface {
-	// Member returns the host as the i-th member sees it: its ports and the processes it
-	// starts are in that member's network.
+	// Member returns the host as seen from the i-th member's network: ports are reserved and
+	// processes are started in that network.
 	Member(i int) Host
-	// Set makes all the only faults of the links.
+	// Set injects the given faults on the links. They replace all earlier ones.
 	Set(ctx context.Context, all []network.Fault) error
-	// PID returns the number of the process that forwards packets.
+	// PID returns the ID of the process that forwards packets between the networks.
 	PID() int
-	// Close removes the networks. The members' processes must have ended.
+	// Close removes the networks. The members' processes must have exited.
 	Close()
 }
 
-// Command describes a process to start. The process gets its own process group, so that a
-// Ctrl-C in our terminal does not reach it.
+// Command describes a process to start. The process runs in its own process group, so that Ctrl-C
+// in our terminal does not reach it.
 type Command struct {
 	Path    string   // executable
 	Args    []string // without the executable
 	Env     []string // KEY=VALUE, added to files.CleanEnviron
 	Dir     string   // working folder
-	LogFile string   // standard output and error are appended here
-	// Lifeline, if not empty, makes standard input a pipe that is closed when our process
-	// ends. It is a KEY=VALUE of the environment that announces the pipe to the new process.
+	LogFile string   // receives standard output and standard error, appended
+	// Lifeline, if not empty, makes standard input a pipe that is closed when our process exits.
+	// Its value is a KEY=VALUE that is added to the new process's environment and tells it about
+	// the pipe.
 	Lifeline string
-	// Detach lets the process outlive ours. An attached process never does: Linux kills it
-	// when ours ends in any way; on other systems it must end when its Lifeline does.
+	// Detach lets the process outlive ours. Without Detach, Linux kills the process when ours exits
+	// for any reason; on other systems the process itself must exit when its standard input
+	// (Lifeline) is closed.
 	Detach bool
-	// Launch identifies the store's launch that the command is for. Hosts that build
-	// commands themselves use it and accept no other command. It is nil for a command that
-	// launches no store.
+	// Launch identifies the store's process that the command starts. A host that builds commands
+	// itself uses Launch to do so, and rejects a command without it. It is nil for a command that
+	// starts no store.
 	Launch *Launch
 }
 
-// Launch describes one process of a store's launch as data, from which the store's package
-// builds the process again (store.LaunchSpec).
+// Launch describes one process of a store as data. The store's package can rebuild the process's
+// command from it (store.LaunchSpec).
 type Launch struct {
 	Store    string
-	Version  string // of an installed server; empty for the store's default
-	Exec     string // a binary that the user named; empty for the store's own
-	Process  string // its name
+	Version  string // version of the installed server, or empty for the store's default
+	Exec     string // path of a binary that the user chose, or empty for the store's usual one
+	Process  string // name of the process
 	Cluster  string
 	Members  []kv.MemberPlace
-	Settings json.RawMessage // as the store's settings encode themselves
-	Joining  string          `json:",omitempty"` // the member that joins the others; empty for none
-	// Credentials are the members' TLS certificates and keys, by name.
+	Settings json.RawMessage // in the store's own encoding
+	Joining  string          `json:",omitempty"` // the member that joins an existing cluster, or empty
+	// Credentials maps a member's name to its TLS certificates and keys.
 	Credentials map[string]kv.Credentials `json:",omitempty"`
 }
 
 // Process is a started process.
 type Process interface {
-	// Identity identifies the process, even after its number was reused.
+	// Identity identifies the process, even after its process ID is reused.
 	Identity() Identity
-	// Signal sends a signal to the process and to those that it started. It does nothing if
-	// the process has ended.
+	// Signal sends a signal to the process and its children. It does nothing if the process has
+	// exited.
 	Signal(ctx context.Context, s Signal) error
-	// Exited is closed when the process has ended.
+	// Exited is closed when the process has exited.
 	Exited() <-chan struct{}
-	// Exit describes how the process ended; it is the zero value until Exited is closed.
+	// Exit describes how the process ended. It is the zero value until Exited is closed.
 	Exit() Exit
 }
 
@@ -228,46 +229,46 @@ type Process interface {
 type Claim interface {
 	// Path is the folder's absolute path.
 	Path() string
-	// Env returns a KEY=VALUE for the environment of each process that works in the folder;
-	// CleanOrphans recognizes the process by it.
+	// Env returns a KEY=VALUE that must be set in the environment of each process that works in the
+	// folder. CleanOrphans recognizes the process by it.
 	Env() string
-	// Note records a process that works in the folder, so that CleanOrphans ends it before
-	// it removes the folder.
+	// Note records a process that works in the folder, so that CleanOrphans kills the process
+	// before it removes the folder.
 	Note(ctx context.Context, process Identity) error
 	// Release removes the folder.
 	Release(ctx context.Context) error
 }
 
-// Lease reserves free ports on one address until it is released. It excludes other leases,
-// and does not prevent another program from taking the ports.
+// Lease reserves free ports on one address until Release is called. No other lease includes these
+// ports, but another program can still take them.
 type Lease struct {
 	Address string // an IP address
 	Ports   []int
-	Release func() // gives the ports back; may be called more than once
+	Release func() // may be called more than once
 }
 
-// Logs follows several log files. Only one goroutine may use it.
+// Logs follows several log files. It is not safe for concurrent use.
 type Logs interface {
-	// Read returns the lines that were completed since the last Read, in order within each
-	// file, without line endings and cut to maxLine bytes. The lines are valid until the
-	// next Read. more reports that the files held further lines when this series of Reads
-	// began; call Read again.
+	// Read returns the lines that were completed since the last call, in order within each file.
+	// Lines have no line endings and are truncated to maxLine bytes. They are valid until the next
+	// call. If more is set, the files contained further lines when reading began, and the caller
+	// must call Read again.
 	Read(ctx context.Context) (lines []Line, more bool, err error)
 	Close() error
 }
 
-// Line is a line of one of several files.
+// Line is a line from one of the followed files.
 type Line struct {
 	File int       // index in the list passed to Follow
-	At   time.Time // when it was read
+	At   time.Time // when the line was read
 	Text []byte
-	// Ahead is how far the host's clock, which the text's times may come from, was ahead of
-	// ours. Unsure reports that the clock was set since the last Read.
+	// Ahead is how far the host's clock was ahead of ours; timestamps in the text may come from the
+	// host's clock. Unsure is set if the clock was set since the last Read.
 	Ahead  time.Duration `json:",omitempty"`
 	Unsure bool          `json:",omitempty"`
 }
 
-// Signal is one of the signals that a benchmark needs.
+// Signal is a signal that a Process supports.
 type Signal uint8
 
 // The signals.
@@ -278,7 +279,7 @@ const (
 	Resume                  // continues it (SIGCONT)
 )
 
-// signals holds each signal's POSIX name and number.
+// signals contains the POSIX name and number of each Signal.
 var signals = [...]struct {
 	name   string
 	number syscall.Signal
@@ -290,11 +291,11 @@ func (s Signal) String() string { return signals[s].name }
 // Exit describes how a process ended.
 type Exit struct {
 	At     time.Time
-	Code   int      // exit status; -1 when a signal ended it
-	Signal string   // the signal that ended it, such as "killed"; empty if none
-	Tail   []string // the last lines of its log
-	// Lost is why the process's fate is unknown: its machine cannot be reached. Otherwise it
-	// is empty.
+	Code   int      // exit status, or -1 if a signal killed the process
+	Signal string   // the signal that killed the process, such as "killed", or empty
+	Tail   []string // the last lines of the process's log
+	// Lost is the reason why the machine cannot be reached, so that it is unknown whether the
+	// process still runs. Otherwise it is empty.
 	Lost string
 }
 

@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// startTime returns a process's start in clock ticks after the boot, field 22 of
+// startTime returns the time at which a process was started, in clock ticks since boot: field 22 in
 // /proc/PID/stat (proc_pid_stat(5)).
 func startTime(pid int) (string, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "", fmt.Errorf("there is no process %d", pid)
 	}
-	// Field 2 is the name in parentheses, which may contain any character.
+	// Field 2 is the process name in parentheses, which may contain any character.
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
 	if len(fields) < 21 {
 		return "", fmt.Errorf("the state of process %d cannot be read", pid)
 	}
-	// Field 23 is the size of its memory. It is 0 for a process that is about to end, which
-	// no longer has the data that identifies it.
+	// Field 23 is the size of the process's memory. It is 0 in a process that is about to exit,
+	// whose environment and arguments are no longer available.
 	if state := fields[0][0]; state == 'Z' || state == 'X' || string(fields[20]) == "0" {
 		return "", fmt.Errorf("process %d has ended", pid)
 	}
 	return string(fields[19]), nil
 }
 
-// bootID returns the IDs of this boot and of our PID namespace.
+// bootID returns the ID of this boot and the ID of our PID namespace.
 func bootID() (boot, pids string) {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -38,8 +38,8 @@ func bootID() (boot, pids string) {
 	return strings.TrimSpace(string(b)), pids
 }
 
-// namespaces names our network namespace, and the user and namespaces that decide which
-// processes and control groups we see.
+// namespaces identifies our network namespace, and, as view, the user and the namespaces that
+// determine which processes and control groups we can see.
 func namespaces() (network, view string) {
 	network, _ = os.Readlink("/proc/self/ns/net")
 	parts := []string{strconv.Itoa(os.Geteuid())}

@@ -11,7 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// startTime returns a process's start as ps prints it, to the second.
+// startTime returns the time at which a process was started, as ps prints it, with a resolution of
+// one second.
 func startTime(pid int) (string, error) {
 	cmd := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid))
 	cmd.Env = append(files.CleanEnviron(), "LC_ALL=C")
@@ -26,8 +27,9 @@ func startTime(pid int) (string, error) {
 	return strings.Join(fields[1:], " "), nil
 }
 
-// bootID returns nothing: a start time of ps includes the date, which is enough.
+// bootID returns empty strings: the start time that ps prints includes the date, so no boot ID is
+// needed.
 func bootID() (boot, pids string) { return "", "" }
 
-// namespaces returns nothing: this system has no namespaces.
+// namespaces returns empty strings: this system has no namespaces.
 func namespaces() (network, view string) { return "", "" }

@@ -23,12 +23,12 @@ import (
 type Local struct {
 	now     func() time.Time
 	pick    func(n int) int
-	address string         // of its servers; empty: each lease has its own
-	space   *network.Space // the network of its servers; nil: this machine's own
-	folder  *Folder        // contains all of its files; nil: files may be anywhere
-	sampler *probe.Sampler // nil if the system provides no usage
+	address string         // address of all servers; if empty, each lease has its own
+	space   *network.Space // the servers' network; nil for the machine's own network
+	folder  *Folder        // contains all files of the host; nil if files may be anywhere
+	sampler *probe.Sampler // nil if the system does not report resource usage
 	about   func() Description
-	ahead   func() time.Duration // how far the machine's clock is ahead of now; nil: now is the machine's clock
+	ahead   func() time.Duration // how far the machine's clock is ahead of now; nil if now is the machine's clock
 }
 
 var (
@@ -38,9 +38,9 @@ var (
 	_ Emptier   = (*Local)(nil)
 )
 
-// NewLocal returns the local machine. now is the clock that dates exits and samples; pick
-// returns a number from 0 to n-1 and decides where the search for free ports begins. A nil
-// function stands for the system's clock or random numbers.
+// NewLocal returns the local machine. Exit and sample times come from now. pick returns a number
+// from 0 to n-1 and chooses where the search for free ports begins. If now or pick is nil, the
+// system's clock or random numbers are used.
 func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 	if now == nil {
 		now = time.Now
@@ -56,9 +56,9 @@ func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 	return &Local{now: now, pick: pick, sampler: sampler, about: about}
 }
 
-// WithClockAhead returns a copy of l for a clock, passed to NewLocal, that differs from the
-// machine's. ahead returns by how much the machine's clock is ahead: the times in members'
-// log lines are the machine's.
+// WithClockAhead returns a copy of l for a clock (passed to NewLocal) that differs from the
+// machine's clock. ahead must return how far the machine's clock is ahead. It applies to the
+// timestamps in members' log lines, which come from the machine's clock.
 func (l *Local) WithClockAhead(ahead func() time.Duration) *Local {
 	copied := *l
 	copied.ahead = ahead
@@ -72,9 +72,9 @@ func (l *Local) At(address string) *Local {
 	return &at
 }
 
-// In returns a copy of l whose files are all below f, which is held open. Every file is
-// opened relative to f, and links are never followed, even if another program creates them
-// later. Only members and disk servers are given a path.
+// In returns a copy of l whose files are all inside the open folder f. Every file is opened
+// relative to f without following links, even links that another program creates later. Only
+// members and disk servers receive paths.
 func (l *Local) In(f *Folder) *Local {
 	in := *l
 	in.folder = f
@@ -178,7 +178,7 @@ func (n *localNetwork) Member(i int) Host {
 	return &at
 }
 
-// runInNetwork calls what in the host's network.
+// runInNetwork calls what while the thread is in the host's network.
 func (l *Local) runInNetwork(what func() error) error {
 	if l.space == nil {
 		return what()
@@ -186,7 +186,7 @@ func (l *Local) runInNetwork(what func() error) error {
 	return l.space.In(what)
 }
 
-// costOf returns the processor time that part takes. part must stay on one thread.
+// costOf returns the processor time that part uses. part must not leave its thread.
 func costOf(part func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -218,11 +218,11 @@ func (l *Local) Fsync(ctx context.Context, dirs []string, writes int) ([]probe.F
 	return all, nil
 }
 
-// fsync measures in a claimed folder inside f, so that the next measurement removes the
-// folder if our process is killed.
+// fsync measures in a claimed folder inside f, so that the next measurement removes the folder if
+// our process is killed.
 func (f *Folder) fsync(ctx context.Context, writes int) (result probe.FsyncResult, err error) {
 	if f.protectsEntries() {
-		_, _ = cleanBelow(f, 1) // retried by the next measurement
+		_, _ = cleanBelow(f, 1) // the next measurement tries again
 	}
 	c, err := f.claim()
 	if err != nil {
@@ -235,9 +235,9 @@ func (f *Folder) fsync(ctx context.Context, writes int) (result probe.FsyncResul
 // tailLines is the number of log lines in an Exit.
 const tailLines = 12
 
-// Start implements Host. The goroutine that starts a process keeps its thread until the
-// process ends, because Linux sends the parent-death signal when that thread ends, not when
-// the parent process does.
+// Start implements Host. The goroutine that starts a process keeps its thread until the process
+// exits, because Linux sends the parent-death signal when the thread exits, not when the parent
+// process exits.
 func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 	cmd, lifeline, closeLog, err := l.prepare(c)
 	if err != nil {
@@ -251,7 +251,7 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 		if err == nil {
 			p.pid = cmd.Process.Pid
 			p.identity, err = Identify(p.pid)
-			if err != nil { // it has already ended and awaits its Wait
+			if err != nil { // the process has already exited and is a zombie
 				p.identity, err = Identity{PID: p.pid}, nil
 			}
 		}
@@ -268,8 +268,8 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 	return p, nil
 }
 
-// prepare builds the command and opens its log. The caller calls closeLog after starting
-// the command. lifeline is our end of the process's standard input.
+// prepare builds the command and opens its log file. The caller must call closeLog after it has
+// started the command. lifeline is our end of the pipe to the process's standard input.
 func (l *Local) prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog func(), err error) {
 	cmd = exec.Command(c.Path, c.Args...)
 	cmd.Dir = c.Dir
@@ -314,17 +314,17 @@ type process struct {
 	exit     Exit // written before exited is closed
 
 	mu     sync.Mutex
-	reaped bool // its number may belong to another process
+	reaped bool // the process ID may now belong to another process
 }
 
-// wait returns after the process has ended and its log was read.
+// wait waits until the process has exited, and sets p.exit, including the last lines of its log.
 func (p *process) wait(cmd *exec.Cmd, on *Local, logFile string) {
 	if waitForExit(p.pid) {
 		p.mu.Lock()
-		// The process is still a zombie, so no other group has its number: this kills the
-		// processes that it started.
+		// The process is still a zombie, so no other process group can have its ID. This kills the
+		// children that the process left.
 		_ = syscall.Kill(-p.pid, syscall.SIGKILL)
-		_ = cmd.Wait() // ProcessState holds more than the error
+		_ = cmd.Wait() // ProcessState contains more detail than the error
 	} else {
 		_ = cmd.Wait()
 		p.mu.Lock()

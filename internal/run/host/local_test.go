@@ -16,21 +16,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// helperEnv selects the process below that the test binary runs as.
+// helperEnv tells the test binary which helper process to run as.
 const helperEnv = "QUORUMBENCH_HOST_TEST"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(helperEnv) {
 	case "parent":
 		parent()
-	case "watcher": // ends when its standard input does
+	case "watcher": // exits when its standard input is closed
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	default:
 		os.Exit(m.Run())
 	}
 }
 
-// parent starts a child that sleeps for a long time, prints its number and waits to be
+// parent starts a child that sleeps for a long time, prints the child's process ID and waits to be
 // killed.
 func parent() {
 	p, err := NewLocal(nil, nil).Start(context.Background(), Command{Path: "/bin/sleep", Args: []string{"1000"}})
@@ -52,7 +52,7 @@ func start(t *testing.T, c Command) Process {
 	return p
 }
 
-// patience bounds every wait, so that no test hangs.
+// patience limits every wait, so that no test hangs.
 const patience = 2 * time.Minute
 
 func waitFor(t *testing.T, what string, done <-chan struct{}) {
@@ -108,7 +108,7 @@ func TestLifelineEndsWithUs(t *testing.T) {
 	if _, err := Identify(cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
-	if err := lifeline.Close(); err != nil { // as when our process ends
+	if err := lifeline.Close(); err != nil { // as when our process exits
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
@@ -137,7 +137,7 @@ func TestDetachedProcessIsRecognized(t *testing.T) {
 }
 
 func TestPortsAreFreeAndNotShared(t *testing.T) {
-	// The same place is always tried first: the second lease must use another.
+	// The same block is always tried first, so the second lease must use another.
 	draws := []int{1, 2, 3, 4, 1, 2, 3, 4, 5, 6, 7, 8}
 	pick := func(n int) int {
 		if len(draws) == 0 {
@@ -189,8 +189,8 @@ func TestTailOfALongLog(t *testing.T) {
 	}
 }
 
-// Empty removes a folder's contents, including nested folders, keeps the folder, and does
-// not touch the targets of its links.
+// Empty removes everything in a folder, including nested folders. It keeps the folder itself and
+// the targets of links.
 func TestEmpty(t *testing.T) {
 	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "other")
 	for _, path := range []string{other, filepath.Join(dir, "file"), filepath.Join(dir, "a", "b")} {

@@ -11,17 +11,16 @@ import (
 	"time"
 )
 
-// readBytes bounds how much one Read takes from the files. It may exceed the bound by one
+// readBytes limits how many bytes one Read reads from the files. Read may exceed the limit by one
 // buffer.
 const readBytes = 256 << 10
 
-// localLogs implements Logs. A file that is missing or cannot be read is tried again in
-// each Read.
+// localLogs implements Logs. If a file is missing or unreadable, each Read tries to open it again.
 type localLogs struct {
 	on    *Local
 	now   func() time.Time
-	ahead func() time.Duration // how far the clock of the lines' times is ahead
-	was   time.Duration        // ahead's result in the last Read
+	ahead func() time.Duration // how far the clock of the lines' timestamps is ahead of now
+	was   time.Duration        // result of ahead in the last Read
 	all   []*followed
 	at    int // index in all at which the next Read continues
 	buf   []byte
@@ -33,14 +32,14 @@ type localLogs struct {
 // followed is one followed file.
 type followed struct {
 	path  string
-	file  *os.File // nil: not opened yet
+	file  *os.File // nil if not opened yet
 	about os.FileInfo
-	at    int64 // offset up to which it was read
-	goal  int64 // offset at which reading stops: the file's size when reading began; 0: take the size anew
+	at    int64 // offset at which reading continues
+	goal  int64 // offset at which reading stops: the file's size when reading began; 0 before that
 	lines lineSplitter
 }
 
-// Follow implements Host. A file that cannot be read yields no lines until it can.
+// Follow implements Host. An unreadable file yields no lines until it becomes readable.
 func (l *Local) Follow(_ context.Context, paths []string) (Logs, error) {
 	logs := &localLogs{on: l, now: l.now, ahead: l.ahead, buf: make([]byte, 64<<10)}
 	if logs.ahead == nil {
@@ -77,7 +76,7 @@ func (l *localLogs) Read(ctx context.Context) (lines []Line, more bool, err erro
 	return l.lines, false, nil
 }
 
-// stampLines adds to the returned lines how far the machine's clock is ahead.
+// stampLines sets Ahead and Unsure in the returned lines.
 func (l *localLogs) stampLines() {
 	is := l.ahead()
 	set := (is - l.was).Abs() >= time.Millisecond
@@ -95,7 +94,7 @@ func (l *localLogs) Close() error {
 	return nil
 }
 
-// open opens the file that has the log's name now, to be read from its beginning.
+// open opens the file that currently has the log's name. It will be read from its beginning.
 func (f *followed) open(on *Local) error {
 	file, about, err := on.openFile(f.path)
 	if err != nil {
@@ -106,7 +105,7 @@ func (f *followed) open(on *Local) error {
 	return nil
 }
 
-// rotated reports whether another file now has the log's name.
+// rotated reports whether the log's name now belongs to another file.
 func (f *followed) rotated(on *Local) bool {
 	folder, err := on.openFolder(filepath.Dir(f.path))
 	if err != nil {
@@ -124,15 +123,15 @@ func (f *followed) close() {
 	}
 }
 
-// endsLine reports whether the byte before f.at ends a line.
+// endsLine reports whether the byte before offset f.at is a newline.
 func (f *followed) endsLine() bool {
 	last := make([]byte, 1)
 	_, err := f.file.ReadAt(last, f.at-1)
 	return err == nil && last[0] == '\n'
 }
 
-// readFile continues reading the current file, and reports whether the next Read must
-// continue with it.
+// readFile reads from the current file. It reports whether the next Read must continue with this
+// file.
 func (l *localLogs) readFile() (more bool) {
 	f := l.all[l.at]
 	if f.file == nil && f.open(l.on) != nil {
@@ -141,7 +140,8 @@ func (l *localLogs) readFile() (more bool) {
 	if l.readAppended(f) {
 		return true
 	}
-	// Another file has the name: the log was rotated after its old file was read to the end.
+	// Another file has the log's name: the log was rotated. The old file has just been read to its
+	// end.
 	if f.rotated(l.on) {
 		f.close()
 		return f.open(l.on) == nil && l.readAppended(f)
@@ -149,14 +149,14 @@ func (l *localLogs) readFile() (more bool) {
 	return false
 }
 
-// readAppended reads what was appended, and reports whether that exceeded the bound of one Read.
+// readAppended reads appended data. It reports whether the data exceeds the limit of one Read.
 func (l *localLogs) readAppended(f *followed) (more bool) {
 	if f.goal == 0 {
 		now, err := f.file.Stat()
 		if err != nil {
 			return false
 		}
-		if f.goal = now.Size(); f.goal < f.at { // truncated and written anew
+		if f.goal = now.Size(); f.goal < f.at { // truncated
 			f.at = 0
 			f.lines.reset()
 		}
@@ -171,7 +171,7 @@ func (l *localLogs) readAppended(f *followed) (more bool) {
 		now := l.now()
 		f.lines.add(l.buf[:n], func(line []byte) {
 			from := len(l.text)
-			l.text = append(l.text, line...) // earlier lines keep their memory
+			l.text = append(l.text, line...) // if text grows, earlier lines keep the old array
 			l.lines = append(l.lines, Line{File: l.at, At: now, Text: l.text[from:len(l.text):len(l.text)]})
 		})
 		if n == 0 || err != nil && !errors.Is(err, io.EOF) {
@@ -182,21 +182,21 @@ func (l *localLogs) readAppended(f *followed) (more bool) {
 	return false
 }
 
-// maxLine is how many bytes of a line are kept. Servers log whole requests; a line's
-// beginning is enough to classify it.
+// maxLine is the maximum length of a returned line in bytes. Servers log whole requests, but the
+// beginning of a line is enough to classify it.
 const maxLine = 4096
 
-// lineSplitter splits a text into lines. The result does not depend on how the text was
-// cut into pieces.
+// lineSplitter splits a text into lines. The result does not depend on where the text is cut into
+// pieces.
 //
 // Invariant: len(part) <= maxLine+1.
 type lineSplitter struct {
-	part []byte // the first bytes of a line that has not ended yet
-	skip bool   // ignore everything up to the next line's beginning
+	part []byte // the beginning of an incomplete line
+	skip bool   // ignore everything up to the next newline
 }
 
-// add calls each with every line that ends in piece, without its line ending. The line is
-// valid only during the call.
+// add calls each with every line that piece completes, without its line ending. The line is valid
+// only during the call.
 func (s *lineSplitter) add(piece []byte, each func(line []byte)) {
 	for {
 		end := bytes.IndexByte(piece, '\n')
@@ -218,8 +218,8 @@ func (s *lineSplitter) add(piece []byte, each func(line []byte)) {
 	}
 }
 
-// keep appends piece to the unfinished line. It keeps one byte more than maxLine, so that a
-// carriage return after a line of exactly maxLine bytes is recognized.
+// keep appends piece to the incomplete line. It keeps one byte more than maxLine, so that trimLine
+// can recognize a carriage return after a line of exactly maxLine bytes.
 func (s *lineSplitter) keep(piece []byte) {
 	if s.skip {
 		return
@@ -228,10 +228,10 @@ func (s *lineSplitter) keep(piece []byte) {
 	s.part = append(s.part, piece[:min(max(room, 0), len(piece))]...)
 }
 
-// reset discards the unfinished line.
+// reset discards the incomplete line.
 func (s *lineSplitter) reset() { s.part, s.skip = s.part[:0], false }
 
-// trimLine removes a trailing carriage return and cuts the line to maxLine bytes.
+// trimLine removes a trailing carriage return and truncates the line to maxLine bytes.
 func trimLine(line []byte) []byte {
 	if len(line) <= maxLine+1 {
 		line = bytes.TrimSuffix(line, []byte("\r"))

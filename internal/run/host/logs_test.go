@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// want returns the lines that a text must yield.
+// want returns the lines that a text must produce.
 func want(text []byte) []string {
 	var out []string
 	for line := range bytes.Lines(text) {
@@ -23,7 +23,7 @@ func want(text []byte) []string {
 	return out
 }
 
-// The lines do not depend on how the text is cut.
+// The lines do not depend on where the text is cut.
 func TestLinesDoNotDependOnThePieces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -129,8 +129,8 @@ func check(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// Only lines written after Follow are read, each once, even if a log appears later, is
-// rotated or is truncated.
+// Only lines written after Follow are read, each once, even if a log is created later, rotated or
+// truncated.
 func TestLogsAreFollowed(t *testing.T) {
 	dir := t.TempDir()
 	a, b := logFile{t, filepath.Join(dir, "a.log")}, logFile{t, filepath.Join(dir, "b.log")}
@@ -166,7 +166,7 @@ func TestLogsAreFollowed(t *testing.T) {
 	check(t, "and back", lines(t, l), "0 back")
 }
 
-// A log of more than one buffer is read correctly across the buffers' edges.
+// A log that is longer than one buffer is read correctly across the buffer's end.
 func TestLongLogs(t *testing.T) {
 	a := logFile{t, filepath.Join(t.TempDir(), "a.log")}
 	l := followLogs(t, a)
@@ -183,7 +183,7 @@ func TestLongLogs(t *testing.T) {
 	}
 }
 
-// A line's At is a time of the host's clock.
+// At in a Line comes from the host's clock.
 func TestLinesHaveTheHostsTime(t *testing.T) {
 	at := time.Unix(1_000_000_000, 5)
 	path := filepath.Join(t.TempDir(), "log")
@@ -201,8 +201,8 @@ func TestLinesHaveTheHostsTime(t *testing.T) {
 	}
 }
 
-// If the machine's clock differs from ours, lines carry the offset, and those read just
-// after the clock was set are unsure.
+// If the machine's clock differs from ours, lines carry the offset. Lines that are read just after
+// the clock was set are marked as unsure.
 func TestLinesReportThatTheClockWasSet(t *testing.T) {
 	ahead := time.Duration(0)
 	path := filepath.Join(t.TempDir(), "log")

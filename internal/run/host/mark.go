@@ -11,19 +11,18 @@ import (
 	"syscall"
 )
 
-// MarkEnv is the environment variable that holds the mark of the folder that a process
-// works for.
+// MarkEnv is the environment variable that identifies the folder in which a process works.
 const MarkEnv = "QUORUMBENCH_MARK"
 
-// markBytes is enough for a mark that cannot be guessed.
+// markBytes is long enough that a mark cannot be guessed.
 const markBytes = 16
 
-// Mark is a random text drawn for one folder. Every process that we start for the folder
-// carries it in its environment, so that the process is recognized even if we were killed
-// before its number was recorded.
+// Mark is a random string that identifies one claimed folder. Every process that we start for the
+// folder has the mark in its environment. The process can therefore be recognized even if we are
+// killed before we record its ID.
 type Mark string
 
-// NewMark draws a mark.
+// NewMark returns a new random mark.
 func NewMark() Mark {
 	var b [markBytes]byte
 	_, _ = rand.Read(b[:]) // it never fails
@@ -33,23 +32,23 @@ func NewMark() Mark {
 // Env returns the mark as KEY=VALUE.
 func (m Mark) Env() string { return MarkEnv + "=" + string(m) }
 
-// Valid reports whether the mark has the form that NewMark draws. No other text is searched
-// for.
+// Valid reports whether the mark has the format that NewMark returns. Marked searches only for
+// valid marks.
 func (m Mark) Valid() bool {
 	b, err := hex.DecodeString(string(m))
 	return err == nil && len(b) == markBytes && hex.EncodeToString(b) == string(m)
 }
 
-// Held is a process that has proved to be ours, with a handle to it: a process that reuses
-// its number is never signalled.
+// Held is a process that was proved to be ours, together with a handle to it. The handle ensures
+// that a process that reuses the process ID is never signaled.
 type Held struct {
 	Identity
-	At     string // where in the folder it works, as shown by its working folder, an open file or an argument
+	At     string // path inside the folder that is the process's working folder, open file or argument
 	handle *os.Process
 }
 
-// Marked returns the processes of this user that carry the mark and work in the folder. The
-// caller releases them.
+// Marked returns this user's processes that carry the mark and work in the folder. The caller must
+// release them.
 func Marked(m Mark, dir string) []*Held {
 	if !m.Valid() {
 		return nil
@@ -67,8 +66,8 @@ func Marked(m Mark, dir string) []*Held {
 	return out
 }
 
-// hold takes the handle before it checks the proof. If another process gets the number in
-// between, either that process has no proof or the handle no longer works.
+// hold opens the handle before it checks the process. If another process takes over the process ID
+// in between, either the check fails or the handle no longer works.
 func hold(pid int, m Mark, dirs []string) *Held {
 	handle, err := os.FindProcess(pid) // a pidfd on Linux
 	if err != nil {
@@ -87,7 +86,7 @@ func hold(pid int, m Mark, dirs []string) *Held {
 
 // Signal sends a signal to this process. It does nothing if the process has ended.
 func (h *Held) Signal(s Signal) error {
-	if !h.Running() { // needed on systems without process handles
+	if !h.Running() { // necessary on systems without process handles
 		return nil
 	}
 	err := h.handle.Signal(signals[s].number)
@@ -100,8 +99,8 @@ func (h *Held) Signal(s Signal) error {
 // Release closes the handle.
 func (h *Held) Release() { _ = h.handle.Release() }
 
-// relativePath returns path relative to the first of dirs that contains it, "." for the folder
-// itself, and "" if none does.
+// relativePath returns path relative to the first folder in dirs that contains it: "." for the
+// folder itself, or "" if no folder contains it.
 func relativePath(path string, dirs []string) string {
 	for _, dir := range dirs {
 		if path == dir {
@@ -114,8 +113,8 @@ func relativePath(path string, dirs []string) string {
 	return ""
 }
 
-// pathInArgument returns relativePath's result for a path that appears in an argument and extends to
-// its end.
+// pathInArgument finds a path in one of dirs at the end of an argument, and returns it as
+// relativePath does.
 func pathInArgument(arg string, dirs []string) string {
 	for _, dir := range dirs {
 		if at := strings.Index(arg+"/", dir+"/"); at >= 0 {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// carriers returns the numbers of this user's processes that carry the mark.
+// carriers returns the IDs of this user's processes that carry the mark.
 func carriers(m Mark) []int {
 	entries, _ := os.ReadDir("/proc") // without /proc no process can be recognized
 	var out []int
@@ -21,8 +21,8 @@ func carriers(m Mark) []int {
 	return out
 }
 
-// carries reports whether a process belongs to this user and had the mark in its
-// environment when it was started (proc_pid_environ(5)).
+// carries reports whether a process belongs to this user and was started with the mark in its
+// environment (proc_pid_environ(5)).
 func carries(pid int, m Mark) bool {
 	folder := fmt.Sprintf("/proc/%d", pid)
 	info, err := os.Stat(folder)
@@ -35,8 +35,8 @@ func carries(pid int, m Mark) bool {
 	})
 }
 
-// worksIn returns where in one of the folders a process works, as shown by its working
-// folder, an open file or an argument. It is empty if the process works in none.
+// worksIn returns the path, relative to one of the folders, that is the process's working folder,
+// open file or argument. It returns "" if the process works in none of the folders.
 func worksIn(pid int, dirs []string) string {
 	folder := fmt.Sprintf("/proc/%d/", pid)
 	links := []string{folder + "cwd"}

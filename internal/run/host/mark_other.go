@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// carriers returns the numbers of this user's processes whose environment, as ps shows it,
-// has the mark.
+// carriers returns the IDs of this user's processes that have the mark in their environment, as
+// shown by ps.
 func carriers(m Mark) []int {
 	out, _ := exec.Command("ps", "-axwwE", "-o", "pid=,uid=,command=").Output()
 	var found []int
@@ -29,7 +29,7 @@ func carriers(m Mark) []int {
 
 func carries(pid int, m Mark) bool { return slices.Contains(carriers(m), pid) }
 
-// worksIn returns where in one of the folders a process works, as shown by its arguments.
+// worksIn returns the path, relative to one of the folders, that ends the process's arguments.
 func worksIn(pid int, dirs []string) string {
 	out, _ := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	return pathInArgument(strings.TrimSpace(string(out)), dirs)

@@ -18,19 +18,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// OrphanDepth is the greatest depth of a run's data folder below its root.
+// OrphanDepth is the maximum number of levels between a search root and a run's data folder.
 const OrphanDepth = 3
 
-// AnyDepth makes CleanOrphans search everything below a root that holds only our files.
+// AnyDepth makes CleanOrphans search all levels. It is for roots that contain only our files.
 const AnyDepth = math.MaxInt
 
-// Orphan is a claimed folder that was removed because its owner had ended.
+// Orphan is a claimed folder that was removed because its owner had exited.
 type Orphan struct {
 	Path  string
-	Disks int // disks mounted in it, whose server had ended
+	Disks int // disks that were still mounted in the folder after their server had exited
 }
 
-// String returns a sentence without its full stop.
+// String returns a sentence without a period.
 func (o Orphan) String() string {
 	words := fmt.Sprintf("removed %s, which a killed command left", o.Path)
 	if o.Disks > 0 {
@@ -39,18 +39,18 @@ func (o Orphan) String() string {
 	return words
 }
 
-// CleanOrphans searches root to the given number of levels for claimed folders whose owner
-// has ended. It kills the processes that still work in them, unmounts their disks whose
-// server has ended, removes the folders and returns them. It never touches a folder whose
-// owner runs. A missing root yields none.
+// CleanOrphans searches root, down to the given number of levels, for claimed folders whose owner
+// has exited. It kills the processes that still work in them, unmounts their disks whose server has
+// exited, removes the folders and returns them. It never touches a folder whose owner is running. A
+// missing root is not an error.
 //
-// It trusts only files that no other user can write: the claimed folder, its owner file and
-// the folders between it and root. Others may write to root itself if they cannot remove
-// our entries there, as in /tmp.
+// CleanOrphans trusts only files that no other user can write: the claimed folder, its owner file
+// and the folders between root and the claimed folder. Others may write to root itself if they
+// cannot remove our entries there, as in /tmp.
 func CleanOrphans(root string, levels int) (removed []Orphan, err error) {
 	top, err := OpenFolder(root)
 	if err != nil {
-		return nil, nil // our files are in readable folders
+		return nil, nil // a folder that we cannot read contains none of our files
 	}
 	defer top.Close()
 	if !top.protectsEntries() {
@@ -59,8 +59,8 @@ func CleanOrphans(root string, levels int) (removed []Orphan, err error) {
 	return cleanBelow(top, levels)
 }
 
-// protectsEntries reports whether only this user and root can remove our folders from this one or
-// replace them.
+// protectsEntries reports whether no user except us and root can remove or replace our folders in
+// f.
 func (f *Folder) protectsEntries() bool {
 	owner := ownerOf(f.info)
 	return (owner == os.Geteuid() || owner == 0) && (f.info.Mode()&othersWrite == 0 || f.info.Mode()&fs.ModeSticky != 0)
@@ -98,12 +98,12 @@ func cleanBelow(f *Folder, depth int) (removed []Orphan, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// removeOrphan removes the claimed folder dir of f if its owner has ended. It returns how
-// many disks it unmounted there.
+// removeOrphan removes dir, a claimed folder in f, if its owner has exited. disks is the number of
+// disks that it unmounted there.
 func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	note, err := dir.openOwned(ownerFile, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, false, nil // its owner is still making it
+		return 0, false, nil // its owner is still creating it
 	}
 	if err != nil {
 		return 0, false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), Cause(err))
@@ -111,7 +111,7 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	defer func() { _ = note.Close() }()
 	locking := unix.Flock(int(note.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(locking, unix.EWOULDBLOCK) {
-		return 0, false, nil // the owner runs
+		return 0, false, nil // the owner is running
 	}
 	b, err := readNote(note)
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 		}
 	case OtherSpace:
 		if locking != nil {
-			return 0, false, nil // without locks, nothing shows whether the owner has ended
+			return 0, false, nil // without locks we cannot tell whether the owner has exited
 		}
 	case OtherHost:
 		return 0, false, nil
@@ -146,11 +146,11 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	return disks, true, nil
 }
 
-// endTime bounds the wait for killed processes to end.
+// endTime limits the wait for killed processes to exit.
 const endTime = 10 * time.Second
 
-// endAll kills the processes that work in an orphan and waits for their end. It kills none
-// if the owner file names a running process that it cannot prove to be ours.
+// endAll kills the processes that work in an orphan and waits until they have exited. It kills no
+// process if the owner file lists a running process that cannot be proved to be ours.
 func endAll(o owner, dir string) error {
 	found := Marked(o.Mark, dir)
 	defer func() {
@@ -181,7 +181,7 @@ func endAll(o owner, dir string) error {
 	return nil
 }
 
-// Unproven returns the first of the noted processes that runs and is not in found.
+// Unproven returns the first process in noted that is running and not in found.
 func Unproven(noted []Identity, found []*Held) *Identity {
 	for i := range noted {
 		proven := slices.ContainsFunc(found, func(h *Held) bool { return h.Identity == noted[i] })
@@ -192,7 +192,7 @@ func Unproven(noted []Identity, found []*Held) *Identity {
 	return nil
 }
 
-// HasClaims reports whether there is a claimed folder where CleanOrphans looks.
+// HasClaims reports whether a claimed folder exists at a level that CleanOrphans searches.
 func HasClaims(root string) bool {
 	for depth := range OrphanDepth {
 		if found, _ := fs.Glob(os.DirFS(root), strings.Repeat("*/", depth)+claimPrefix+"*"); len(found) > 0 {

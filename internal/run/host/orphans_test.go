@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// gone returns the identity of a process that has ended: one that had our number before us.
+// gone returns the identity of a process that has exited and had our process ID.
 func gone(t *testing.T) Identity {
 	t.Helper()
 	id, err := Identify(os.Getpid())
@@ -21,7 +21,7 @@ func gone(t *testing.T) Identity {
 	return id
 }
 
-// orphan makes the folder that a killed run leaves below root.
+// orphan creates a folder below root as a killed run leaves it.
 func orphan(t *testing.T, root string, o owner) string {
 	t.Helper()
 	dir := filepath.Join(root, claimPrefix+"1")
@@ -72,7 +72,7 @@ func TestRemovesOrphanAndKillsItsProcesses(t *testing.T) {
 	waitFor(t, "the end of what worked in it", p.Exited())
 }
 
-// The owner file names a process of this user that does not work in the folder.
+// The owner file lists one of this user's processes, which does not work in the folder.
 func TestKillsOnlyProcessesWithMarkAndFolder(t *testing.T) {
 	mark := NewMark()
 	elsewhere := t.TempDir()
@@ -117,7 +117,7 @@ func TestKeepsFolderOfAnUnreachableOwner(t *testing.T) {
 		goes  bool
 	}{
 		"another machine":       {Place{Machine: "other", Boot: "other", PIDs: here.PIDs}, false},
-		"another PID namespace": {Place{Machine: here.Machine, Boot: here.Boot, PIDs: "pid:[1]"}, true}, // its lock shows that it has ended
+		"another PID namespace": {Place{Machine: here.Machine, Boot: here.Boot, PIDs: "pid:[1]"}, true}, // the lock shows that the owner has exited
 		"before the last boot":  {Place{Machine: here.Machine, Boot: "other", PIDs: here.PIDs}, true},
 	} {
 		root := t.TempDir()
@@ -128,7 +128,7 @@ func TestKeepsFolderOfAnUnreachableOwner(t *testing.T) {
 	}
 }
 
-// CleanOrphans ignores what another user may have written, linked or replaced.
+// CleanOrphans ignores files that another user may have written, linked or replaced.
 func TestIgnoresFoldersThatOthersCanChange(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, root, dir string) error{
 		"the folder is open to others": func(_ *testing.T, _, dir string) error { return os.Chmod(dir, 0o777) },
@@ -178,7 +178,7 @@ func asRoot(t *testing.T) {
 	}
 }
 
-// Orphans are removed from a sticky folder that everyone may write to, such as /tmp: no
+// CleanOrphans removes orphans from a sticky folder that everyone can write to, such as /tmp: no
 // other user can have taken or replaced them there.
 func TestOrphanInAFolderLikeTmp(t *testing.T) {
 	root := t.TempDir()
@@ -191,7 +191,7 @@ func TestOrphanInAFolderLikeTmp(t *testing.T) {
 	}
 }
 
-// If another folder takes the claim's name, Release does not empty it.
+// If another folder takes over the claimed folder's name, Release does not empty it.
 func TestReleaseRemovesOnlyWhatWasClaimed(t *testing.T) {
 	parent := t.TempDir()
 	c, err := NewLocal(nil, nil).Claim(t.Context(), parent)
@@ -214,7 +214,7 @@ func TestReleaseRemovesOnlyWhatWasClaimed(t *testing.T) {
 	}
 }
 
-// RemoveMade removes only folders that we made and that are empty and unreplaced.
+// RemoveMade removes a folder only if we created it and it is empty and was not replaced.
 func TestMadeFolders(t *testing.T) {
 	root := t.TempDir()
 	made, err := MakeFolders(filepath.Join(root, "a", "b", "c"))

@@ -6,31 +6,31 @@ import (
 	"os"
 )
 
-// Place identifies the scope in which process numbers are unique.
+// Place identifies the scope in which a process ID is unique.
 type Place struct {
 	Machine string `json:"machine"` // a hash of the machine's ID
 	Boot    string `json:"boot"`
 	PIDs    string `json:"pid_namespace,omitempty"`
 }
 
-// Here returns our own place.
+// Here returns the place of this process.
 func Here() Place {
 	boot, pids := bootID()
 	return Place{Machine: machineID(), Boot: boot, PIDs: pids}
 }
 
-// Reach classifies what we can know about the processes of a place.
+// Reach classifies what this process can know about the processes in a place.
 type Reach uint8
 
 // The reaches.
 const (
-	SamePlace  Reach = iota // its process numbers are valid here
-	Rebooted                // this machine has been booted since: none of its processes runs
-	OtherSpace              // this boot, another PID namespace: its processes are unknown
-	OtherHost               // another machine: its processes are unknown
+	SamePlace  Reach = iota // process IDs from the place are valid here
+	Rebooted                // this machine was rebooted, so none of the processes is running
+	OtherSpace              // same boot, another PID namespace: the processes cannot be seen
+	OtherHost               // another machine: the processes cannot be seen
 )
 
-// Reach compares the place with ours.
+// Reach compares the place with the place of this process.
 func (p Place) Reach() Reach { return p.reachFrom(Here()) }
 
 func (p Place) reachFrom(here Place) Reach {
@@ -45,14 +45,14 @@ func (p Place) reachFrom(here Place) Reach {
 	return OtherHost
 }
 
-// SameMachine reports whether two places are on one machine.
+// SameMachine reports whether two places are on the same machine.
 func (p Place) SameMachine(other Place) bool {
 	reach := p.reachFrom(other)
 	return reach == SamePlace || reach == OtherSpace
 }
 
-// machineID returns a text that distinguishes machines that share a file system. It is a
-// hash, because the ID itself must not be exposed (machine-id(5)).
+// machineID returns an ID that distinguishes machines that share a file system. It is a hash,
+// because the original ID must not be exposed (machine-id(5)).
 func machineID() string {
 	id, err := os.ReadFile("/etc/machine-id")
 	if err != nil || len(id) == 0 {
@@ -63,15 +63,15 @@ func machineID() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Identity identifies a process even after its number was reused: a process with the same
-// number but another start time or boot is a different one.
+// Identity identifies a process even after its process ID is reused: a process with the same ID but
+// another start time or boot is a different process.
 type Identity struct {
 	PID   int    `json:"pid"`
-	Start string `json:"start"` // in the system's format; only compared for equality
+	Start string `json:"start"` // start time in the system's format; only compared for equality
 	Boot  string `json:"boot"`  // the boot and the PID namespace in which PID is valid
 }
 
-// Identify returns the identity of the running process with the given number.
+// Identify returns the identity of the running process with the given process ID.
 func Identify(pid int) (Identity, error) {
 	start, err := startTime(pid)
 	if err != nil {
@@ -81,8 +81,8 @@ func Identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: start, Boot: boot + " " + pids}, nil
 }
 
-// Running reports whether this process runs. A zombie does not, nor does a process that
-// reused its number.
+// Running reports whether this process is running. A zombie is not running, and neither is another
+// process that reuses the process ID.
 func (i Identity) Running() bool {
 	now, err := Identify(i.PID)
 	return err == nil && now == i

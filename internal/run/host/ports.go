@@ -9,18 +9,18 @@ import (
 	"strconv"
 )
 
-// block is the number of ports that one lease may span. The first port of a block is never
-// leased: the process that listens on it holds the block, on this machine or in this
-// network namespace, and loses it when the process ends.
+// block is the number of consecutive ports from which one lease takes its ports. The first port of
+// a block is never leased. Instead, the leasing process listens on it to lock the block on this
+// machine or in this network namespace. The lock ends when the process exits.
 const block = 128
 
-// lowestPort keeps leases away from the ports of well-known services.
+// lowestPort is above the ports of well-known services, so that leases do not use them.
 const lowestPort = 10_000
 
-// attempts bounds the search for a free block.
+// attempts limits the search for a free block.
 const attempts = 200
 
-// Ports implements Host. It has bound each port once to check that it is free.
+// Ports implements Host. It listens on each port once to check that the port is free.
 func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 	if count < 1 || count >= block {
 		return nil, fmt.Errorf("%d ports cannot be reserved at once; ask for 1 to %d", count, block-1)
@@ -47,8 +47,8 @@ func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 	return nil, fmt.Errorf("%d free ports were not found on %s: %w", count, cmp.Or(l.address, "the loopback interface"), last)
 }
 
-// leaseAddress returns the host's address. For a host without one, it returns a new
-// 127.x.y.z address for each lease on Linux, and 127.0.0.1 elsewhere.
+// leaseAddress returns the host's address, if it has one. Otherwise it returns a new random
+// 127.x.y.z address for each lease on Linux, and 127.0.0.1 on other systems.
 func (l *Local) leaseAddress() string {
 	if l.address != "" {
 		return l.address
@@ -56,7 +56,7 @@ func (l *Local) leaseAddress() string {
 	return loopback(l.pick)
 }
 
-// reserve reserves count ports in the block that begins at port first.
+// reserve reserves count ports in the block that starts at port first.
 func reserve(address string, first, count int) (*Lease, error) {
 	guard, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(first)))
 	if err != nil {

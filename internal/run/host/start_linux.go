@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes returns attributes that give the process its own group. Unless it is detached,
-// the kernel kills it when the thread that started it ends.
+// attributes returns process attributes that start the process in its own group. If detach is not
+// set, the kernel kills the process when the thread that started it exits.
 func attributes(detach bool) *syscall.SysProcAttr {
 	if detach {
 		return &syscall.SysProcAttr{Setsid: true}
@@ -16,8 +16,8 @@ func attributes(detach bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// waitForExit blocks until the process has ended, without reaping it. It reports whether it
-// could wait.
+// waitForExit blocks until the process has exited, without reaping it. It returns false if waiting
+// failed.
 func waitForExit(pid int) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

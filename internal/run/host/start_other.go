@@ -4,8 +4,8 @@ package host
 
 import "syscall"
 
-// attributes returns attributes that give the process its own group. This system has no
-// parent-death signal: an attached process ends with its lifeline.
+// attributes returns process attributes that start the process in its own group. This system has no
+// parent-death signal: a process that is not detached must exit when its lifeline is closed.
 func attributes(detach bool) *syscall.SysProcAttr {
 	if detach {
 		return &syscall.SysProcAttr{Setsid: true}
@@ -13,5 +13,5 @@ func attributes(detach bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
 
-// waitForExit returns false: the caller must wait.
+// waitForExit returns false: the caller must call Wait instead.
 func waitForExit(int) bool { return false }
