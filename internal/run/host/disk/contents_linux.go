@@ -7,35 +7,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// blockSize is the unit in which replaced contents are saved, in bytes.
+// blockSize is the size in bytes of the blocks in which overwritten data is saved.
 const blockSize = 4096
 
-// image holds what is needed to restore a file's earlier state: its size and the blocks
-// that have changed since.
+// image is the information that is needed to restore a file's earlier state: its size at that time
+// and the old contents of all blocks that have changed since.
 type image struct {
 	size   int64
-	blocks map[int64][]byte // by block number; the last may be shorter than a block
+	blocks map[int64][]byte // by block number; the file's last block may be shorter
 }
 
-// contents tracks one file and the data that was replaced in it since its last sync.
+// contents tracks one file and the data in it that was overwritten since its last sync.
 type contents struct {
-	mu sync.Mutex // held while its file is changed
-	fd int        // for reading and writing
-	// now is the file as of the start of the last sync. While a sync is under way, syncing
-	// is the file as of the start of the sync before.
+	mu sync.Mutex // held while the file is changed
+	fd int        // open for reading and writing
+	// now is the image of the file at the start of the last sync. While a sync is running, now
+	// belongs to that sync, and syncing is the image at the start of the previous sync.
 	now     image
 	syncing *image
-	changed bool // since the start of the last sync
+	changed bool // whether the file has changed since the start of the last sync
 
 	sync sync.Mutex // held during a sync; locked before mu
 
 	// These fields are guarded by disk.mu.
 	handles int
-	removed bool // its last name was removed and can no longer come back
+	removed bool // the file's last name was removed, and a power loss can no longer restore it
 }
 
-// newContents starts to track a file that is open for reading and writing. Everything in it
-// now survives a power loss.
+// newContents starts tracking a file that is open for reading and writing. All of the file's
+// current data survives a power loss.
 func newContents(fd int) (*contents, error) {
 	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -63,7 +63,7 @@ func sizeOf(fd int) (int64, error) {
 	return st.Size, err
 }
 
-// keep saves the file's bytes between two offsets before they are replaced; mu is held.
+// keep saves the bytes in [from, to) before they are overwritten. The caller must hold mu.
 func (c *contents) keep(from, to int64) error {
 	c.changed = true
 	to = min(to, c.now.size)
@@ -79,19 +79,19 @@ func (c *contents) keep(from, to int64) error {
 		if c.now.blocks == nil {
 			c.now.blocks = map[int64][]byte{}
 		}
-		c.now.blocks[b] = old[:n] // anything beyond the end of a shorter file was cut off, and saved, earlier
+		c.now.blocks[b] = old[:n] // bytes after the end of a shorter file were saved when the file was truncated
 	}
 	return nil
 }
 
-// change saves the bytes between two offsets and then calls make, which replaces them.
-func (c *contents) change(from, to int64, make func() error) error {
+// change saves the bytes in [from, to), then calls overwrite, which overwrites them.
+func (c *contents) change(from, to int64, overwrite func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.keep(from, to); err != nil {
 		return err
 	}
-	return make()
+	return overwrite()
 }
 
 // grows reports whether writing up to offset to makes the file longer.
@@ -100,7 +100,7 @@ func (c *contents) grows(to int64) bool {
 	return err == nil && to > size
 }
 
-// synced performs a sync. If it succeeds, everything saved before it began is discarded.
+// synced performs a sync. If the sync succeeds, data saved before its start is discarded.
 func (c *contents) synced(sync func() error) error {
 	c.sync.Lock()
 	defer c.sync.Unlock()
@@ -131,8 +131,7 @@ func (c *contents) synced(sync func() error) error {
 	return err
 }
 
-// writtenBack makes the file's present state survive a power loss. No sync may be under
-// way.
+// writtenBack makes the file's current state survive a power loss. No sync may be running.
 func (c *contents) writtenBack() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,19 +149,19 @@ func (c *contents) dirty() bool {
 	return c.changed || c.syncing != nil
 }
 
-// lose restores the file to its state at its last successful sync.
+// lose restores the file to its state at the start of its last successful sync.
 func (c *contents) lose() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	err := c.now.restore(c.fd)
-	if c.syncing != nil { // the sync's result never reaches the process that asked for it
+	if c.syncing != nil { // the process that requested the sync never receives its result
 		err = errors.Join(err, c.syncing.restore(c.fd))
 	}
 	c.changed = false
 	return err
 }
 
-// restore writes the image back to a file.
+// restore writes the image back to the file.
 func (m *image) restore(fd int) error {
 	if err := unix.Ftruncate(fd, m.size); err != nil {
 		return err
@@ -175,7 +174,7 @@ func (m *image) restore(fd int) error {
 	return nil
 }
 
-// readFull reads up to len(p) bytes, fewer only at the end of the file.
+// readFull reads len(p) bytes, or fewer if the file ends earlier.
 func readFull(fd int, p []byte, at int64) (n int, err error) {
 	for n < len(p) {
 		m, err := unix.Pread(fd, p[n:], at+int64(n))

@@ -1,18 +1,18 @@
-// Package disk mounts a FUSE file system over a member's data folder. It passes everything
-// on to a backing folder next to it, and behaves like a bad disk on request: syncs are
-// slow, the disk is full, writes fail, or the power fails and data that was not synced is
-// lost. The simulated power loss follows LazyFS (Ramos et al., "When Amnesia Strikes:
-// Understanding and Reproducing Data Loss Bugs with Fault Injection", VLDB 2024). LazyFS
-// keeps the data that was not synced; this package keeps the data that was replaced, so
-// that reads and writes go straight to the backing folder.
+// Package disk mounts a FUSE file system on a member's data folder. The file system stores
+// everything in a backing folder next to the data folder, and simulates a bad disk on request: slow
+// syncs, a full disk, failed writes, or a power loss that loses data that was not synced. The
+// simulated power loss follows LazyFS (Ramos et al., "When Amnesia Strikes: Understanding and
+// Reproducing Data Loss Bugs with Fault Injection", VLDB 2024). LazyFS caches data that is not
+// synced yet. This package instead saves the old data that is overwritten, so that reads and writes
+// go directly to the backing folder.
 //
-// These survive a power loss: a file's contents and size as of its last successful sync
-// (fsync, fdatasync, or a write to a file opened with O_SYNC or O_DSYNC), and names
-// (created, renamed, removed, linked) as of the last sync of anything in the folder,
-// because a journalling file system commits them together (ext4, XFS). A file that was
-// never synced is empty or missing. Owners, permissions, times and extended attributes
-// always survive. Data that was written back, as a kernel does after some time, survives as
-// if it had been synced.
+// The following survives a power loss. A file's contents and size survive as of the file's last
+// successful sync (fsync, fdatasync, or a write to a file opened with O_SYNC or O_DSYNC). Changes
+// of names (create, rename, remove, link) survive if any file or folder was synced afterwards,
+// because a journaling file system such as ext4 or XFS commits all changes of names together. A
+// file that was never synced is empty or missing. Owners, permissions, times and extended
+// attributes always survive. Data that was written back, as a kernel does after some time, survives
+// like synced data.
 package disk
 
 import (
@@ -27,28 +27,28 @@ import (
 
 // Faults are the injected faults of a disk. The zero value is a healthy disk.
 type Faults struct {
-	// SyncDelay is added to the time of each sync; it is not negative.
+	// SyncDelay is added to the duration of each sync. It must not be negative.
 	SyncDelay time.Duration `json:"sync_delay_ns,omitempty"`
-	// Full makes every operation that needs more space fail with ENOSPC. Overwriting
-	// existing contents still succeeds.
+	// Full makes every operation that needs more space fail with ENOSPC. Overwriting existing data
+	// still succeeds.
 	Full bool `json:"full,omitempty"`
-	// Failing makes every write and sync fail with EIO. Data that was not synced before
-	// stays unsynced.
+	// Failing makes every write and sync fail with EIO. Data that was not yet synced remains
+	// unsynced.
 	Failing bool `json:"failing,omitempty"`
 	// Lying makes every sync report success without syncing anything.
 	Lying bool `json:"lying,omitempty"`
 }
 
-// request is a command to the disk's process, one line of JSON.
+// request is a command to the process that serves the disk. It is sent as one line of JSON.
 type request struct {
 	Set       *Faults `json:"set,omitempty"`
 	WriteBack bool    `json:"write_back,omitempty"`
 	PowerLoss bool    `json:"power_loss,omitempty"`
 }
 
-// Serve mounts a disk on the folder at, which must exist and be empty, and keeps its files
-// below folder. It executes requests from in until in ends; then it unmounts the disk and
-// leaves the files below folder. Its first answer reports whether the disk was mounted.
+// Serve mounts a disk on the folder at, which must exist and be empty, and stores the disk's files
+// in subfolders of folder. It executes requests from in until the end of in, and then unmounts the
+// disk. The files remain. Its first answer reports whether the disk was mounted.
 func Serve(at, folder string, in io.Reader, out io.Writer) error {
 	d, err := mount(at, folder)
 	answers := json.NewEncoder(out)

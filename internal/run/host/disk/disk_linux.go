@@ -24,15 +24,15 @@ type disk struct {
 	faults    atomic.Pointer[Faults]
 	server    *fuse.Server
 
-	// power is read-locked by changes of files, and locked during a power loss.
+	// power is read-locked while files are changed, and write-locked during a power loss.
 	power sync.RWMutex
-	// mu guards names, contents and the fields of each contents that say so.
+	// mu guards names, the map contents, and those fields of each contents that say so.
 	mu       sync.Mutex
 	names    names
-	contents map[fs.StableAttr]*contents // of files that are open for writing or not synced
+	contents map[fs.StableAttr]*contents // files that are open for writing or not synced
 }
 
-// mount mounts a disk at the folder at and keeps its files below folder.
+// mount mounts a disk at the folder at and stores its files in subfolders of folder.
 func mount(at, folder string) (*disk, error) {
 	d := &disk{at: at, files: filepath.Join(folder, "files"), contents: map[fs.StableAttr]*contents{}}
 	d.names.trash = filepath.Join(folder, "removed")
@@ -65,7 +65,7 @@ func (d *disk) start() error {
 	return nil
 }
 
-// unmount removes the disk, even while processes have its files open. Their file operations
+// unmount unmounts the disk, even while processes have files open on it. Operations on these files
 // then fail.
 func (d *disk) unmount() error {
 	err := d.server.Unmount()
@@ -78,7 +78,7 @@ func (d *disk) unmount() error {
 	return nil
 }
 
-// powerLoss drops all data that was not synced, and returns how many files lost some. No
+// powerLoss drops all data that was not synced. It returns the number of files that lost data. No
 // process may use the disk.
 func (d *disk) powerLoss() (lost int, err error) {
 	if err := d.unmount(); err != nil { // this also drops the kernel's cache
@@ -92,7 +92,7 @@ func (d *disk) powerLoss() (lost int, err error) {
 			lost++
 			errs = append(errs, c.lose())
 		}
-		c.close() // a process that still has it open gets EBADF
+		c.close() // a process that still has the file open gets EBADF
 		delete(d.contents, key)
 	}
 	errs = append(errs, d.names.lose(), d.start())
@@ -102,10 +102,10 @@ func (d *disk) powerLoss() (lost int, err error) {
 	return lost, nil
 }
 
-// writeBack makes everything written until now survive a power loss, synced or not, as if
-// the kernel had written it back in the order of the writes.
+// writeBack makes all data written so far survive a power loss, including data that was not synced,
+// as if the kernel had written it back in the order of the writes.
 func (d *disk) writeBack() error {
-	d.power.Lock() // no write or sync is under way
+	d.power.Lock() // wait for running writes and syncs
 	defer d.power.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,8 +117,8 @@ func (d *disk) writeBack() error {
 	return errors.Join(append(errs, d.names.sync(d.names.count()))...)
 }
 
-// opened returns the contents of a file that was opened for writing. closed must be called
-// when it is closed.
+// opened returns the contents of a file that was opened for writing. The caller must call closed
+// when the file is closed.
 func (d *disk) opened(key fs.StableAttr, fd int) (*contents, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -141,7 +141,8 @@ func (d *disk) closed(key fs.StableAttr, c *contents) {
 	d.drop(key, c)
 }
 
-// drop stops tracking a file that is neither open for writing nor unsynced; mu is held.
+// drop stops tracking a file if it is neither open for writing nor unsynced. The caller must hold
+// mu.
 func (d *disk) drop(key fs.StableAttr, c *contents) {
 	if c.handles == 0 && (c.removed || !c.dirty()) && d.contents[key] == c {
 		c.close()
@@ -149,8 +150,8 @@ func (d *disk) drop(key fs.StableAttr, c *contents) {
 	}
 }
 
-// gone returns a function to call when a file's last name is permanently removed; mu is
-// held during that call.
+// gone returns a function that must be called, with mu held, when a file's last name is permanently
+// removed.
 func (d *disk) gone(key fs.StableAttr) func() {
 	return func() {
 		if c := d.contents[key]; c != nil {
@@ -160,7 +161,7 @@ func (d *disk) gone(key fs.StableAttr) func() {
 	}
 }
 
-// named performs a change of names.
+// named changes names by calling change.
 func (d *disk) named(change func() syscall.Errno) syscall.Errno {
 	d.power.RLock()
 	defer d.power.RUnlock()
@@ -169,7 +170,7 @@ func (d *disk) named(change func() syscall.Errno) syscall.Errno {
 	return change()
 }
 
-// sync performs a sync of a file, whose contents may be nil, or of a folder.
+// sync performs a sync of a file or folder. c is nil for a folder or an untracked file.
 func (d *disk) sync(ctx context.Context, c *contents, sync func() syscall.Errno) syscall.Errno {
 	f := d.faults.Load()
 	if f.SyncDelay > 0 {
@@ -212,7 +213,7 @@ func (d *disk) sync(ctx context.Context, c *contents, sync func() syscall.Errno)
 	return fs.ToErrno(d.names.sync(upTo))
 }
 
-// refuse returns the error that the disk's faults cause for a write, or 0.
+// refuse returns the error that a write must return because of the disk's faults, or 0.
 func (d *disk) refuse(needsRoom bool) syscall.Errno {
 	switch f := d.faults.Load(); {
 	case f.Failing:
@@ -223,7 +224,7 @@ func (d *disk) refuse(needsRoom bool) syscall.Errno {
 	return 0
 }
 
-// find returns the contents of a file that is open for writing or not synced, and nil for
+// find returns the contents of a file that is open for writing or not synced. It returns nil for
 // any other file.
 func (d *disk) find(key fs.StableAttr) *contents {
 	d.mu.Lock()

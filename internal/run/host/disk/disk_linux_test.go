@@ -52,7 +52,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// tree returns every file below dir with its contents, and every folder.
+// tree returns all folders below dir, and all files with their contents.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -75,11 +75,11 @@ func tree(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// model predicts what survives a power loss. Unlike the disk, it keeps a complete copy at
-// each sync instead of the replaced data.
+// model predicts what survives a power loss. Unlike the disk, it keeps a complete copy at each sync
+// instead of the overwritten data.
 type model struct {
 	next       int
-	names      map[string]int // of files; -1 is a folder
+	names      map[string]int // file numbers; -1 is a folder
 	data       map[int]string
 	synced     map[string]int
 	syncedData map[int]string
@@ -112,8 +112,8 @@ func (m *model) tree() map[string]string {
 	return all
 }
 
-// A power loss leaves exactly what was synced or written back, and nothing of what a lying
-// disk claimed to have synced.
+// After a power loss, exactly the data that was synced or written back remains, without the data
+// that a lying disk only claimed to sync.
 func TestPowerLossKeepsSyncedData(t *testing.T) {
 	seeds := 8
 	if testing.Short() {
@@ -244,7 +244,7 @@ func (m *model) step(t *testing.T, r *rand.Rand, dir string) string {
 	}
 }
 
-// Databases map files into memory: a mapped file must show what is written to it.
+// Databases map files into memory: a mapped file must show data that is written to the file.
 func TestMappedFileShowsWhatIsWritten(t *testing.T) {
 	d := mounted(t)
 	f, err := os.Create(filepath.Join(d.at, "db"))
@@ -265,7 +265,7 @@ func TestMappedFileShowsWhatIsWritten(t *testing.T) {
 	}
 }
 
-// A full disk accepts overwrites, a failing disk accepts nothing, and both work again after
+// A full disk accepts only overwrites, and a failing disk accepts no writes. Both work again after
 // the fault has ended.
 func TestFullAndFailingDisks(t *testing.T) {
 	d := mounted(t)
@@ -297,7 +297,7 @@ func TestFullAndFailingDisks(t *testing.T) {
 	must(t, f.Sync())
 }
 
-// SyncDelay delays syncs and not writes.
+// SyncDelay delays syncs but not writes.
 func TestSlowSyncs(t *testing.T) {
 	d := mounted(t)
 	f, err := os.Create(filepath.Join(d.at, "f"))
@@ -337,11 +337,11 @@ func TestServeEndsWithItsInput(t *testing.T) {
 	_ = d
 }
 
-// Concurrent syncs survive a power loss: several writers repeatedly replace their own parts
-// of one file, and the power fails in between.
+// Concurrently synced data survives a power loss: several writers repeatedly overwrite and sync
+// their own part of one file until the power fails.
 func TestConcurrentSyncsSurvivePowerLoss(t *testing.T) {
 	d := mounted(t)
-	const writers, part = 4, 6000 // parts share blocks
+	const writers, part = 4, 6000 // neighboring parts share a block
 	for round := range 5 {
 		f, err := os.OpenFile(filepath.Join(d.at, "f"), os.O_RDWR|os.O_CREATE, 0o600)
 		must(t, err)
@@ -383,8 +383,8 @@ func TestConcurrentSyncsSurvivePowerLoss(t *testing.T) {
 	}
 }
 
-// A process that still runs at a power loss cannot use its open files any more, nor change
-// the files that are there afterwards.
+// A process that is still running after a power loss can no longer use its open files or change the
+// files on the remounted disk.
 func TestPowerLossInvalidatesOpenFiles(t *testing.T) {
 	d := mounted(t)
 	f, err := os.Create(filepath.Join(d.at, "f"))

@@ -11,11 +11,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// kind is the type of a disk's file system in the mount table.
+// kind is the file system type of our disks in the mount table.
 const kind = "fuse.quorumbench"
 
-// ForgetBelow unmounts the disks below dir, a path without links, whose servers have ended,
-// and returns how many it unmounted.
+// ForgetBelow unmounts all disks below dir whose server has exited. It returns the number of disks
+// that it unmounted. dir must not contain links.
 func ForgetBelow(dir string) (n int) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -29,8 +29,8 @@ func ForgetBelow(dir string) (n int) {
 	return n
 }
 
-// mountedBelow returns the mount points of disks below dir, from the text of
-// proc_pid_mountinfo(5).
+// mountedBelow returns the mount points of our disks below dir. mounts is the content of
+// /proc/self/mountinfo (proc_pid_mountinfo(5)).
 func mountedBelow(dir, mounts string) (at []string) {
 	for line := range strings.Lines(mounts) {
 		about, system, _ := strings.Cut(line, " - ")
@@ -45,8 +45,8 @@ func mountedBelow(dir, mounts string) (at []string) {
 	return at
 }
 
-// unescape decodes a path of the mount table, in which the kernel writes blanks, line
-// breaks and backslashes as three octal digits.
+// unescape decodes a path from the mount table. The kernel writes spaces, line breaks and
+// backslashes as a backslash and three octal digits.
 func unescape(path string) string {
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
@@ -62,7 +62,7 @@ func unescape(path string) string {
 	return b.String()
 }
 
-// forget unmounts a disk whose server has ended, and reports whether it did.
+// forget unmounts a disk whose server has exited. It reports whether it unmounted the disk.
 func forget(at string) bool {
 	var st unix.Stat_t
 	if unix.Stat(at, &st) != unix.ENOTCONN {

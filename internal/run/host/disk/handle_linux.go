@@ -14,7 +14,7 @@ type handle struct {
 	disk     *disk
 	key      fs.StableAttr
 	contents *contents // nil if the file is open for reading only
-	syncs    bool      // every write is a sync (O_SYNC or O_DSYNC)
+	syncs    bool      // set if every write is a sync (O_SYNC or O_DSYNC)
 }
 
 var (
@@ -25,7 +25,7 @@ var (
 	_ fs.FilePassthroughFder = (*handle)(nil)
 )
 
-// PassthroughFd implements fs.FilePassthroughFder. It refuses, because the kernel must not
+// PassthroughFd implements fs.FilePassthroughFder. It returns false, because the kernel must not
 // bypass this file system.
 func (h *handle) PassthroughFd() (int, bool) { return 0, false }
 
@@ -78,7 +78,7 @@ func (h *handle) Allocate(ctx context.Context, at, size uint64, mode uint32) (e 
 		return e
 	}
 	if mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) == 0 {
-		from = to // replaces nothing
+		from = to // overwrites nothing
 	}
 	h.disk.power.RLock()
 	defer h.disk.power.RUnlock()

@@ -7,27 +7,27 @@ import (
 	"path/filepath"
 )
 
-// names holds the changes of names since the last sync of anything.
+// names tracks the changes of names since the last sync of any file or folder.
 type names struct {
-	trash string // folder for removed files until their removal is synced
+	trash string // folder that keeps removed files until their removal is synced
 	kept  int    // number of names ever used in trash
-	done  int    // number of changes that are synced
+	done  int    // number of synced changes
 	open  []change
 }
 
-// change is a single change of names.
+// change is one change of a name, such as a rename.
 type change struct {
 	undo func() error
-	// synced is called when the change can no longer be undone; it may be nil.
+	// synced is called when the change can no longer be undone. It may be nil.
 	synced func() error
 }
 
 func (n *names) add(undo, synced func() error) { n.open = append(n.open, change{undo, synced}) }
 
-// count returns the number of changes ever made.
+// count returns the total number of changes so far.
 func (n *names) count() int { return n.done + len(n.open) }
 
-// sync marks the first count changes as synced.
+// sync marks the first count of all changes as synced.
 func (n *names) sync(count int) error {
 	var errs []error
 	for n.done < count {
@@ -39,7 +39,7 @@ func (n *names) sync(count int) error {
 	return errors.Join(errs...)
 }
 
-// lose undoes the changes that were not synced, the latest first.
+// lose undoes the changes that were not synced, starting with the latest.
 func (n *names) lose() error {
 	var errs []error
 	for i := len(n.open) - 1; i >= 0; i-- {
@@ -49,7 +49,7 @@ func (n *names) lose() error {
 	return errors.Join(errs...)
 }
 
-// made records that a file or an empty folder was made at path.
+// made records that a file or an empty folder was created at path.
 func (n *names) made(path string) { n.add(func() error { return os.Remove(path) }, nil) }
 
 // keep returns an unused path in the trash.
@@ -58,8 +58,8 @@ func (n *names) keep() string {
 	return filepath.Join(n.trash, fmt.Sprint(n.kept))
 }
 
-// removed records that the file at path was moved to kept. When the removal is synced, gone
-// is called and kept is deleted.
+// removed records that the file at path was moved to kept. When this removal is synced, gone is
+// called and kept is deleted.
 func (n *names) removed(path, kept string, gone func()) {
 	n.add(func() error { return os.Rename(kept, path) }, func() error {
 		gone()

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// node is a file or folder of the disk.
+// node is a file or folder on the disk.
 type node struct {
 	*fs.LoopbackNode
 	disk *disk
@@ -46,9 +46,9 @@ func (n *node) path() string {
 	return filepath.Join(n.disk.files, in.Path(in.Root()))
 }
 
-// backing returns the flags for opening the backing file. It is opened for reading too,
-// because contents reads what is replaced, and without O_DIRECT, for which our buffers are
-// not aligned.
+// backing returns the flags for opening the backing file. The file is always opened for reading,
+// because contents reads the data that will be overwritten. It is never opened with O_DIRECT, which
+// requires aligned buffers.
 func backing(flags uint32) uint32 {
 	flags &^= unix.O_DIRECT | unix.O_APPEND | unix.O_TRUNC | unix.O_NOFOLLOW
 	if flags&unix.O_ACCMODE == unix.O_WRONLY {
@@ -92,8 +92,8 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 	return in, h, fuseFlags, 0
 }
 
-// Tmpfile implements fs.NodeTmpfiler. It refuses to make a file without a name; callers
-// then make one with a name.
+// Tmpfile implements fs.NodeTmpfiler. It returns EOPNOTSUPP, so that callers create a file with a
+// name instead.
 func (n *node) Tmpfile(context.Context, uint32, uint32, *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
 	return nil, nil, 0, syscall.EOPNOTSUPP
 }
@@ -112,13 +112,13 @@ func (n *node) handle(key fs.StableAttr, fh fs.FileHandle, writes bool, flags ui
 	return h, 0
 }
 
-// make calls make, which creates an entry, and records its name.
-func (n *node) make(name string, make func() syscall.Errno) syscall.Errno {
+// make calls create, which creates an entry, and records the entry's name.
+func (n *node) make(name string, create func() syscall.Errno) syscall.Errno {
 	if e := n.disk.refuse(true); e != 0 {
 		return e
 	}
 	return n.disk.named(func() syscall.Errno {
-		e := make()
+		e := create()
 		if e == 0 {
 			n.disk.names.made(filepath.Join(n.path(), name))
 		}
@@ -162,8 +162,8 @@ func (n *node) Unlink(_ context.Context, name string) syscall.Errno {
 	})
 }
 
-// gone returns a function to call when the child with that name is permanently removed. It
-// refers to the present child, even if another file has the name by then.
+// gone returns a function that must be called when the child with the given name is permanently
+// removed. The function refers to the current child, even if another file takes over the name.
 func (n *node) gone(name string) func() {
 	child := n.GetChild(name)
 	if child == nil {
@@ -188,7 +188,7 @@ func (n *node) Rmdir(_ context.Context, name string) syscall.Errno {
 	})
 }
 
-// remake makes a removed folder again.
+// remake creates a removed folder again.
 func remake(path string, st *unix.Stat_t) error {
 	if err := unix.Mkdir(path, st.Mode&0o7777); err != nil {
 		return err
@@ -227,7 +227,7 @@ func (n *node) Rename(_ context.Context, name string, newParent fs.InodeEmbedder
 				return fs.ToErrno(err)
 			}
 			if moved.Ino == replaced.Ino {
-				return 0 // two links to the same file: rename(2) does nothing
+				return 0 // both names are links to the same file: rename(2) does nothing
 			}
 			kept := names.keep()
 			if err := os.Link(into, kept); err != nil {
@@ -294,7 +294,7 @@ func (n *node) OpendirHandle(ctx context.Context, flags uint32) (fs.FileHandle, 
 	return &folder{fh.(stream), n.disk}, fuseFlags, 0
 }
 
-// stream is the interface of an open folder of fs.LoopbackNode.
+// stream is the interface that an open folder from fs.LoopbackNode implements.
 type stream interface {
 	fs.FileReaddirenter
 	fs.FileSeekdirer
@@ -322,8 +322,8 @@ func (n *node) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
 	return e
 }
 
-// CopyFileRange implements fs.NodeCopyFileRanger. It refuses; the kernel then reads and
-// writes instead.
+// CopyFileRange implements fs.NodeCopyFileRanger. It returns EOPNOTSUPP, so that the kernel copies
+// by reading and writing.
 func (n *node) CopyFileRange(context.Context, fs.FileHandle, uint64, *fs.Inode, fs.FileHandle, uint64, uint64, uint64) (uint32, syscall.Errno) {
 	return 0, syscall.EOPNOTSUPP
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// hold is the argument that makes the test binary hold a disk until it is killed.
+// hold is the argument that makes the test binary start a disk and wait until it is killed.
 const hold = "hold"
 
-// TestMain lets the test binary serve and hold disks.
+// TestMain lets the test binary also run as a disk server, or start a disk and wait.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 4 && os.Args[1] == Command:
@@ -56,7 +56,8 @@ func isMounted(t *testing.T, at string) bool {
 	return strings.Contains(string(b), " "+at+" ")
 }
 
-// A disk in another process executes requests, and leaves its files and no mount.
+// A disk that is served by another process executes requests. After Close, its files remain and
+// nothing is mounted.
 func TestDiskOfAnotherProcess(t *testing.T) {
 	at := place(t)
 	d, err := Start(t.Context(), os.Args[0], at)
@@ -93,7 +94,7 @@ func TestDiskOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// Nothing stays mounted, whichever process is killed.
+// No disk stays mounted, whichever process is killed.
 func TestKilledProcessesLeaveNoMount(t *testing.T) {
 	t.Run("the disk", func(t *testing.T) {
 		at := place(t)
@@ -117,7 +118,7 @@ func TestKilledProcessesLeaveNoMount(t *testing.T) {
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != "there\n" {
 			t.Fatalf("%q, %v", line, err)
 		}
-		busy, err := os.Create(filepath.Join(at, "f")) // like a member that has not ended yet
+		busy, err := os.Create(filepath.Join(at, "f")) // like a member that is still running
 		must(t, err)
 		must(t, holder.Process.Kill())
 		_ = holder.Wait()
@@ -126,7 +127,7 @@ func TestKilledProcessesLeaveNoMount(t *testing.T) {
 	})
 }
 
-// An unmountable disk is reported in one sentence.
+// If a disk cannot be mounted, Start returns the reason in one sentence.
 func TestReportsUnmountableDisk(t *testing.T) {
 	at := place(t)
 	must(t, os.Remove(at))

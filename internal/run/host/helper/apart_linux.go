@@ -2,5 +2,5 @@ package helper
 
 import "syscall"
 
-// newGroup returns attributes that give the process its own group.
+// newGroup returns process attributes that start the process in its own group.
 func newGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,6 +1,6 @@
-// Package helper runs a part of the program in a separate process, so that its work does
-// not count as the generator's processor time. The process ends whenever ours does, because
-// it reads its requests from a pipe that closes with our process.
+// Package helper runs a part of quorumbench in a separate process, so that its processor time is
+// not counted as the load generator's. The process exits when ours does, because it reads requests
+// from a pipe that is closed when our process exits.
 package helper
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// Process is a helper process. Only one goroutine at a time may use it.
+// Process is a helper process. It is not safe for concurrent use.
 type Process struct {
 	what    string
 	pid     int
@@ -25,14 +25,14 @@ type Process struct {
 	out     *os.File
 	answers *json.Decoder
 	ended   chan struct{}
-	failed  error // written before ended is closed
+	failed  error // set before ended is closed
 }
 
-// Answer is the process's reply to a request, one line of JSON. The process sends a first
-// one when it is ready.
+// Answer is the process's reply to a request, one line of JSON. The process also sends an Answer
+// when it is ready for requests.
 type Answer struct {
 	Error string `json:"error,omitempty"`
-	// Lost is the number of files of which a disk lost data.
+	// Lost is the number of files that lost data in a simulated power loss.
 	Lost int `json:"lost,omitempty"`
 }
 
@@ -44,7 +44,7 @@ func AnswerOf(err error) (a Answer) {
 	return a
 }
 
-// failure returns the answer's error, or nil if it has none.
+// failure returns the answer's error, or nil if the request succeeded.
 func (a *Answer) failure() error {
 	if a.Error == "" {
 		return nil
@@ -52,20 +52,20 @@ func (a *Answer) failure() error {
 	return errors.New(a.Error)
 }
 
-// Start runs our binary at self with args, and returns after the process has reported that
-// it is ready. The process has the inherited files as descriptors 3 and higher. what names
-// the process in errors, such as "the disk at /d".
+// Start runs the quorumbench binary at self with args. It returns when the process has reported
+// that it is ready. The process has the inherited files as descriptors from 3 on. what describes
+// the process in errors, for example "the disk at /d".
 func Start(ctx context.Context, self, what string, inherited []*os.File, args ...string) (*Process, error) {
 	cmd := exec.Command(self, args...)
 	cmd.Env = files.CleanEnviron()
 	cmd.ExtraFiles = inherited
-	cmd.SysProcAttr = newGroup() // a Ctrl-C must not reach it: members end first
+	cmd.SysProcAttr = newGroup() // Ctrl-C must not reach the process, because the members have to exit first
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	// This pipe is not exec's: Wait would close exec's pipe while answers are still being
-	// read.
+	// This must not be a pipe from cmd.StdoutPipe, because cmd.Wait would close it while we are
+	// still reading answers.
 	out, to, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func Start(ctx context.Context, self, what string, inherited []*os.File, args ..
 	return p, nil
 }
 
-// PID returns the process's number.
+// PID returns the process ID.
 func (p *Process) PID() int { return p.pid }
 
 // Ask sends a request as one line of JSON and returns the answer.
@@ -104,7 +104,7 @@ func (p *Process) Ask(ctx context.Context, request any) (Answer, error) {
 	return p.answer(ctx)
 }
 
-// answer reads one answer. If ctx ends first, the process can no longer be used.
+// answer reads one answer. If ctx is canceled first, the process can no longer be used.
 func (p *Process) answer(ctx context.Context) (a Answer, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = p.out.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -117,7 +117,7 @@ func (p *Process) answer(ctx context.Context) (a Answer, err error) {
 	return a, a.failure()
 }
 
-// lost ends a process that does not answer and returns why it did not.
+// lost stops a process that does not answer, and returns the reason why it did not.
 func (p *Process) lost(err error) error {
 	_ = p.in.Close()
 	<-p.ended
@@ -127,7 +127,7 @@ func (p *Process) lost(err error) error {
 	return fmt.Errorf("%s does not answer: %w", p.what, err)
 }
 
-// Close ends the process and waits for its end. It may be called more than once.
+// Close stops the process and waits until it has exited. It may be called more than once.
 func (p *Process) Close() {
 	_ = p.in.Close()
 	<-p.ended

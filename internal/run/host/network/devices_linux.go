@@ -22,11 +22,11 @@ type Space struct {
 // Address returns the member's IP address in the namespace.
 func (s *Space) Address() string { return s.address.String() }
 
-// close closes the namespace's handle. The namespace exists until its last process has
-// ended.
+// close closes the handle of the namespace. The namespace exists until its last process has exited.
 func (s *Space) close() { _ = s.handle.Close() }
 
-// In calls what in the namespace: sockets and processes that it creates belong to it.
+// In calls what inside the namespace: sockets and processes that what creates belong to the
+// namespace.
 func (s *Space) In(what func() error) (err error) {
 	OnThread(func() {
 		err = runInNamespace(func() error { return unix.Setns(int(s.handle.Fd()), unix.CLONE_NEWNET) }, what)
@@ -34,8 +34,8 @@ func (s *Space) In(what func() error) (err error) {
 	return err
 }
 
-// OnThread calls what on a locked thread. It never uses the process's first thread, because
-// /proc shows that thread's namespaces as the process's.
+// OnThread calls what on a locked thread. It never uses the process's main thread, because /proc
+// shows that thread's namespaces as those of the process.
 func OnThread(what func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -44,7 +44,7 @@ func OnThread(what func()) {
 		return
 	}
 	done := make(chan struct{})
-	go func() { // on another thread, since this goroutine holds this one
+	go func() { // runs on another thread, because this goroutine has locked the main thread
 		defer close(done)
 		OnThread(what)
 	}()
@@ -54,8 +54,8 @@ func OnThread(what func()) {
 // ownNetwork is the network namespace of the current thread.
 const ownNetwork = "/proc/thread-self/ns/net"
 
-// runInNamespace moves the thread to another namespace with leave, calls what there, and moves the
-// thread back.
+// runInNamespace moves the thread to another namespace by calling leave, calls what there, and
+// moves the thread back.
 func runInNamespace(leave, what func() error) error {
 	own, err := os.Open(ownNetwork)
 	if err != nil {
@@ -67,16 +67,16 @@ func runInNamespace(leave, what func() error) error {
 	}
 	err = what()
 	if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); back != nil {
-		runtime.LockOSThread() // no other goroutine may use the thread: it ends with this one
+		runtime.LockOSThread() // the thread must exit with this goroutine, because no other may use it
 		return errors.Join(err, fmt.Errorf("a thread cannot return from a member's network: %w", back))
 	}
 	return err
 }
 
-// made holds the devices of a network, on this machine and in the members' namespaces.
+// made contains the devices of a network, on this machine and in the members' namespaces.
 type made struct {
 	subnet string
-	files  []*os.File // this machine's first
+	files  []*os.File // the first is this machine's device
 	spaces []*Space
 }
 
@@ -86,10 +86,11 @@ func (m *made) closeFiles() {
 	}
 }
 
-// attempts bounds the search for a subnet, which other processes may take at the same time.
+// attempts limits the search for a subnet, because other processes may take subnets at the same
+// time.
 const attempts = 50
 
-// newDevices makes the devices of a network with the given number of members.
+// newDevices creates the devices of a network with the given number of members.
 func newDevices(members int) (*made, error) {
 	m := &made{}
 	if err := m.make(members); err != nil {
@@ -100,7 +101,7 @@ func newDevices(members int) (*made, error) {
 	return m, nil
 }
 
-// make makes the devices. If it fails, m holds those that it made.
+// make creates the devices. If it fails, m contains the devices that it has created so far.
 func (m *made) make(members int) error {
 	subnet, err := m.join(rand.IntN)
 	if err != nil {
@@ -133,7 +134,7 @@ func (m *made) make(members int) error {
 	return nil
 }
 
-// join makes this machine's device in a subnet that this machine does not use.
+// join creates this machine's device in a subnet that this machine does not use yet.
 func (m *made) join(pick func(n int) int) (netip.Prefix, error) {
 	for range attempts {
 		n := pick(512) // the number of /24 subnets in 198.18.0.0/15
@@ -153,7 +154,7 @@ func (m *made) join(pick func(n int) int) (netip.Prefix, error) {
 			m.files = append(m.files, device)
 			return subnet, nil
 		}
-		_ = device.Close() // another process took it at the same time
+		_ = device.Close() // another process took the same subnet at the same time
 		if err != nil {
 			return subnet, err
 		}
@@ -161,19 +162,19 @@ func (m *made) join(pick func(n int) int) (netip.Prefix, error) {
 	return netip.Prefix{}, errors.New("the members' network needs a /24 subnet of 198.18.0.0/15 that this machine does not use, and found none")
 }
 
-// place returns the subnet's address with the given last byte.
+// place returns the address in the subnet with the given last byte.
 func place(subnet netip.Prefix, last int) netip.Addr {
 	a := subnet.Addr().As4()
 	a[3] = byte(last)
 	return netip.AddrFrom4(a)
 }
 
-// queueLength is how many packets wait for us at a device, if we may set that; the kernel's
-// default is 500.
+// queueLength is the maximum number of packets that wait at a device until we read them. If we may
+// not set it, the kernel's default of 500 remains.
 const queueLength = 10_000
 
-// newDevice makes a device in the thread's namespace, gives it the address at with a 24-bit
-// mask, and brings it up. The device exists until its file is closed.
+// newDevice creates a device in the thread's network namespace, gives it the address at with a
+// 24-bit mask, and brings it up. The device exists until the returned file is closed.
 func newDevice(name string, at netip.Addr) (file *os.File, index int, err error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -202,8 +203,8 @@ func newDevice(name string, at netip.Addr) (file *os.File, index int, err error)
 	return os.NewFile(uintptr(fd), "/dev/net/tun"), int(is.Uint32()), nil
 }
 
-// configure gives a device of the thread's namespace an address, if at is valid, and brings
-// it up.
+// configure brings up a device in the thread's network namespace. If at is valid, it first gives
+// the device this address.
 func configure(name string, at netip.Addr) error {
 	r, err := ask(name, unix.SIOCGIFFLAGS, nil)
 	if err != nil {
@@ -215,7 +216,7 @@ func configure(name string, at netip.Addr) error {
 			{unix.SIOCSIFADDR, func(is *unix.Ifreq) error { return is.SetInet4Addr(at.AsSlice()) }},
 			{unix.SIOCSIFNETMASK, func(is *unix.Ifreq) error { return is.SetInet4Addr([]byte{255, 255, 255, 0}) }},
 		}, steps...)
-		// Not permitted in a user namespace; the default remains.
+		// A user namespace does not permit this; the kernel's default remains.
 		_, _ = ask(name, unix.SIOCSIFTXQLEN, func(is *unix.Ifreq) error { is.SetUint32(queueLength); return nil })
 	}
 	for _, s := range steps {
@@ -232,7 +233,7 @@ type step struct {
 	fill    func(*unix.Ifreq) error
 }
 
-// ask performs an ioctl on a device of the thread's namespace and returns its result.
+// ask performs an ioctl on a device in the thread's network namespace and returns the result.
 func ask(name string, request uint, fill func(*unix.Ifreq) error) (*unix.Ifreq, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -252,10 +253,10 @@ func ask(name string, request uint, fill func(*unix.Ifreq) error) (*unix.Ifreq, 
 	return r, nil
 }
 
-// inUse reports whether the subnet overlaps an address or route of this machine, ignoring
-// routes of the device but, the default route, and the two half-range routes that VPNs set
-// in its place.
-func inUse(subnet netip.Prefix, but int) (bool, error) {
+// inUse reports whether the subnet overlaps an address or route of this machine. It ignores routes
+// through the device ignored, the default route, and the pair of /1 routes with which VPNs replace
+// the default route.
+func inUse(subnet netip.Prefix, ignored int) (bool, error) {
 	b, err := syscall.NetlinkRIB(syscall.RTM_GETROUTE, syscall.AF_INET)
 	if err != nil {
 		return false, fmt.Errorf("this machine's routes cannot be read: %w", err)
@@ -265,14 +266,14 @@ func inUse(subnet netip.Prefix, but int) (bool, error) {
 		return false, fmt.Errorf("this machine's routes cannot be read: %w", err)
 	}
 	for i := range messages {
-		if to, device := routeOf(&messages[i]); device != but && to.Bits() > 1 && to.Overlaps(subnet) {
+		if to, device := routeOf(&messages[i]); device != ignored && to.Bits() > 1 && to.Overlaps(subnet) {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// routeOf returns a route's destination and device.
+// routeOf returns the destination and the device of a route.
 func routeOf(m *syscall.NetlinkMessage) (to netip.Prefix, device int) {
 	const lengthAt = 1 // offset of the destination's length in bits, in struct rtmsg
 	if m.Header.Type != syscall.RTM_NEWROUTE || len(m.Data) <= lengthAt {
@@ -293,7 +294,7 @@ func routeOf(m *syscall.NetlinkMessage) (to netip.Prefix, device int) {
 	return to, device
 }
 
-// refused explains an error that means that this machine does not permit or support such
+// refused explains an error that shows that this machine does not permit or support members'
 // networks.
 func refused(err error) error {
 	switch {

@@ -6,46 +6,46 @@ import (
 	"math/rand/v2"
 )
 
-// fabric decides what happens to each packet. It uses no devices and no clock: its times
-// are nanoseconds of any monotonic clock. Only one goroutine may use it.
+// fabric decides what happens to each packet. It uses no devices and no clock: callers pass the
+// time in nanoseconds from any monotonic clock. It is not safe for concurrent use.
 type fabric struct {
 	subnet [3]byte
 	ends   int   // number of ends: this machine and the members
-	ways   []way // from each end to each other, at index from*ends+to
+	ways   []way // link from each end to each other end, at index from*ends+to
 	random *rand.Rand
 	send   func(to int, packet []byte)
 
 	waiting queue
-	bytes   int // bytes of all waiting packets
+	bytes   int // total size of the waiting packets in bytes
 	taken   uint64
 	spare   []*packet
 }
 
-// way is the link from one end to another.
+// way is the link from one end to another, in this direction only.
 type way struct {
 	Link
-	free int64 // when the last packet will have passed a link with a Rate
+	free int64 // for a link with a Rate: the time at which the last packet will have passed it
 }
 
 // packet is a waiting packet.
 type packet struct {
-	at       int64  // when it will be sent
-	number   uint64 // in order of arrival
+	at       int64  // the time at which the packet must be sent
+	number   uint64 // sequence number, in order of arrival
 	from, to int
 	bytes    []byte
 }
 
-// newFabric joins this machine and the given number of members by healthy links.
+// newFabric connects this machine and the given number of members by links without faults.
 func newFabric(subnet [3]byte, members int, random *rand.Rand, send func(to int, packet []byte)) *fabric {
 	ends := members + 1
 	return &fabric{subnet: subnet, ends: ends, ways: make([]way, ends*ends), random: random, send: send}
 }
 
-// ourPlace is the last byte of this machine's address. A member's last byte is its number,
-// starting with 1.
+// ourPlace is the last byte of this machine's address in the subnet. The last byte of a member's
+// address is the member's number, starting at 1.
 const ourPlace = 254
 
-// destination returns the end that an IPv4 packet is addressed to.
+// destination returns the end to which an IPv4 packet is addressed.
 func (f *fabric) destination(p []byte) (to int, ok bool) {
 	const header, address = 20, 16
 	if len(p) < header || p[0]>>4 != 4 || [3]byte(p[address:]) != f.subnet {
@@ -60,7 +60,7 @@ func (f *fabric) destination(p []byte) (to int, ok bool) {
 	return to, to < f.ends
 }
 
-// forward handles a packet from an end: it sends, delays or drops it. It does not keep p.
+// forward sends, delays or drops a packet that arrived from an end. It does not keep p.
 func (f *fabric) forward(now int64, from int, p []byte) {
 	to, ok := f.destination(p)
 	if !ok {
@@ -76,7 +76,7 @@ func (f *fabric) forward(now int64, from int, p []byte) {
 	}
 }
 
-// decide returns when to send a packet; ok is false if the packet is dropped.
+// decide returns the time at which a packet must be sent. ok is false if the packet is dropped.
 func (f *fabric) decide(now int64, w *way, size int) (at int64, ok bool) {
 	at = now
 	switch {
@@ -111,7 +111,7 @@ func (f *fabric) wait(at int64, from, to int, p []byte) {
 	heap.Push(&f.waiting, one)
 }
 
-// next returns when the next waiting packet must be sent.
+// next returns the time at which the next waiting packet must be sent.
 func (f *fabric) next() (at int64, ok bool) {
 	if len(f.waiting) == 0 {
 		return 0, false
@@ -119,7 +119,7 @@ func (f *fabric) next() (at int64, ok bool) {
 	return f.waiting[0].at, true
 }
 
-// maxSpare bounds the packets that are kept for reuse.
+// maxSpare limits the number of packets that are kept for reuse.
 const maxSpare = 1024
 
 // release sends the waiting packets that are due.
@@ -134,8 +134,8 @@ func (f *fabric) release(now int64) {
 	}
 }
 
-// set makes all the only faults of the links. Waiting packets are sent at once in the order
-// of their times, except on links that are cut.
+// set injects the given faults on the links. They replace all earlier ones. Waiting packets are
+// sent at once, in the order in which they were due, except on links that are cut.
 func (f *fabric) set(all []faultAt) error {
 	ways := make([]way, len(f.ways))
 	for _, one := range all {

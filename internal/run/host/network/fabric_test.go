@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// simulated is a fabric of this machine and three members in simulated time, with a record
-// of what it sent.
+// simulated is a fabric for this machine and three members in simulated time. It records the
+// packets that it sent.
 type simulated struct {
 	*fabric
 	now  int64
@@ -35,7 +35,7 @@ func newSimulated(faults ...faultAt) *simulated {
 	return s
 }
 
-// put sends a packet of size bytes from one end to another at a time.
+// put sends a packet of size bytes from one end to another at the given time.
 func (s *simulated) put(at time.Duration, from, to int, number uint32, size int) {
 	s.until(int64(at))
 	last := func(end int) byte {
@@ -51,7 +51,7 @@ func (s *simulated) put(at time.Duration, from, to int, number uint32, size int)
 	s.forward(s.now, from, p)
 }
 
-// until advances the time.
+// until advances the simulated time.
 func (s *simulated) until(now int64) {
 	for {
 		at, ok := s.next()
@@ -91,7 +91,7 @@ func TestCutLinksAreOneWay(t *testing.T) {
 	}
 }
 
-// Each packet is delayed by exactly the link's delay, and order is kept.
+// Each packet is delayed by exactly the link's delay, and packets stay in order.
 func TestDelay(t *testing.T) {
 	s := newSimulated(between(1, 2, Link{Delay: 50 * time.Millisecond}))
 	for i := range uint32(1000) {
@@ -114,7 +114,7 @@ func TestLossTakesItsShare(t *testing.T) {
 	for i := range uint32(n) {
 		s.put(time.Duration(i), 1, 2, i, 100)
 	}
-	if lost := n - len(s.sent); lost < n*9/100 || lost > n*11/100 { // the margins are more than 4 standard deviations
+	if lost := n - len(s.sent); lost < n*9/100 || lost > n*11/100 { // the limits are more than 4 standard deviations from the mean
 		t.Errorf("%d of %d packets were lost", lost, n)
 	}
 	if s = newSimulated(between(1, 2, Link{Loss: 1})); len(s.sent) != 0 {
@@ -122,7 +122,7 @@ func TestLossTakesItsShare(t *testing.T) {
 	}
 }
 
-// Some packets arrive after later ones, none is lost, and the others are not delayed.
+// Some packets arrive after later ones. No packet is lost, and the others are not delayed.
 func TestReorder(t *testing.T) {
 	const n = 20_000
 	s := newSimulated(between(1, 2, Link{Reorder: 0.05}))
@@ -147,11 +147,12 @@ func TestReorder(t *testing.T) {
 	}
 }
 
-// A slow link passes exactly its rate, in order, and drops what does not fit its queue.
+// A link with a rate forwards exactly this rate, in order, and drops packets that do not fit in its
+// queue.
 func TestRate(t *testing.T) {
 	const rate, size = 1_000_000, 1000
 	s := newSimulated(between(1, 2, Link{Rate: rate}))
-	for i := range uint32(4000) { // four times the rate, for one second
+	for i := range uint32(4000) { // four times the rate during one second
 		s.put(time.Duration(i)*250*time.Microsecond, 1, 2, i, size)
 	}
 	inTime := 0
@@ -178,7 +179,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// Healing a link sends its waiting packets in order; cutting it drops them.
+// When a link is healed, its waiting packets are sent in order. When it is cut, they are dropped.
 func TestHealingSendsWaitingPackets(t *testing.T) {
 	late := Link{Delay: time.Hour}
 	s := newSimulated(between(1, 2, late), between(1, 3, late))
@@ -207,7 +208,7 @@ func TestHealingSendsWaitingPackets(t *testing.T) {
 	}
 }
 
-// MostWaiting bounds the waiting bytes.
+// MostWaiting limits the total size of waiting packets.
 func TestWaitingPacketsAreBounded(t *testing.T) {
 	const size = 60_000
 	s := newSimulated(between(1, 2, Link{Delay: time.Hour}))
@@ -219,7 +220,7 @@ func TestWaitingPacketsAreBounded(t *testing.T) {
 	}
 }
 
-// No packet from a member breaks the fabric or is sent to a wrong end.
+// No packet from a member crashes the fabric or is sent to a wrong end.
 func FuzzForward(f *testing.F) {
 	whole := make([]byte, 40)
 	whole[0] = 0x45

@@ -1,13 +1,12 @@
-// Package network gives each member of a cluster a separate network, and joins these
-// networks and this machine's by links that fail on request: they drop, delay and reorder
+// Package network gives each member of a cluster its own network. Links with injected faults
+// connect these networks with each other and with this machine: they drop, delay or reorder
 // packets, or limit their rate.
 //
-// Each member has a network namespace with one TUN device, and this machine's network has
-// one as well. A separate process holds the other ends of the devices and forwards packets
-// between them. Addresses are 198.18.x.y, from the range that RFC 2544 reserves for
-// benchmarks, in a part of it that this machine does not use. Nothing of a network
-// persists: its devices are removed when the forwarding process ends, and a namespace when
-// its last process does.
+// Each member has a network namespace with one TUN device. This machine's own network also has one.
+// A separate process holds the other ends of the devices and forwards packets between them.
+// Addresses are 198.18.x.y or 198.19.x.y, from the range that RFC 2544 reserves for benchmarks, in
+// a subnet that this machine does not use. Nothing persists: the devices are removed when the
+// forwarding process exits, and a namespace is removed when its last process exits.
 package network
 
 import (
@@ -21,65 +20,66 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host/helper"
 )
 
-// Clients names the end of links at which this machine is, with the load generator and all
-// other clients. The other ends are named after members.
+// Clients is the name of this machine's end of the links: the load generator and all other clients
+// run here. The other ends have the members' names.
 const Clients = "clients"
 
-// Link holds the faults of packets in one direction. The zero value is a healthy link.
+// Link is the set of faults that affect packets in one direction of a link. The zero value is a
+// link without faults.
 type Link struct {
 	Cut     bool          `json:"cut,omitempty"`              // drops all packets
-	Delay   time.Duration `json:"delay_ns,omitempty"`         // added to each packet's time, 0 or more
+	Delay   time.Duration `json:"delay_ns,omitempty"`         // added to each packet's travel time; at least 0
 	Loss    float64       `json:"loss,omitempty"`             // share of packets that are dropped, from 0 to 1
 	Reorder float64       `json:"reorder,omitempty"`          // share of packets that are delayed by HeldBack, from 0 to 1
-	Rate    int64         `json:"bytes_per_second,omitempty"` // greatest rate; 0 for no limit
+	Rate    int64         `json:"bytes_per_second,omitempty"` // maximum rate, or 0 for no limit
 }
 
-// HeldBack is the delay of a packet that Reorder lets others overtake.
+// HeldBack is the delay of packets that Reorder selects, so that later packets overtake them.
 const HeldBack = 10 * time.Millisecond
 
-// Queue is how many bytes can wait at a link with a Rate; packets that arrive when the
-// queue is full are dropped. MostWaiting bounds the bytes that wait in the whole network.
+// Queue is the number of bytes that can wait at a link with a Rate. Packets that arrive when the
+// queue is full are dropped. MostWaiting limits the number of bytes that wait in the whole network.
 const (
 	Queue       = 256 << 10
 	MostWaiting = 64 << 20
 )
 
-// Fault holds the faults of the link from one end to another.
+// Fault describes the faults on the link from one end to another.
 type Fault struct {
-	From, To string // Clients or a member's name
+	From, To string // Clients or the name of a member
 	Link
 }
 
-// faultAt is a Fault with the numbers of its ends.
+// faultAt is a Fault that identifies the ends by number.
 type faultAt struct {
 	From int `json:"from"`
 	To   int `json:"to"`
 	Link
 }
 
-// request is a command to the forwarding process, one line of JSON.
+// request is a command to the forwarding process. It is sent as one line of JSON.
 type request struct {
 	Faults []faultAt `json:"faults"`
 }
 
-// Network joins members' networks and this machine's. Only one goroutine at a time may use
-// it.
+// Network connects members' networks with each other and with this machine's. It is not safe for
+// concurrent use.
 type Network struct {
 	ends   []string // Clients, then the members
-	spaces []*Space // the members'
+	spaces []*Space // the members' namespaces
 	server *helper.Process
 }
 
-// Command is the name of quorumbench's command that forwards packets: Command SUBNET
-// MEMBERS. It inherits the devices as descriptors 3 and higher, this machine's first.
+// Command is the name of the quorumbench command that forwards packets. Its arguments are SUBNET
+// MEMBERS. It inherits the devices as file descriptors from 3 on, this machine's device first.
 const Command = "network"
 
-// firstDevice is the first of these descriptors.
+// firstDevice is the descriptor of this machine's device in the forwarding process.
 const firstDevice = 3
 
-// Start makes networks for the named members, and lets our binary at self forward packets
-// between them. If this machine does not support or permit that, the error says so in one
-// sentence.
+// Start creates a network for each of the named members, and starts the quorumbench binary at self
+// to forward packets between them. If this machine does not support or permit such networks, the
+// error gives the reason in one sentence.
 func Start(ctx context.Context, self string, members []string) (*Network, error) {
 	made, err := newDevices(len(members))
 	if err != nil {
@@ -87,7 +87,7 @@ func Start(ctx context.Context, self string, members []string) (*Network, error)
 	}
 	n := &Network{ends: append([]string{Clients}, members...), spaces: made.spaces}
 	n.server, err = helper.Start(ctx, self, "the members' network", made.files, Command, made.subnet, strconv.Itoa(len(members)))
-	made.closeFiles() // the process has them
+	made.closeFiles() // the forwarding process has inherited them
 	if err != nil {
 		n.closeSpaces()
 		return nil, err
@@ -95,8 +95,8 @@ func Start(ctx context.Context, self string, members []string) (*Network, error)
 	return n, nil
 }
 
-// Possible returns in one sentence why this machine cannot have members' networks, or nil
-// if it can.
+// Possible returns nil if this machine supports members' networks. Otherwise it returns the reason
+// in one sentence.
 func Possible() error {
 	made, err := newDevices(1)
 	if err != nil {
@@ -110,11 +110,11 @@ func Possible() error {
 // Space returns the network namespace of the i-th member.
 func (n *Network) Space(i int) *Space { return n.spaces[i] }
 
-// PID returns the number of the process that forwards packets.
+// PID returns the ID of the process that forwards packets.
 func (n *Network) PID() int { return n.server.PID() }
 
-// Set makes all the only faults of the links. Waiting packets are sent at once, except on
-// links that are cut.
+// Set injects the given faults on the links. They replace all earlier ones. Waiting packets are
+// sent at once, except on links that are cut.
 func (n *Network) Set(ctx context.Context, all []Fault) error {
 	r := request{Faults: []faultAt{}}
 	for _, f := range all {
@@ -139,7 +139,7 @@ func (n *Network) end(name string) (int, error) {
 	return 0, fmt.Errorf("the network has no end %q; it has %s", name, strings.Join(n.ends, ", "))
 }
 
-// Close removes the networks. The members' processes must have ended. It may be called more
+// Close removes the networks. The members' processes must have exited. Close may be called more
 // than once.
 func (n *Network) Close() {
 	n.server.Close()

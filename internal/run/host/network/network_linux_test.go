@@ -20,10 +20,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// hold is the argument that makes the test binary hold a network until it is killed.
+// hold is the argument that makes the test binary start a network and wait until it is killed.
 const hold = "hold"
 
-// TestMain lets the test binary forward packets and hold networks.
+// TestMain lets the test binary also forward packets, or start a network and wait.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 4 && os.Args[1] == Command:
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// generous bounds each wait for something that should happen at once.
+// generous limits each wait for an event that should happen at once.
 const generous = 30 * time.Second
 
 func must(t *testing.T, err error) {
@@ -55,8 +55,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// joined returns a network of three members. Each member runs an echo server for TCP and
-// UDP at port served.
+// joined returns a network with three members. Each member runs a TCP and a UDP echo server on the
+// port served.
 func joined(t *testing.T) *Network {
 	t.Helper()
 	if err := Possible(); err != nil {
@@ -107,7 +107,7 @@ func echo(t *testing.T, s *Space) {
 	}()
 }
 
-// dial connects from an end, this machine (-1) or a member, to a member.
+// dial connects from an end (a member, or this machine if from is -1) to a member.
 func (n *Network) dial(t *testing.T, protocol string, from, to int) net.Conn {
 	t.Helper()
 	var c net.Conn
@@ -116,7 +116,7 @@ func (n *Network) dial(t *testing.T, protocol string, from, to int) net.Conn {
 		if protocol == "udp" {
 			fd = unix.SOCK_DGRAM
 		}
-		// The socket must be made on this thread; a net.Dialer may use another one.
+		// The socket must be created on this thread; a net.Dialer may use another thread.
 		s, err := unix.Socket(unix.AF_INET, fd|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func (n *Network) dial(t *testing.T, protocol string, from, to int) net.Conn {
 	return c
 }
 
-// ping sends a word and waits at most within for its echo.
+// ping sends a word and waits for its echo, at most within.
 func ping(c net.Conn, word string, within time.Duration) (took time.Duration, err error) {
 	began := time.Now()
 	_ = c.SetDeadline(began.Add(within))
@@ -180,8 +180,8 @@ func TestMembersReachEachOther(t *testing.T) {
 // quiet is how long a test waits for packets that must not arrive.
 const quiet = 300 * time.Millisecond
 
-// A cut link silently drops packets. The TCP connection survives the cut and delivers its
-// data after the heal.
+// A cut link drops packets silently. A TCP connection survives the cut and delivers its data after
+// the link is healed.
 func TestConnectionSurvivesCutLink(t *testing.T) {
 	n := joined(t)
 	for _, c := range []struct {
@@ -221,8 +221,8 @@ func TestConnectionSurvivesCutLink(t *testing.T) {
 	}
 }
 
-// A round trip over delayed links takes at least the delay of each direction. The fabric's
-// tests check the details.
+// A round trip over delayed links takes at least the sum of the delays in both directions. The
+// tests of fabric check the details.
 func TestDelayedLinks(t *testing.T) {
 	n := joined(t)
 	const late = 100 * time.Millisecond
@@ -239,8 +239,8 @@ func TestDelayedLinks(t *testing.T) {
 	}
 }
 
-// A transfer over a slow link takes at least the time that its rate allows, less what the
-// ends buffer.
+// A transfer over a link with a rate takes at least the time that this rate allows, less the data
+// that the ends buffer.
 func TestSlowLossyAndUnorderedLinks(t *testing.T) {
 	n := joined(t)
 	word := strings.Repeat("x", 400_000)
@@ -253,8 +253,7 @@ func TestSlowLossyAndUnorderedLinks(t *testing.T) {
 	}
 }
 
-// Whichever process is killed, no device remains, and the other process ends or reports
-// why.
+// Whichever process is killed, no device remains, and the other process exits or reports why.
 func TestKilledProcessesLeaveNothing(t *testing.T) {
 	if err := Possible(); err != nil {
 		t.Skip(err)
@@ -309,7 +308,7 @@ func gone(t *testing.T, device string) {
 	settle.Eventually(t, device+" is gone", func() bool { _, err := net.InterfaceByName(device); return err != nil })
 }
 
-// Impossible networks are refused with one sentence.
+// An impossible network is rejected with one sentence.
 func TestRefusesImpossibleNetworks(t *testing.T) {
 	for _, c := range []struct {
 		subnet  string
@@ -327,7 +326,7 @@ func TestRefusesImpossibleNetworks(t *testing.T) {
 	}
 }
 
-// A subnet is in use if this machine has an address or a route in it.
+// A subnet is in use if this machine has an address in it or a route to it.
 func TestSubnetsInUse(t *testing.T) {
 	for subnet, want := range map[string]bool{"127.1.2.0/24": true, "240.0.1.0/24": false} {
 		if used, err := inUse(netip.MustParsePrefix(subnet), 0); err != nil || used != want {

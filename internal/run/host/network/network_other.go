@@ -10,7 +10,7 @@ import (
 
 var errNoNetworks = errors.New("network faults need Linux")
 
-// Space represents a member's network, which needs Linux.
+// Space represents a member's network, which requires Linux.
 type Space struct{}
 
 // Address returns an empty address.
@@ -18,7 +18,7 @@ func (*Space) Address() string { return "" }
 
 func (*Space) close() {}
 
-// In returns an error: there is no such network.
+// In returns an error, because members' networks require Linux.
 func (*Space) In(func() error) error { return errNoNetworks }
 
 // OnThread calls what on a locked thread.
@@ -38,5 +38,5 @@ func (*made) closeFiles() {}
 
 func newDevices(int) (*made, error) { return nil, errNoNetworks }
 
-// Serve returns an error: there are no networks to forward between.
+// Serve returns an error, because members' networks require Linux.
 func Serve(string, int, *os.File, *os.File) error { return errNoNetworks }

@@ -14,23 +14,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host/helper"
 )
 
-// forwarder forwards packets between devices on one thread, which sleeps until a packet or
-// request arrives or a waiting packet is due.
+// forwarder forwards packets between devices on one thread. The thread sleeps until a packet or
+// request arrives, or until a waiting packet is due.
 type forwarder struct {
 	fabric  *fabric
-	polled  []unix.PollFd // requests at index 0, then the devices
+	polled  []unix.PollFd // index 0 is the input of requests; the devices follow
 	asked   []byte        // the beginning of an incomplete request
 	answers *json.Encoder
 	began   time.Time
 	packet  [1 << 16]byte
 }
 
-// batch is how many packets are read from one device before the next device's turn.
+// batch is the number of packets that are read from one device before the next device is served.
 const batch = 64
 
-// Serve forwards packets between this machine and the members of a subnet such as
-// 198.18.7.0/24, whose devices are inherited as descriptors 3 and higher. It executes
-// requests from in until in ends.
+// Serve forwards packets between this machine and the members of a subnet such as 198.18.7.0/24.
+// The devices must be inherited as file descriptors from 3 on. Serve executes requests from in
+// until the end of in.
 func Serve(subnet string, members int, in, out *os.File) error {
 	prefix, err := netip.ParsePrefix(subnet)
 	if err != nil || !prefix.Addr().Is4() || prefix.Bits() != 24 || members < 1 || members >= ourPlace {
@@ -55,7 +55,7 @@ func Serve(subnet string, members int, in, out *os.File) error {
 	}
 }
 
-// devices returns the devices' descriptors, this machine's first.
+// devices returns the descriptors of the devices, this machine's device first.
 func devices(members int) (all []int) {
 	for i := range members + 1 {
 		all = append(all, firstDevice+i)
@@ -65,7 +65,7 @@ func devices(members int) (all []int) {
 
 func (s *forwarder) now() int64 { return int64(time.Since(s.began)) }
 
-// turn waits for something to do and does it. more is false when the requests have ended.
+// turn waits for packets and requests, and handles them. more is false at the end of the requests.
 func (s *forwarder) turn() (more bool, err error) {
 	var patience *unix.Timespec
 	if at, waits := s.fabric.next(); waits {
@@ -89,7 +89,7 @@ func (s *forwarder) turn() (more bool, err error) {
 	return s.ask()
 }
 
-// take forwards packets from one end, at most batch.
+// take forwards up to batch packets from one end.
 func (s *forwarder) take(from int) {
 	device := &s.polled[1+from]
 	for range batch {
@@ -100,15 +100,14 @@ func (s *forwarder) take(from int) {
 		case err == unix.EAGAIN:
 			return
 		case err != nil:
-			device.Fd = -1 // the namespace is gone; poll ignores negative descriptors
+			device.Fd = -1 // the namespace was removed; poll ignores negative descriptors
 			return
 		}
 		s.fabric.forward(s.now(), from, s.packet[:n])
 	}
 }
 
-// send writes a packet to a device. A packet that the device refuses is lost, as in any
-// network.
+// send writes a packet to a device. A packet that the device rejects is lost, as in any network.
 func (s *forwarder) send(to int, p []byte) { _, _ = unix.Write(int(s.polled[1+to].Fd), p) }
 
 // ask executes the requests that have arrived.

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// againEnv makes the test binary run the test again, in a user namespace.
+// againEnv makes the test binary run the test again in a user namespace.
 const againEnv = "QUORUMBENCH_TEST_USER_NAMESPACE"
 
-// Users other than root can make networks inside a user and network namespace.
+// Users other than root can create networks inside a user and network namespace.
 func TestNetworksOfAUserNamespace(t *testing.T) {
 	if os.Getenv(againEnv) != "" {
 		n := joined(t)
