@@ -14,8 +14,8 @@ type Clock struct {
 	Ahead, Bound time.Duration
 	At           time.Time // time of the estimate on our clock
 	// Moved is the difference between Ahead and the first estimate. Jumps counts how often Ahead
-	// changed by more than the error bounds and Drift allow, which means that one of the clocks was
-	// set. Set is the sum of these changes.
+	// changed by more than the error bounds and Drift allow, which means that a clock was set.
+	// Set is the sum of these changes.
 	Moved, Set time.Duration
 	Jumps      int
 }

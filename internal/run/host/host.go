@@ -1,5 +1,5 @@
 // Package host starts, signals and measures server processes on a machine, and manages their files,
-// ports and logs. A Host is the local machine or a remote one; callers cannot tell the difference.
+// ports and logs. A Host is the local machine or a remote one; callers cannot see a difference.
 package host
 
 import (
@@ -99,7 +99,7 @@ type Launcher interface {
 	Launchable(ctx context.Context, l Launch) error
 }
 
-// Losable is implemented by a Host that can become unreachable. The caller then cannot tell whether
+// Losable is implemented by a Host that can become unreachable. The caller then cannot know whether
 // its processes still run.
 type Losable interface {
 	// Presence returns a context that is canceled when the host is lost. The context's cause is one
@@ -184,7 +184,7 @@ type Command struct {
 	Dir     string   // working folder
 	LogFile string   // receives standard output and standard error, appended
 	// Lifeline, if not empty, makes standard input a pipe that is closed when our process exits.
-	// Its value is a KEY=VALUE that is added to the new process's environment and tells it about
+	// Its value is a KEY=VALUE that is added to the new process's environment and announces
 	// the pipe.
 	Lifeline string
 	// Detach lets the process outlive ours. Without Detach, Linux kills the process when ours exits
@@ -262,8 +262,8 @@ type Line struct {
 	File int       // index in the list passed to Follow
 	At   time.Time // when the line was read
 	Text []byte
-	// Ahead is how far the host's clock was ahead of ours; timestamps in the text may come from the
-	// host's clock. Unsure is set if the clock was set since the last Read.
+	// Ahead is how far the host's clock was ahead of our clock; timestamps in the text may come from
+	// the host's clock. Unsure is set if the clock was set since the last Read.
 	Ahead  time.Duration `json:",omitempty"`
 	Unsure bool          `json:",omitempty"`
 }

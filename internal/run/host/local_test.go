@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// helperEnv tells the test binary which helper process to run as.
+// helperEnv selects the helper process that the test binary runs as.
 const helperEnv = "QUORUMBENCH_HOST_TEST"
 
 func TestMain(m *testing.M) {

@@ -131,7 +131,7 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 		}
 	case OtherSpace:
 		if locking != nil {
-			return 0, false, nil // without locks we cannot tell whether the owner has exited
+			return 0, false, nil // without locks we cannot know whether the owner has exited
 		}
 	case OtherHost:
 		return 0, false, nil

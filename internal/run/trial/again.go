@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// preload writes the load's keys, if it asks for a preload, and returns the members that
-// exist afterwards. If a member of a running cluster ends meanwhile, the preload starts
-// again on the others.
+// preload writes the load's keys, if the load asks for a preload. If a member of a running cluster
+// fails during the preload, the preload restarts on the remaining members. preload returns the
+// members that are left.
 func (t *Trial) preload(ctx context.Context, a *load.Assignment, m *members, clean *cleaner) (*members, error) {
 	if !t.Spec.Load.Preload {
 		return m, nil
@@ -35,9 +35,9 @@ func (t *Trial) preload(ctx context.Context, a *load.Assignment, m *members, cle
 	}
 }
 
-// measureAnswering calls measure. If a member of a running cluster ends before the load
-// sends anything, it starts again on the others. It returns the members that the load ran
-// on.
+// measureAnswering calls measure. If a member of a running cluster fails before the load sends its
+// first operation, the measurement restarts on the remaining members. measureAnswering returns the
+// members that the load ran on.
 func (t *Trial) measureAnswering(ctx context.Context, a *load.Assignment, m *members, out *record.TrialWriter, clean *cleaner) (*record.Trial, *members, error) {
 	result, err := t.measure(ctx, a, m, out, clean)
 	for again := t.withoutDead(ctx, a, m, err); again != nil; again = t.withoutDead(ctx, a, m, err) {
@@ -49,9 +49,9 @@ func (t *Trial) measureAnswering(ctx context.Context, a *load.Assignment, m *mem
 	return result, m, err
 }
 
-// withoutDead handles a load that did not begin because a member of a running cluster has
-// ended. If the load's target does not need that member, it assigns the target's remaining
-// endpoints to the load and returns the remaining members. Otherwise it returns nil.
+// withoutDead handles a load that did not begin because a member of a running cluster failed. If
+// the load's target does not need that member, withoutDead assigns the target's remaining endpoints
+// to the load and returns the remaining members. Otherwise it returns nil.
 func (t *Trial) withoutDead(ctx context.Context, a *load.Assignment, m *members, err error) *members {
 	var unopened *unopenedError
 	if !t.Cluster.attached() || ctx.Err() != nil || !errors.As(err, &unopened) {
@@ -62,7 +62,7 @@ func (t *Trial) withoutDead(ctx context.Context, a *load.Assignment, m *members,
 		return nil
 	}
 	now, failed := t.assignment(again)
-	fewer := len(again.absent) > len(m.absent) // otherwise it could repeat endlessly
+	fewer := len(again.absent) > len(m.absent) // otherwise the load could restart endlessly
 	if failed != nil || !fewer || slices.Equal(now.Endpoints, a.Endpoints) {
 		again.close()
 		return nil

@@ -8,15 +8,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Bounds of the wait for members that lack acknowledged writes. Consul's servers find each
-// other again 30 to 60 s after a partition was healed. A member whose port is closed is
-// waited for only as long as a restart takes.
+// Limits of the wait for members that lack acknowledged writes. After a partition is healed,
+// Consul's servers need 30 to 60 s to find each other again. If the ports of all these members are
+// closed, the wait lasts only as long as a restart takes.
 const (
 	catchUpTime = 2 * time.Minute
 	restartTime = 10 * time.Second
 )
 
-// newest returns the revision of the newest write, or 0 if it is unknown.
+// newest returns the revision of the latest write, or 0 if it is unknown.
 func (m *members) newest(ctx context.Context) int64 {
 	applier, ok := m.admin.(store.Applier)
 	if !ok {
@@ -31,9 +31,9 @@ func (m *members) newest(ctx context.Context) int64 {
 	return revision
 }
 
-// catchUp waits until each member reports that it has every write that existed at the call.
-// It returns the members that do not, and how long it waited. It calls slow repeatedly if
-// the wait is long.
+// catchUp waits until every member reports that it has all writes that existed at the time of the
+// call. behind contains the members that do not report this in time, and waited is the duration of
+// the wait. If the wait is long, catchUp calls slow repeatedly.
 func (m *members) catchUp(ctx context.Context, slow func()) (behind map[int]bool, waited time.Duration) {
 	applier, ok := m.admin.(store.Applier)
 	if !ok {
@@ -70,7 +70,7 @@ func (m *members) ended(ctx context.Context, these map[int]bool) bool {
 	return true
 }
 
-// hasApplied reports whether a member has applied all writes up to a revision.
+// hasApplied reports whether a member has applied all writes up to the given revision.
 func hasApplied(ctx context.Context, a store.Applier, i int, revision int64) bool {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 // lagging is a cluster whose second member applies the newest write late.
 type lagging struct {
 	answers
-	from time.Time // when the member has the write
+	from time.Time // time at which the member has applied the write
 	gone bool      // its port is closed
 }
 
@@ -35,9 +35,9 @@ func (l *lagging) Role(_ context.Context, i int) store.Member {
 	return store.Member{Gone: l.gone && i == 1}
 }
 
-// A check waits for a member that lacks an acknowledged write: with Consul, up to a minute
-// after a partition was healed. It waits no longer than a restart for a member that has
-// ended.
+// catchUp waits for a member that lacks an acknowledged write: with Consul, this takes up to a
+// minute after a partition was healed. It waits for a member that has exited only as long as a
+// restart takes.
 func TestWaitsForMembersThatCatchUpLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		after         time.Duration

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// If the key space is larger than the load, the written keys are known, however the writes
-// ended. Otherwise the result is nil.
+// If there are fewer operations than keys, written returns all keys that the load tried to write,
+// whatever the outcome of the writes. Otherwise it returns nil.
 func TestCollectsWrittenKeys(t *testing.T) {
 	for _, test := range []struct {
 		keys uint64

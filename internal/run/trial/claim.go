@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// claim lets the guard of a running cluster prove that the load touches only its own keys.
+// claim makes the guard of a running cluster check that the load changes only its own keys.
 func (t *Trial) claim(ctx context.Context) error {
 	if t.Cluster.Guard == nil || !t.Spec.Load.WritesKeys() {
 		return nil
@@ -21,8 +21,8 @@ func (t *Trial) claim(ctx context.Context) error {
 	return t.Cluster.Guard.Claim(ctx, t.writes())
 }
 
-// checkRights refuses a load whose user lacks the right to a cluster-wide change that the
-// load makes. It runs before anything is written.
+// checkRights returns an error if the load makes a change to the whole cluster for which its user
+// lacks the right. It is called before the load writes anything.
 func (t *Trial) checkRights(ctx context.Context, m *members) error {
 	if t.Cluster.Guard == nil {
 		return nil
@@ -44,9 +44,9 @@ func (t *Trial) checkRights(ctx context.Context, m *members) error {
 		strings.Join(t.Spec.Load.ClusterWideChanges(), " and "), strings.Join(missing, ", and "))
 }
 
-// sweeps reports whether the trial removes its keys one by one, because no command of the
-// store would remove exactly these: in a running cluster, keys without a prefix, or keys of
-// a store that cannot delete a prefix.
+// sweeps reports whether the trial removes its keys one by one. It does so in a running cluster if
+// no command of the store would remove exactly these keys: if they have no prefix, or if the store
+// cannot delete by prefix.
 func (t *Trial) sweeps() bool {
 	l := &t.Spec.Load
 	if t.Cluster.Guard == nil || !l.WritesKeys() || l.Cleanup.Keep || l.Overwrite || t.ofScript() {
@@ -55,10 +55,10 @@ func (t *Trial) sweeps() bool {
 	return strings.Trim(l.Prefix, "/") == "" || !t.Cluster.Store.Capabilities().Has(kv.PrefixDelete)
 }
 
-// ofScript reports whether an application or a recording names the keys.
+// ofScript reports whether the keys come from an application or a recording.
 func (t *Trial) ofScript() bool { return t.Spec.Load.Arrival == scenario.Recorded }
 
-// writes returns a plan of what the load does to the cluster.
+// writes describes the changes that the load makes to the cluster.
 func (t *Trial) writes() guard.Plan {
 	l, can := &t.Spec.Load, t.Cluster.Store.Capabilities()
 	p := guard.Plan{
@@ -88,7 +88,8 @@ func (t *Trial) writes() guard.Plan {
 	return p
 }
 
-// mostOperations returns an upper bound of the load's operations, including its warm-up.
+// mostOperations returns an upper bound for the number of the load's operations, including its
+// warm-up.
 func mostOperations(l *scenario.Load) uint64 {
 	switch {
 	case l.Total > 0 && l.Warmup == 0:

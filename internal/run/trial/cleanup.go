@@ -16,37 +16,37 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Bounds of the clean-up. A store may report that a large removal timed out and still
-// continue it, so the cleaner counts the remaining keys afterwards.
+// Limits of the clean-up. A store may report that a large removal timed out but still continue it,
+// so the cleaner counts the remaining keys afterwards.
 const (
 	cleanupTime  = 3 * time.Minute
 	reclaimTime  = 5 * time.Minute
 	cleanupPause = 500 * time.Millisecond
-	// cleanupTry bounds one request: a paused member does not respond, and the next try goes
-	// to another one.
+	// cleanupTry limits one request. A paused member does not respond, and the next request goes to
+	// another member.
 	cleanupTry = 20 * time.Second
 )
 
-// cleaner removes what a load writes. A nil cleaner removes nothing.
+// cleaner removes the keys that a load writes. A nil cleaner removes nothing.
 type cleaner struct {
 	t        *Trial
 	access   store.Access // to all members
 	admin    store.Admin  // of all members
 	names    map[string]string
 	patience time.Duration
-	mute     map[string]bool // by endpoint: members that refuse maintenance because they have no vote
-	began    bool            // something may have been written
-	due      uint64          // operations of the load, including its warm-up
+	mute     map[string]bool // by endpoint: whether the member rejects maintenance because it has no vote
+	began    bool            // whether keys may have been written
+	due      uint64          // number of the load's operations, including its warm-up
 }
 
-// newCleaner returns the load's cleaner, or a guard.NotEmptyError if there are keys
-// already.
+// newCleaner returns the load's cleaner, or a guard.NotEmptyError if keys with the load's prefix
+// already exist.
 func (t *Trial) newCleaner(ctx context.Context, m *members) (*cleaner, error) {
 	if !t.Spec.Load.Cleanup.Keys && !t.sweeps() {
 		return nil, nil
 	}
 	c := &cleaner{t: t, access: t.Cluster.Access(), names: map[string]string{}, patience: cleanupTime}
-	if t.Cluster.Guard == nil { // otherwise the guard has checked that
+	if t.Cluster.Guard == nil { // otherwise the guard has already checked this
 		if err := c.mustBeEmpty(ctx); err != nil {
 			return nil, err
 		}
@@ -67,21 +67,22 @@ func (c *cleaner) close() {
 	}
 }
 
-// begin records that keys may exist from now.
+// begin records that the load is about to write keys.
 func (c *cleaner) begin() {
 	if c != nil {
 		c.began = true
 	}
 }
 
-// took counts operations whose keys may exist.
+// took adds operations that may have written keys.
 func (c *cleaner) took(due uint64) {
 	if c != nil {
 		c.due += due
 	}
 }
 
-// run removes the keys, however the load ended, and frees space if that was requested.
+// run removes the keys, however the load ended. It also compacts and defragments the databases if
+// the load asks for it.
 func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 	if c == nil {
 		return nil
@@ -107,7 +108,7 @@ func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 	return out
 }
 
-// after fills in the databases' present sizes.
+// after sets the sizes of the databases after the clean-up.
 func (c *cleaner) after(ctx context.Context, out *record.Cleanup) {
 	for _, now := range c.space(ctx) {
 		for i := range out.Space {
@@ -118,8 +119,8 @@ func (c *cleaner) after(ctx context.Context, out *record.Cleanup) {
 	}
 }
 
-// KeysLeftError reports that the clean-up of a failed or interrupted trial may have left
-// keys. It accompanies the error that ended the trial.
+// KeysLeftError reports that keys may remain after a failed or interrupted trial, because the
+// clean-up failed. It is joined with the error that ended the trial.
 type KeysLeftError struct{ Why error }
 
 // Error returns a sentence.
@@ -133,13 +134,13 @@ func keysLeft(c *record.Cleanup) error {
 	return nil
 }
 
-// failed cleans up after a trial without a result, and adds what it could not remove to the
-// error.
+// failed cleans up after a trial that has no result. If the clean-up fails, its error is added to
+// err.
 func (c *cleaner) failed(a *load.Assignment, err error) error {
 	return errors.Join(err, keysLeft(c.run(a)))
 }
 
-// remove removes the keys repeatedly until none is left or the time is up.
+// remove removes the keys repeatedly until no key is left or the time is up.
 func (c *cleaner) remove(ctx context.Context, a *load.Assignment) (deleted int64, err error) {
 	if g := c.t.Cluster.Guard; g != nil && !c.t.sweeps() {
 		return g.Clear(ctx, c.prefix())
@@ -177,8 +178,8 @@ func (c *cleaner) removeOnce(ctx context.Context, a *load.Assignment) (int64, er
 	return d.DeletePrefix(ctx, []byte(c.prefix()))
 }
 
-// sweep deletes the load's keys one by one, for stores that cannot delete a prefix. It
-// knows them, because operation n's key is a function of the seed and n.
+// sweep deletes the load's keys one by one, for stores that cannot delete by prefix. The keys are
+// known, because the key of operation n is a function of the seed and n.
 func (c *cleaner) sweep(ctx context.Context, of *load.Assignment) (int64, error) {
 	a := *of
 	a.Preloaded, a.Leases = nil, nil
@@ -222,7 +223,7 @@ func (c *cleaner) space(ctx context.Context) []record.Space {
 	return out
 }
 
-// reclaim compacts once and then defragments the members one after the other, because a
+// reclaim compacts the history once and then defragments the members one after the other, because a
 // member does not respond while it defragments.
 func (c *cleaner) reclaim(ctx context.Context, out *record.Cleanup) (err error) {
 	if c.t.Spec.Load.Cleanup.Compact {
@@ -239,7 +240,7 @@ func (c *cleaner) reclaim(ctx context.Context, out *record.Cleanup) (err error) 
 	}
 	for i := range out.Space {
 		if c.mute[out.Space[i].Endpoint] {
-			continue // it refuses maintenance
+			continue // this member rejects maintenance
 		}
 		if err := c.defragment(ctx, out.Space[i].Endpoint); err != nil {
 			return err
@@ -264,7 +265,7 @@ func (c *cleaner) defragment(ctx context.Context, endpoint string) error {
 	return m.Defragment(ctx)
 }
 
-// mustBeEmpty returns a guard.NotEmptyError if there are keys with the prefix.
+// mustBeEmpty returns a guard.NotEmptyError if keys with the load's prefix exist.
 func (c *cleaner) mustBeEmpty(ctx context.Context) error {
 	n, err := c.count(ctx)
 	if err != nil || n == 0 {
@@ -273,7 +274,7 @@ func (c *cleaner) mustBeEmpty(ctx context.Context) error {
 	return &guard.NotEmptyError{Prefix: c.prefix(), Keys: n, Remedy: "give the trials with cleanup another prefix"}
 }
 
-// count returns how many of the load's keys may exist. A result above 0 is a lower bound.
+// count returns the number of the load's keys that exist. If it is above 0, more keys may exist.
 func (c *cleaner) count(ctx context.Context) (int64, error) {
 	l := &c.t.Spec.Load
 	in := guard.Below(l.Prefix)

@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// stuck is a store that removes nothing.
+// stuck is a store that never deletes a key.
 type stuck struct {
 	store.Admin
 	store.Cleaner
@@ -38,7 +38,7 @@ func put(t *testing.T, of *Trial, key string) {
 	}
 }
 
-// cleanerOf returns a cleaner of the keys that begin with /check/ on a null server.
+// cleanerOf returns a cleaner for the keys that start with /check/ on a null server.
 func cleanerOf(t *testing.T, cleanup scenario.Cleanup) *cleaner {
 	t.Helper()
 	access := store.Access{Endpoints: storetest.ServeNull(t, etcd.New(), 1, store.NullOptions{Memory: true})}
@@ -53,7 +53,7 @@ func cleanerOf(t *testing.T, cleanup scenario.Cleanup) *cleaner {
 	return c
 }
 
-// A clean-up that runs out of time is reported, together with the error of an interrupted
+// If a clean-up runs out of time, this is reported together with the error that interrupted the
 // trial.
 func TestReportsAFailedCleanUp(t *testing.T) {
 	c := cleanerOf(t, scenario.Cleanup{Keys: true})
@@ -95,8 +95,8 @@ func TestDoesNotCompactIfNothingWasWritten(t *testing.T) {
 	}
 }
 
-// In a store that cannot delete a prefix, the cleaner deletes every key of the load,
-// including those of its warm-up.
+// If the store cannot delete by prefix, the cleaner deletes every key of the load, including those
+// written in the warm-up.
 func TestSweepsEveryKey(t *testing.T) {
 	c := cleanerOf(t, scenario.Cleanup{})
 	c.t.Worker = &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// clockSeen is the estimate of a host's clock at a time of our clock.
+// clockSeen is the estimate of a host's clock at a time on our clock.
 type clockSeen struct {
 	at time.Time
 	host.Clock
@@ -20,8 +20,8 @@ func (c *clockSeen) reading(at time.Time) record.ClockReading {
 	return record.ClockReading{At: at.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.Within(at))}
 }
 
-// clockBetween returns the clock's readings over a window, from the estimates made since
-// the trial began; nil if there are none.
+// clockBetween returns the state of a clock in a window, from the estimates since the trial began,
+// or nil if there are no estimates.
 func clockBetween(seen []clockSeen, from, to time.Time) *record.Clock {
 	if len(seen) == 0 {
 		return nil
@@ -46,7 +46,7 @@ func clockBetween(seen []clockSeen, from, to time.Time) *record.Clock {
 	return c
 }
 
-// clockWasSet returns the event of a clock that was set.
+// clockWasSet returns an event that reports that a clock was set.
 func clockWasSet(at time.Time, of string, by time.Duration, or string) record.Event {
 	way := "forward"
 	if by < 0 {
@@ -55,18 +55,18 @@ func clockWasSet(at time.Time, of string, by time.Duration, or string) record.Ev
 	return record.Event{Time: at, Kind: clockSet, Text: fmt.Sprintf("the clock of %s was set %s by %s%s", of, way, text.Duration(float64(by.Abs())), or)}
 }
 
-// ownClock watches whether this machine's clock is set, by comparing it with the clock that
-// dates the trial.
+// ownClock detects when this machine's clock is set, by comparing it with the clock that provides
+// the trial's times.
 type ownClock struct {
-	was time.Duration // how far it was ahead
+	was time.Duration // how far this machine's clock was ahead
 	record.ClockSet
 }
 
-// leastSet is the smallest change that counts as setting the clock.
+// leastSet is the smallest change that is reported as setting the clock.
 const leastSet = time.Millisecond
 
-// look takes how far the clock is ahead now, and returns by how much it was set since the
-// last call.
+// look compares is, which is how far the clock is ahead now, with the previous call. It returns by
+// how much the clock was set in between.
 func (c *ownClock) look(is time.Duration) (by time.Duration) {
 	if by = is - c.was; by.Abs() < leastSet {
 		return 0
@@ -77,5 +77,5 @@ func (c *ownClock) look(is time.Duration) (by time.Duration) {
 	return by
 }
 
-// clockSet is the kind of the event of a clock that was set.
+// clockSet is the event kind that reports that a clock was set.
 const clockSet = "clock_set"

@@ -11,18 +11,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// compactTimeout bounds one compaction.
+// compactTimeout limits one compaction.
 const compactTimeout = 5 * time.Second
 
-// compact compacts the store at intervals until ctx ends. A failed compaction becomes a
-// note, and the load continues.
+// compact compacts the store's history at intervals until ctx is canceled. A failed compaction does
+// not stop the load; notes reports it.
 func (w *monitor) compact(ctx context.Context) {
 	what := w.t.Spec.Load.Compact
 	if what.Every <= 0 {
 		return
 	}
 	load.GiveWay(w.t.Worker)
-	compactor := w.m.admin.(store.Operator) // the scenario was checked for it
+	compactor := w.m.admin.(store.Operator) // checked with the scenario
 	for pause(ctx, what.Every) {
 		began := measure.Now()
 		asked, cancel := context.WithTimeout(ctx, compactTimeout)
@@ -36,7 +36,7 @@ func (w *monitor) compact(ctx context.Context) {
 				w.uncompacted.why = err.Error()
 			}
 		case revision > 0:
-			_ = w.out.Event(record.Event{ // the writer keeps an error
+			_ = w.out.Event(record.Event{ // the writer remembers an error
 				Time: measure.Now(), Kind: "compaction_asked", Duration: time.Since(began),
 				Text: fmt.Sprintf("quorumbench asked the store to compact its history up to revision %d", revision),
 			})
@@ -44,7 +44,7 @@ func (w *monitor) compact(ctx context.Context) {
 	}
 }
 
-// notes returns a note about failed compactions.
+// notes returns a note about failed compactions, if there were any.
 func (w *monitor) notes() []string {
 	if w.uncompacted.times == 0 {
 		return nil
@@ -52,8 +52,8 @@ func (w *monitor) notes() []string {
 	return []string{fmt.Sprintf("%d compactions during the load failed; the first: %s", w.uncompacted.times, w.uncompacted.why)}
 }
 
-// compactFirst discards the store's history if the load asks for it, so that measuring
-// begins as on a store that was written only once for its keys.
+// compactFirst compacts the store's history before the load, if the load asks for it. The store is
+// then measured as if each key had been written only once.
 func (t *Trial) compactFirst(ctx context.Context, m *members) error {
 	if !t.Spec.Load.CompactFirst {
 		return nil
@@ -61,11 +61,11 @@ func (t *Trial) compactFirst(ctx context.Context, m *members) error {
 	t.report(Progress{Stage: "compacting"})
 	ctx, cancel := context.WithTimeout(ctx, firstCompactionTimeout)
 	defer cancel()
-	if _, err := m.admin.(store.Operator).Compact(ctx); err != nil { // the scenario was checked for it
+	if _, err := m.admin.(store.Operator).Compact(ctx); err != nil { // checked with the scenario
 		return fmt.Errorf("the store's history cannot be compacted before the load: %w", err)
 	}
 	return nil
 }
 
-// firstCompactionTimeout is long enough for the history of a large preload.
+// firstCompactionTimeout is long enough for a history that contains a large preload.
 const firstCompactionTimeout = time.Minute

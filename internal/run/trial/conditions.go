@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// shortOf returns, for the consistency levels in a mix that are weaker in this store than
-// their name says, the store's explanation; nil if there are none.
+// shortOf returns the store's explanations for those consistency levels in the mix that are weaker
+// in this store than the name of the level promises. It returns nil if there are none.
 func shortOf(s kv.Capabilities, mix []scenario.Operation) map[string]string {
 	var out map[string]string
 	for level, text := range s.ShortOf {
@@ -26,7 +26,7 @@ func shortOf(s kv.Capabilities, mix []scenario.Operation) map[string]string {
 	return out
 }
 
-// assignment combines the load with its target's endpoints.
+// assignment combines the load with the endpoints of its target.
 func (t *Trial) assignment(m *members) (*load.Assignment, error) {
 	endpoints, voters, err := t.aims(m)
 	if err != nil {
@@ -37,7 +37,7 @@ func (t *Trial) assignment(m *members) (*load.Assignment, error) {
 	return a, nil
 }
 
-// conditions returns the conditions under which the trial's figures hold.
+// conditions returns the conditions under which the trial is measured.
 func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 	c := record.FromScenario(&t.Spec)
 	status := m.status()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// databaseGrowth returns by how much the databases of all members together grew between two
-// times, or nil if a size is unknown at either time. No member may be asked concurrently.
+// databaseGrowth returns the growth of all members' databases between two times, in bytes, or nil
+// if a size is unknown at one of these times. It must not be called while the members are scraped.
 func (s *scrapes) databaseGrowth(from, to time.Time) *int64 {
 	sum := 0.0
 	for _, m := range s.members {
@@ -23,9 +23,9 @@ func (s *scrapes) databaseGrowth(from, to time.Time) *int64 {
 	return new(int64(math.Round(sum)))
 }
 
-// sizeAt returns the first size known at or soon after a time: the members are asked when
-// the window opens, when it closes and after the load. It does not interpolate, because a
-// database grows in steps.
+// sizeAt returns the first size that was measured at or soon after the given time. It does not
+// interpolate, because a database grows in steps. Members are asked when the window opens, when it
+// closes and after the load.
 func sizeAt(all []sized, at time.Time) (float64, bool) {
 	for _, s := range all {
 		if !s.at.Before(at) {
@@ -35,5 +35,5 @@ func sizeAt(all []sized, at time.Time) (float64, bool) {
 	return 0, false
 }
 
-// sizeStale is how much later than requested a size may be.
+// sizeStale limits how much later than the requested time a size may have been measured.
 const sizeStale = 2 * scrapeEvery

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// dataDir times fdatasync in the named data folder of a running cluster. If that fails, it
-// returns a note with the reason.
+// dataDir times fdatasync in the data folder of a running cluster, if the scenario specifies this
+// folder. If timing fails, it returns a note with the reason.
 func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
 	attach := t.Spec.Cluster.Attach
 	if attach == nil || attach.DataDir == "" || ctx.Err() != nil {
@@ -22,7 +22,7 @@ func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
 	case err != nil:
 		return nil, []string{err.Error()}
 	}
-	f := all[0] // one folder is on one device
+	f := all[0] // there is one result, because one folder is on one device
 	d := &record.DataDir{Path: attach.DataDir, Durability: record.Durability{
 		FdatasyncP50NS: int64(f.P50.NS), Fdatasyncs: f.Count, FileSystem: f.FileSystem, Volatile: !f.Durable,
 	}}

@@ -9,34 +9,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// An election has two sources: the log of the member that was elected, which has the exact
-// time, and the members' status, which shows it some time later.
+// Elections are known from two sources: the log of the elected member, which contains the exact
+// time, and the members' status, which shows the election some time later.
 const (
-	// clocksDiffer bounds the difference between a log's clock and ours.
+	// clocksDiffer limits the difference between the clock of a log and our clock.
 	clocksDiffer = time.Second
-	// logsLag is how long after an election was seen its line may still be missing from the
-	// log.
+	// logsLag is the maximum time between the moment when an election is seen in the status and the
+	// moment when its line appears in the log.
 	logsLag = time.Second
 )
 
-// elections holds the elections during a load, each once.
+// elections contains each election during a load once.
 type elections struct {
 	mu     sync.Mutex
 	logged []election // reported by logs
-	seen   []election // seen in the status and not in a log yet
+	seen   []election // seen in the status, but not in a log yet
 	kept   []election // seen in the status only
 }
 
-// election is an election as one source reports it.
+// election is one source's information about an election.
 type election struct {
-	member string // its name
-	term   uint64 // 0: unknown
+	member string // name of the elected member
+	term   uint64 // 0 if unknown
 	before uint64 // the previous term, if known
 	at     time.Time
-	since  time.Time // when the previous leader was last confirmed; zero: unknown
+	since  time.Time // time at which the previous leader was last confirmed; zero if unknown
 }
 
-// addLogged adds an election from a log.
+// addLogged adds an election that a log reports.
 func (l *elections) addLogged(e election) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,8 +50,8 @@ func (l *elections) see(e election) {
 	l.seen = append(l.seen, e)
 }
 
-// unlogged removes and returns the elections that were seen before the given time and that
-// no log reports. Their time is the time at which they were seen.
+// unlogged removes and returns the elections that were seen in the status before the given time and
+// that no log reports. The time of such an election is the time at which it was seen.
 func (l *elections) unlogged(before time.Time) (out []election) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,9 +69,9 @@ func (l *elections) unlogged(before time.Time) (out []election) {
 	return out
 }
 
-// isLogged reports whether a log reports the election that was seen. A line with a term
-// must have the same term. A line without one must be from the time between the last
-// confirmation of the previous leader and the sight of the new one.
+// isLogged reports whether a log reports an election that was seen in the status. If the log line
+// contains a term, the terms must be equal. Otherwise the line must have been written between the
+// last confirmation of the previous leader and the moment when the new leader was seen.
 func (l *elections) isLogged(seen *election) bool {
 	for _, t := range l.logged {
 		switch {
@@ -92,7 +92,7 @@ func (l *elections) within(from, to time.Time) int {
 	return l.count(func(at time.Time) bool { return !at.Before(from) && !at.After(to) })
 }
 
-// count counts the elections whose time satisfies is.
+// count counts the elections for whose time is returns true.
 func (l *elections) count(is func(at time.Time) bool) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +106,7 @@ func (l *elections) count(is func(at time.Time) bool) (n int) {
 	return n
 }
 
-// event returns the event of an election that no log reports.
+// event returns the event for an election that no log reports.
 func (e *election) event() record.Event {
 	text := fmt.Sprintf("%s leads at term %d, after term %d", e.member, e.term, e.before)
 	return record.Event{

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// breakMembers injects the load's faults in the window. It returns when the cluster is
-// whole again or the run has ended.
+// breakMembers injects the load's faults during the window. It returns when the cluster has
+// recovered from all faults or the run has ended.
 func (w *monitor) breakMembers(run, ctx context.Context) {
 	all := w.t.Spec.Load.Happenings()
 	if len(all) == 0 {
@@ -27,12 +27,12 @@ func (w *monitor) breakMembers(run, ctx context.Context) {
 	}
 	injector := &fault.Injector{
 		Cluster: w.t.Cluster, Ask: w.t.askAnew, Admin: w.t.adminOf, Server: w.t.Server, Names: w.t.Cluster.names(), Clock: fault.Real{},
-		Event: func(e record.Event) { _ = w.out.Event(e) }, // the writer keeps an error
+		Event: func(e record.Event) { _ = w.out.Event(e) }, // the writer remembers an error
 	}
 	w.faults = injector.Run(run, ctx, w.phases.began(measure.Measured), all)
 }
 
-// askAnew asks all members for their state over new connections.
+// askAnew asks all members for their status over new connections.
 func (t *Trial) askAnew(ctx context.Context) (store.Status, error) {
 	admin, err := t.adminOf(t.Cluster.Access().Endpoints)
 	if err != nil {
@@ -49,8 +49,8 @@ func (t *Trial) adminOf(endpoints []string) (store.Admin, error) {
 	return t.Cluster.Store.Admin(access)
 }
 
-// attribute separates the effects of injected faults from events that had another cause:
-// lost members, elections and failed operations.
+// attribute finds out which lost members, elections and failed operations were caused by injected
+// faults, and which had another cause.
 func (w *monitor) attribute(o *record.Observed, res *load.Result) {
 	record.FindOutages(w.faults, &w.window.pulse, res.Measured.Seconds)
 	names := map[uint64]string{}

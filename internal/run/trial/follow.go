@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// followed returns how to follow the members. They are asked more often if the load's
-// target is a role, because the load must move when the role does.
+// followed returns the configuration for following the members. If the load's target is a role, the
+// members are asked more often, because the load must move when the role moves.
 func (w *monitor) followed() cluster.Config {
 	every := cluster.Seldom
 	if mode := w.t.Spec.Load.Target.Mode; mode == kv.LeaderOnly || mode == kv.Followers {
@@ -27,11 +27,12 @@ func (w *monitor) followed() cluster.Config {
 	}
 }
 
-// aim sets the generator's term before it runs. at holds the endpoints of its plan.
+// aim sets the generator's endpoints and term before it runs. at contains the endpoints that the
+// generator was prepared for.
 func (w *monitor) aim(g driven, at []string) {
 	w.generator, w.aimed = g, at
 	w.term(w.m.leaderTerm())
-	w.retarget() // the leader may have changed since the plan was made
+	w.retarget() // the leader may have changed since the generator was prepared
 }
 
 func (w *monitor) term(term uint64) {
@@ -40,7 +41,7 @@ func (w *monitor) term(term uint64) {
 	}
 }
 
-// retarget moves the load if its target has moved.
+// retarget moves the load to the present endpoints of its target, if they have changed.
 func (w *monitor) retarget() {
 	target := w.t.Spec.Load.Target
 	if w.generator == nil || target.Mode != kv.LeaderOnly && target.Mode != kv.Followers {
@@ -52,8 +53,8 @@ func (w *monitor) retarget() {
 	}
 }
 
-// handleChanges handles changes of the members; it moves the load first. It is called from
-// one goroutine at a time.
+// handleChanges moves the load if its target has changed, and then records the changes of the
+// members. It must not be called concurrently.
 func (w *monitor) handleChanges(changes []cluster.Change) {
 	for _, c := range changes {
 		if c.What == cluster.Led {
@@ -69,7 +70,7 @@ func (w *monitor) handleChanges(changes []cluster.Change) {
 	}
 }
 
-// note records a change as an event.
+// note records a member's change as an event.
 func (w *monitor) note(c cluster.Change, name string) {
 	switch c.What {
 	case cluster.Led:
@@ -88,10 +89,10 @@ func (w *monitor) note(c cluster.Change, name string) {
 	}
 }
 
-// settle records the elections that were seen before the given time and that no log
+// settle records the elections that were seen in the status before the given time and that no log
 // reports.
 func (w *monitor) settle(before time.Time) {
 	for _, e := range w.elections.unlogged(before) {
-		_ = w.out.Event(e.event()) // the writer keeps an error
+		_ = w.out.Event(e.event()) // the writer remembers an error
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// moved is a generator that records where it was moved.
+// moved is a generator that records its calls to Retarget and Epoch.
 type moved struct {
 	to    [][]string
 	terms []uint64
@@ -28,7 +28,7 @@ func leading(i int, term uint64) []store.Member {
 	return all
 }
 
-// following returns a monitor of a cluster whose first member leads at term 4.
+// following returns a monitor of a cluster whose first member is leader in term 4.
 func following(t *testing.T, mode kv.Mode) (*monitor, *moved) {
 	t.Helper()
 	m := &members{admin: answers{status: store.Status{Members: leading(0, 4)}}, named: map[string]string{"a:1": "m1", "b:1": "m2", "c:1": "m3"}}
@@ -54,12 +54,12 @@ func (w *monitor) answer(i int, e store.Member) {
 	w.handleChanges(w.m.take(i, 3, time.Now(), time.Now(), e))
 }
 
-// The load moves with its target, once for each election, and later operations have the new
-// term.
+// After each election, the load moves once to its target's new endpoints, and later operations have
+// the new term.
 func TestTheLoadMovesWithItsTarget(t *testing.T) {
 	for mode, want := range map[kv.Mode][][]string{
 		kv.LeaderOnly: {{"c:1"}},
-		kv.Followers:  {{"b:1"}, {"a:1", "b:1"}}, // the first does not respond in the election, and then is back
+		kv.Followers:  {{"b:1"}, {"a:1", "b:1"}}, // the first member does not respond during the election, and responds again later
 		kv.All:        nil,
 	} {
 		w, g := following(t, mode)
@@ -68,7 +68,7 @@ func TestTheLoadMovesWithItsTarget(t *testing.T) {
 			w.answer(2, leading(2, 5)[2])
 			w.answer(1, leading(2, 5)[1])
 		}
-		w.answer(0, leading(0, 4)[0]) // it still believes that it leads
+		w.answer(0, leading(0, 4)[0]) // the first member still believes that it is leader
 		w.answer(0, leading(2, 5)[0])
 		if !slices.EqualFunc(g.to, want, slices.Equal) {
 			t.Errorf("target %v: the load moved to %v, not %v", mode, g.to, want)
@@ -91,7 +91,7 @@ func TestTheLoadMovesWithItsTarget(t *testing.T) {
 	}
 }
 
-// A leader may be elected between the plan and the load's beginning.
+// A new leader may be elected between the preparation and the start of the load.
 func TestTheLoadBeginsWhereTheLeaderIs(t *testing.T) {
 	w, _ := following(t, kv.LeaderOnly)
 	before, err := w.m.targets(w.t.Spec.Load.Target, true)

@@ -11,14 +11,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Bounds of the comparison of the members' data.
+// Limits of the comparison of the members' data.
 const (
 	hashTimeout = 30 * time.Second
-	hashSettles = 3 * time.Second // how long members may differ in their applied and compacted revisions
+	hashSettles = 3 * time.Second // maximum time in which the members must reach the same applied and compacted revision
 )
 
-// hashes asks all members for the hash of their data, until all have compacted to the same
-// revision.
+// hashes asks all members for the hash of their data. It repeats this until the hashes of all
+// members cover the same revisions.
 func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 	if !t.Spec.Load.CompareHashes {
 		return nil
@@ -26,7 +26,7 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 	t.report(Progress{Stage: "comparing the members' data"})
 	ctx, cancel := context.WithTimeout(ctx, hashTimeout)
 	defer cancel()
-	hasher := m.admin.(store.Operator) // the scenario was checked for it
+	hasher := m.admin.(store.Operator) // checked with the scenario
 	for till := measure.Now().Add(hashSettles); ; {
 		began := measure.Now()
 		all, err := hasher.Hash(ctx)
@@ -57,8 +57,8 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 	}
 }
 
-// sameRevision reports whether the hashes have the same revision and compaction, and so can
-// be compared.
+// sameRevision reports whether all hashes have the same revision and the same compacted revision.
+// Only then can they be compared.
 func sameRevision(all []store.MemberHash) bool {
 	for _, h := range all {
 		if h.Revision != all[0].Revision || h.Compacted != all[0].Compacted {

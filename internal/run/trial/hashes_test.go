@@ -9,13 +9,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// hasher returns one list of hashes after the other, and repeats the last.
+// hasher returns the given lists of hashes one after the other, and repeats the last one.
 type hasher struct {
 	plain
 	store.Operator
 	told   [][]store.MemberHash
 	err    error
-	behind int    // number of requests that find a member behind
+	behind int    // number of requests during which a member lags
 	cancel func() // called in the first request; may be nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// byHost returns the observations of each source in a window.
+// byHost returns what was observed in a window on each of the scenario's hosts.
 func (s *sampler) byHost(from, to time.Time) (all []record.ByHost) {
 	for i := range s.sources {
 		one := &s.sources[i]

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// served is a machine with an agent and a different clock.
+// served is a machine with an agent and a clock that differs from ours.
 type served struct {
 	*scripted
 	clock   host.Clock
@@ -36,8 +36,8 @@ func serving(name string) *served {
 	return s
 }
 
-// If several hosts see the same processes of a machine, one host is asked for all of them,
-// and the cost is divided.
+// If several hosts see the same processes of a machine, only one host is asked for all of them, and
+// the cost is divided among the hosts.
 func TestAsksOnceAboutProcessesThatSeveralHostsSee(t *testing.T) {
 	here, one, other, apart, there := newScripted("here"), serving("here"), serving("here"), serving("here"), serving("a")
 	for i, m := range []*scripted{here, one.scripted, other.scripted, apart.scripted, there.scripted} {
@@ -64,7 +64,7 @@ func TestAsksOnceAboutProcessesThatSeveralHostsSee(t *testing.T) {
 	if n := rows["network apart"]; n == nil || n.Received != 13 || n.Machine != "machine" || rows["generator apart"].Network != n.Name || rows["generator other"].Network != "" || rows["machine"].Received != 10 {
 		t.Errorf("the network of the host apart: %+v", n)
 	}
-	s.note(t.Context()) // of the members only
+	s.note(t.Context()) // samples only the members
 	if got := [5]int{here.asked, one.asked, other.asked, apart.asked, there.asked}; got != [5]int{2, 0, 0, 1, 1} || len(rows) != 9 {
 		t.Errorf("they were asked %v times, and have %d rows", got, len(rows))
 	}
@@ -85,9 +85,9 @@ func TestAsksOnceAboutProcessesThatSeveralHostsSee(t *testing.T) {
 	}
 }
 
-// A host that only generates load has rows for its process and its machine. A host with
-// only members has no row for the process that serves it. The usage of other programs is
-// known for each, and the controller's machine is another one.
+// A host that only generates load has a row for its process and a row for its machine. A host that
+// only runs members has no row for the process that serves it. The usage of other programs is known
+// on each of these machines, which are not the controller's.
 func TestHostsThatOnlyGenerateLoad(t *testing.T) {
 	here, gen, db := newScripted("here"), serving("a"), serving("b")
 	db.processes[41] = probe.ProcessUsage{}
@@ -136,7 +136,7 @@ func TestHostsThatOnlyGenerateLoad(t *testing.T) {
 	}
 }
 
-// An agent on a machine that another host samples does not count as another program.
+// An agent on a machine that is sampled through another host is not counted as another program.
 func TestAgentsAreNotOtherPrograms(t *testing.T) {
 	here, gen := newScripted("here"), serving("here")
 	asked := &machine{Local: host.NewLocal(nil, nil), about: here.about}
@@ -151,8 +151,8 @@ func TestAgentsAreNotOtherPrograms(t *testing.T) {
 	}
 }
 
-// Shares match the simulated usage for any sample times and any number of our processes,
-// and stay between 0 and 1.
+// The shares match the simulated usage for any sample times and any number of our processes, and
+// stay between 0 and 1.
 func TestSharesOfAMachine(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 1000 {
@@ -186,7 +186,7 @@ func TestSharesOfAMachine(t *testing.T) {
 	}
 }
 
-// A clock's bound over a window holds at every time in it.
+// The error bound of a clock in a window holds at every time in the window.
 func TestAClockOverAWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 1000 {
@@ -218,7 +218,7 @@ func TestAClockOverAWindow(t *testing.T) {
 	}
 }
 
-// A clock that is set causes one event with the host's name.
+// When a host's clock is set, one event with the host's name is recorded.
 func TestReportsAHostsClockThatWasSet(t *testing.T) {
 	gen := serving("a")
 	s, err := newSampler(t.Context(), newScripted("here"), nil, Source{Name: "gen", Host: gen, Load: true})
@@ -238,8 +238,8 @@ func TestReportsAHostsClockThatWasSet(t *testing.T) {
 	}
 }
 
-// Each time our clock is set causes an event and is added up. Its offset before the trial
-// does not count.
+// Each time our clock is set, an event is recorded and the change is added to the sum. The clock's
+// offset before the trial is ignored.
 func TestReportsOurClockThatWasSet(t *testing.T) {
 	s, err := newSampler(t.Context(), newScripted("here"), nil)
 	if err != nil {

@@ -11,24 +11,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// revokeTimeout bounds the revocation of a load's leases.
+// revokeTimeout limits the revocation of a load's leases.
 const revokeTimeout = 30 * time.Second
 
-// How long the leases of a load last without being kept alive. Leases that are not kept
-// alive, because they only own a lock, must outlive the load.
+// TTLs of a load's leases. Leases that are never kept alive, because they only own a lock, must
+// outlive the load.
 const (
-	leaseTTL  = 100 * time.Second // as in etcd's benchmark
+	leaseTTL  = 100 * time.Second // the TTL in etcd's benchmark
 	endlessly = 24 * time.Hour
 )
 
-// ttl returns the TTL of a load's leases, which is long enough that none expires during the
+// ttl returns a TTL for the load's leases that is long enough that no lease expires during the
 // load.
 func ttl(l *scenario.Load) time.Duration {
 	for _, o := range l.Mix {
 		if o.Kind != kv.KeepAlive {
 			continue
 		}
-		// In an open loop, each lease is kept alive at intervals that depend on the rate.
+		// In an open loop, the interval at which each lease is kept alive depends on the rate.
 		turn := time.Duration(0)
 		if l.Arrival != scenario.Closed && l.Rate.PerSecond > 0 {
 			turn = time.Duration(float64(l.Clients) / l.Rate.PerSecond * float64(time.Second))
@@ -41,14 +41,14 @@ func ttl(l *scenario.Load) time.Duration {
 	return endlessly
 }
 
-// grant grants the leases that the load needs. release revokes them and must be called
-// however the trial ends; it returns a sentence for a note if it fails.
+// grant grants the leases that the load needs. release revokes them and must be called however the
+// trial ends. If revoking fails, release returns a sentence for a note.
 func (t *Trial) grant(ctx context.Context, a *load.Assignment, m *members) (release func() string, err error) {
 	if !load.NeedsLeases(&t.Spec.Load, t.Cluster.Store.Capabilities()) {
 		return func() string { return "" }, nil
 	}
 	t.report(Progress{Stage: "granting leases"})
-	leaser := m.admin.(store.Leaser) // the scenario was checked for it
+	leaser := m.admin.(store.Leaser) // checked with the scenario
 	live := ttl(&t.Spec.Load)
 	t.Cluster.Guard.Grants(t.Spec.Load.Clients, live)
 	a.Leases, err = leaser.Grant(ctx, t.Spec.Load.Clients, live)

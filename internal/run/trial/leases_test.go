@@ -15,14 +15,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// plain is an administration without optional interfaces.
+// plain is a store.Admin without optional interfaces.
 type plain struct{ store.Admin }
 
 func (plain) Status(context.Context) (store.Status, error)    { return store.Status{}, nil }
 func (plain) Members(context.Context) ([]store.Member, error) { return nil, nil }
 func (plain) Close() error                                    { return nil }
 
-// leases grants and records leases; it fails after the most.
+// leases grants and records leases. It fails when the maximum is reached.
 type leases struct {
 	plain
 	store.Leaser

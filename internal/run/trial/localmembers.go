@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// findLocalMembers finds the members of a running cluster on the generator's machine, by the
-// processes that listen at the given endpoints and at those that the members name.
+// findLocalMembers finds the members of a running cluster that run on the generator's machine. They
+// are the processes that listen on the given endpoints or on endpoints in the store's member list.
 func (t *Trial) findLocalMembers(ctx context.Context, m *members) {
 	c := &t.Cluster
 	if _, apart := t.Host.(host.Clocked); apart || !c.attached() {
@@ -20,7 +20,7 @@ func (t *Trial) findLocalMembers(ctx context.Context, m *members) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	endpoints := slices.Clone(m.given)
-	named, _ := m.admin.Members(ctx) // a store without a member list has only the given ones
+	named, _ := m.admin.Members(ctx) // without a member list, only the given endpoints are searched
 	for i := range named {
 		if e := named[i].Endpoint; e != "" && !slices.Contains(endpoints, e) {
 			endpoints = append(endpoints, e)
@@ -29,7 +29,7 @@ func (t *Trial) findLocalMembers(ctx context.Context, m *members) {
 	c.recordLocalMembers(endpoints, probe.FindServers(ctx, endpoints))
 }
 
-// recordLocalMembers records the servers found at the endpoints.
+// recordLocalMembers records the servers that were found at the endpoints.
 func (c *Cluster) recordLocalMembers(endpoints []string, found []probe.Server) {
 	c.Local, c.Unfound = nil, ""
 	var unseen, forwarded []string
@@ -57,7 +57,7 @@ func (c *Cluster) recordLocalMembers(endpoints []string, found []probe.Server) {
 }
 
 // unfoundNotes returns the note about members on the generator's machine whose processes are
-// unknown.
+// unknown, if there are any.
 func (c *Cluster) unfoundNotes() []string {
 	if c.Unfound == "" {
 		return nil
@@ -65,10 +65,11 @@ func (c *Cluster) unfoundNotes() []string {
 	return []string{c.Unfound}
 }
 
-// localProcesses returns the processes that were found, by name. They have no row.
+// localProcesses returns the IDs of the member processes that were found, by name. These processes
+// have no rows in machines.csv.
 func (c *Cluster) localProcesses() map[string]int {
 	all := map[string]int{}
-	if c.Unfound == "" { // otherwise members that were not found would count as other programs
+	if c.Unfound == "" { // otherwise processor time of the missing members would be counted as other programs'
 		for _, pid := range c.Local {
 			all[fmt.Sprintf("member with process %d", pid)] = pid
 		}

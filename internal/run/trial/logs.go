@@ -7,27 +7,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
-// How often the members' logs are read, and how long before the load an event may be to
-// count as part of the trial.
+// readEvery is the interval at which the members' logs are read. eventsFrom limits how long before
+// the load an event may have happened to be recorded with the trial.
 const (
 	readEvery   = time.Second
 	eventsFrom  = time.Second
-	signalClock = time.Millisecond // resolution of times in logs
+	signalClock = time.Millisecond // resolution of the times in logs
 )
 
-// logs holds the members' logs, followed from their ends before the preload. Without logs,
-// as for a running cluster, both fields are nil.
+// logs contains the members' logs, which are followed from just before the preload. Both fields are
+// nil if there are no logs, for example in a running cluster.
 type logs struct {
 	followed []hostLogs
 	signal   signals.Signaller
 }
 
-// hostLogs holds the logs of one host.
+// hostLogs contains the logs on one host.
 type hostLogs struct {
 	host.Logs
 	on      host.Host
 	paths   []string
-	members []string // by file: its member's name
+	members []string // name of each file's member
 }
 
 func (l *logs) close() {
@@ -36,8 +36,8 @@ func (l *logs) close() {
 	}
 }
 
-// listener returns a listener for the events in the logs since shortly before the load
-// began, or nil without logs.
+// listener returns a listener for the events in the logs since shortly before the load began, or
+// nil if there are no logs.
 func (l *logs) listener(began time.Time) *signals.Listener {
 	if l.followed == nil {
 		return nil

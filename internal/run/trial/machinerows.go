@@ -24,15 +24,15 @@ func processRow(at time.Time, name string, p *probe.ProcessUsage) *record.Machin
 	return r
 }
 
-// Bounds of the rows and columns of one machine.
+// Maximum numbers of rows and columns for one machine.
 const (
 	mostCores = 1024
 	mostDisks = 64
-	mostNames = 32 // of programs
+	mostNames = 32 // program names
 )
 
-// machineRows returns the rows of a whole machine, its disks and the programs that are not
-// ours.
+// machineRows returns the rows for a machine, its disks, and the programs on it that do not belong
+// to the benchmark.
 func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
 	m := s.Machine
 	r := record.NewMachineRow(s.At, h.machine)
@@ -62,7 +62,7 @@ func (h *sampled) machineRows(s host.Sample) []*record.MachineRow {
 	return append(rows, h.programRows(s)...)
 }
 
-// networkRow returns the row of a host's network that is not its machine's.
+// networkRow returns the row for the network of a host that does not share its machine's network.
 func (h *sampled) networkRow(s host.Sample) *record.MachineRow {
 	r := record.NewMachineRow(s.At, h.network)
 	r.Machine = h.machine
@@ -77,11 +77,11 @@ func networkUse(r *record.MachineRow, m *probe.MachineUsage) {
 	r.Sockets, r.SocketBytes = amount(m.TCPSockets), amount(m.TCPBytes)
 }
 
-// programRows returns a row for each name of another program.
+// programRows returns one row for all other programs of the same name.
 func (h *sampled) programRows(s host.Sample) (rows []*record.MachineRow) {
 	for _, p := range s.Machine.Programs {
 		if slices.Contains(*h.ours, p.Group) {
-			continue // a process of a member, which leads its own group
+			continue // this is one of our process groups, such as a member
 		}
 		name := record.PartName(record.ProgramRow, p.Name, h.machine)
 		i := slices.IndexFunc(rows, func(r *record.MachineRow) bool { return r.Name == name })
@@ -110,11 +110,11 @@ func stalled(r *record.MachineRow, p *probe.Pressure) {
 	r.MemoryStalled, r.MemoryFull = length(p.MemorySome), length(p.MemoryFull)
 }
 
-// amount converts a count to a row's value; a negative count is unknown.
+// amount converts a count to the value in a row. A negative count means that it is unknown.
 func amount(n int64) float64 { return length(float64(n)) }
 
-// length converts a number to a row's value, rounded to a millionth; a negative number is
-// unknown.
+// length converts a number to the value in a row, rounded to a millionth. A negative number means
+// that it is unknown.
 func length(x float64) float64 {
 	if x < 0 {
 		return math.NaN()

@@ -6,14 +6,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// machineUse holds the processor time that a machine and our processes on it had used at
+// machineUse contains how much processor time a machine, and our processes on it, had used at
 // several times.
 type machineUse struct {
 	cpus int
-	// Processor time of the machine: in total, on anything, on programs, and stolen by its
+	// Processor time of the machine: in total, for anything, for programs, and stolen by its
 	// hypervisor.
 	total, busy, programs, stolen []usedBy
-	ours                          map[string][]usedBy // of our processes, by process
+	ours                          map[string][]usedBy // of our processes, by process ID and name
 }
 
 // add appends a sample of the machine.
@@ -36,12 +36,13 @@ func (u *machineUse) use(at time.Time, process string, p *probe.ProcessUsage) {
 	}
 }
 
-// leastCovered is the smallest share of a window that samples must cover to represent it.
+// leastCovered is the smallest share of a window that the samples must cover. If they cover less,
+// they do not represent the window.
 const leastCovered = 0.5
 
-// shares returns which shares of the machine's processor time between two times were used
-// by anything, were stolen by its hypervisor, and were used by other programs than ours.
-// They are nil if the samples do not cover the time.
+// shares returns three shares of the machine's processor time between two times: the share that was
+// used by anything, the share that the hypervisor stole, and the share that other programs used.
+// They are nil if the samples do not cover enough of the time.
 func (u *machineUse) shares(from, to time.Time) (busy, stolen, foreign *float64) {
 	if len(u.total) < 2 {
 		return nil, nil, nil
@@ -63,7 +64,7 @@ func (u *machineUse) shares(from, to time.Time) (busy, stolen, foreign *float64)
 	return share(cpuBetween(u.busy, from, to)), share(cpuBetween(u.stolen, from, to)), share(others)
 }
 
-// cpuBetween returns the processor time used between two times.
+// cpuBetween returns the processor time that was used between two times, in seconds.
 func cpuBetween(seen []usedBy, from, to time.Time) float64 {
 	cpu := func(u *usedBy) float64 { return u.cpu }
 	return valueAt(seen, to, cpu) - valueAt(seen, from, cpu)

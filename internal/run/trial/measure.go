@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// unopenedError reports why a load ended before it sent anything.
+// unopenedError is the reason why a load ended before it sent its first operation.
 type unopenedError struct{ why error }
 
 func (e *unopenedError) Error() string { return e.why.Error() }
@@ -24,7 +24,7 @@ func (e *unopenedError) Error() string { return e.why.Error() }
 // Unwrap returns the reason.
 func (e *unopenedError) Unwrap() error { return e.why }
 
-// answered returns notes about responses that are not wrong but stale or unverifiable.
+// answered returns notes about responses that are not wrong but stale or not verifiable.
 func answered(m *measure.Totals) (notes []string) {
 	if n := m.Outcomes[kv.Stale]; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d reads were stale: they returned a value that quorumbench had written earlier, or found nothing where it had written.", n))
@@ -35,8 +35,9 @@ func answered(m *measure.Totals) (notes []string) {
 	return notes
 }
 
-// memberList returns the members for the record. A member's ID is the one in its responses,
-// by which operations are counted, or else the one in its status.
+// memberList returns the members for the record. A member's ID is the one in its responses, by
+// which operations are attributed to members. If its responses contain no ID, the ID in its status
+// is used.
 func memberList(status *store.Status, memberOf map[string]uint64) []record.Member {
 	all := make([]record.Member, 0, len(status.Members))
 	for i := range status.Members {
@@ -46,8 +47,8 @@ func memberList(status *store.Status, memberOf map[string]uint64) []record.Membe
 	return all
 }
 
-// measure runs the load and assembles its result. It returns an unopenedError if nothing
-// was sent.
+// measure runs the load and returns its result. It returns an unopenedError if the load sent
+// nothing.
 func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out *record.TrialWriter, clean *cleaner) (*record.Trial, error) {
 	c := t.conditions(m, a)
 	w, err := newMonitor(ctx, t, m, out)
@@ -65,7 +66,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	t.report(Progress{Stage: "connecting"})
 	started := measure.Now()
 	history := t.newHistorian(ctx, m, out.Dir())
-	defer func() { _ = history.close(false) }() // answers has closed it unless something failed
+	defer func() { _ = history.close(false) }() // already closed by answers unless something failed
 	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, History: history.reports(), Changed: w.changed, Mark: w.mark})
 	if err != nil {
 		return nil, err
@@ -100,23 +101,22 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	return t.conclude(ctx, &c, w, res, &observed)
 }
 
-// explainFailure returns why a load has no result: the error of running it, or the error that
-// caused that one. It returns nil if there is a result.
+// explainFailure returns the reason why a load has no result: the error from running the load, or
+// the failure that caused this error. It returns nil if there is a result.
 func (w *monitor) explainFailure(res *load.Result, err, lost error, history *historian) error {
 	switch {
 	case w.err != nil && (err != nil || res == nil):
 		return w.err // the record could not be written
 	case errors.Is(err, load.ErrNeverOpened) && lost != nil:
 		return lost
-	case err != nil && w.begun == [2]bool{}: // no second was recorded, and none will be
+	case err != nil && w.begun == [2]bool{}: // nothing was recorded or will be
 		history.remove()
 		return &unopenedError{err}
 	}
 	return err
 }
 
-// conclude completes the observations of a load that has ended, and returns the trial's
-// result.
+// conclude completes the observations of a finished load, and returns the result of the trial.
 func (t *Trial) conclude(ctx context.Context, c *record.Conditions, w *monitor, res *load.Result, observed *record.Observed) (*record.Trial, error) {
 	if t.Replayed != nil {
 		observed.Replay = t.Replayed()
@@ -143,8 +143,8 @@ func (t *Trial) conclude(ctx context.Context, c *record.Conditions, w *monitor, 
 	return &result, nil
 }
 
-// askAgain asks for the cluster's state after the window, for a bounded time even if the
-// trial was interrupted.
+// askAgain asks the members for their status after the window. It has its own time limit, so that
+// it works even if the trial was interrupted.
 func (t *Trial) askAgain(m *members) []cluster.Change {
 	ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// followLogs starts to follow the logs of the members whose hosts are known.
+// followLogs starts following the logs of all members whose hosts are known.
 func (t *Trial) followLogs(ctx context.Context) (l logs, err error) {
 	for _, m := range t.Cluster.Members() {
 		at := slices.IndexFunc(l.followed, func(f hostLogs) bool { return f.on == m.Host })
@@ -40,7 +40,7 @@ func (t *Trial) followLogs(ctx context.Context) (l logs, err error) {
 	return l, nil
 }
 
-// listen records what the members' logs report, until ctx ends.
+// listen records the events in the members' logs until ctx is canceled.
 func (w *monitor) listen(ctx context.Context) {
 	if w.heard == nil {
 		return
@@ -60,7 +60,7 @@ func (w *monitor) listen(ctx context.Context) {
 	}
 }
 
-// read records the new lines of the logs. It skips logs that cannot be read.
+// read records the events in new log lines. It skips logs that cannot be read.
 func (w *monitor) read(ctx context.Context) {
 	for _, f := range w.t.logs.followed {
 		for more := true; more; {
@@ -78,18 +78,18 @@ func (w *monitor) read(ctx context.Context) {
 	}
 }
 
-// readLastLogs reads the logs once more after the load has ended and the members were asked
-// for the last time, when everything about the load has been written. It also records the
-// signals that were only counted so far.
+// readLastLogs reads the logs once more after the load has ended and the members were asked for the
+// last time. By then, everything about the load has been logged. readLastLogs also records the
+// totals of events that were counted but not recorded individually.
 func (w *monitor) readLastLogs(ctx context.Context) {
 	if w.heard != nil {
-		w.read(ctx) // listen may have ended within a batch, which the first read completes
+		w.read(ctx) // listen may have stopped within a batch; the first read completes this batch
 		w.read(ctx)
 		for _, h := range w.heard.Beyond() {
 			w.recordEvent(h)
 		}
 	}
-	w.settle(measure.Now().Add(time.Hour)) // all of them
+	w.settle(measure.Now().Add(time.Hour)) // all remaining elections
 }
 
 // recordEvent records an event that a log reports.
@@ -111,5 +111,5 @@ func (w *monitor) recordEvent(h signals.LogEvent) {
 	if h.Kind == store.Elected && h.Count <= 1 {
 		w.elections.addLogged(election{member: h.Member, term: h.Term, at: h.Time})
 	}
-	_ = w.out.Event(e) // the writer keeps an error
+	_ = w.out.Event(e) // the writer remembers an error
 }

@@ -24,7 +24,7 @@ func (l *lastLine) Signal(line []byte) (store.Signal, bool) {
 	return store.Signal{}, false
 }
 
-// ending is a log whose reader is stopped after the first Read.
+// ending is a log that stops its reader after the first Read.
 type ending struct {
 	host.Logs
 	stop func()

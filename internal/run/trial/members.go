@@ -16,32 +16,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// members holds the known state of the cluster's members, and the role of each in each
-// term.
+// members contains what is known about the cluster's members, and their roles in each term.
 type members struct {
 	admin store.Admin
-	given []string          // endpoints
-	total int               // number of the cluster's members, if more are known
-	named map[string]string // by endpoint: the names that quorumbench gave
-	// others holds all members of the cluster if they differ from the given ones.
+	given []string          // endpoints that the user gave
+	total int               // number of the cluster's members, if it exceeds the number of members that are asked
+	named map[string]string // names that quorumbench gave to the members, by endpoint
+	// others contains all members of the cluster, if they are not exactly the members at the given
+	// endpoints.
 	others []store.Member
-	// absent holds the endpoints of members that did not respond before the load, with the
-	// reason. The load runs without them.
+	// absent contains the errors of members that did not respond before the load, by endpoint. The
+	// load runs without these members.
 	absent map[string]error
-	mute   map[string]bool // the absent members that did not report their state; they may come back
-	// twice holds notes about members that were given by two endpoints.
+	mute   map[string]bool // by endpoint: absent members that did not report their status; they may come back
+	// twice contains notes about members for which two endpoints were given.
 	twice []string
 
 	mu      sync.Mutex
-	view    *cluster.View // nil: no member was asked yet
+	view    *cluster.View // nil if no member has been asked yet
 	version string
 	known   record.Roles
-	gone    []loss            // lost members of this trial
-	silent  bool              // a member did not respond to the last request, and its port may be open
-	names   map[string]string // by endpoint
+	gone    []loss            // members lost during this trial
+	silent  bool              // a member did not respond to the last request, but its port may be open
+	names   map[string]string // names that the members report, by endpoint
 }
 
-// ask asks every member for its state and returns the changes.
+// ask asks all members for their status and returns the changes.
 func (m *members) ask(ctx context.Context) ([]cluster.Change, error) {
 	asked := measure.Now()
 	status, err := m.admin.Status(ctx)
@@ -50,7 +50,7 @@ func (m *members) ask(ctx context.Context) ([]cluster.Change, error) {
 		return nil, err
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return nil, ctx.Err() // the members were not given the full time
+		return nil, ctx.Err() // the members did not have the full time to respond
 	}
 	m.mu.Lock()
 	m.version = cmp.Or(status.Version, m.version)
@@ -63,9 +63,9 @@ func (m *members) ask(ctx context.Context) ([]cluster.Change, error) {
 	return changes, err
 }
 
-// meet asks every member for its state, and waits at most within. If a member does not
-// respond, and may only be slow, it asks once more: without the member's ID its operations
-// would have no role.
+// meet asks all members for their status, and waits at most within. If a member does not respond
+// and may only be slow, meet asks all members once more: without the member's ID, the role of its
+// operations would be unknown.
 func meet(ctx context.Context, admin store.Admin, given []string, named map[string]string, within time.Duration) (m *members, err error) {
 	for range 2 {
 		m = &members{admin: admin, given: given, named: named}
@@ -79,8 +79,8 @@ func meet(ctx context.Context, admin store.Admin, given []string, named map[stri
 	return m, err
 }
 
-// take records the i-th of n members' response to a request that was sent and answered at
-// the given times, and returns what it changes.
+// take records the response of the i-th of n members and returns the resulting changes. asked and
+// ended are the times at which the request was sent and answered.
 func (m *members) take(i, n int, asked, ended time.Time, e store.Member) []cluster.Change {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,8 +113,8 @@ func (m *members) take(i, n int, asked, ended time.Time, e store.Member) []clust
 // close closes the administration connections.
 func (m *members) close() { _ = m.admin.Close() }
 
-// nameOf returns the name that quorumbench gave to a member, or its own name, or, if it
-// does not report one, its earlier name.
+// nameOf returns the name that quorumbench gave to a member. Otherwise it returns the name that the
+// member reports or has reported earlier, or else the endpoint.
 func (m *members) nameOf(e *store.Member) string {
 	if m.names == nil {
 		m.names = map[string]string{}
@@ -125,7 +125,7 @@ func (m *members) nameOf(e *store.Member) string {
 	return cmp.Or(m.named[e.Endpoint], m.names[e.Endpoint], e.Endpoint)
 }
 
-// add records the role of a member in a term, and when that was first seen.
+// add records the role of a member in a term, and the time at which it was first seen.
 func (m *members) add(e *store.Member, term uint64, role kv.Role, at time.Time) {
 	r := record.RoleAt{Member: record.ID(e.ID), Name: e.Name, Term: term, Role: role.String(), Since: at.UTC()}
 	same := func(k record.RoleAt) bool { return k.Member == r.Member && k.Term == r.Term && k.Role == r.Role }
@@ -134,7 +134,7 @@ func (m *members) add(e *store.Member, term uint64, role kv.Role, at time.Time) 
 	}
 }
 
-// status returns the cluster's state as its members last reported it.
+// status returns the cluster's status as last reported by its members.
 func (m *members) status() store.Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -146,7 +146,7 @@ func (m *members) status() store.Status {
 	return s
 }
 
-// leaderTerm returns the latest term in which a leader is known, or 0.
+// leaderTerm returns the latest term whose leader is known, or 0.
 func (m *members) leaderTerm() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,7 +157,7 @@ func (m *members) leaderTerm() uint64 {
 	return term
 }
 
-// numbers returns every member's ID by endpoint.
+// numbers returns the members' IDs by endpoint.
 func (m *members) numbers() map[string]uint64 {
 	out := map[string]uint64{}
 	status := m.status()
@@ -167,21 +167,21 @@ func (m *members) numbers() map[string]uint64 {
 	return out
 }
 
-// roles returns the roles of the members in each term seen.
+// roles returns the members' roles in each term.
 func (m *members) roles() record.Roles {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.known)
 }
 
-// loss records that a member was lost.
+// loss is the loss of a member.
 type loss struct {
 	member string
 	at     time.Time
 }
 
-// lost names the members that were lost during the trial, even if they came back, except at
-// times for which excused returns true; nil for none.
+// lost returns the names of members that were lost during the trial, even if they came back. It
+// ignores losses at times for which excused returns true. excused may be nil.
 func (m *members) lost(excused func(at time.Time) bool) (names []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,8 +193,8 @@ func (m *members) lost(excused func(at time.Time) bool) (names []string) {
 	return names
 }
 
-// targets returns the present endpoints of a target. If the target has several, voting
-// leaves out members without a vote, unless no member has one.
+// targets returns the current endpoints of a target. If voting is set and the target has several
+// endpoints, it omits members without a vote, unless no member has a vote.
 func (m *members) targets(t kv.Target, voting bool) ([]string, error) {
 	if t.Mode == kv.Any {
 		mute := m.withoutVote()
@@ -217,7 +217,7 @@ func (m *members) targets(t kv.Target, voting bool) ([]string, error) {
 	return answering, nil
 }
 
-// sizes returns the known sizes of the members' databases by endpoint.
+// sizes returns the known database sizes, by endpoint, in bytes.
 func (m *members) sizes() map[string]*int64 {
 	out := map[string]*int64{}
 	status := m.status()
@@ -229,7 +229,7 @@ func (m *members) sizes() map[string]*int64 {
 	return out
 }
 
-// scraped returns the members that are asked for their metrics.
+// scraped returns the members that are asked for metrics.
 func (m *members) scraped() []store.Member {
 	if len(m.others) > 0 {
 		return m.others
@@ -237,7 +237,7 @@ func (m *members) scraped() []store.Member {
 	return m.status().Members
 }
 
-// size returns the size of a member's database, or 0 if it is unknown.
+// size returns the size of a member's database in bytes, or 0 if it is unknown.
 func (m *members) size(endpoint string) int64 {
 	if size := m.sizes()[endpoint]; size != nil {
 		return *size
@@ -245,12 +245,12 @@ func (m *members) size(endpoint string) int64 {
 	return 0
 }
 
-// withoutVote lists the known members of the cluster that have no vote.
+// withoutVote returns the known members that have no vote.
 func (m *members) withoutVote() []store.Member {
 	return slices.DeleteFunc(m.allMembers(), func(e store.Member) bool { return e.Role != kv.NonVoter })
 }
 
-// allMembers lists the members that are asked for their state, and those whose endpoints
+// allMembers returns the members that are asked for their status and the members whose endpoints
 // were not given.
 func (m *members) allMembers() []store.Member {
 	all := m.status().Members
@@ -271,7 +271,7 @@ func memberAt(all []store.Member, endpoint string) *store.Member {
 	return &all[i]
 }
 
-// describe returns a member's name and endpoint.
+// describe returns a member's name and endpoint, or only the endpoint if it has no name.
 func describe(e *store.Member) string {
 	if cmp.Or(e.Name, e.Endpoint) == e.Endpoint {
 		return e.Endpoint

@@ -22,8 +22,8 @@ func (answers) Members(context.Context) ([]store.Member, error) { return nil, ni
 
 func (answers) Close() error { return nil }
 
-// A member has the name that quorumbench gave it, which its log and processes have, and
-// keeps it when it is lost.
+// A member has the name that quorumbench gave to it, which its log and processes also have. It
+// keeps the name when it is lost.
 func TestMembersKeepTheNamesGivenToThem(t *testing.T) {
 	status := store.Status{Members: []store.Member{
 		{Endpoint: "a:1", Name: "server.1", ID: 1, Role: kv.Leader},
@@ -44,7 +44,7 @@ func TestMembersKeepTheNamesGivenToThem(t *testing.T) {
 	}
 }
 
-// A member is not lost if the request was cancelled before it responded.
+// A member that has not responded is not lost if the request was canceled.
 func TestACancelledRequestLosesNoMember(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -60,7 +60,7 @@ func TestACancelledRequestLosesNoMember(t *testing.T) {
 // later is a cluster with a member that responds only when it is asked again.
 type later struct {
 	answers
-	silent int // how many requests it does not respond to
+	silent int // number of requests without a response
 	asked  int
 }
 
@@ -74,8 +74,8 @@ func (l *later) Status(context.Context) (store.Status, error) {
 	return status, nil
 }
 
-// A member that is slow when a trial begins is asked once more, and does not count as lost.
-// One whose process has ended is not asked again.
+// A member that responds slowly when a trial begins is asked once more and is not reported as lost.
+// A member whose process has exited is not asked again.
 func TestASlowMemberIsAskedAgain(t *testing.T) {
 	all := store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", ID: 2, Role: kv.Follower}}}
 	for _, silent := range []int{0, 1, 2} {

@@ -14,51 +14,52 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// How often each member is asked for its metrics. Waiting for answers takes at most one
-// scrapeShare-th of the time, so members with long answers are asked less often. So is one
-// that never answered, because it probably never will.
+// Intervals at which each member is asked for its metrics. At most one scrapeShare-th of the time
+// is spent waiting for responses, so members that respond slowly are asked less often. A member
+// that has never responded is also asked less often, because it probably never will respond.
 const (
 	scrapeEvery  = time.Second
 	scrapeShare  = 20
 	scrapeSeldom = 10 * time.Second
-	// scrapeFirst bounds how long a load waits for the first answers.
+	// scrapeFirst limits how long a load waits for the first responses.
 	scrapeFirst = time.Second
 )
 
-// scrapes reads the members' own metrics during a load into stores.csv. Each member has a
-// goroutine that gives way to the generator's loops.
+// scrapes records the members' own metrics during a load in stores.csv. It has a goroutine for each
+// member, which runs at a lower priority than the generator's loops.
 type scrapes struct {
 	members []*scraped
 	quit    context.CancelFunc
 	running sync.WaitGroup
 }
 
-// scraped is one scraped member. Only one goroutine at a time uses it.
+// scraped is a member that is asked for metrics. It is not safe for concurrent use.
 type scraped struct {
 	member  store.Member
 	worker  load.Worker
 	access  store.Access
 	out     *record.TrialWriter
-	size    func(endpoint string) int64 // database size in its last status; 0: unknown
-	scraper *signals.Scraper            // nil: the store's members report no metrics
-	connect bool                        // also time TCP connections to it
-	edges   chan struct{}               // the window opened or closed
-	// quickest is the time of its quickest answer, which estimates what an answer costs the
-	// member; 0 until there was one. A slow answer may be the machine's fault, and then the
-	// next sample matters.
+	size    func(endpoint string) int64 // database size in the member's last status; 0 if unknown
+	scraper *signals.Scraper            // nil if the store's members report no metrics
+	connect bool                        // also time TCP connections to the member
+	edges   chan struct{}               // receives when the window opens or closes
+	// quickest is the duration of the member's fastest response, or 0 before the first response. It
+	// estimates the cost of a response for the member. Slower responses are ignored, because the
+	// machine may be slow just when samples matter most.
 	quickest time.Duration
 	last     record.StoreRow
 	sizes    []sized
 }
 
-// newScrapes returns the scrapes of all members that can be scraped or connected to.
+// newScrapes returns the scrapes for all members that report metrics or to which connections are
+// timed.
 func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
 	s := &scrapes{quit: func() {}}
 	for _, e := range m.scraped() {
 		one := &scraped{
 			member: e, worker: t.Worker, access: t.Cluster.Access(), out: out, size: m.size,
-			// Only connections to members of a running cluster are timed: the network to those
-			// that quorumbench started is known. Connections that another host makes for us
+			// Only connections to members of a running cluster are timed. quorumbench already knows
+			// the network to members that it started. Connections that another host opens for us
 			// are not timed either.
 			connect: t.Cluster.attached() && t.Cluster.Access().Dial == nil, edges: make(chan struct{}, 1),
 		}
@@ -70,7 +71,7 @@ func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
 	return s
 }
 
-// begin asks every member repeatedly until stop.
+// begin starts asking all members repeatedly until stop is called.
 func (s *scrapes) begin() {
 	ctx, quit := context.WithCancel(context.Background())
 	s.quit = quit
@@ -93,7 +94,7 @@ func (s *scrapes) close() {
 	}
 }
 
-// all asks all members at once and records a row for each.
+// all asks all members concurrently and records a row for each.
 func (s *scrapes) all(within time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -104,12 +105,12 @@ func (s *scrapes) all(within time.Duration) {
 	wg.Wait()
 }
 
-// edge requests a row now. The load's loops call it.
+// edge requests a row immediately. The load's loops call it.
 func (s *scrapes) edge() {
 	for _, m := range s.members {
 		select {
 		case m.edges <- struct{}{}:
-		default: // one is already requested
+		default: // a row is already requested
 		}
 	}
 }
@@ -136,7 +137,7 @@ func (m *scraped) run(ctx context.Context) {
 	}
 }
 
-// pause returns the time from a row that took the given time to the next one.
+// pause returns the time until the next row, if the last row took the given time.
 func (m *scraped) pause(took time.Duration) time.Duration {
 	if m.scraper != nil && m.quickest == 0 {
 		return scrapeSeldom
@@ -144,7 +145,7 @@ func (m *scraped) pause(took time.Duration) time.Duration {
 	return max(scrapeEvery-took, (scrapeShare-1)*m.quickest)
 }
 
-// row asks the member and records its answer or its failure.
+// row asks the member and records its response or the error.
 func (m *scraped) row(ctx context.Context) {
 	r := record.StoreRow{Name: cmp.Or(m.member.Name, m.member.Endpoint), Endpoint: m.member.Endpoint}
 	if m.connect {
@@ -165,9 +166,9 @@ func (m *scraped) row(ctx context.Context) {
 		}
 	}
 	if context.Cause(ctx) == context.Canceled {
-		return // an unanswered request was cut short and is no failure
+		return // the request was canceled, so its error is not a failure
 	}
-	if size := m.size(m.member.Endpoint); size > 0 { // known even if its metrics are not
+	if size := m.size(m.member.Endpoint); size > 0 { // may be known even if the metrics are not
 		if r.Metrics == nil {
 			r.Metrics = store.Sample{}
 		}
@@ -179,17 +180,17 @@ func (m *scraped) row(ctx context.Context) {
 	if size, ok := r.Metrics[store.DatabaseBytes]; ok {
 		m.sizes = append(m.sizes, sized{r.Time, size.Value})
 	}
-	_ = m.out.Store(&r) // the writer keeps an error
+	_ = m.out.Store(&r) // the writer remembers an error
 }
 
-// UnreadError reports that the first member does not report its memory usage.
+// UnreadError reports that the first member's memory usage is not available.
 type UnreadError struct{ Why string }
 
 // Error returns a sentence.
 func (e *UnreadError) Error() string { return e.Why }
 
-// weigh asks all members before a load. If the load is about the members' memory, the first
-// member must answer.
+// weigh asks all members for metrics before a load. If the load measures memory, it returns an
+// error if the first member's memory usage is not available.
 func (t *Trial) weigh(s *scrapes) error {
 	if !t.Spec.Load.RequireMemory {
 		s.all(scrapeFirst)
@@ -208,8 +209,8 @@ func (t *Trial) weigh(s *scrapes) error {
 	return nil
 }
 
-// first returns the member at the first given endpoint, or else the first member; nil if
-// there is none.
+// first returns the member at the first given endpoint. If there is none, it returns the first
+// member, or nil if there are no members.
 func (s *scrapes) first(given []string) *scraped {
 	for _, m := range s.members {
 		if m.member.Endpoint == given[0] {

@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
-// Each member has a row before and one after the load, even if it reports nothing. A size
-// that only its administration knows is among the metrics of both.
+// Each member has a row before and a row after the load, even if it reports no metrics. A database
+// size that only the member's administration interface reports is added to both rows.
 func TestMembersMetricsAreRecorded(t *testing.T) {
 	var asked atomic.Int64
 	serves := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -74,8 +74,8 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 	}
 }
 
-// A member that responds slowly or not at all is asked again within a second. One whose
-// responses always take long is not asked for most of the time.
+// A member that responds slowly once, or not at all, is asked again within a second. A member whose
+// responses are always slow is not being asked for most of the time.
 func TestScrapingIntervals(t *testing.T) {
 	asked := &signals.Scraper{}
 	for name, c := range map[string]struct {

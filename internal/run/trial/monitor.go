@@ -16,28 +16,28 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
-// monitor follows a running load: it records its seconds, follows elections, samples the
-// machine and reports progress.
+// monitor observes a running load: it records the load's seconds, follows elections, samples the
+// machines and reports progress.
 type monitor struct {
 	t   *Trial
 	m   *members
 	out *record.TrialWriter
-	// phases holds when the phases began and the load ended.
+	// phases contains the times at which the phases began and the load ended.
 	phases phases
 	// sampler samples the machine. Only sample uses its rows.
 	sampler *sampler
 	scrapes *scrapes
 	clean   *cleaner
-	began   time.Time          // when the monitor was made
-	err     error              // of writing the record; read after the load has ended
-	stop    context.CancelFunc // ends the load
-	full    atomic.Bool        // the load was stopped because the store had no space left
+	began   time.Time          // time at which the monitor was created
+	err     error              // first error in writing the record; read after the load has ended
+	stop    context.CancelFunc // stops the load
+	full    atomic.Bool        // whether the load was stopped because the store was out of space
 
 	mu      sync.Mutex
 	begun   [2]bool
-	lastP99 float64            // of the last complete second
-	whole   *measure.Histogram // reused for a second's response times
-	lastAt  time.Time          // when that second arrived
+	lastP99 float64            // p99 of the last complete second
+	whole   *measure.Histogram // buffer for the response times of one second
+	lastAt  time.Time          // time at which that second was received
 
 	opened chan struct{}  // closed when the window has opened
 	faults []record.Fault // the results of injected faults; read after the load
@@ -46,39 +46,39 @@ type monitor struct {
 	uncompacted uncompacted // written by compact, read after the load
 
 	generator driven   // used only by handleChanges
-	aimed     []string // its present endpoints; used only by handleChanges
+	aimed     []string // the generator's current endpoints; used only by handleChanges
 	follower  *cluster.Follower
-	done      func() uint64 // operations that the load has completed; set before the follower runs
+	done      func() uint64 // returns the number of operations that the load has completed; set before the follower runs
 	elections elections
-	heard     *signals.Listener // used by listen, and after that by measure
+	heard     *signals.Listener // used by listen and, when listen has returned, by measure
 	quit      context.CancelFunc
 	running   sync.WaitGroup
-	forsake   context.CancelFunc // stops the wait for the cluster
+	forsake   context.CancelFunc // stops waiting for the cluster to recover
 }
 
 // windowSeen accumulates the seconds of the measurement window.
 type windowSeen struct {
-	failed []uint64 // by second: operations due in it that failed
+	failed []uint64 // number of failed operations, by the second in which they were due
 	waited []int64  // by second: measure.Disturbance.RunWait
 	pulse  measure.Pulse
 	course measure.Course
 }
 
-// uncompacted counts the compactions that failed, and holds why the first did.
+// uncompacted counts failed compactions and contains the first error.
 type uncompacted struct {
 	times int
 	why   string
 }
 
-// changed is called by the load's loops. It asks the members, unless they have already
-// reported the term, as for the first response.
+// changed is called by the load's loops when a response contains a new term or a connection is
+// lost. It has the members asked for their status, unless they have already reported the term.
 func (w *monitor) changed(term uint64, lost bool) {
 	if lost || term > w.m.leaderTerm() {
 		w.follower.Poke()
 	}
 }
 
-// second records one merged second. It is called from one goroutine.
+// second records one second of the load. It must not be called concurrently.
 func (w *monitor) second(s *measure.Second) {
 	w.mu.Lock()
 	begun := w.begun[s.Phase]
@@ -116,8 +116,8 @@ func (w *monitor) second(s *measure.Second) {
 	w.mu.Unlock()
 }
 
-// keep keeps the first error and stops the load: measuring is useless if it cannot be
-// recorded.
+// keep remembers the first error and stops the load: there is no point in measuring without a
+// record.
 func (w *monitor) keep(err error) {
 	if err != nil && w.err == nil {
 		w.err = err
@@ -125,7 +125,7 @@ func (w *monitor) keep(err error) {
 	}
 }
 
-// sample records one row per second for each process and the machine.
+// sample records one row per second for each process and each machine.
 func (w *monitor) sample(ctx context.Context) {
 	load.GiveWay(w.t.Worker)
 	ticker := time.NewTicker(time.Second)
@@ -136,7 +136,7 @@ func (w *monitor) sample(ctx context.Context) {
 	}()
 	for {
 		if rows := w.sampler.rows(ctx); len(rows) > 0 {
-			_ = w.out.Machines(rows) // the writer keeps an error
+			_ = w.out.Machines(rows) // the writer remembers an error
 		}
 		w.look()
 		for ticked := false; !ticked; {
@@ -156,7 +156,7 @@ func (w *monitor) sample(ctx context.Context) {
 // look records the state of the hosts' clocks, and an event for each clock that was set.
 func (w *monitor) look() {
 	for _, e := range w.sampler.look() {
-		_ = w.out.Event(e) // the writer keeps an error
+		_ = w.out.Event(e) // the writer remembers an error
 	}
 }
 
@@ -172,15 +172,16 @@ func (w *monitor) mark(m load.Mark) {
 	}
 }
 
-// driven is the part of a generator that depends on the members.
+// driven is the part of a generator that reacts to changes of the members.
 type driven interface {
 	// Retarget moves the load to other endpoints.
 	Retarget(endpoints []string)
-	// Epoch sets the term of subsequent operations whose responses contain no term.
+	// Epoch sets the term for subsequent operations whose responses contain no term.
 	Epoch(term uint64)
 }
 
-// clockSet returns how our clock was set during the trial, or nil if it was not.
+// clockSet returns how often and by how much our clock was set during the trial, or nil if it was
+// not set.
 func (w *monitor) clockSet() *record.ClockSet {
 	set := w.sampler.own.ClockSet
 	if set.Times == 0 {
@@ -193,8 +194,8 @@ func (w *monitor) clockSet() *record.ClockSet {
 	return &set
 }
 
-// stopWithoutSpace ends the load on a running cluster when the first write was refused for
-// lack of space.
+// stopWithoutSpace stops a load on a running cluster when the store rejects a write because it is
+// out of space.
 func (w *monitor) stopWithoutSpace(s *measure.Second) {
 	if s.Outcomes[kv.NoSpace] > 0 && w.t.Cluster.attached() {
 		w.full.Store(true)
@@ -202,7 +203,7 @@ func (w *monitor) stopWithoutSpace(s *measure.Second) {
 	}
 }
 
-// phases holds when the load's phases began and when the window closed.
+// phases contains the times at which the load's phases began and the window closed.
 type phases struct {
 	mu     sync.Mutex
 	starts [2]time.Time
@@ -215,19 +216,19 @@ func (p *phases) mark(m load.Mark) {
 	switch {
 	case !m.Ended:
 		p.starts[m.Phase] = m.At
-	case m.Phase == measure.Measured: // otherwise it was stopped in the warm-up
+	case m.Phase == measure.Measured: // otherwise the load was stopped in the warm-up
 		p.closed = m.At
 	}
 }
 
-// began returns when a phase began.
+// began returns the time at which a phase began.
 func (p *phases) began(phase measure.Phase) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.starts[phase]
 }
 
-// ended returns when the window closed; ok is false if it has not.
+// ended returns the time at which the window closed; ok is false if the window has not closed.
 func (p *phases) ended() (time.Time, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,11 +19,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
 )
 
-// silent is a server that sends no responses for a time. With a slope, it sends fewer and
-// fewer before that. Times are nanoseconds after the window opened.
+// silent is a server that sends no responses for some time. If slope is set, it sends fewer and
+// fewer responses before that. Times are in nanoseconds after the window opened.
 type silent struct {
 	simulate.Server
-	opened              int64 // 0: not yet
+	opened              int64 // 0 if not yet
 	from, length, slope int64
 	left                []int64 // times of responses after the window opened
 	random              *rand.Rand
@@ -54,7 +54,7 @@ func (s *silent) longest(after int64) (longest int64) {
 	return longest
 }
 
-// under puts the server under a load and passes on the seconds of its window.
+// under puts the server under a load and calls second for each second of the window.
 func (s *silent) under(t *testing.T, w *simulate.World, a *load.Assignment, second func(*measure.Second)) *load.Result {
 	t.Helper()
 	worker := load.Local{World: w, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
@@ -82,8 +82,8 @@ func (s *silent) fault() (began float64, faults []record.Fault) {
 	return began, []record.Fault{{Number: 1, What: "silence", Began: &began, Healed: &began, Ready: &began, Member: "m1"}}
 }
 
-// The generator's records yield outages of 3 to 3,000 ms, abrupt or with a slope, to within
-// 10 ms, and no outage without a silence.
+// From the generator's records, outages between 3 and 3,000 ms are found with an error of at most
+// 10 ms, whether they are abrupt or have a slope. No outage is found if there was no silence.
 func TestFindsOutagesOfAServer(t *testing.T) {
 	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(7, 8))
@@ -134,8 +134,8 @@ func TestFindsOutagesOfAServer(t *testing.T) {
 		if len(f.Parts) != 1 || f.Parts[0].Member != "m1" || f.Parts[0].Outage == nil || math.Abs(*f.Parts[0].Outage-truth) > 0.010 {
 			t.Errorf("the member's silence is %+v", f.Parts)
 		}
-		// The operations that had to wait end at once after the silence, as a surplus of one
-		// second.
+		// The operations that had to wait complete at once after the silence, so that one second
+		// has a surplus of completions.
 		if end := *f.OutageFrom + *f.Outage; f.ThroughputBack == nil || *f.ThroughputBack < end || *f.ThroughputBack > end+0.1 {
 			t.Errorf("after a silence of %d ms until %.3f s, throughput is back at %v", length, end, orNone(f.ThroughputBack))
 		}
@@ -149,7 +149,7 @@ func orNone(x *float64) float64 {
 	return *x
 }
 
-// oneOf is a server with several members, one of which is silent for a time.
+// oneOf is a server with several members, one of which is silent for some time.
 type oneOf struct{ silent }
 
 func (s *oneOf) Serve(at int64, endpoint string, q simulate.Request) (int64, kv.Outcome) {
@@ -159,8 +159,8 @@ func (s *oneOf) Serve(at int64, endpoint string, q simulate.Request) (int64, kv.
 	return s.silent.Serve(at, endpoint, q)
 }
 
-// While one of three members is silent, only its clients wait. If it is silent until the
-// end, its clients still wait at the end.
+// While one of three members is silent, only its clients wait. If the member is silent until the
+// end, these clients are still waiting at the end.
 func TestFindsOutagesOfClients(t *testing.T) {
 	for _, length := range []int64{900, 5000} {
 		s := &oneOf{silent{Server: &simulate.Delaying{Times: simulate.Times{Median: 1e6, Spread: 0.2, Seed: 3}}, from: 1_500_000_000, length: length * 1_000_000}}

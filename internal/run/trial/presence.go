@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// whilePresent returns a context that ends with run, or when a host with members is lost;
-// then the load ends as well. Hosts with only workers are watched by the code that runs the
+// whilePresent returns a context that is canceled with run, or when a host with members is lost;
+// the load is then stopped, too. Hosts that have only workers are watched by the code that runs the
 // workers.
 func (w *monitor) whilePresent(run context.Context) (present context.Context, forsake context.CancelFunc) {
 	present, cancel := context.WithCancel(run)
@@ -30,8 +30,8 @@ func (w *monitor) whilePresent(run context.Context) (present context.Context, fo
 	}
 }
 
-// presence returns a context that ends when a host with members is lost, or nil if the host
-// cannot be lost.
+// presence returns a context that is canceled when the host is lost. It returns nil if the host has
+// no members or cannot be lost.
 func (s *source) presence() context.Context {
 	if h, ok := s.Host.(host.Losable); ok && s.Members {
 		return h.Presence()
@@ -39,8 +39,8 @@ func (s *source) presence() context.Context {
 	return nil
 }
 
-// noteLost records which hosts with members were lost by the end of the load, and returns
-// why the first one was.
+// noteLost records which hosts with members were lost by the end of the load. It returns the reason
+// for the first loss.
 func (s *sampler) noteLost() (first error) {
 	for i := range s.sources {
 		one := &s.sources[i]

@@ -8,12 +8,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// p99Lives is how long a second's p99 is displayed. A second is complete only when no
-// operation due in it is open, so no new value arrives while the store stalls.
+// p99Lives is how long the p99 of a second is displayed. A second is complete only when all
+// operations that were due in it have ended, so no new value arrives while the store stalls.
 const p99Lives = 2 * time.Second
 
-// progress reports the load's progress. It counts the operations of the last second itself,
-// so that the throughput falls to 0 in a stall.
+// progress reports the load's progress. It computes the throughput from the operations that
+// completed within the last second, so that the throughput drops to 0 in a stall.
 func (w *monitor) progress(ctx context.Context, g load.Job) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
@@ -22,7 +22,7 @@ func (w *monitor) progress(ctx context.Context, g load.Job) {
 	failed, asked := uint64(0), measure.Now()
 	for {
 		p, now := g.Progress(), measure.Now()
-		// A paused member keeps its connections, so only timeouts reveal it.
+		// A paused member keeps its connections open, so only timeouts reveal it.
 		if p.Failed > failed && now.Sub(asked) >= time.Second {
 			failed, asked = p.Failed, now
 			w.follower.Poke()
@@ -43,8 +43,8 @@ func (w *monitor) progress(ctx context.Context, g load.Job) {
 	}
 }
 
-// opening counts the operations that ended since the window was seen open. The counts are
-// for display and not for figures.
+// opening counts the operations that ended since progress first saw the window open. The counts are
+// only displayed and not recorded.
 type opening struct {
 	at           time.Time
 	done, failed uint64 // before the window
@@ -66,7 +66,7 @@ func (o *opening) fill(p load.Progress, now time.Time, to *Progress) {
 	to.Ended = to.Done + p.Failed - o.failed
 }
 
-// meter computes by how much per second a count rose in the last second.
+// meter computes the rate at which a count rose in the last second.
 type meter struct{ readings []reading }
 
 type reading struct {
@@ -74,7 +74,7 @@ type reading struct {
 	count uint64
 }
 
-// rate adds the present count and returns the rate; 0 until there are two readings.
+// rate adds the current count and returns the rate per second, or 0 at the first call.
 func (m *meter) rate(now time.Time, count uint64) float64 {
 	m.readings = append(m.readings, reading{now, count})
 	for len(m.readings) > 2 && now.Sub(m.readings[1].at) >= time.Second {

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// While a closed loop waits for a processor, its clients' operations wait in the generator
-// and not in the store. If the members have the processors meanwhile, the store does what
-// it would have done anyway, and throughput loses nothing. If the processors are idle or
-// run other programs, it does. Samples of the machine show by the second what the
-// processors ran.
+// When a closed loop waits for a processor, its clients' operations wait in the generator instead
+// of in the store. If the members use the processors meanwhile, the store completes as many
+// operations as it would have without the wait, and the throughput is right. If the processors are
+// idle or run other programs, throughput is lost. The samples of the machine show what the
+// processors ran in each second.
 
-// ranForLoad returns a lower bound of the share of the generators' waits for processors
-// during which all processors of their machine ran the members or a generator. With several
-// machines it is the lowest. waited holds the waits in each second of the window. It
-// returns nil if there was no wait or no sample.
+// ranForLoad returns a lower bound for the share of the generators' waits for processors during
+// which all processors of the machine ran members or generators. If several machines generate load,
+// the lowest share applies. waited contains the waiting time in each second of the window, in
+// nanoseconds. ranForLoad returns nil if there was no wait or no sample.
 func (s *sampler) ranForLoad(opened, closed time.Time, waited []int64) *float64 {
 	machines := s.sharedMachines()
 	share, all := 0.0, 0.0
@@ -36,10 +36,10 @@ func (s *sampler) ranForLoad(opened, closed time.Time, waited []int64) *float64 
 	return new(share / all)
 }
 
-// forLoad returns a lower bound of the share of a span in which every processor ran a
-// process of quorumbench or of the members, or served an interrupt. It assumes that idle, stolen
-// and foreign time never overlapped on two processors. A span without samples gets the
-// value of the whole window.
+// forLoad returns a lower bound for the share of a span in which every processor ran a process of
+// quorumbench or of the members, or served an interrupt. It assumes the worst case, in which idle,
+// stolen and foreign time never overlapped on two processors. For a span without samples, it uses
+// the samples of the whole window.
 func (u *machineUse) forLoad(from, to, opened, closed time.Time) float64 {
 	busy, _, foreign := u.shares(from, to)
 	if busy == nil {
@@ -51,7 +51,7 @@ func (u *machineUse) forLoad(from, to, opened, closed time.Time) float64 {
 	return max(1-float64(u.cpus)*(1-*busy+*foreign), 0)
 }
 
-// sharedMachines returns the machines that generate load. It returns none if one of them
+// sharedMachines returns the machines that generate load. It returns none if one of these machines
 // has no member, or if the members' processes are unknown.
 func (s *sampler) sharedMachines() (machines []*machineUse) {
 	if len(s.store.of) == 0 {

@@ -9,11 +9,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// ran holds what the two processors of a machine did in a second; the rest was idle.
+// ran is what the two processors of a machine ran in one second, in processor seconds; they were
+// idle for the rest.
 type ran struct{ generator, member, others, stolen float64 }
 
-// A wait for a processor counts as the members' only while the members or the generator
-// have every processor. Each second is weighted by the wait in it.
+// A wait for a processor is attributed to the members only while members or the generator occupy
+// all processors. Each second is weighted by its waiting time.
 func TestRanForLoad(t *testing.T) {
 	full := ran{generator: 0.5, member: 1.5}
 	loaded := ran{generator: 0.5, member: 0.5, others: 1}
@@ -22,10 +23,10 @@ func TestRanForLoad(t *testing.T) {
 	stolen := ran{generator: 0.5, member: 1.3, stolen: 0.2}
 	for _, tt := range []struct {
 		what   string
-		member string // the machine that it is on
+		member string // the machine that runs the member
 		did    []ran
 		waited []int64
-		want   float64 // below 0: unknown
+		want   float64 // negative if unknown
 	}{
 		{"members keep it full", "here", []ran{full, full, full, full}, []int64{5, 1, 0, 3}, 1},
 		{"others keep it full", "here", []ran{loaded, loaded, loaded, loaded}, []int64{5, 1, 0, 3}, 0},
@@ -58,8 +59,9 @@ func show(x *float64) any {
 	return *x
 }
 
-// sampledWhile returns a sampler that sampled the machine "here" once a second while it did
-// that. member names the machine of a member; if it is empty, the cluster ran before.
+// sampledWhile returns a sampler that sampled the machine "here" once per second while the machine
+// ran did. member is the name of the member's machine, or empty if the cluster was running before
+// the trial.
 func sampledWhile(t *testing.T, member string, did []ran) *sampler {
 	t.Helper()
 	h := newScripted("here")
@@ -94,8 +96,8 @@ func sampledWhile(t *testing.T, member string, did []ran) *sampler {
 	}
 }
 
-// On a machine without members, no wait counts as the members', wherever the others are.
-// With several machines the lowest share counts.
+// On a machine without members, no wait is attributed to members, wherever the members run. If
+// there are several machines, the lowest share is used.
 func TestRanForLoadOnSeveralHosts(t *testing.T) {
 	full, slack := ran{generator: 0.5, member: 1.5}, ran{generator: 0.4, member: 1.4}
 	for _, tt := range []struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// reach finds out which members are running and whether they admit us.
+// reach finds out which members are running and whether they accept our connections and user.
 func (t *Trial) reach(ctx context.Context) (*members, error) {
 	access := t.Cluster.Access()
 	if !t.Cluster.attached() {
@@ -49,7 +49,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	total := len(all)
 	unnamed := slices.IndexFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 	if t.Spec.Load.Target.Mode == kv.Any {
-		m.twice, m.total = twice, total // if the user may not list members, or none responds, the given ones remain
+		m.twice, m.total = twice, total // the list may be empty, because the user may not list members or no member responds
 		all = slices.DeleteFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 		m.findOthers(ctx, t.Cluster.Store, access, store.Endpoints(all))
 		m.absent = absent
@@ -57,7 +57,7 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	}
 	m.close()
 	switch {
-	case unnamed >= 0 && t.Spec.Load.Target.Mode == kv.LeaderOnly && reached.Leader() != nil: // the leader is known
+	case unnamed >= 0 && t.Spec.Load.Target.Mode == kv.LeaderOnly && reached.Leader() != nil: // the leader's address is enough
 		all = slices.DeleteFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 	case unnamed >= 0:
 		return nil, fmt.Errorf("target %v needs all members, and %s does not report the address of its member %s; give the endpoints of all members",
@@ -89,8 +89,8 @@ func sameMembers(reached []store.Member) (notes []string) {
 	return notes
 }
 
-// findAnswering returns the given endpoints that serve the load, and for each other one the
-// reason why it does not. It returns an error if none does.
+// findAnswering returns the given endpoints that can serve the load, and, for each other endpoint,
+// the reason why it cannot. It returns an error if no endpoint can serve the load.
 func (t *Trial) findAnswering(ctx context.Context, given []string) (answering []string, absent map[string]error, err error) {
 	if t.loops, err = t.Worker.Check(ctx, t.assigned(given)); err == nil {
 		return given, nil, nil
@@ -112,7 +112,7 @@ func (t *Trial) findAnswering(ctx context.Context, given []string) (answering []
 			answering = append(answering, e)
 		}
 	}
-	if len(answering) == 0 || len(answering) == len(given) { // the error is about no particular endpoint
+	if len(answering) == 0 || len(answering) == len(given) { // the error does not depend on the endpoint
 		return nil, nil, err
 	}
 	if t.loops, err = t.Worker.Check(ctx, t.assigned(answering)); err != nil {
@@ -121,7 +121,7 @@ func (t *Trial) findAnswering(ctx context.Context, given []string) (answering []
 	return answering, absent, nil
 }
 
-// checkEach checks every endpoint separately, and returns the errors of those that fail.
+// checkEach checks each endpoint separately, and returns the errors by endpoint.
 func (t *Trial) checkEach(ctx context.Context, given []string) map[string]error {
 	failed := map[string]error{}
 	var mu sync.Mutex
@@ -139,11 +139,11 @@ func (t *Trial) checkEach(ctx context.Context, given []string) map[string]error 
 	return failed
 }
 
-// atGivenEndpoints replaces the listed members' endpoints by those at which they were
-// reached: a member behind a port forward, or in a container, advertises an address that
-// may be unreachable from here. Members are matched by their IDs. If equally many listed
-// members and given endpoints remain unmatched, they are paired in order: these members do
-// not respond or report no ID.
+// atGivenEndpoints replaces the listed members' endpoints by the endpoints at which the members
+// were reached, because a member behind a port forward or in a container may advertise an address
+// that is unreachable from here. Members are matched by ID. Members that do not respond or report
+// no ID cannot be matched. If the number of unmatched members equals the number of unmatched given
+// endpoints, they are paired in order.
 func atGivenEndpoints(listed, reached []store.Member, given []string) []store.Member {
 	out := slices.Clone(listed)
 	taken := map[string]bool{}
@@ -159,7 +159,7 @@ func atGivenEndpoints(listed, reached []store.Member, given []string) []store.Me
 		}
 		taken[out[i].Endpoint] = true
 	}
-	known := func(e string) bool { // even if the member has another endpoint
+	known := func(e string) bool { // whether a listed member has responded at the endpoint, even if it was matched with another endpoint
 		return slices.ContainsFunc(reached, func(r store.Member) bool {
 			return r.Endpoint == e && r.Err == nil && slices.ContainsFunc(listed, func(l store.Member) bool { return l.ID == r.ID && l.ID != 0 })
 		})
@@ -178,8 +178,8 @@ func atGivenEndpoints(listed, reached []store.Member, given []string) []store.Me
 	return out
 }
 
-// inOrder returns the members' order: as given if all were given, and otherwise as the
-// cluster lists them.
+// inOrder returns the members' endpoints in the given order if all members were given, and
+// otherwise in the order in which the cluster lists them.
 func inOrder(given, all []string) []string {
 	if sameSet(given, all) {
 		return given
@@ -187,10 +187,10 @@ func inOrder(given, all []string) []string {
 	return all
 }
 
-// excuse marks members that do not respond before the load as absent instead of lost, and
-// the load runs without them. It returns an error if the target needs one of them, or if
-// the target is all members or the followers and at least half of the members do not
-// respond.
+// excuse marks members that do not respond before the load as absent, so that they are not reported
+// as lost. The load runs without them. It returns an error if the target needs one of them. If the
+// target is all members or the followers, it also returns an error if at least half of the members
+// do not respond, among them one whose endpoint was not given.
 func (m *members) excuse(absent map[string]error, given []string, target kv.Target) error {
 	status := m.status()
 	m.absent, m.mute = map[string]error{}, map[string]bool{}
@@ -223,7 +223,7 @@ func (m *members) excuse(absent map[string]error, given []string, target kv.Targ
 	return nil
 }
 
-// leaderAnswers returns an error if the members name a leader that does not respond.
+// leaderAnswers returns an error if the members report a leader that does not respond.
 func (m *members) leaderAnswers(status *store.Status) error {
 	endpoints, err := m.targets(kv.Target{Mode: kv.LeaderOnly}, true)
 	if err == nil && m.absent[endpoints[0]] == nil {
@@ -249,8 +249,8 @@ func (m *members) absentEndpoints() []string {
 	return out
 }
 
-// absentMembers returns the members that did not respond before the load, and notes that
-// name them.
+// absentMembers returns the members that did not respond before the load, with a note about each.
+// The notes include those about members that were given twice.
 func (m *members) absentMembers() (all []record.AbsentMember, notes []string) {
 	for _, e := range m.absentEndpoints() {
 		a := record.AbsentMember{Endpoint: e, Reason: text.Line(m.absent[e].Error(), store.MaxErrorText)}
@@ -259,8 +259,8 @@ func (m *members) absentMembers() (all []record.AbsentMember, notes []string) {
 	return all, append(notes, m.twice...)
 }
 
-// userNotes returns a note if the cluster does not check the given user. A load whose user
-// is refused fails with its own error.
+// userNotes returns a note if the cluster does not check the given user. If the cluster rejects the
+// user, the load fails with its own error.
 func userNotes(ctx context.Context, m *members, access *scenario.Attach) []string {
 	if access.User == "" {
 		return nil
@@ -273,10 +273,10 @@ func userNotes(ctx context.Context, m *members, access *scenario.Attach) []strin
 	return nil
 }
 
-// findOthers identifies the members at all endpoints of the cluster, if they differ from
-// the given ones. These members are asked for their metrics during the load, and not for
-// their state. A member that does not respond soon has no name. If none responds, their
-// addresses are unreachable from here, and the given members remain.
+// findOthers identifies the members at all endpoints of the cluster, if these are not exactly the
+// given endpoints. During the load, these members are asked for their metrics but not for their
+// status. A member that does not respond soon has no name. If no member responds, their addresses
+// are unreachable from here, and only the given members are used.
 func (m *members) findOthers(ctx context.Context, st store.Store, access store.Access, all []string) {
 	if len(all) == 0 || sameSet(all, access.Endpoints) {
 		return
@@ -307,17 +307,17 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// meet asks the members at the endpoints in access for their state.
+// meet asks the members at the endpoints in access for their status.
 func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error) {
 	admin, err := t.Cluster.Store.Admin(access)
 	if err != nil {
 		return nil, err
 	}
-	// A user who allows more time to connect allows it for this request too: a member
-	// without a leader may take seconds to respond.
+	// If the user allows more time for connecting, we also allow it for this request: a member
+	// without a leader may need seconds to respond.
 	m, err := meet(ctx, admin, access.Endpoints, t.Cluster.names(), max(statusTimeout, access.DialTimeout))
 	if err != nil {
-		_ = admin.Close() // the status error matters more
+		_ = admin.Close() // the error of the status request is more important
 		return nil, fmt.Errorf("%s does not report its state: %w", t.Cluster.Store.Name(), err)
 	}
 	return m, nil

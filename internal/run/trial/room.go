@@ -13,14 +13,14 @@ import (
 // noSpaceAlarm is the alarm that a member raises when it is out of space.
 const noSpaceAlarm = "NOSPACE"
 
-// NoSpaceError reports that a running cluster has no space left for the load. Nothing more
-// is sent to the cluster.
+// NoSpaceError reports that a running cluster has no space for the load. Nothing else is sent to
+// the cluster.
 type NoSpaceError struct{ text string }
 
 func (e *NoSpaceError) Error() string { return e.text }
 
-// checkRoom refuses a load that a running cluster cannot have space for: a member has
-// raised the alarm, or the load writes more than the space that is left.
+// checkRoom returns an error if a running cluster has no space for the load: a member has raised
+// the alarm, or the load writes more bytes than a member has left.
 func (t *Trial) checkRoom(m *members) error {
 	l := &t.Spec.Load
 	if !t.Cluster.attached() || !l.WritesKeys() {
@@ -42,12 +42,12 @@ func (t *Trial) checkRoom(m *members) error {
 
 const howToRecover = "free space (compact the history and defragment the members, or raise the quota) and then disarm the alarm"
 
-// compactedWithin is how often Kubernetes compacts etcd's history. If a load writes for
-// longer, the cluster may free part of the space meanwhile.
+// compactedWithin is the interval at which Kubernetes compacts etcd's history. If a load writes for
+// longer, a compaction may free some of the space.
 const compactedWithin = 5 * time.Minute
 
-// leastWritten returns the smallest number of bytes of keys and values that the load's
-// settings imply. For a closed loop that ends by time it counts only the preload.
+// leastWritten returns the minimum number of bytes of keys and values that the load writes
+// according to its settings. For a closed loop with a duration, only the preload is counted.
 func leastWritten(l *scenario.Load) int64 {
 	each := int64(len(l.Prefix) + l.KeySize + l.ValueSize)
 	var bytes int64
@@ -74,7 +74,8 @@ func leastWritten(l *scenario.Load) int64 {
 	return bytes
 }
 
-// outOfSpace returns an error if the load was stopped for lack of space, and nil otherwise.
+// outOfSpace returns an error if the load was stopped because the store was out of space. Otherwise
+// it returns nil.
 func (w *monitor) outOfSpace() error {
 	if !w.full.Load() {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Run conducts the trial, and records and returns its result. If ctx ends, the result
-// covers what was measured until then; if nothing was measured, the error says so.
+// Run conducts the trial. It records the result and returns it. If ctx is canceled, the result
+// covers the time before that. If nothing was measured by then, Run returns an error.
 func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	members, err := t.reach(ctx)
 	if err != nil {
@@ -61,8 +61,8 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	return t.finish(result, out, cleanup, release())
 }
 
-// admit returns the load with its target after all checks: there is space for it, and it
-// may do what it does.
+// admit returns the load for the endpoints of its target. It returns an error if there is not
+// enough space for the load, or if the load is not permitted.
 func (t *Trial) admit(ctx context.Context, m *members) (*load.Assignment, error) {
 	a, err := t.assignment(m)
 	if err != nil {
@@ -80,7 +80,8 @@ func (t *Trial) admit(ctx context.Context, m *members) (*load.Assignment, error)
 	return a, nil
 }
 
-// abandon ends the record of a trial without a result, and returns the reason.
+// abandon completes the record of a trial that has no result. It returns err with any further
+// errors.
 func abandon(ctx context.Context, out *record.TrialWriter, cleanup *record.Cleanup, err error) error {
 	if cleanup != nil {
 		err = errors.Join(err, keysLeft(cleanup), out.CleanedUp(cleanup))
@@ -95,7 +96,7 @@ func abandon(ctx context.Context, out *record.TrialWriter, cleanup *record.Clean
 	return err
 }
 
-// finish records the result and the clean-up. note reports leases that were left.
+// finish records the result and the clean-up. note reports leases that could not be revoked.
 func (t *Trial) finish(result *record.Trial, out *record.TrialWriter, cleanup *record.Cleanup, note string) (*record.Trial, error) {
 	if note != "" {
 		result.Notes = append(result.Notes, note)
@@ -110,7 +111,7 @@ func (t *Trial) finish(result *record.Trial, out *record.TrialWriter, cleanup *r
 	return result, nil
 }
 
-// NotPreparedError reports that the preload of a trial failed. The trial did not begin.
+// NotPreparedError reports that the preload of a trial failed, so that the load did not begin.
 type NotPreparedError struct{ Why error }
 
 func (e *NotPreparedError) Error() string { return e.Why.Error() }

@@ -8,58 +8,58 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// Source is a host of the scenario that runs members of a trial or generates its load.
+// Source is a host of the scenario that runs members or generates load in the trial.
 type Source struct {
 	Name          string
 	Host          host.Host
 	Members, Load bool
 }
 
-// source is a Source with its samples.
+// source is a Source with the samples from it.
 type source struct {
 	Source
 	on     *sampled
-	row    string // name of its generator's row; empty if it has none
+	row    string // name of the row for the host's generator, or empty
 	clocks []clockSeen
-	lost   string // why the host was lost before the load ended; empty if it was not
+	lost   string // reason why the host was lost before the load ended, or empty
 }
 
 // sampled describes the processes that are sampled on one host.
 type sampled struct {
 	host    host.Host
 	machine string   // the machine's name
-	whole   bool     // this host makes the machine's rows; false for the second host on one machine
-	here    bool     // it is on the generator's machine
-	own     int      // number of leading processes that are not the members'
-	names   []string // of processes; empty: no row
+	whole   bool     // whether this host provides the machine's rows; set for the first host on each machine
+	here    bool     // whether the host is on the generator's machine
+	own     int      // the first own processes are not members
+	names   []string // names of the processes; a process without a name has no row
 	pids    []int
-	began   []float64      // when each process started, as first sampled; -1 before
-	folders map[int]string // the members' data folders, by index of the process
-	// elsewhere marks the processes whose reads and writes go through another process, which
-	// serves their disk.
+	began   []float64      // start time of each process in its first sample; -1 before that
+	folders map[int]string // data folder of each member, by index of the process
+	// elsewhere marks processes that read and write through another process, which serves their
+	// disk.
 	elsewhere map[int]bool
-	weighed   time.Time // the time before which folders are not measured again
-	// ours holds all of our process groups on the machine.
+	weighed   time.Time // time until which folders are not measured again
+	// ours contains all of our process groups on the machine.
 	ours *[]int
-	// This field holds our processes on the machine that other host entries sample, so that
-	// they do not count as other programs.
+	// local contains our processes on this machine that are sampled through other hosts. They must
+	// not be counted as other programs.
 	local []int
-	// sees holds the indexes of the hosts whose processes are sampled through this one,
-	// because both see the same processes: itself first, then others. It is nil if another
-	// host samples this one's processes.
+	// sees contains the indexes of the hosts whose processes are sampled through this host, because
+	// they all see the same processes. The first index is that of this host. It is nil if this
+	// host's processes are sampled through another host.
 	sees []int
-	// network names the row of its network if that is not its machine's. This host makes
-	// that row if makesNetwork is true.
+	// network is the name of the row for the host's network, if the host does not use its machine's
+	// network. This host provides the row if makesNetwork is set.
 	network      string
 	makesNetwork bool
 
 	use        *machineUse   // of the machine
-	collecting time.Duration // processor time that sampling has taken so far
-	cost       []usedBy      // the same at the times of samples
+	collecting time.Duration // processor time that sampling has used so far
+	cost       []usedBy      // values of collecting at the times of samples
 }
 
-// known checks the processes, the first of which has index first. A process that has ended
-// and whose number another process has is cleared.
+// known checks a sample of the processes starting with index first. It clears the usage of a
+// process that has exited and whose process ID now belongs to another process.
 func (h *sampled) known(processes []probe.ProcessUsage, first int) {
 	for i := range processes {
 		p, began := &processes[i], &h.began[first+i]
@@ -76,11 +76,11 @@ func (h *sampled) known(processes []probe.ProcessUsage, first int) {
 	}
 }
 
-// foldersShare bounds the average share of a processor that measuring data folders takes.
+// foldersShare limits the average share of a processor that measuring data folders uses.
 const foldersShare = 0.001
 
-// weigh returns the disk space of the members' data folders by index of the process. It is
-// nil if it is too early to measure again or the host does not answer.
+// weigh returns the disk space in bytes that the members' data folders use, by index of the
+// process. It returns nil if it is too early to measure again or if the host does not respond.
 func (h *sampled) weigh(ctx context.Context, now time.Time) map[int]int64 {
 	if len(h.folders) == 0 || now.Before(h.weighed) {
 		return nil

@@ -13,30 +13,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// sampler makes the rows of machines.csv: for the generator, the members on known hosts,
-// and the machines with their disks and other programs.
+// sampler creates the rows of machines.csv: for the generator, for the members on known hosts, and
+// for machines with their disks and other programs.
 type sampler struct {
 	hosts []*sampled // the generator's host first
-	// sources are the scenario's hosts that the trial uses, if some have other clocks.
-	// throttled holds for how long CPU limits held back our processes there.
+	// sources contains the scenario's hosts that the trial uses, if some have a clock of their own.
+	// throttled contains, by row, for how long CPU limits throttled our processes there.
 	sources   []source
 	throttled map[string][]usedBy
 	store     *storeUsage
-	local     *storeUsage   // of members that were found on the generator's machine, which have no rows
-	edges     chan struct{} // signals that the window opened or closed
-	// cost is the processor time of sampling on all machines together, at the times of
-	// samples. Only the sampling goroutine uses it until that has ended.
+	local     *storeUsage   // for members that were found on the generator's machine; they have no rows
+	edges     chan struct{} // receives when the window opens or closes
+	// cost contains the processor time that sampling had used on all machines together, at the
+	// times of samples. Only the sampling goroutine uses it until that goroutine has ended.
 	cost []usedBy
-	// members returns the cluster's present members, whose processes may have been
-	// restarted; nil if none can be.
+	// members returns the cluster's current members, whose processes may have been restarted. It is
+	// nil if no member can be restarted.
 	members func() []cluster.Member
-	// ahead returns how far this machine's clock is ahead of the clock that dates the trial.
-	// own watches it.
+	// ahead returns how far this machine's clock is ahead of the clock that provides the trial's
+	// times. own detects when this machine's clock is set.
 	ahead func() time.Duration
 	own   ownClock
 }
 
-// renumber updates the process numbers of restarted members.
+// renumber updates the process IDs of restarted members.
 func (s *sampler) renumber() {
 	if s.members == nil {
 		return
@@ -53,7 +53,7 @@ func (s *sampler) renumber() {
 	}
 }
 
-// rows samples everything. A host that does not respond has no rows.
+// rows takes a sample of everything and returns the rows. A host that does not respond has no rows.
 func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 	s.renumber()
 	var machines []*record.MachineRow
@@ -87,15 +87,15 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 		case h.whole:
 			machines = append(machines, h.machineRows(sample)...)
 		default:
-			machines = append(machines, h.networkRow(sample)) // it shows the network only
+			machines = append(machines, h.networkRow(sample)) // contains only the network
 		}
 	}
 	s.count()
 	return append(rows, machines...)
 }
 
-// take records a sample of the processes with index first and higher for the window's
-// figures.
+// take adds a sample to the figures for the window. first is the index of the sample's first
+// process.
 func (s *sampler) take(h *sampled, sample *host.Sample, first int) {
 	s.store.add(sample.At, h.names[first:], sample.Processes)
 	s.local.add(sample.At, h.names[first:], sample.Processes)
@@ -111,9 +111,9 @@ func (s *sampler) take(h *sampled, sample *host.Sample, first int) {
 	}
 }
 
-// each calls do for all hosts: concurrently for other machines, so that a slow one delays
-// no other sample, and in this goroutine for this machine, which gives way to the
-// generator's.
+// each calls do for all hosts. For hosts on other machines it calls do concurrently, so that a slow
+// machine does not delay the others. For hosts on this machine it calls do in this goroutine, which
+// has a lower priority than the generator's.
 func (s *sampler) each(do func(i int, h *sampled)) {
 	var elsewhere sync.WaitGroup
 	for i, h := range s.hosts {
@@ -129,7 +129,8 @@ func (s *sampler) each(do func(i int, h *sampled)) {
 	elsewhere.Wait()
 }
 
-// count records what sampling has taken so far, by the clock of the window's edges.
+// count records the processor time that sampling has used so far. Its times are from the clock that
+// measures the window.
 func (s *sampler) count() {
 	sum := time.Duration(0)
 	now := measure.Now()
@@ -140,8 +141,8 @@ func (s *sampler) count() {
 	s.cost = append(s.cost, usedBy{at: now, cpu: sum.Seconds()})
 }
 
-// costBetween returns the processor time in seconds that sampling took between two times, or nil
-// if it is unknown.
+// costBetween returns the processor time in seconds that sampling used between two times, or nil if
+// it is unknown.
 func (s *sampler) costBetween(from, to time.Time) *float64 { return costBetween(s.cost, from, to) }
 
 func costBetween(cost []usedBy, from, to time.Time) *float64 {
@@ -155,15 +156,15 @@ func costBetween(cost []usedBy, from, to time.Time) *float64 {
 	return &took
 }
 
-// seen holds a sample of a host's processes and of its machine.
+// seen is a sample of a host's processes and machine.
 type seen struct {
 	host.Sample
 	ok      bool
 	folders map[int]int64
 }
 
-// sample samples the processes that are sampled through a host. whole includes the machine
-// and our own processes; otherwise it samples only the members.
+// sample samples the processes that are sampled through a host. If whole is set, it includes the
+// machine and our own processes. Otherwise it samples only the members.
 func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen) {
 	first := func(of *sampled) int {
 		if whole {
@@ -181,7 +182,7 @@ func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen)
 	}
 	if len(asked) == 0 && !machine {
 		if _, apart := h.host.(host.Clocked); apart && whole {
-			_, _ = h.host.Sample(ctx, nil, false) // the response contains the time, so a clock that was set is noticed
+			_, _ = h.host.Sample(ctx, nil, false) // the response contains the host's time, which reveals whether its clock was set
 		}
 		return
 	}
@@ -204,15 +205,15 @@ func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen)
 	}
 }
 
-// edge requests a sample now. The load's loops call it.
+// edge requests a sample immediately. The load's loops call it.
 func (s *sampler) edge() {
 	select {
 	case s.edges <- struct{}{}:
-	default: // one is already requested
+	default: // a sample is already requested
 	}
 }
 
-// note samples the members' processes for the store's usage, in addition to the rows.
+// note takes a sample of only the members' processes, for the store's usage in the window.
 func (s *sampler) note(ctx context.Context) {
 	s.renumber()
 	all := make([]seen, len(s.hosts))
@@ -225,8 +226,8 @@ func (s *sampler) note(ctx context.Context) {
 	s.count()
 }
 
-// look records the state of the clocks, and returns an event for each that was set since
-// the last call.
+// look records the state of the clocks. It returns an event for each clock that was set since the
+// last call.
 func (s *sampler) look() (set []record.Event) {
 	now := measure.Now()
 	if by := s.own.look(s.ahead()); by != 0 {

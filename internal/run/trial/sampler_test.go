@@ -57,7 +57,7 @@ func rowsOf(s *sampler, t *testing.T) map[string]*record.MachineRow {
 	return all
 }
 
-// A process that has the number of an ended member is not that member.
+// A process that reuses the ID of an exited member is not attributed to that member.
 func TestSamplerNoticesReusedProcessNumbers(t *testing.T) {
 	h := newScripted("here")
 	h.processes[41] = probe.ProcessUsage{Started: 7, UserSeconds: 5}
@@ -79,8 +79,8 @@ func TestSamplerNoticesReusedProcessNumbers(t *testing.T) {
 	}
 }
 
-// Other programs are those that no member started on any host of the machine. Processes of
-// the same name share a row.
+// Other programs are processes that were not started as members on any host of the machine.
+// Processes with the same name share a row.
 func TestSamplerRecordsOtherPrograms(t *testing.T) {
 	here, there := newScripted("here"), newScripted("there")
 	other := newScripted("here")
@@ -104,8 +104,8 @@ func TestSamplerRecordsOtherPrograms(t *testing.T) {
 	}
 }
 
-// A machine's disks have a row each and a total, and its row has the cost of sampling
-// there.
+// A machine's disks have a row each and a total. The machine's row contains the cost of sampling on
+// this machine.
 func TestSamplerRecordsDisksAndItsCost(t *testing.T) {
 	h := newScripted("here")
 	h.whole.Disks = []probe.DiskUsage{{Name: "a", Writes: 3, BusySeconds: 1.5, Flushes: -1}, {Name: "b", Writes: 4, BusySeconds: 1, Flushes: 7}}
@@ -139,7 +139,7 @@ func TestSamplerRecordsDisksAndItsCost(t *testing.T) {
 	}
 }
 
-// A member's data folder is measured without exceeding its share of a processor.
+// Measuring a member's data folder uses no more than its share of a processor.
 func TestSamplerWeighsDataFolders(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "log"), make([]byte, 100_000), 0o600); err != nil {

@@ -11,25 +11,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// storeUsage collects the usage of the members' processes at the samples of machines.csv
-// and at the window's edges, to compute the usage in the window.
+// storeUsage collects samples of the members' resource usage, both at the times of the rows in
+// machines.csv and when the window opens and closes. It computes their usage in the window.
 type storeUsage struct {
 	mu   sync.Mutex
-	of   map[string]bool // the members' processes, by name: whether on the generator's machine
+	of   map[string]bool // by name of a member's process: whether it is on the generator's machine
 	seen map[string][]usedBy
-	// ended holds what earlier processes of a name had used in their last sample: a
-	// restarted member begins at 0.
+	// ended contains the usage of earlier processes with the same name in their last sample: the
+	// usage of a restarted member starts at 0.
 	ended map[string]usedBy
 }
 
-// usedBy holds what a process had used at a time, and its memory.
+// usedBy is the resource usage of a process up to a time, and its memory at that time.
 type usedBy struct {
 	at      time.Time
-	started float64 // seconds after the machine's boot; identifies the process
-	cpu     float64 // seconds since its start
+	started float64 // start time in seconds after the machine's boot; identifies the process
+	cpu     float64 // processor seconds since its start
 	rss     int64   // bytes
-	// written is the number of bytes that it had the system write to disks since its start;
-	// below 0 if the system does not provide it.
+	// written is the number of bytes that the process had the system write to disks since its
+	// start. It is negative if the system does not provide it.
 	written int64
 }
 
@@ -43,7 +43,7 @@ func newStoreUsage(members []cluster.Member) *storeUsage {
 	return u
 }
 
-// add records the usage of processes at a time, and ignores those that are not members'.
+// add records the usage of processes at a time. It ignores processes that are not members.
 func (u *storeUsage) add(at time.Time, names []string, processes []probe.ProcessUsage) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -55,11 +55,11 @@ func (u *storeUsage) add(at time.Time, names []string, processes []probe.Process
 	}
 }
 
-// since adds the usage of earlier processes of the name to that of the present one.
+// since adds the usage of earlier processes with the same name to the usage of the current process.
 func (u *storeUsage) since(name string, now usedBy) usedBy {
 	before := u.ended[name]
 	if all := u.seen[name]; len(all) > 0 {
-		// A new process begins at 0.
+		// The usage of a new process starts at 0.
 		if last := all[len(all)-1]; now.started != last.started || now.cpu+before.cpu < last.cpu {
 			before = last
 			u.ended[name] = last
@@ -72,8 +72,9 @@ func (u *storeUsage) since(name string, now usedBy) usedBy {
 	return now
 }
 
-// between returns what all members' processes used between two times, and the processor
-// seconds of those on the generator's machine; nil unless it is known for each of them.
+// between returns the usage of all members' processes between two times. here is the processor
+// seconds used by those on the generator's machine. all is nil if the usage of any process is
+// unknown.
 func (u *storeUsage) between(from, to time.Time) (all *record.StoreUsage, here float64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -103,9 +104,9 @@ func (u *storeUsage) between(from, to time.Time) (all *record.StoreUsage, here f
 	return all, here
 }
 
-// valueAt returns a process's value at a time between two samples by linear interpolation.
-// After the last sample it returns the last value, because a process that is no longer seen
-// has ended.
+// valueAt returns a process's value at a time by linear interpolation between two samples. After
+// the last sample it returns the last value, because a process that is no longer sampled has
+// exited.
 func valueAt(seen []usedBy, at time.Time, of func(*usedBy) float64) float64 {
 	for i := range seen {
 		after := &seen[i]
@@ -122,7 +123,7 @@ func valueAt(seen []usedBy, at time.Time, of func(*usedBy) float64) float64 {
 	return of(&seen[len(seen)-1])
 }
 
-// mostRSS returns the largest memory of a process in the samples of a span and in those
+// mostRSS returns the largest memory of a process in the samples within a span and in the samples
 // just before and after it.
 func mostRSS(seen []usedBy, from, to time.Time) (most int64) {
 	for i, s := range seen {

@@ -28,8 +28,8 @@ func single(names ...string) (out []cluster.Member) {
 	return out
 }
 
-// The store's usage is the sum over its processes between the window's edges, without the
-// generator, the warm-up and the drain.
+// The store's usage is the sum for the members' processes between the start and the end of the
+// window, without the generator, the warm-up and the drain.
 func TestStoreUsageCoversTheWindow(t *testing.T) {
 	u := newStoreUsage(single("m1", "m2"))
 	add := func(second float64, of ...probe.ProcessUsage) {
@@ -37,24 +37,24 @@ func TestStoreUsageCoversTheWindow(t *testing.T) {
 	}
 	add(0, used(10, 1, 100), used(20, 2, 1000), used(5, 5, 1<<30))
 	add(1, used(11, 1, 900), used(20, 2, 1000), used(6, 6, 1<<30))
-	add(1.5, used(11.5, 1, 200), used(20.25, 2, 1000)) // opened
+	add(1.5, used(11.5, 1, 200), used(20.25, 2, 1000)) // the window opened
 	add(2, used(12, 1.5, 300), used(20.5, 2, 1001), used(7, 7, 1<<30))
 	add(3, used(13, 1.5, 250), used(21, 2.5, 1000), used(8, 8, 1<<30))
-	add(3.5, used(13.5, 1.5, 260), used(21, 2.5, 1000)) // closed
+	add(3.5, used(13.5, 1.5, 260), used(21, 2.5, 1000)) // the window closed
 	add(4, used(99, 1.5, 8000), used(99, 2.5, 8000), used(9, 9, 1<<30))
 	u.of["m2"] = false // on another machine
 	got, here := u.between(atSecond(1.5), atSecond(3.5))
 	if got == nil || math.Abs(got.CPUSeconds-(2.5+1.25)) > 1e-9 || math.Abs(here-2.5) > 1e-9 || got.MaxRSSBytes != 300+1001 {
 		t.Errorf("%+v", got)
 	}
-	// Without samples at the edges, the usage is interpolated.
+	// If there are no samples at the start and end of the window, the usage is interpolated.
 	if got, _ := u.between(atSecond(2.25), atSecond(2.75)); got == nil || math.Abs(got.CPUSeconds-(0.5+0.5)) > 1e-9 || got.MaxRSSBytes != 300+1001 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// Written bytes and the growth of memory are those of the window. If one process's written
-// bytes are unknown, so is the sum.
+// Written bytes and the growth of memory cover only the window. If the written bytes of one process
+// are unknown, the sum is unknown, too.
 func TestStoreUsageHasWrittenBytes(t *testing.T) {
 	u, names := newStoreUsage(single("m1", "m2")), []string{"m1", "m2"}
 	wrote := func(rss, written int64) probe.ProcessUsage {
@@ -76,8 +76,8 @@ func TestStoreUsageHasWrittenBytes(t *testing.T) {
 	}
 }
 
-// The growth of the databases is the difference of their sizes reported at or soon after
-// the window's edges.
+// The growth of the databases is the difference between the sizes that were reported at, or soon
+// after, the start and the end of the window.
 func TestDatabaseGrowth(t *testing.T) {
 	size := func(second, bytes float64) sized { return sized{atSecond(second), bytes} }
 	m1, m2 := &scraped{sizes: []sized{size(0, 100), size(1.1, 110), size(2, 200), size(4, 500)}}, &scraped{sizes: []sized{size(1, 70), size(3.5, 50)}}
@@ -99,8 +99,8 @@ func TestDatabaseGrowth(t *testing.T) {
 	}
 }
 
-// An ended member used nothing more. The sum is unknown if a member was never sampled, or
-// not before the window, or if the cluster runs elsewhere.
+// A member that has exited uses nothing more. The sum is unknown if a member was never sampled or
+// not sampled before the window, or if the cluster runs elsewhere.
 func TestStoreUsageNeedsSamplesOfAllMembers(t *testing.T) {
 	u, names := newStoreUsage(single("m1", "m2")), []string{"m1", "m2"}
 	u.add(atSecond(0), names, []probe.ProcessUsage{used(1, 0, 100), used(1, 0, 100)})
@@ -132,7 +132,7 @@ func TestStoreUsageNeedsSamplesOfAllMembers(t *testing.T) {
 type machine struct {
 	*host.Local
 	about   host.Description
-	sampled [][]int // the processes of each request
+	sampled [][]int // the process IDs in each request
 }
 
 func (m *machine) Describe(context.Context) (host.Description, error) { return m.about, nil }
@@ -149,12 +149,12 @@ func another(name string, now func() time.Time) *machine {
 	return m
 }
 
-// runningOn returns a member whose process is this one.
+// runningOn returns a member whose process is this process.
 func runningOn(h host.Host, name string) cluster.Member {
 	return cluster.Member{Host: h, Process: cluster.Process{Name: name, PID: os.Getpid()}}
 }
 
-// stepping returns a clock that advances by a second at each call.
+// stepping returns a clock that advances by one second at each call.
 func stepping() func() time.Time {
 	second := -1.0
 	return func() time.Time { second++; return atSecond(second) }
@@ -172,8 +172,8 @@ func sampling(t *testing.T, generator *machine, members ...cluster.Member) *samp
 	return s
 }
 
-// Both the sampler's rows and its samples at the window's edges count. Its own process does
-// not.
+// Both the samples for rows and the samples at the start and end of the window are used. Samples of
+// the sampler's own process are not.
 func TestSamplerCollectsStoreUsage(t *testing.T) {
 	h := another("a", nil)
 	s := sampling(t, h, runningOn(h, "m1"))
@@ -191,15 +191,15 @@ func TestSamplerCollectsStoreUsage(t *testing.T) {
 	}
 }
 
-// Each host is asked for its own processes, and each machine has one row, even if two hosts
-// are on one machine.
+// Each host is asked for its own processes. Each machine has one row, even if two hosts are on the
+// same machine.
 func TestSamplerAsksEachHost(t *testing.T) {
 	here, there := another("here", nil), another("there", nil)
 	other := another("here", nil)
 	s := sampling(t, here, runningOn(there, "m1"), runningOn(other, "m2"), runningOn(there, "m3"))
 	var names []string
 	for _, row := range s.rows(t.Context()) {
-		if kind := row.Kind(); kind != record.DiskRow && kind != record.ProgramRow { // which depend on this machine
+		if kind := row.Kind(); kind != record.DiskRow && kind != record.ProgramRow { // these rows depend on this machine
 			names = append(names, row.Name)
 		}
 	}

@@ -1,7 +1,7 @@
-// Package trial conducts one trial: preload, warm-up, measurement, drain, record.
+// Package trial conducts one trial: preload, warm-up, measurement, drain and recording.
 //
-// It does not depend on whether quorumbench started the cluster, nor on which machine it
-// runs.
+// A trial is conducted in the same way whether quorumbench started the cluster or the cluster was
+// already running, and whichever machines it runs on.
 package trial
 
 import (
@@ -20,59 +20,61 @@ import (
 
 // Trial is a trial to conduct.
 type Trial struct {
-	Spec    scenario.Trial // its rate is fixed by now
+	Spec    scenario.Trial // its rate has already been chosen
 	Cluster Cluster
 	Worker  load.Worker
 	Writer  *record.Writer
-	Host    host.Host        // runs the generator, which is this process
+	Host    host.Host        // the host of the generator, which is this process
 	Machine *measure.Machine // of the generator
-	Sources []Source         // the scenario's hosts that it uses, if some have other clocks
-	Tool    string           // version
-	// Server returns the server that the members of a rolling upgrade are started from.
+	Sources []Source         // the scenario's hosts that the trial uses, if some have clocks of their own
+	Tool    string           // quorumbench's version
+	// Server returns the server from which the members are restarted in a rolling upgrade to the
+	// given version.
 	Server func(to string) (cluster.Server, error)
-	// Progress receives the trial's progress, from one goroutine at a time.
+	// Progress receives the trial's progress. It is not called concurrently.
 	Progress func(Progress)
-	// Second receives every recorded second, from one goroutine, and must not modify it. It
-	// may be nil.
+	// Second receives every recorded second. It is not called concurrently, and must not modify the
+	// second. It may be nil.
 	Second func(*measure.Second)
-	// Replayed returns the results of replaying a recording; it is called after the load. It
-	// is nil if nothing is replayed.
+	// Replayed returns the results of replaying a recording. It is called after the load. It is nil
+	// if nothing is replayed.
 	Replayed func() *record.Replay
-	// VerifyResponses verifies the responses if the load asks for it.
+	// VerifyResponses verifies the responses, if the load asks for it.
 	VerifyResponses VerifyResponses
-	// NoSpace is set by Run if a load on a running cluster was stopped because the store had
-	// no space left.
+	// Run sets NoSpace if it stopped a load on a running cluster because the store was out of
+	// space.
 	NoSpace error
-	// Unrecorded is set by Run to the result if it could not be recorded.
+	// Run sets Unrecorded to the result if the result could not be recorded.
 	Unrecorded *record.Trial
 
 	logs  logs // followed during the trial
 	loops int  // number of the worker's event loops
-	// userNotes report that the cluster does not check the given user.
+	// userNotes reports if the cluster does not check the given user.
 	userNotes []string
 }
 
 // Cluster is the cluster under test.
 type Cluster struct {
-	ID    string // in the record
+	ID    string // ID in the record
 	Store store.Store
 	cluster.Running
 	Durability *record.Durability
-	// Guard protects the data in a running cluster; nil if quorumbench started the cluster.
+	// Guard protects the data in a running cluster. It is nil if quorumbench started the cluster.
 	Guard *guard.Guard
-	// Shared reports whether members run on the generator's machine; nil if unknown.
+	// Shared is set if members run on the generator's machine. It is nil if this is unknown.
 	Shared *bool
-	// Local holds the members' processes of a running cluster that were found on the
-	// generator's machine. Unfound says why some of them are unknown.
+	// Local contains the processes of a running cluster's members that were found on the
+	// generator's machine. Unfound is the reason why some of these processes are unknown.
 	Local   []int
 	Unfound string
 }
 
-// attached reports whether the cluster ran before the trial. It may have more members than
-// Access names; they are asked for their addresses if the target needs them.
+// attached reports whether the cluster was running before the trial. Such a cluster may have more
+// members than the endpoints in Access. If the target needs all members, the members are asked for
+// their addresses.
 func (c *Cluster) attached() bool { return len(c.Members()) == 0 }
 
-// names returns the members' names by endpoint as quorumbench gave them. Logs and processes
+// names returns the names that quorumbench gave to the members, by endpoint. Logs and processes
 // have these names, whatever the store calls its members.
 func (c *Cluster) names() map[string]string {
 	out := map[string]string{}
@@ -86,12 +88,12 @@ func (c *Cluster) names() map[string]string {
 type Progress struct {
 	Stage     string // preloading, connecting, warmup, measured, draining, cleaning up
 	PerSecond float64
-	P99       float64 // nanoseconds; 0: unknown
+	P99       float64 // nanoseconds, or 0 if unknown
 	Errors    uint64
 	InFlight  int64
-	Ended     uint64 // operations ended since the window was seen open
-	Done      uint64 // of these, the successful ones
-	// InWindow is the time since the window was seen open; it stops when the window closes.
+	Ended     uint64 // number of operations that have ended in the window so far
+	Done      uint64 // number of successful operations among Ended
+	// InWindow is the time since the window opened. It stops when the window closes.
 	InWindow time.Duration
 }
 
@@ -101,9 +103,9 @@ func (t *Trial) report(p Progress) {
 	}
 }
 
-// assigned returns the load for the given endpoints. Certificates and passwords remain
-// where the scenario says they are. For a cluster with TLS that quorumbench started, the
-// assignment contains its certificate authority.
+// assigned returns the load for the given endpoints. Certificates and passwords are not included;
+// they stay in the places that the scenario specifies. For a cluster with TLS that quorumbench
+// started, the assignment contains the certificate authority.
 func (t *Trial) assigned(endpoints []string) *load.Assignment {
 	a := &load.Assignment{Load: t.Spec.Load, Store: t.Spec.Cluster.Store, Endpoints: endpoints, Confined: t.Cluster.Guard != nil}
 	if t.Spec.Cluster.Attach != nil {
@@ -117,6 +119,6 @@ func (t *Trial) assigned(endpoints []string) *load.Assignment {
 	return a
 }
 
-// VerifyResponses verifies the history in the given files. progress is called from one goroutine
-// with the number of the reading pass and the operations read in it.
+// VerifyResponses verifies the history in the given files. It calls progress, not concurrently,
+// with the number of the reading pass and the number of operations read in this pass.
 type VerifyResponses func(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Answers, error)

@@ -21,7 +21,7 @@ func TestMembersAreNumberedAsGiven(t *testing.T) {
 	}
 }
 
-// The throughput displayed during a trial falls to 0 in a stall.
+// The throughput displayed during a trial drops to 0 in a stall.
 func TestMeterSeesAStall(t *testing.T) {
 	var m meter
 	at := time.Unix(0, 0)

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// tryOperations sends one operation of each form that the load needs to a running cluster,
-// on keys made for this, and removes these keys. A refusal is thus reported before the load
-// writes anything.
+// tryOperations sends one operation of each form that the load needs to a running cluster, before
+// the load writes anything. If the servers reject an operation, the trial fails before it changes
+// the user's data. The operations use keys of their own, which tryOperations removes.
 func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *members) (err error) {
 	l, can := &t.Spec.Load, t.Cluster.Store.Capabilities()
 	if t.Cluster.Guard == nil || t.ofScript() {
@@ -45,7 +45,7 @@ func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *member
 		for _, key := range keys {
 			written[key] = true
 		}
-		// The user may have rights to only the load's own keys if these have no prefix.
+		// If the load's keys have no prefix, the user may have rights only for these keys.
 		if err := asks.Try(ctx, op); err != nil && (guard.Prefixed(l.Prefix) || !guard.Denied(err)) {
 			return refusedOperation(op, err)
 		}
@@ -53,7 +53,7 @@ func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *member
 	return nil
 }
 
-// refusedOperation returns an error that names the operation that the servers refuse.
+// refusedOperation returns an error about an operation that the servers reject.
 func refusedOperation(op *store.Op, why error) error {
 	what := op.Kind.String()
 	if op.Consistency != kv.None {
@@ -62,7 +62,7 @@ func refusedOperation(op *store.Op, why error) error {
 	return fmt.Errorf("the load needs the operation %s, and %w; the load has written nothing", what, why)
 }
 
-// removeProbes removes the keys that the probes have written, even if the trial ends.
+// removeProbes removes the keys that the probes have written, even if the trial is canceled.
 func removeProbes(asks *guard.Client, written map[string]bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTry)
 	defer cancel()
@@ -74,8 +74,8 @@ func removeProbes(asks *guard.Client, written map[string]bool) error {
 	return nil
 }
 
-// tryLease grants one lease if the load's operations need leases, and returns a function
-// that revokes it.
+// tryLease grants one lease if the load's operations need leases. It returns a function that
+// revokes the lease.
 func (t *Trial) tryLease(ctx context.Context, m *members) (lease load.Lease, end func(), err error) {
 	end = func() {}
 	l := &t.Spec.Load
@@ -83,7 +83,7 @@ func (t *Trial) tryLease(ctx context.Context, m *members) (lease load.Lease, end
 		return lease, end, nil
 	}
 	t.Cluster.Guard.Grants(l.Clients, ttl(l))
-	leaser := m.admin.(store.Leaser) // the scenario was checked for it
+	leaser := m.admin.(store.Leaser) // checked with the scenario
 	granted, err := leaser.Grant(ctx, 1, leaseTTL)
 	if len(granted) == 0 {
 		return lease, end, err
@@ -95,6 +95,6 @@ func (t *Trial) tryLease(ctx context.Context, m *members) (lease load.Lease, end
 	return lease, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), revokeTimeout)
 		defer cancel()
-		_ = leaser.Revoke(ctx, granted) // otherwise it expires soon
+		_ = leaser.Revoke(ctx, granted) // if revoking fails, the lease expires soon
 	}, err
 }

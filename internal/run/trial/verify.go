@@ -20,8 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// historian records the operations of a load whose responses will be verified, one file for
-// each event loop.
+// historian records the operations of a load whose responses will be verified, in one file for each
+// event loop.
 type historian struct {
 	t      *Trial
 	dir    string
@@ -30,11 +30,11 @@ type historian struct {
 	mu    sync.Mutex
 	files []*ops.Writer
 	paths []string
-	bytes int64 // of closed files
+	bytes int64 // total size of the closed files
 	err   error
 }
 
-// newHistorian returns nil if nothing will be verified.
+// newHistorian returns nil if the load's responses are not verified.
 func (t *Trial) newHistorian(ctx context.Context, m *members, dir string) *historian {
 	if !t.Spec.Load.Verify {
 		return nil
@@ -58,7 +58,7 @@ func (h *historian) recorder(zero time.Time, within time.Duration) *ops.Recorder
 	if h.header.Started.IsZero() {
 		h.header.Started = zero
 	}
-	// The difference is monotonic if both times are.
+	// The difference uses the monotonic clock if both times have it.
 	head.Started = h.header.Started.UTC().Add(zero.Sub(h.header.Started))
 	path := filepath.Join(h.dir, ops.Name(len(h.paths)+1))
 	w, err := ops.Create(path, &head)
@@ -71,7 +71,7 @@ func (h *historian) recorder(zero time.Time, within time.Duration) *ops.Recorder
 	return w.Recorder()
 }
 
-// note keeps the first error. The caller holds mu.
+// note remembers the first error. The caller must hold mu.
 func (h *historian) note(err error) {
 	if h.err == nil {
 		h.err = err
@@ -88,7 +88,8 @@ func (h *historian) failed() error {
 	return h.err
 }
 
-// reports returns the history for a load's loops, or nil if nothing will be verified.
+// reports returns the function that provides a load's loops with recorders, or nil if the responses
+// are not verified.
 func (h *historian) reports() load.History {
 	if h == nil {
 		return nil
@@ -96,7 +97,8 @@ func (h *historian) reports() load.History {
 	return h.recorder
 }
 
-// close closes the files, once, and returns the first error. whole marks them as complete.
+// close closes the files and returns the first error. If whole is set, it marks the files as
+// complete. It has no effect when called again.
 func (h *historian) close(whole bool) error {
 	if h == nil {
 		return nil
@@ -117,8 +119,8 @@ func (h *historian) close(whole bool) error {
 	return h.err
 }
 
-// answers reads all keys at every member and verifies the responses, after the load has ended
-// and its faults are healed. It returns nil if nothing is verified.
+// answers reads all keys from each member and verifies the responses, after the load has ended and
+// its faults are healed. It returns nil if the responses are not verified.
 func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment, res *load.Result) (*record.Answers, error) {
 	if h == nil {
 		return nil, nil
@@ -149,8 +151,8 @@ func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment
 	return a, nil
 }
 
-// sharesDisk reports whether a member on this machine stores its data on the same device as
-// the history.
+// sharesDisk reports whether a member on this machine stores its data on the same device as the
+// history.
 func (h *historian) sharesDisk() bool {
 	own, err := probe.Device(h.dir)
 	return err == nil && slices.ContainsFunc(h.t.Cluster.Members(), func(m cluster.Member) bool {
@@ -172,12 +174,12 @@ func (h *historian) verify(ctx context.Context) (*record.Answers, error) {
 	})
 }
 
-// errMany reports that a history has at least as many operations as there are keys.
+// errMany reports that a history contains at least as many operations as there are keys.
 var errMany = errors.New("as many operations as keys")
 
-// written returns a bit set of the numbers of the keys that the load wrote, successfully or
-// not. It returns nil if there are at least as many operations as keys, because reading
-// these keys would take longer than reading all keys.
+// written returns a bit set with the numbers of the keys that the load tried to write. It returns
+// nil if there are at least as many operations as keys, because reading the history would then take
+// longer than reading all keys.
 func (h *historian) written(ctx context.Context) []uint64 {
 	set, err := ops.Open(h.paths...)
 	if err != nil {
@@ -202,7 +204,7 @@ func (h *historian) written(ctx context.Context) []uint64 {
 	return only
 }
 
-// readMembers reads the given keys at every member; nil means all keys.
+// readMembers reads the given keys, or all keys if only is nil, from each member.
 func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assignment, only []uint64) (all []record.ReadMember) {
 	own := h.t.Cluster.Store.Promises().Own
 	status := m.status()
@@ -217,7 +219,7 @@ func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assign
 		h.t.report(Progress{Stage: "reading the members"})
 		endpoint := status.Members[i].Endpoint
 		if without := h.t.Cluster.Store.Capabilities().NonVoters; status.Members[i].Role == kv.NonVoter && !without.Forwards {
-			continue // no read of it can reveal missing writes; the trial's notes name it
+			continue // reading from this member cannot reveal missing writes; the trial's notes mention it
 		}
 		read := record.ReadMember{Endpoint: endpoint}
 		if behind[i] {
@@ -227,10 +229,10 @@ func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assign
 		}
 		a := h.t.assigned([]string{endpoint})
 		if a.Members, a.Only = m.numbers(), only; a.Load.Application.Name != "" {
-			a.Preloaded = of.Preloaded // it determines which keys exist
+			a.Preloaded = of.Preloaded // Preloaded determines which keys exist
 		}
 		var err error
-		// The reads come from the load's workers: the controller may not be able to reach the
+		// The load's workers perform the reads, because the controller may not be able to reach the
 		// members.
 		if read.Keys, err = h.t.Worker.ReadBack(ctx, a, own, h.recorder); err != nil {
 			read.Failure = err.Error()
@@ -245,7 +247,7 @@ func (h *historian) remove() {
 	if h == nil {
 		return
 	}
-	_ = h.close(false) // they are empty
+	_ = h.close(false) // the files are empty
 	for _, path := range h.paths {
 		_ = os.Remove(path)
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// needsVote reports whether the load should avoid members without a vote, unless their
-// numbers were given: it does more than local reads, or the member cannot serve these.
+// needsVote reports whether the load should avoid members without a vote, unless the target
+// specifies their numbers. It should if it does more than local reads, or if such a member cannot
+// serve these reads.
 func (t *Trial) needsVote() bool {
 	l, without := &t.Spec.Load, t.Cluster.Store.Capabilities().NonVoters
 	if !l.ReadsLocally() {
@@ -19,8 +20,8 @@ func (t *Trial) needsVote() bool {
 	return !without.Forwards && (!without.Reads || l.Scan.Streamed || t.Cluster.Access().User != "")
 }
 
-// aims returns the endpoints that the load goes to. voters are the endpoints for its
-// preparation, if they differ. The error says which members cannot serve the load.
+// aims returns the endpoints that the load is sent to. voters are the endpoints for its
+// preparation, if these are different. The error explains which members cannot serve the load.
 func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 	target, needs, without := t.Spec.Load.Target, t.needsVote(), t.Cluster.Store.Capabilities().NonVoters
 	if endpoints, err = m.targets(target, needs); err != nil {
@@ -67,8 +68,8 @@ func (m *members) hiddenNotes() (notes []string) {
 	return notes
 }
 
-// voteNotes returns notes that name the members without a vote and say which part of the
-// load they served.
+// voteNotes returns a note about each member without a vote, which explains the member's part in
+// the load.
 func (t *Trial) voteNotes(m *members, endpoints []string) (notes []string) {
 	for _, e := range m.withoutVote() {
 		what := "the load went to members that have one"

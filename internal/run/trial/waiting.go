@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// How often the trial's progress is reported, and how soon members that disagree are asked
-// again.
+// progressEvery is the interval at which the trial's progress is reported. askEvery is the interval
+// at which members that disagree are asked again.
 const (
 	progressEvery = 250 * time.Millisecond
 	askEvery      = 100 * time.Millisecond
 )
 
-// pause waits for d, and returns false if ctx ended first.
+// pause waits for d. It returns false if ctx is canceled first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -24,5 +24,5 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// statusTimeout bounds a request for a cluster's status.
+// statusTimeout limits a request for a cluster's status.
 const statusTimeout = 3 * time.Second

@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// writeEarlier writes the versions that the load's watchers will catch up with.
+// writeEarlier writes the versions that the load's watchers will later catch up with.
 func (t *Trial) writeEarlier(ctx context.Context, a *load.Assignment) error {
 	if t.Spec.Load.Watch == nil {
 		return nil
@@ -22,7 +22,7 @@ func (t *Trial) writeEarlier(ctx context.Context, a *load.Assignment) error {
 	return err
 }
 
-// made records how long the creation of the watchers took.
+// made records how long it took to create the watchers.
 func (w *monitor) made(m *measure.Totals) error {
 	t := m.Watching
 	if t == nil || t.Created == nil {

@@ -19,8 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// A trial's record is complete with one worker in this process, with one that is connected
-// by a pipe, and with two of either kind.
+// A trial's record is complete with one worker or two, in this process or connected by pipes.
 func TestATrialWithAnyWorkers(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	local := func() load.Worker {

@@ -53,7 +53,7 @@ func (a *Answer) failure() error {
 }
 
 // Start runs the quorumbench binary at self with args. It returns when the process has reported
-// that it is ready. The process has the inherited files as descriptors from 3 on. what describes
+// that it is ready. The process has the inherited files as descriptors 3 and higher. what describes
 // the process in errors, for example "the disk at /d".
 func Start(ctx context.Context, self, what string, inherited []*os.File, args ...string) (*Process, error) {
 	cmd := exec.Command(self, args...)

@@ -71,7 +71,7 @@ type Network struct {
 }
 
 // Command is the name of the quorumbench command that forwards packets. Its arguments are SUBNET
-// MEMBERS. It inherits the devices as file descriptors from 3 on, this machine's device first.
+// MEMBERS. It inherits the devices as file descriptors 3 and higher, this machine's device first.
 const Command = "network"
 
 // firstDevice is the descriptor of this machine's device in the forwarding process.

@@ -29,7 +29,7 @@ type forwarder struct {
 const batch = 64
 
 // Serve forwards packets between this machine and the members of a subnet such as 198.18.7.0/24.
-// The devices must be inherited as file descriptors from 3 on. Serve executes requests from in
+// The devices must be inherited as file descriptors 3 and higher. Serve executes requests from in
 // until the end of in.
 func Serve(subnet string, members int, in, out *os.File) error {
 	prefix, err := netip.ParsePrefix(subnet)
