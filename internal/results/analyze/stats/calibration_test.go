@@ -60,8 +60,8 @@ func (t *table) inDocs(test *testing.T) {
 	}
 }
 
-// rate formats a share as in the tables.
-func rate(hits, of int) string { return fmt.Sprintf("%.1f %%", 100*float64(hits)/float64(of)) }
+// rate formats a share in percent as in the tables.
+func rate(hits, of int) string { return fmt.Sprintf("%.1f", 100*float64(hits)/float64(of)) }
 
 // held checks that a share is within bounds. With fewer than 2,000 runs it may miss them by chance:
 // three more standard errors than with 2,000.
@@ -86,7 +86,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	var doc table
-	doc.add("seconds", "5 repeats", "6", "10", "until ± 2 % (repeats)", "until ± 1 % (repeats)", "naive: until a 95 % interval of 5 and more is ± 1 %", "naive: percentile bootstrap of 5", "naive: t over the seconds of 5")
+	doc.add("seconds", "5 repeats", "6", "10", "until ± 2 % (repeats)", "until ± 1 % (repeats)", "naive: 95 % interval of 5 and more, until ± 1 %", "naive: percentile bootstrap of 5", "naive: t over seconds of 5")
 	sizes := []int{5, 6, 10}
 	targets := []float64{0.02, 0.01}
 	runs := simulated(t)
@@ -176,7 +176,7 @@ func TestWordsAreRight(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	var doc table
-	doc.add("seconds", "nothing differs, called `better` or `worse`", "the same, repeated until ± 1 %", "the same, N more where `unclear`", "the same, naive: t-test over the seconds", "5 % worse, called `worse`", "3 % worse, called `same` (20 repeats)", "nothing differs, called `same` (10 repeats)", "`unclear`, decided by N more")
+	doc.add("seconds", "equal, called `better`/`worse`", "until ± 1 %", "with N more where `unclear`", "naive: t-test over seconds", "5 % worse, called `worse`", "3 % worse, called `same` (20 repeats)", "equal, called `same` (10 repeats)", "`unclear`, decided by N more")
 	runs := simulated(t)
 	all := populations()
 	for k, p := range append(all, harder()...) {
@@ -250,7 +250,7 @@ func TestRatiosHoldTheTruthWhenStopped(t *testing.T) {
 	t.Parallel()
 	const target = 0.01
 	var doc table
-	doc.add("seconds", "the ratio's interval, until ± 1 % (repeats)", "nothing differs, called `better` or `worse`")
+	doc.add("seconds", "ratio's interval, until ± 1 % (repeats)", "equal, called `better`/`worse`")
 	runs := simulated(t)
 	runs /= 2
 	for k, p := range populations() {
@@ -282,7 +282,7 @@ func TestRatiosOfRoundsHoldTheTruth(t *testing.T) {
 	t.Parallel()
 	const rounds, factor = 20, 0.95
 	var doc table
-	doc.add("seconds", "no drift: of rounds (± at the median)", "of two groups", "drift: of rounds", "of two groups", "5 % worse, called `worse`, of rounds", "of two groups")
+	doc.add("seconds", "no drift: of rounds (median ±)", "of two groups", "drift: of rounds", "of two groups", "5 % worse, called `worse`, of rounds", "of two groups")
 	runs := simulated(t)
 	runs /= 2
 	all := populations()
@@ -314,7 +314,7 @@ func TestRatiosOfRoundsHoldTheTruth(t *testing.T) {
 			}
 			for way := range hits {
 				slices.Sort(widths[way])
-				row = append(row, fmt.Sprintf("%s (%.1f %%)", rate(hits[way], runs), 100*widths[way][runs/2]))
+				row = append(row, fmt.Sprintf("%s (%.1f)", rate(hits[way], runs), 100*widths[way][runs/2]))
 			}
 		}
 		if k < len(all) {
@@ -365,9 +365,9 @@ func TestManyComparisons(t *testing.T) {
 		beside += any
 	}
 	var doc table
-	doc.add("20 comparisons", "any wrongly called `better` or `worse`", "without the correction")
+	doc.add("20 comparisons", "any wrongly called `better`/`worse`", "without the correction")
 	doc.add("nothing differs", rate(corrected, runs), rate(plain, runs))
-	doc.add("one is 10 % better, which was found in "+rate(found, runs), rate(beside, runs), "")
+	doc.add("one 10 % better, found in "+rate(found, runs), rate(beside, runs), "")
 	doc.inDocs(t)
 	held(t, "a false word", corrected, runs, 0, mostFalse)
 	held(t, "a false word beside a true one", beside, runs, 0, mostFalse)
@@ -380,7 +380,7 @@ func TestIntervalsWithinARun(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	var doc table
-	doc.add("seconds", "60 s (called short)", "300 s (called short)", "600 s (called short)", "stationary bootstrap, 60 s", "stationary bootstrap, 300 s", "naive: t over the seconds, 300 s")
+	doc.add("seconds", "60 s (called short)", "300 s (called short)", "600 s (called short)", "stationary bootstrap, 60 s", "stationary bootstrap, 300 s", "naive: t over seconds, 300 s")
 	runs := simulated(t)
 	runs /= 2
 	for k, p := range populations() {
@@ -480,7 +480,7 @@ func TestWarmupIsFound(t *testing.T) {
 	runs := simulated(t)
 	runs /= 2
 	var doc table
-	doc.add("seconds", "steady, called late: 5 repeats", "1 run", "30 % slower at first, fading in 10 s, called late: 5 repeats", "1 run")
+	doc.add("seconds", "steady: 5 repeats", "1 run", "slow start: 5 repeats", "1 run")
 	for k, p := range populations() {
 		r := rand.New(rand.NewPCG(60, uint64(k)))
 		series := func(warm float64) []float64 {
@@ -525,7 +525,7 @@ func TestSteadyRunsAreRarelyCalledLate(t *testing.T) {
 	runs := simulated(t) / 2
 	var doc table
 	cases := []struct{ seconds, repeats int }{{20, 1}, {20, 3}, {60, 1}, {60, 2}, {60, 3}, {300, 1}, {300, 3}}
-	head := []string{"steady seconds, called late"}
+	head := []string{"steady seconds"}
 	for _, c := range cases {
 		head = append(head, fmt.Sprintf("%d × %d s", c.repeats, c.seconds))
 	}

@@ -50,16 +50,16 @@ const length = 60
 func populations() []population {
 	return []population{
 		autoregressive("normal", 0),
-		autoregressive("AR(1), ρ 0.5", 0.5),
-		autoregressive("AR(1), ρ 0.9", 0.9),
+		autoregressive("correlated, 0.5", 0.5),
+		autoregressive("correlated, 0.9", 0.9),
 		// Slow for 4 s on average every 20 s: compactions.
-		bursty("bursty, two modes", 1.0/16, 1.0/4),
+		bursty("bursty", 1.0/16, 1.0/4),
 	}
 }
 
 // harder returns further populations that the documentation of the method shows.
 func harder() []population {
-	modes := autoregressive("one repeat in four in another mode", 0)
+	modes := autoregressive("rare mode", 0)
 	modes.between = 0.9
 	modes.apart = func(r *rand.Rand) float64 { // a quarter at √3, and the rest at -1/√3
 		if r.Float64() < 0.25 {
@@ -67,7 +67,7 @@ func harder() []population {
 		}
 		return -1 / math.Sqrt(3)
 	}
-	return []population{bursty("a stall of 3 s a minute", 1.0/57, 1.0/3), modes}
+	return []population{bursty("stalls", 1.0/57, 1.0/3), modes}
 }
 
 func autoregressive(name string, rho float64) population {

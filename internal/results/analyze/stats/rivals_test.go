@@ -98,32 +98,3 @@ func blockLength(series []float64) float64 {
 	length := math.Cbrt(2*slope*slope/(2*spectrum*spectrum)) * math.Cbrt(n)
 	return min(length, math.Ceil(min(3*math.Sqrt(n), n/3)))
 }
-
-// hodgesLehmann returns the median of the means of all pairs of values, with the interval from
-// Wilcoxon's signed ranks (Hodges and Lehmann, "Estimates of Location Based on Rank Tests", Ann.
-// Math. Stat. 34, 1963), for logarithms of ratios.
-func hodgesLehmann(logs []float64) Interval {
-	var walsh []float64
-	for i := range logs {
-		for k := i; k < len(logs); k++ {
-			walsh = append(walsh, (logs[i]+logs[k])/2)
-		}
-	}
-	slices.Sort(walsh)
-	// ways[w] is the number of sets of ranks with the sum w.
-	ways := []float64{1}
-	for rank := 1; rank <= len(logs); rank++ {
-		ways = append(ways, make([]float64, rank)...)
-		for w := len(ways) - 1; w >= rank; w-- {
-			ways[w] += ways[w-rank]
-		}
-	}
-	below, cut := 0.0, 0
-	for ; ; cut++ {
-		if below += ways[cut] / math.Pow(2, float64(len(logs))); below > (1-Level)/2 {
-			break
-		}
-	}
-	cut = max(cut, 1)
-	return Interval{Value: math.Exp(walsh[len(walsh)/2]), Low: math.Exp(walsh[cut-1]), High: math.Exp(walsh[len(walsh)-cut]), Level: Level}
-}
