@@ -326,14 +326,16 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 	}
 	err = searched(found, runErr)
 	if f.format == "text" && runErr == nil {
-		a.nextOfSearch(f, dir, err)
+		a.nextOfSearch(f, dir, found, err)
 	}
 	return err
 }
 
 // nextOfSearch prints what to do after a search that ended with err.
-func (a *commandLine) nextOfSearch(f *capacityFlags, dir string, err error) {
+func (a *commandLine) nextOfSearch(f *capacityFlags, dir string, found *size.CapacityFindings, err error) {
 	switch code := command.ExitCode(err); {
+	case code == command.ExitNotKnown && !slices.ContainsFunc(found.All, (*size.CapacityFinding).Told):
+		a.Next("repeat it on a quieter machine, or with the load generator on another machine")
 	case code == command.ExitNotKnown:
 		a.Next("%s (searches twice as long)", a.Again("--until", text.FormatDuration(2*f.until)))
 	case code != command.ExitDone || f.over.key != "":

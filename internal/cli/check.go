@@ -70,7 +70,7 @@ func newCheckFlags(r command.Flags, preset string, wide *bool) *checkFlags {
 	r.Parameter(c, c.Parameter("timeout"), "timeout of one write, from when it is sent")
 	r.Parameter(c, c.Parameter("threads"), "number of event loops of the load generator; 0 chooses")
 	r.Seed("seed", &f.seed, "seed of everything random")
-	r.Toggle("verbose", &f.verbose, "also print percentiles and the measurements of the cluster")
+	r.Toggle("verbose", &f.verbose, "print percentiles, and the measurements of the cluster also if the check passes")
 	r.Format(&f.format, wide, "text", "json")
 	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
 	r.Destination(&f.upload)
@@ -227,7 +227,7 @@ and then names the component that is too slow.
   xl      15,000    1,000
 
 The exit code is 0 if the check passes, 1 if it fails, 3 if there are keys with the
-prefix, 4 for an unknown load.`,
+prefix, 4 for an unknown load, and 6 if a disturbance can explain every exceeded limit.`,
 		Example: `  quorumbench check perf --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379
   quorumbench check perf --rate 500 --clients 20 --duration 5m --verbose`,
 	}
@@ -389,6 +389,9 @@ func (a *commandLine) newBar(format string, total float64, unit string) *bar {
 func (b *bar) seconds(p runner.Progress) { b.show(p, p.InWindow.Truncate(time.Second).Seconds()) }
 
 func (b *bar) show(p runner.Progress, at float64) {
+	if p.Stage == runner.TrialDone { // the keys may still be removed
+		return
+	}
 	b.Update(string(p.Stage), p.InWindow, b.text(p, at))
 }
 

@@ -47,7 +47,7 @@ const (
 // behindNote reports what fell behind the schedule: the store, if operations waited there or
 // for its connections, or the generator, if it sent operations or read responses late.
 func behindNote(f *Figures) string {
-	rates := fmt.Sprintf("%.0f/s were due and %.0f/s completed", float64(f.Due)/f.Seconds, float64(f.Done)/f.Seconds)
+	rates := fmt.Sprintf("%s were due and %s completed", text.PerSecond(float64(f.Due)/f.Seconds), text.PerSecond(float64(f.Done)/f.Seconds))
 	switch own := f.ownShare(); {
 	case own >= mostlyOwn:
 		return fmt.Sprintf("The load generator fell behind: %s. Its own delay was %s of the mean response time, and the store had no queue that explains it.", rates, text.Share(own))

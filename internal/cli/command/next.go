@@ -16,12 +16,12 @@ func (a *App) Next(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.Stderr, "Next: %s\n", fmt.Sprintf(format, args...)) // an error cannot be reported anywhere else
 }
 
-// Again returns the current command line with more arguments, quoted for a shell. It shows no
-// password, and DIR in place of the run directory, which is no longer empty.
-func (a *App) Again(more ...string) string {
+// Again returns the current command line with a flag added or replaced, quoted for a shell. It shows
+// no password, and DIR in place of the run directory, which is no longer empty.
+func (a *App) Again(flagAndValue ...string) string {
 	words := []string{"quorumbench"}
 	last := ""
-	for _, arg := range append(a.Args[:len(a.Args):len(a.Args)], more...) {
+	for _, arg := range append(without(a.Args, flagAndValue), flagAndValue...) {
 		flag, value, hasValue := strings.Cut(arg, "=")
 		switch {
 		case last == "--user":
@@ -45,6 +45,21 @@ func (a *App) Again(more ...string) string {
 		words = append(words, Quoted(inURL.ReplaceAllString(arg, "://NAME:PASSWORD@")))
 	}
 	return strings.Join(words, " ")
+}
+
+// without returns a copy of the arguments without the flag that added begins with, and its value.
+func without(args, added []string) (left []string) {
+	for i := 0; i < len(args); i++ {
+		switch {
+		case len(added) == 0:
+			left = append(left, args[i])
+		case args[i] == added[0]:
+			i++ // its value
+		case !strings.HasPrefix(args[i], added[0]+"="):
+			left = append(left, args[i])
+		}
+	}
+	return left
 }
 
 // inURL matches the user and password in a URL.

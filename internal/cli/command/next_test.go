@@ -12,6 +12,10 @@ func TestNextShowsNoPassword(t *testing.T) {
 	if got := a.Again("--repeats", "5"); got != want {
 		t.Errorf("Again returns\n%s, want\n%s", got, want)
 	}
+	a.Args = []string{"capacity", "--until", "90s", "--until=2m", "--out", "r1", "--until-x=1"}
+	if got, want := a.Again("--until", "3m"), "quorumbench capacity --out DIR --until-x=1 --until 3m"; got != want {
+		t.Errorf("Again returns\n%s, want\n%s", got, want)
+	}
 	for given, shown := range map[string]string{
 		"--set=user=root:secret":                           "--set=user=NAME:PASSWORD",
 		"--set=baseline.user=root:secret":                  "--set=baseline.user=NAME:PASSWORD",

@@ -31,6 +31,8 @@ type PerfCheck struct {
 	Slowest, Spread float64 // seconds
 	NotSent         uint64
 	Limits          Limits
+	// Disk is a line with the probe of the data folder that the user named; empty without one.
+	Disk string
 }
 
 // Failure is one kind of error.
@@ -66,6 +68,9 @@ func failures(t *record.Trial) []Failure {
 // write.
 func CheckPerf(t *record.Trial) PerfCheck {
 	c := PerfCheck{Trial: t, ByError: failures(t), NotSent: t.ErrorsByKind[kv.NotSent.String()], Limits: WhatLimited(t)}
+	if t.DataDir != nil {
+		c.Disk = diskEvidence(t)
+	}
 	slowest, spread := record.Registered("slowest"), record.Registered("spread")
 	c.Slowest, c.Spread = slowest.Of(t).Number/1e9, spread.Of(t).Number/1e9
 	say := func(failed bool, bad, good string, figure float64) bool {

@@ -21,13 +21,8 @@ func evidence(t *record.Trial, members []MemberMetrics) (out []string) {
 		parts := append(reported(m), fmt.Sprintf("%d alarms", alarms[m.Endpoint]))
 		out = append(out, "member "+m.Name+": "+strings.Join(parts, ", "))
 	}
-	d, where, _ := dataFolder(t)
-	if what, took, ok := fdatasync(d); ok {
-		kept := ""
-		if d.Volatile {
-			kept = ", lost at power loss"
-		}
-		out = append(out, fmt.Sprintf("%s (%s%s): fdatasync %s %s", where, d.FileSystem, kept, what, spent(took)))
+	if line := diskEvidence(t); line != "" {
+		out = append(out, line)
 	}
 	out = append(out, fmt.Sprintf("load: longest time without a response %s, %d %s not sent",
 		spent(DurationOf(t.LongestGap)), t.ErrorsByKind["not_sent"], operationsOf(t)))
@@ -39,6 +34,20 @@ func evidence(t *record.Trial, members []MemberMetrics) (out []string) {
 		ours += ", machine busy " + text.Share(*t.BusyShare)
 	}
 	return append(out, ours)
+}
+
+// diskEvidence returns what the disk probe measured that is nearest to the load; empty without one.
+func diskEvidence(t *record.Trial) string {
+	d, where, _ := dataFolder(t)
+	what, took, ok := fdatasync(d)
+	if !ok {
+		return ""
+	}
+	kept := ""
+	if d.Volatile {
+		kept = ", lost at power loss"
+	}
+	return fmt.Sprintf("%s (%s%s): fdatasync %s %s", where, d.FileSystem, kept, what, spent(took))
 }
 
 // operationsOf returns the name of the load's operations.

@@ -52,6 +52,8 @@ func perfJudged(to layout, c *analyze.PerfCheck, verbose bool) {
 	switch causes := c.Limits.Causes; {
 	case c.Pass && verbose:
 		listed(to, "Measured:", c.Limits.Looked)
+	case c.Pass && c.Disk != "":
+		listed(to, "Measured:", []string{c.Disk})
 	case c.Pass:
 	case len(causes) == 0:
 		listed(to, "No measured figure explains the slow operations:", c.Limits.Looked)
