@@ -94,10 +94,10 @@ func TestThresholdsOnARecord(t *testing.T) {
 		"ops>1e9":             "ops>1e9 is missed by put with ",
 		"errors<0.01%":        "errors<0.01% is missed by put with 0.",
 		"errors<=1":           fmt.Sprintf("errors<=1 is missed by put with %d", trial.Errors),
-		"p99.9<10s":           "p99.9<10s is missed by put: it lands on a failed operation",
-		"max<10s":             "max<10s is missed by put: it lands on a failed operation",
-		"p99.999<10s":         "p99.999<10s is missed by put: it lands on a failed operation",
-		"success-p99.999<10s": " operations do not support it: fewer than 10 lie beyond it",
+		"p99.9<10s":           "p99.9<10s is missed by put: the figure falls on a failed operation",
+		"max<10s":             "max<10s is missed by put: the figure falls on a failed operation",
+		"p99.999<10s":         "p99.999<10s is missed by put: the figure falls on a failed operation",
+		"success-p99.999<10s": " operations are too few for this percentile: fewer than 10 lie beyond it",
 	} {
 		if got := missedBy(t, m, text); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, not %q", text, got, want)

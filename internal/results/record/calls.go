@@ -73,10 +73,10 @@ func callFigures() []Figure {
 			}
 		}
 		return due
-	}, None: "it is no application that says within what time it needs answers"}
+	}, None: "its application sets no time limit for responses"}
 	return []Figure{
 		{Name: "late-calls", Column: "late_calls", Unit: measure.Number, Better: Less, Whole: bounded, Missing: bounded.None,
-			Meaning: "an application's calls that had no response within the time that the application allows (`bound_ns` in `by_call`)",
+			Meaning: "application: calls without a response within the application's time limit for this kind of call (`bound_ns` in `by_call`)",
 			of: func(t *Trial) Value {
 				v := Value{Unit: measure.Number}
 				for i := range t.ByCall {
@@ -87,7 +87,7 @@ func callFigures() []Figure {
 				return v
 			}},
 		{Name: "worst-bounded", Column: "worst_bounded_ns", Unit: measure.Nanoseconds, Better: Less, Missing: bounded.None,
-			Meaning: "longest response time of the successful calls that have such a time",
+			Meaning: "application: longest response time of a successful call of a kind with a time limit",
 			of: func(t *Trial) Value {
 				v := Value{Unit: measure.Nanoseconds}
 				for i := range t.ByCall {

@@ -40,14 +40,14 @@ func (p Population) Unknown(v Value, count uint64) string {
 	case count == 0:
 		return p.None
 	case v.Failed:
-		return "it lands on " + p.failed
+		return "the figure falls on " + p.failed
 	}
-	return fmt.Sprintf("%d %s do not support it: %s beyond it", count, p.Many, fmt.Sprintf(cmp.Or(p.few, "fewer than %d lie"), measure.MinBeyond))
+	return fmt.Sprintf("%d %s are too few for this percentile: %s beyond it", count, p.Many, fmt.Sprintf(cmp.Or(p.few, "fewer than %d lie"), measure.MinBeyond))
 }
 
 var (
-	ofOperations = Population{Many: "operations", None: "no operation was due", failed: "a failed operation, which is slower than any success"}
-	ofEvents     = Population{Many: "events", None: "no event came", failed: "a lost event, which counts as slower than any that came", few: "those of fewer than %d writes lie"}
+	ofOperations = Population{Many: "operations", None: "no operation was due", failed: "a failed operation, which counts as slower than every success"}
+	ofEvents     = Population{Many: "events", None: "no event arrived", failed: "a lost event, which counts as slower than every event that arrived", few: "the events of fewer than %d writes lie"}
 	ofWatchers   = Population{Many: "watchers", None: "no watcher was created"}
 )
 
@@ -103,13 +103,13 @@ func distributions() []*Distribution {
 	titles := []string{"p50", "p90", "p99", "p99.9", "max"}
 	return []*Distribution{
 		{Prefix: "", Of: failed((*Trial).Headline), Log: (*Trial).HeadlineTime, Sample: ofOperations, titles: append([]string{"mean"}, titles...)},
-		{Prefix: "response", Field: "response_time_ns", Line: "response_time_ns", Meaning: "done − due of every operation due",
+		{Prefix: "response", Field: "response_time_ns", Line: "response_time_ns", Meaning: "time from due to done, of every operation due",
 			Of: failed(func(t *Trial) Times { return t.ResponseTime }), Log: always(Response), Sample: ofOperations},
-		{Prefix: "success", Field: "success_response_time_ns", Meaning: "done − due of the completed operations",
+		{Prefix: "success", Field: "success_response_time_ns", Meaning: "time from due to done, of the completed operations",
 			Of: func(t *Trial) (Times, uint64) { return t.SuccessResponseTime, 0 }, Log: always(Response), Sample: ofOperations},
-		{Prefix: "service", Field: "service_time_ns", Line: "service_time_ns", Meaning: "done − sent of every operation due",
+		{Prefix: "service", Field: "service_time_ns", Line: "service_time_ns", Meaning: "time from sent to done, of every operation due",
 			Of: failed(func(t *Trial) Times { return t.ServiceTime }), Log: always(Service), Sample: ofOperations},
-		{Prefix: "lateness", Field: "lateness_ns", Meaning: "sent − due of every operation sent; `null` in a closed loop", Null: true,
+		{Prefix: "lateness", Field: "lateness_ns", Meaning: "time from due to sent, of every operation sent; `null` in a closed loop", Null: true,
 			Of: func(t *Trial) (Times, uint64) {
 				if t.Lateness == nil {
 					return Times{}, 0
@@ -117,11 +117,11 @@ func distributions() []*Distribution {
 				return *t.Lateness, 0
 			}, Log: always(Lateness), Sample: ofOperations, Requires: openLoop},
 		{Prefix: "watch", Field: "watch.from_due_ns", Line: "watch.from_due_ns", AtEnd: true,
-			Meaning: "arrival − due of the write, for the window's events; a lost event counts as slower than every event that arrived. Empty (a count of 0) with `key`",
+			Meaning: "time from when the write was due until its event arrived, for writes due in the window. A lost event counts as slower than every event that arrived. Empty (`count` is 0) with `key`",
 			Of:      watched(func(w *Watched) Times { return w.FromDue }, true), Log: always(WatchDue), Sample: ofEvents, Requires: timedEvents, titles: titles},
-		{Prefix: "watch-sent", Field: "watch.from_sent_ns", Meaning: "arrival − sent of the write, for the same events",
+		{Prefix: "watch-sent", Field: "watch.from_sent_ns", Meaning: "time from when the write was sent until its event arrived, for the same events",
 			Of: watched(func(w *Watched) Times { return w.FromSent }, true), Log: always(WatchSent), Sample: ofEvents, Requires: timedEvents},
-		{Prefix: "watch-creation", Field: "watch.creation_ns", Meaning: "time to create each watcher, the first time",
+		{Prefix: "watch-creation", Field: "watch.creation_ns", Meaning: "time to create a watcher; re-creations after a lost connection do not count",
 			Of: watched(func(w *Watched) Times { return w.Creation }, false), Log: always(WatchMade), Sample: ofWatchers, Requires: watchers},
 	}
 }

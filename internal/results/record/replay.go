@@ -111,11 +111,11 @@ func replayFigures() []Figure {
 			return 0
 		}
 		return t.Replay.Held
-	}, None: "it replays no guarded transaction that held when it was recorded"}
+	}, None: "it replays no guarded transaction whose guard held in the recording"}
 	return []Figure{
 		{Name: "inter-arrival-error", Column: "inter_arrival_error_p99_ns", Unit: measure.Nanoseconds, Better: Less,
-			Missing: "it replays no recording, or all its calls waited for others",
-			Meaning: "replay: p99 of the difference between the recorded and the replayed time between two calls, at the replay's speed, where neither call waited for a response or a connection",
+			Missing: "it replays no recording, or every replayed call waited for another call",
+			Meaning: "replay: error of the replayed times between calls. For two successive calls, it is the difference between their recorded distance in time, scaled by the replay's speed, and their distance in the replay. The figure is the p99. Calls that waited for a response or a connection do not count",
 			of: func(t *Trial) Value {
 				if t.Replay == nil || t.Replay.InterArrival == nil {
 					return Value{}
@@ -123,7 +123,7 @@ func replayFigures() []Figure {
 				return Value{Known: true, Number: float64(t.Replay.InterArrival.P99)}
 			}},
 		{Name: "held-again", Column: "held_again_share", Unit: measure.Share, Better: More, Whole: held, Missing: held.None,
-			Meaning: "replay: share of the guarded transactions that held when they were recorded and held again",
+			Meaning: "replay: of the guarded transactions whose guard held in the recording, the share whose guard also held in the replay",
 			of: ratio(func(t *Trial) (float64, uint64) {
 				if t.Replay == nil {
 					return 0, 0

@@ -24,7 +24,7 @@ type Watched struct {
 	Ended        uint64 `json:"ended_watchers"`    // watchers that the store ended permanently
 	EndedText    string `json:"ended_text,omitempty"`
 
-	// InWindow counts distinct events of writes due in the window, whenever they arrived.
+	// InWindow counts distinct events of writes due in the window, including events that arrived after the window.
 	// PerSecond is InWindow divided by the window's length.
 	InWindow  uint64  `json:"events_of_window"`
 	PerSecond float64 `json:"events_per_second"`
