@@ -25,7 +25,7 @@ func TestPageOfASearchAnswersWithItsInterval(t *testing.T) {
 			found.UpperPerSecond = nil
 		}
 		text := pageOfRun(t, run)
-		answer := text[strings.Index(text, "<h2>Answer"):strings.Index(text, "<h2>Capacity")]
+		answer := text[strings.Index(text, "<h2>Overview"):strings.Index(text, "<h2>Capacity")]
 		want := "20–30 (95 % interval"
 		if upper == nil {
 			want = "at least 20"

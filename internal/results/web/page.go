@@ -41,6 +41,7 @@ type page struct {
 	Script   template.JS
 	State    string
 	Started  string
+	Overview overview
 	Answer   []sentence
 	Sheets   []sheet
 	Compared []sheet
@@ -106,6 +107,9 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 	found := size.CapacitiesOf(run)
 	if len(rows) > 0 {
 		p.addRows(run, rows)
+		if found == nil { // the trials of a search are its steps, not its result
+			p.Overview = overviewOf(rows, shown)
+		}
 		p.Answer = answer(run, rows, found, ladders, shown, steps)
 	}
 	if found != nil {
@@ -128,6 +132,9 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 	}
 	for i := range drawn {
 		p.Trials = append(p.Trials, trialOf(&drawn[i]))
+	}
+	if len(p.Trials) == 1 {
+		p.Trials[0].Open = true
 	}
 	p.Problems = slices.Concat(run.Problems, problems)
 	return p

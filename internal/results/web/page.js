@@ -276,7 +276,24 @@ const spots = figure => {
 };
 
 document.documentElement.classList.add("scripted");
-document.querySelectorAll("section.trial, section.linked").forEach(trial);
+document.querySelectorAll("details.trial, section.linked").forEach(trial);
+
+// A link to a part of a folded trial unfolds the trial, and a printed page has all trials.
+const reveal = () => {
+  const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+  const folded = target && target.closest("details:not([open])");
+  if (!folded) return;
+  folded.open = true;
+  target.scrollIntoView();
+};
+addEventListener("hashchange", reveal);
+reveal();
+let unfolded = [];
+addEventListener("beforeprint", () => {
+  unfolded = [...document.querySelectorAll("details:not([open])")];
+  unfolded.forEach(d => { d.open = true; });
+});
+addEventListener("afterprint", () => unfolded.forEach(d => { d.open = false; }));
 document.querySelectorAll("figure.curves").forEach(curves);
 document.querySelectorAll("figure.spots").forEach(spots);
 })();

@@ -242,7 +242,7 @@ func wellFormed(t testing.TB, svg string) {
 func TestPageHasAllParts(t *testing.T) {
 	text := pageText0(t, made{name: "plain", seconds: 12, trials: 2, open: true}.record(t))
 	for _, want := range []string{
-		`<h2>Answer</h2>`, `Reliability</b> all trials are valid`, `Open loop: response time by percentile`, `id="t1-1-throughput"`, `id="t1-1-latency"`,
+		`<h2>Overview</h2>`, `Reliability</b> all trials are valid`, `Open loop: response time by percentile`, `id="t1-1-throughput"`, `id="t1-1-latency"`,
 		`id="t2-1-lateness"`, `id="t1-1-heat-map"`, `id="t1-1-events"`, `4.0 s: p99 800 ms instead of 1.00 ms`, `m2 synced its log slowly (700 ms) at 4.5 s`,
 		`<title>3.8 s: m2 synced its log slowly (700 ms)</title>`, `class="warmup" x="-2" width="2"`, `<h2>Conditions</h2>`,
 	} {

@@ -282,6 +282,7 @@ func heatNote(o *analyze.OverTime) string {
 // trial is the part of the page about one trial.
 type trial struct {
 	ID, Name, Headline string
+	Open               bool // whether the page shows it unfolded
 	Verdict            string
 	Reasons            []string
 	Facts              []analyze.Fact

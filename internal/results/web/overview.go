@@ -1,0 +1,134 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// overview compares the trials at a glance: a row for each trial, with its throughput and its p99
+// as bars on a common axis.
+type overview struct {
+	Tail string // the title of the p99
+	Rows []overviewRow
+	Note string // explains the thin lines, if there are any
+	More string // about the trials that are left out
+}
+
+// overviewRow shows a trial and its repeats.
+type overviewRow struct {
+	Name, Link string
+	On         string // the store, if the trials have several
+	Verdict    string
+	Throughput bar
+	Tail       bar
+	Limit      string // the kinds of the bottlenecks
+}
+
+// bar is a figure, and the ends of its interval, as shares of the axis from 0 to 100. Bar and
+// interval are empty if the figure or the interval is unknown.
+type bar struct {
+	Text     string
+	Interval string // in words
+	End      string
+	Low      string
+	High     string
+}
+
+// mostOverview is the number of trials in an overview.
+const mostOverview = 30
+
+// overviewOf returns the overview of rows.
+func overviewOf(rows []*analyze.Row, shown shownTrials) overview {
+	var o overview
+	if more := len(rows) - mostOverview; more > 0 {
+		o.More = fmt.Sprintf("%s: see the table.", text.Plural(uint64(more), "more trial"))
+		rows = rows[:mostOverview]
+	}
+	stores, times := map[string]bool{}, map[record.Time]bool{}
+	for _, r := range rows {
+		stores[analyze.Store(r.First())] = true
+		times[r.HeadlineTime()] = true
+	}
+	o.Tail = "p99"
+	if len(times) == 1 && len(rows) > 0 {
+		o.Tail = rows[0].HeadlineTime().Words() + " p99"
+	}
+	throughput, tail := newAxis("ops", rows), newAxis("p99", rows)
+	for _, r := range rows {
+		row := overviewRow{
+			Name: r.First().Name, Link: linkTo(r.First(), "", shown), Verdict: analyze.JudgedOf(r.Trials).State,
+			Throughput: throughput.bar(r), Tail: tail.bar(r), Limit: bottlenecks(r),
+		}
+		if len(stores) > 1 {
+			row.On = analyze.Store(r.First())
+		}
+		if len(times) > 1 && row.Tail.End != "" {
+			row.Tail.Text += " (" + r.HeadlineTime().Words() + ")"
+		}
+		o.Rows = append(o.Rows, row)
+		if row.Throughput.Low != "" || row.Tail.Low != "" {
+			o.Note = "Thin lines show how certain a figure is: its 95 % confidence interval or, for too few repeats, the range of the repeats."
+		}
+	}
+	return o
+}
+
+// bottlenecks names the kinds of causes that limited the repeats of a trial.
+func bottlenecks(r *analyze.Row) string {
+	var kinds []string
+	for _, c := range analyze.LimitsOfTrials(r.Done) {
+		kinds = append(kinds, c.What)
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// axis is the common axis of a figure's bars, from 0.
+type axis struct {
+	figure record.Figure
+	end    float64
+}
+
+func newAxis(name string, rows []*analyze.Row) *axis {
+	a := &axis{figure: record.Registered(name)}
+	for _, r := range rows {
+		if v, _ := r.Figure(&a.figure); v.Known {
+			a.end = math.Max(a.end, v.Number)
+		}
+		if c, ok := analyze.CertaintyOf(r, &a.figure); ok && !c.Short && c.High.Known {
+			a.end = math.Max(a.end, c.High.Number)
+		}
+	}
+	return a
+}
+
+// bar returns the figure of a row.
+func (a *axis) bar(r *analyze.Row) bar {
+	v, _ := r.Figure(&a.figure)
+	b := bar{Text: report.Value(v)}
+	if len(r.Done) == 0 {
+		b.Text = text.Dash
+	}
+	if !v.Known || a.end == 0 {
+		return b
+	}
+	b.End = a.share(v)
+	if c, ok := analyze.CertaintyOf(r, &a.figure); ok && !c.Short && c.Low.Known && c.High.Known {
+		b.Low, b.High = a.share(c.Low), a.share(c.High)
+		b.Interval = "interval " + report.Value(c.Low) + " to " + report.Value(c.High)
+		if c.Basis == analyze.RangeOfRepeats {
+			b.Interval = "range of the repeats " + report.Value(c.Low) + " to " + report.Value(c.High)
+		}
+	}
+	return b
+}
+
+// share formats a value as a share of the axis.
+func (a *axis) share(v record.Value) string {
+	return fmt.Sprintf("%.2f%%", 100*math.Min(math.Max(v.Number/a.end, 0), 1))
+}

@@ -1,0 +1,59 @@
+package web
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// TestOverviewHasOneAxis checks that bars are shares of the largest value, and that intervals contain
+// the middle of the bar's end where the record has repeats.
+func TestOverviewHasOneAxis(t *testing.T) {
+	run := opened(t, made{name: "bars", seconds: 6, trials: 2}.record(t))
+	run.Trials[1].PerSecond /= 4
+	o := overviewOf(analyze.Rows(run), choose(run))
+	if len(o.Rows) != 2 || o.Tail != "service time p99" || o.More != "" {
+		t.Fatalf("overview %+v", o)
+	}
+	first, second := o.Rows[0], o.Rows[1]
+	if first.Link != "t1-1" || first.Verdict != "valid" || first.On != "" {
+		t.Errorf("row %+v", first)
+	}
+	if first.Throughput.End != "100.00%" && first.Throughput.High != "100.00%" {
+		t.Errorf("no bar reaches the end of the axis: %+v", first.Throughput)
+	}
+	if first.Throughput.Text != "2,000/s" || second.Throughput.Text != "500/s" {
+		t.Errorf("throughput %q and %q", first.Throughput.Text, second.Throughput.Text)
+	}
+}
+
+// TestOverviewShowsTrialsWithoutResults checks trials that failed or have no percentile.
+func TestOverviewShowsTrialsWithoutResults(t *testing.T) {
+	run := opened(t, made{name: "failing", seconds: 6, trials: 1, failing: true}.record(t))
+	o := overviewOf(analyze.Rows(run), choose(run))
+	if row := o.Rows[0]; row.Tail.Text != "failed" || row.Tail.End != "" {
+		t.Errorf("every operation failed, and the p99 is shown as %+v", row.Tail)
+	}
+	run = opened(t, made{name: "killed", seconds: 6, trials: 1, killed: true}.record(t))
+	o = overviewOf(analyze.Rows(run), choose(run))
+	if row := o.Rows[0]; row.Throughput.Text != "-" || row.Throughput.End != "" || row.Verdict == "valid" {
+		t.Errorf("a trial without a result is shown as %+v", row)
+	}
+}
+
+// TestOverviewLimitsItsRows checks that an overview of many trials names the number left out.
+func TestOverviewLimitsItsRows(t *testing.T) {
+	settle.Unraced(t)
+	run := opened(t, made{name: "many", seconds: 1, trials: mostOverview + 3}.record(t))
+	o := overviewOf(analyze.Rows(run), choose(run))
+	if len(o.Rows) != mostOverview || !strings.HasPrefix(o.More, "3 more trials") {
+		t.Errorf("%d rows, %q", len(o.Rows), o.More)
+	}
+	for _, row := range o.Rows {
+		if row.Link == "" {
+			t.Errorf("%s has no link", row.Name)
+		}
+	}
+}
