@@ -1,11 +1,11 @@
-// Package agent serves a machine to a controller on another one: a host.Host and a
-// load.Worker, over gRPC with mutual TLS. Serve is the machine's side, Dial the
-// controller's. The controller uses both as it uses the local ones.
+// Package agent gives a controller access to another machine, as a host.Host and a load.Worker,
+// over gRPC with mutual TLS. Serve runs on that machine, and Dial on the controller. The controller
+// uses a remote host or worker like a local one.
 //
-// Each request opens a gRPC stream, which lives as long as its subject: a session, a
-// process, a claimed folder, a lease of ports, followed files, a job. These have no names
-// or numbers, so a peer cannot make one up. A message is the JSON of a struct, except those
-// of a load (package remote).
+// Each request opens a gRPC stream that exists as long as its subject: a session, a process, a
+// claimed folder, a port lease, followed files, or a job. Subjects have no names or numbers, so a
+// peer cannot guess one. A message is a struct encoded as JSON, except for the messages of a load
+// (package remote).
 package agent
 
 import (
@@ -29,8 +29,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// The methods of the service. Every stream except sessionMethod's carries the session's
-// token in its metadata.
+// The methods of the service. Every stream except that of sessionMethod carries the session's token
+// in its metadata.
 const (
 	serviceName   = "quorumbench.Agent"
 	sessionMethod = "Session"
@@ -40,12 +40,12 @@ const (
 	tokenKey      = "quorumbench-session"
 )
 
-// mostBytes is the greatest size of a gRPC message: a message of a load and its envelope.
+// mostBytes is the maximum size of a gRPC message in bytes: a load's message and its envelope.
 const mostBytes = remote.MostBytes + 64
 
-// How many unread bytes a stream, and all streams together, may have sent. The windows are
-// fixed: gRPC would otherwise measure the link with a ping for each message, whose
-// acknowledgement wakes both sides once more.
+// Maximum numbers of bytes that may be sent but not yet read, for one stream and for the whole
+// connection. The windows are fixed, because gRPC would otherwise measure the link with a ping for
+// each message, and the acknowledgment of the ping wakes both sides again.
 const (
 	streamWindow = 4 << 20
 	connWindow   = 16 << 20
@@ -59,29 +59,30 @@ func network(address string) (of, at string) {
 	return "tcp", address
 }
 
-// IsUnix reports whether an address is a Unix socket's, which needs no certificates.
+// IsUnix reports whether an address is that of a Unix socket, which needs no certificates.
 func IsUnix(address string) bool { return strings.HasPrefix(address, scenario.UnixPrefix) }
 
 // hello is the first message of a session, from the controller.
 type hello struct {
-	Version    string // of the controller's program
-	Controller string // how the agent names it to other controllers
+	Version    string // the controller's version of quorumbench
+	Controller string // how the agent describes this controller to other controllers
 }
 
 // welcome is the agent's reply to hello.
 type welcome struct {
-	Token     string // of the session
+	Token     string // the session's token
 	Heartbeat time.Duration
-	Reaches   bool // the agent opens connections for the controller
+	Reaches   bool // whether the agent opens connections for the controller
 }
 
-// beat is a heartbeat and its reply, which exchange times as in NTP.
+// beat is a heartbeat or the reply to it. They exchange timestamps as in NTP.
 type beat struct {
 	N                  uint64
-	Received, Answered time.Time // by the agent's clock
+	Received, Answered time.Time // times on the agent's clock
 }
 
-// Requests on a stream of hostMethod; those with a note are not the first on a stream.
+// Requests on a stream of hostMethod. A comment "after" lists the requests that must precede the
+// request on the same stream; all others are the first on their stream.
 const (
 	describe  = "describe"
 	start     = "start"
@@ -95,19 +96,19 @@ const (
 	weigh     = "weigh"
 	copyLog   = "copy-log"
 	empty     = "empty"
-	launch    = "launch" // asks whether a cluster can be started
+	launch    = "launch" // checks whether a cluster can be started
 	renew     = "renew"  // replaces a member's credentials
-	signal    = "signal" // of start
+	signal    = "signal" // after start
 	onDisk    = "disk"
-	setDisk   = "set-disk"   // of disk
-	powerLoss = "power-loss" // of disk
-	writeBack = "write-back" // of disk
-	note      = "note"       // of claim
-	release   = "release"    // of claim and disk
-	more      = "more"       // of follow
+	setDisk   = "set-disk"   // after disk
+	powerLoss = "power-loss" // after disk
+	writeBack = "write-back" // after disk
+	note      = "note"       // after claim
+	release   = "release"    // after claim or disk
+	more      = "more"       // after follow
 )
 
-// request is a request to a host; fields that do not belong to it are left out.
+// request is a request to a host. Fields that the request does not need are omitted.
 type request struct {
 	Do       string
 	Command  *host.Command  `json:",omitempty"`
@@ -115,7 +116,7 @@ type request struct {
 	Path     string         `json:",omitempty"`
 	Paths    []string       `json:",omitempty"`
 	Contents []byte         `json:",omitempty"`
-	Count    int            `json:",omitempty"` // of ports or of writes
+	Count    int            `json:",omitempty"` // number of ports or writes
 	PIDs     []int          `json:",omitempty"`
 	Machine  bool           `json:",omitempty"`
 	Signal   host.Signal    `json:",omitempty"`
@@ -127,24 +128,24 @@ type request struct {
 type reply struct {
 	Error       string              `json:",omitempty"`
 	Description *host.Description   `json:",omitempty"`
-	Process     *host.Identity      `json:",omitempty"` // of a disk, only its number
-	Lost        int                 `json:",omitempty"` // files that lost data in the power loss
-	Exit        *host.Exit          `json:",omitempty"` // the last reply of start
+	Process     *host.Identity      `json:",omitempty"` // for a disk, only the process ID is set
+	Lost        int                 `json:",omitempty"` // number of files that lost data in the power loss
+	Exit        *host.Exit          `json:",omitempty"` // in the last reply to start
 	Path        string              `json:",omitempty"`
 	Env         string              `json:",omitempty"`
 	Address     string              `json:",omitempty"`
 	Ports       []int               `json:",omitempty"`
 	Lines       []host.Line         `json:",omitempty"`
 	More        bool                `json:",omitempty"`
-	Text        []byte              `json:",omitempty"` // of a copied log
-	Left        int64               `json:",omitempty"` // bytes that were left out of the log
-	Sizes       []int64             `json:",omitempty"` // of folders
+	Text        []byte              `json:",omitempty"` // part of a copied log
+	Left        int64               `json:",omitempty"` // number of bytes omitted from the log
+	Sizes       []int64             `json:",omitempty"` // sizes of folders
 	Cost        time.Duration       `json:",omitempty"`
 	Fsync       []probe.FsyncResult `json:",omitempty"`
 	Sample      *host.Sample        `json:",omitempty"`
 }
 
-// ends is implemented by both sides of a gRPC stream.
+// ends is the interface that both sides of a gRPC stream implement.
 type ends interface {
 	SendMsg(any) error
 	RecvMsg(any) error
@@ -155,8 +156,8 @@ type stream struct {
 	ends
 	sending sync.Mutex
 	close   func()
-	open    func() error      // returns why nothing can be sent any more, or nil; may be nil
-	why     func(error) error // returns the session's end if it made the stream fail, or nil; may be nil
+	open    func() error      // returns the reason why nothing can be sent anymore, or nil; may be nil
+	why     func(error) error // returns the reason for the end of the session if that made the stream fail, or nil; may be nil
 }
 
 // Send implements remote.Stream.
@@ -229,7 +230,7 @@ func hostOf(address string) string {
 	return address
 }
 
-// method returns gRPC's description of one of the service's methods.
+// method returns gRPC's description of a method of the service.
 func method(name string, serve grpc.StreamHandler) grpc.StreamDesc {
 	return grpc.StreamDesc{StreamName: name, Handler: serve, ServerStreams: true, ClientStreams: true}
 }

@@ -14,23 +14,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// Certificates holds the paths of the files that MakeCertificates wrote.
+// Certificates contains the paths of the files that MakeCertificates wrote.
 type Certificates struct {
-	CA         string   // the authority's certificate; its key is not written
-	Controller string   // the name of the controller's files, without .crt and .key
-	Hosts      []string // the names of the hosts' files, without .crt and .key, in the order of the hosts
+	CA         string   // the authority's certificate; the authority's key is not stored
+	Controller string   // path of the controller's files without .crt and .key
+	Hosts      []string // paths of the hosts' files without .crt and .key, in the order of the hosts
 }
 
 // hostName matches a DNS name that is also a valid file name.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
 
-// early is how long before its creation a certificate becomes valid, because clocks differ.
+// early is added to a certificate's validity before its creation, because clocks differ.
 const early = 10 * time.Minute
 
-// MakeCertificates makes an authority, a certificate for the agent on each host, which is a
-// DNS name or an IP address, and one for a controller. All are valid from now for the given
-// time. It writes them into a folder that must not contain such files yet. The authority's
-// key is discarded, so no further certificate can be signed with it.
+// MakeCertificates creates an authority, a certificate for the agent on each host, and a
+// certificate for a controller. A host is a DNS name or an IP address. All certificates are valid
+// from now for the given time. MakeCertificates writes them into a folder that must not contain
+// files with the same names. It discards the authority's key, so no other certificate can be signed
+// later.
 func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.Time) (Certificates, error) {
 	var made Certificates
 	if err := checkHosts(hosts); err != nil {
@@ -63,11 +64,11 @@ func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.
 	return made, nil
 }
 
-// Credentials holds certificates and keys in PEM, by the names of the files that
-// MakeCertificates would write.
+// Credentials contains certificates and keys in PEM. The keys of the map are the file names that
+// MakeCertificates would use.
 type Credentials map[string][]byte
 
-// NewCredentials makes the same certificates as MakeCertificates and writes no files.
+// NewCredentials creates the same certificates as MakeCertificates, but writes no files.
 func NewCredentials(hosts []string, valid time.Duration, now time.Time) (Credentials, error) {
 	if err := checkHosts(hosts); err != nil {
 		return nil, err
@@ -79,8 +80,8 @@ func NewCredentials(hosts []string, valid time.Duration, now time.Time) (Credent
 	})
 }
 
-// Files returns the files for the hosts' agents: the authority's certificate and the hosts'
-// pairs, without the controller's pair.
+// Files returns the files for the hosts' agents: the authority's certificate, and the certificate
+// and key of each host. It omits those of the controller.
 func (c Credentials) Files() map[string][]byte {
 	files := maps.Clone(map[string][]byte(c))
 	delete(files, controllerName+".crt")
@@ -88,7 +89,7 @@ func (c Credentials) Files() map[string][]byte {
 	return files
 }
 
-// checkHosts refuses hosts for which no certificate can be made.
+// checkHosts returns an error if no certificate can be created for one of the hosts.
 func checkHosts(hosts []string) error {
 	if len(hosts) == 0 {
 		return errors.New("there is no host to make a certificate for")
@@ -106,7 +107,7 @@ func checkHosts(hosts []string) error {
 	return nil
 }
 
-// sign makes the certificates and calls write for each file.
+// sign creates the certificates and calls write for each file.
 func sign(hosts []string, valid time.Duration, now time.Time, write func(name string, contents []byte) error) error {
 	of, err := host.NewAuthority("quorumbench agents", now.Add(-early), now.Add(valid))
 	if err != nil {
@@ -133,19 +134,19 @@ func sign(hosts []string, valid time.Duration, now time.Time, write func(name st
 	return nil
 }
 
-// Names of the files that are not a host's.
+// Names of the files that do not belong to a host.
 const (
 	caName         = "ca"
 	controllerName = "controller"
 )
 
-// signer makes certificates signed by one authority.
+// signer creates certificates that are signed by one authority.
 type signer struct {
 	write func(name string, contents []byte) error
 	*host.Authority
 }
 
-// pair writes NAME.crt and NAME.key.
+// pair writes a certificate to NAME.crt and its key to NAME.key.
 func (w *signer) pair(name string, c *x509.Certificate) error {
 	cert, key, err := w.Issue(name, c)
 	if err != nil {

@@ -13,22 +13,23 @@ type Clock struct {
 	After func(time.Duration) <-chan time.Time
 }
 
-// System returns this machine's clock. Agents use it, because members' logs contain its
-// times.
+// System returns this machine's clock. Agents use it, because it is the clock that members' logs
+// contain.
 func System() Clock { return Clock{Now: time.Now, After: time.After} }
 
-// Steady returns a controller's clock. All agents' clocks are compared with it, so it must
-// not jump.
+// Steady returns the controller's clock, which never jumps. All agents' clocks are compared with
+// it.
 func Steady() Clock { return Clock{Now: measure.Now, After: time.After} }
 
-// Exchange holds the four times of an NTP exchange: asked and heard by our clock, received
-// and answered by the other one.
+// Exchange contains the four timestamps of an NTP exchange. Asked and Heard are times on our clock;
+// Received and Answered are times on the other clock.
 type Exchange struct{ Asked, Received, Answered, Heard time.Time }
 
-// farthest bounds the plausible difference of two clocks; beyond it, one of them is wrong.
+// farthest is the largest plausible difference between two clocks. Beyond it, one of the clocks is
+// wrong.
 const farthest = 20 * 365 * 24 * time.Hour
 
-// Offset computes the other clock's offset. ok is false if time ran backwards in the
+// Offset computes how far the other clock is ahead. ok is false if time ran backwards during the
 // exchange.
 func (e Exchange) Offset() (o host.Clock, ok bool) {
 	there, back := e.Received.Sub(e.Asked), e.Answered.Sub(e.Heard)
@@ -39,12 +40,12 @@ func (e Exchange) Offset() (o host.Clock, ok bool) {
 	return host.Clock{Ahead: back + (there-back)/2, Bound: (trip + 1) / 2, At: e.Heard}, true
 }
 
-// kept is the number of exchanges from which an estimate is chosen.
+// kept is the number of exchanges from which the estimate is chosen.
 const kept = 16
 
-// Offsets estimates another clock. From the last exchanges that agree with each other, it
-// chooses the one whose bound, extended by its age, is the smallest. The zero value has no
-// estimate.
+// Offsets estimates another clock. It keeps the last exchanges that agree with each other, and
+// chooses the exchange whose error bound, extended by its age, is the smallest. The zero value has
+// no estimate.
 type Offsets struct {
 	last  []host.Clock
 	first *host.Clock
@@ -52,8 +53,8 @@ type Offsets struct {
 	set   time.Duration // sum of all jumps
 }
 
-// Add adds an exchange. If it contradicts an earlier one by more than clocks drift, a clock
-// was set, and the earlier exchanges are discarded.
+// Add adds an exchange. If the exchange differs from an earlier one by more than clocks can drift,
+// a clock was set, and the earlier exchanges are discarded.
 func (o *Offsets) Add(e Exchange) {
 	now, ok := e.Offset()
 	if !ok {
@@ -78,8 +79,8 @@ func (o *Offsets) Add(e Exchange) {
 	}
 }
 
-// begins is the number of exchanges before a session is used. The first estimate is chosen
-// from them.
+// begins is the number of exchanges before a session is first used. The first estimate is chosen
+// from these exchanges.
 const begins = 8
 
 // best returns the best estimate for a time.
@@ -92,8 +93,8 @@ func (o *Offsets) best(at time.Time) (best host.Clock) {
 	return best
 }
 
-// At returns the estimate for a time, which must not be before the last exchange. It is
-// zero before the first one.
+// At returns the estimate for a time, which must not be before the last exchange. Before the first
+// exchange it returns the zero value.
 func (o *Offsets) At(at time.Time) host.Clock {
 	best := o.best(at)
 	if o.first != nil {
@@ -102,9 +103,9 @@ func (o *Offsets) At(at time.Time) host.Clock {
 	return best
 }
 
-// Convert converts a time of the other clock that was read between asked and heard. If the
-// result is not between these, the other clock was set since the last exchange, and these
-// times form a new exchange, which shows by how much.
+// Convert converts a time on the other clock that was read between asked and heard. If the result
+// is outside this span, the other clock was set after the last exchange. Convert then adds these
+// three times as a new exchange, which shows by how much the clock was set.
 func (o *Offsets) Convert(theirs, asked, heard time.Time) time.Time {
 	is := o.best(heard)
 	slack := is.Within(heard)

@@ -12,16 +12,16 @@ import (
 
 var epoch = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 
-// exchangeAt returns an exchange that begins at a time, with the given delays in both
-// directions and a clock that is ahead by the given offset.
+// exchangeAt returns an exchange that begins at the given time. there and back are the delays in
+// the two directions, and ahead is the offset of the other clock.
 func exchangeAt(at time.Time, there, back, ahead time.Duration) Exchange {
 	const busy = 10 * time.Microsecond
 	received := at.Add(there)
 	return Exchange{Asked: at, Received: received.Add(ahead), Answered: received.Add(busy + ahead), Heard: received.Add(busy + back)}
 }
 
-// The true offset is within the bound for any delays. With equal delays the estimate is
-// exact.
+// The true offset is within the bound, whatever the delays are. If both delays are equal, the
+// estimate is exact.
 func TestTheBoundHoldsTheTruth(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10_000 {
@@ -37,8 +37,8 @@ func TestTheBoundHoldsTheTruth(t *testing.T) {
 	}
 }
 
-// The estimate is that of the shortest round trip, and its bound holds while the clocks run
-// at the same rate.
+// The estimate comes from the exchange with the shortest round trip, and its bound holds while both
+// clocks run at the same rate.
 func TestOffsetsTakeTheBest(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var o Offsets
@@ -59,8 +59,8 @@ func TestOffsetsTakeTheBest(t *testing.T) {
 	}
 }
 
-// A clock that is set is followed at once, and earlier exchanges do not influence the
-// estimate.
+// After a clock is set, the estimate follows immediately, and earlier exchanges no longer influence
+// it.
 func TestFollowsAClockThatJumps(t *testing.T) {
 	var o Offsets
 	for i := range 20 {
@@ -72,7 +72,7 @@ func TestFollowsAClockThatJumps(t *testing.T) {
 	if before.Jumps != 0 || now.Jumps != 1 || (now.Ahead-time.Hour).Abs() > now.Bound || (now.Moved-time.Hour).Abs() > 2*now.Bound || (now.Set-time.Hour).Abs() > 2*now.Bound {
 		t.Errorf("%+v, then %+v", before, now)
 	}
-	// A slow drift moves the estimate, within the bounds of the kept exchanges.
+	// A slow drift moves the estimate, but the error stays within the bounds of the kept exchanges.
 	for i := range 1000 {
 		o.Add(exchangeAt(epoch.Add(time.Duration(100+i)*time.Second), 50*time.Microsecond, 50*time.Microsecond, time.Hour+time.Duration(i)*10*time.Microsecond))
 	}
@@ -81,7 +81,7 @@ func TestFollowsAClockThatJumps(t *testing.T) {
 	}
 }
 
-// Impossible times from an agent change nothing.
+// Impossible times from an agent are ignored.
 func TestIgnoresImpossibleTimes(t *testing.T) {
 	at := epoch
 	for _, e := range []Exchange{
@@ -97,7 +97,7 @@ func TestIgnoresImpossibleTimes(t *testing.T) {
 	}
 }
 
-// wandering is a clock with a drift that is set now and then.
+// wandering is a clock that drifts and is occasionally set.
 type wandering struct {
 	rate  float64
 	ahead time.Duration
@@ -107,16 +107,16 @@ func (w wandering) offsetAt(t time.Time) time.Duration {
 	return w.ahead + time.Duration(w.rate*float64(t.Sub(epoch)))
 }
 
-// ask returns an exchange with the clock that begins at a time.
+// ask returns an exchange with the clock that begins at the given time.
 func (w wandering) ask(r *rand.Rand, at time.Time) Exchange {
 	there, back := time.Duration(r.ExpFloat64()*1e6), time.Duration(r.ExpFloat64()*1e6)
 	received, heard := at.Add(there), at.Add(there+back)
 	return Exchange{Asked: at, Received: received.Add(w.offsetAt(received)), Answered: received.Add(w.offsetAt(received)), Heard: heard}
 }
 
-// However two clocks drift, the true offset is within the bound at any time, even long
-// after the last exchange, and drift does not count as a jump. A clock that is set is wrong
-// at most until the next exchange.
+// However two clocks drift, the true offset is always within the bound, even long after the last
+// exchange, and drift is not reported as a jump. After a clock is set, the estimate is wrong at
+// most until the next exchange.
 func TestTheBoundHoldsWhileClocksDrift(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -149,8 +149,8 @@ func TestTheBoundHoldsWhileClocksDrift(t *testing.T) {
 	}
 }
 
-// A converted time in a reply is within the bound of the truth, even if the clock was set
-// since the last exchange.
+// A converted time from a reply differs from the true time by at most the bound, even if the clock
+// was set after the last exchange.
 func TestTimesOfAnswersAfterAJump(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 8))

@@ -15,13 +15,13 @@ import (
 
 var errEOF = io.EOF
 
-// maxPEM is far more than a file of certificates needs, in bytes.
+// maxPEM is the maximum size of a certificate file in bytes. It is far more than such a file needs.
 const maxPEM = 1 << 20
 
-// protocol is the ALPN name of gRPC.
+// protocol is gRPC's protocol name in ALPN.
 const protocol = "h2"
 
-// trusted reads the certificates of an authority.
+// trusted reads an authority's certificates.
 func trusted(file string) (*x509.CertPool, error) {
 	pem, err := files.Read(file, maxPEM)
 	if err != nil {
@@ -34,7 +34,7 @@ func trusted(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// configuration returns the TLS settings of both sides: TLS 1.3, a certificate, and an
+// configuration returns the TLS settings that both sides share: TLS 1.3, a certificate and an
 // authority.
 func configuration(caFile, certFile, keyFile string, usage x509.ExtKeyUsage) (*tls.Config, *x509.CertPool, error) {
 	if caFile == "" || certFile == "" || keyFile == "" {
@@ -54,7 +54,7 @@ func configuration(caFile, certFile, keyFile string, usage x509.ExtKeyUsage) (*t
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{protocol}}, pool, nil
 }
 
-// checkUsage refuses a certificate for the other side.
+// checkUsage returns an error if the certificate is for the other side.
 func checkUsage(c *x509.Certificate, usage x509.ExtKeyUsage) error {
 	for _, u := range c.ExtKeyUsage {
 		if u == usage || u == x509.ExtKeyUsageAny {
@@ -67,8 +67,8 @@ func checkUsage(c *x509.Certificate, usage x509.ExtKeyUsage) error {
 	return errors.New("it is not a client's certificate, which a controller needs")
 }
 
-// ServerTLS returns an agent's TLS settings, which refuse clients without a certificate of
-// the same authority.
+// ServerTLS returns an agent's TLS settings, which reject clients without a certificate from the
+// same authority.
 func ServerTLS(caFile, certFile, keyFile string) (*tls.Config, error) {
 	c, pool, err := configuration(caFile, certFile, keyFile, x509.ExtKeyUsageServerAuth)
 	if err != nil {
@@ -78,7 +78,7 @@ func ServerTLS(caFile, certFile, keyFile string) (*tls.Config, error) {
 	return c, nil
 }
 
-// begun is a connection from which some bytes have already been read.
+// begun is a connection whose first bytes have already been read.
 type begun struct {
 	net.Conn
 	first []byte
@@ -94,7 +94,7 @@ func (b *begun) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// connect opens a connection to an agent and completes the handshake.
+// connect opens a connection to an agent and completes the TLS handshake.
 func connect(ctx context.Context, t Target) (net.Conn, error) {
 	if t.Way != nil {
 		return t.Way.Dial(ctx)
@@ -122,14 +122,15 @@ func connect(ctx context.Context, t Target) (net.Conn, error) {
 	secure := tls.Client(plain, config)
 	c, err := accepted(ctx, secure)
 	if err != nil {
-		_ = plain.Close() // err matters more
+		_ = plain.Close() // err is more important
 		return nil, refused(t, err)
 	}
 	return c, nil
 }
 
-// accepted completes the handshake and reads the first bytes of HTTP/2: with TLS 1.3, the
-// other side refuses our certificate after the handshake is over for us.
+// accepted completes the TLS handshake and reads the first bytes of HTTP/2. With TLS 1.3, the other
+// side may reject our certificate only after our part of the handshake is complete; reading reveals
+// this.
 func accepted(ctx context.Context, c *tls.Conn) (net.Conn, error) {
 	if err := c.HandshakeContext(ctx); err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func accepted(ctx context.Context, c *tls.Conn) (net.Conn, error) {
 	return &begun{c, first[:n]}, nil
 }
 
-// refused explains why we refuse the agent's certificate, or why the handshake failed.
+// refused explains why we reject the agent's certificate or why the handshake failed.
 func refused(t Target, err error) error {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError

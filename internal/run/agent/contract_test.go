@@ -15,8 +15,8 @@ import (
 
 const testVersion = "test"
 
-// served starts an agent in this process, over loopback with mutual TLS, and returns it and
-// its target. It ends with the test.
+// served starts an agent in this process that listens on loopback with mutual TLS. It returns the
+// agent and its target. The agent stops at the end of the test.
 func served(t *testing.T, change func(*Options)) (*Server, Target) {
 	t.Helper()
 	c := certificates(t, "127.0.0.1")
@@ -54,16 +54,16 @@ func dialled(t *testing.T, to Target) *Remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() }) // fails if the agent ended first, which is no error
+	t.Cleanup(func() { _ = r.Close() }) // fails if the agent has already stopped, which is not an error
 	return r
 }
 
-// anything accepts every command: the host tests start shells, which no store describes.
+// anything accepts every command, because the host tests start shells, which no store describes.
 func anything(c host.Command, _ map[string]string) (host.Command, map[string][]byte, error) {
 	return c, nil, nil
 }
 
-// An agent's machine fulfils the contract of a host.
+// An agent's machine fulfills the contract of host.Host.
 func TestRemoteHost(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
@@ -81,7 +81,7 @@ func TestRemoteHost(t *testing.T) {
 	}
 }
 
-// A Unix socket needs no certificates, and its mode restricts access.
+// A Unix socket needs no certificates, because its mode restricts access.
 func TestRemoteHostOverAUnixSocket(t *testing.T) {
 	s, err := New(Options{Folder: t.TempDir(), Version: testVersion, Stores: registry.Lookup, Heartbeat: 20 * time.Second})
 	if err != nil {
@@ -112,7 +112,7 @@ func TestRemoteHostOverAUnixSocket(t *testing.T) {
 	}
 }
 
-// An agent serves one controller at a time, of the same version.
+// An agent serves one controller at a time, which must have the same version.
 func TestSessions(t *testing.T) {
 	_, to := served(t, nil)
 	other := to

@@ -22,22 +22,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// Target identifies an agent to connect to.
+// Target is an agent to connect to.
 type Target struct {
 	Name    string // used in errors and reports
 	Address string // HOST:PORT, or unix:PATH
-	// PEM files: the certificate of the authority that signed the agent's, and the
-	// controller's certificate and key. Empty for a Unix socket.
+	// Paths of PEM files: the certificate of the authority that signed the agent's certificate, and
+	// the controller's certificate and key. They are empty for a Unix socket.
 	CACert, Cert, Key string
-	Version           string // of this program; the agent's must be the same
+	Version           string // version of quorumbench, which must equal the agent's version
 	Clock             Clock  // the zero value means Steady
-	Way               Way    // replaces Address, which errors still name; may be nil
+	Way               Way    // used instead of Address, which still appears in errors; may be nil
 }
 
 // Way connects to an agent by other means than a network address.
 type Way interface {
-	// Dial opens a connection to the agent. The connection must be private, and its other
-	// end must be the agent.
+	// Dial opens a connection to the agent. No other program may be able to read the connection or
+	// to impersonate the agent.
 	Dial(context.Context) (net.Conn, error)
 	// Close is called when the session has ended or could not begin.
 	Close() error
@@ -49,16 +49,16 @@ type Remote struct {
 	conn   *grpc.ClientConn
 	host   *remoteHost
 	token  string
-	every  time.Duration // interval of heartbeats
-	// reaches reports whether the agent opens connections for us.
+	every  time.Duration // interval between heartbeats
+	// reaches is set if the agent opens connections for us.
 	reaches bool
 	ctx     context.Context
-	cancel  context.CancelCauseFunc // the cause is why the agent was lost
+	cancel  context.CancelCauseFunc // the cause is the reason why the agent was lost
 	line    *stream                 // the session's stream
 	heard   chan beat
 	ended   chan struct{} // closed when the session's stream has ended
-	bye     atomic.Bool   // we asked for the session's end
-	left    error         // how the stream ended; written before ended is closed
+	bye     atomic.Bool   // set if we have asked the agent to end the session
+	left    error         // the error that ended the stream; written before ended is closed
 
 	quit    context.CancelFunc // stops the heartbeats
 	beating sync.WaitGroup
@@ -67,18 +67,18 @@ type Remote struct {
 	mu       sync.Mutex
 	beats    uint64
 	offsets  Offsets
-	answered [2]time.Time // when the last two heartbeats were answered; the latest is second
+	answered [2]time.Time // times at which the last two heartbeats were answered; the second is the latest
 }
 
 // errClosed is the error of a closed Remote.
 var errClosed = errors.New("the connection to the agent was closed")
 
-// dialWithin bounds how long an agent may take to accept a controller.
+// dialWithin limits how long an agent may take to accept a controller.
 const dialWithin = 10 * time.Second
 
-// Dial begins a session with an agent and measures how far its clock is ahead. An agent has
-// one session at a time. The error is one sentence that names the agent. The session lives
-// until Close, even if ctx ends.
+// Dial begins a session with an agent and measures how far the agent's clock is ahead. An agent has
+// one session at a time. The error is one sentence with the name of the agent. The session
+// continues until Close, even if ctx is canceled.
 func Dial(ctx context.Context, t Target) (*Remote, error) {
 	if t.Clock.Now == nil {
 		t.Clock = Steady()
@@ -97,7 +97,7 @@ func Dial(ctx context.Context, t Target) (*Remote, error) {
 		r.cancel(errClosed)
 		_ = socket.Close()
 		if r.conn != nil {
-			_ = r.conn.Close() // err matters more
+			_ = r.conn.Close() // err is more important
 		}
 		return nil, fmt.Errorf("agent %s: %w", t.Name, t.away(err))
 	}
@@ -107,7 +107,7 @@ func Dial(ctx context.Context, t Target) (*Remote, error) {
 	return r, nil
 }
 
-// begin opens the session over the given connection. gRPC cannot open another one.
+// begin opens the session over the given connection. gRPC cannot open another connection.
 func (r *Remote) begin(ctx context.Context, socket net.Conn) (err error) {
 	once := make(chan net.Conn, 1)
 	once <- socket
@@ -156,7 +156,7 @@ func (r *Remote) begin(ctx context.Context, socket net.Conn) (err error) {
 	return nil
 }
 
-// self returns the name by which an agent identifies this controller to another one.
+// self returns the text with which an agent describes this controller to another controller.
 func self() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -165,7 +165,7 @@ func self() string {
 	return fmt.Sprintf("process %d on %s", os.Getpid(), name)
 }
 
-// open opens a stream, which lives until it is closed or the session ends.
+// open opens a stream, which exists until it is closed or the session ends.
 func (r *Remote) open(of string) (*stream, error) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	if r.token != "" {
@@ -175,7 +175,7 @@ func (r *Remote) open(of string) (*stream, error) {
 	out := &stream{close: cancel, why: func(err error) error {
 		switch status.Code(err) {
 		case codes.Unavailable, codes.Aborted, codes.Canceled:
-			if ctx.Err() == nil && !r.bye.Load() { // and we did not end it
+			if ctx.Err() == nil && !r.bye.Load() { // we did not end the stream or the session
 				r.gone(errors.New(status.Convert(err).Message()))
 			}
 		}
@@ -190,7 +190,7 @@ func (r *Remote) open(of string) (*stream, error) {
 	return out, nil
 }
 
-// lost returns why the agent is lost, or nil while it is connected.
+// lost returns the reason why the agent is lost, or nil while it is connected.
 func (r *Remote) lost() error {
 	if r.ctx.Err() == nil {
 		return nil
@@ -198,12 +198,12 @@ func (r *Remote) lost() error {
 	return context.Cause(r.ctx)
 }
 
-// gone records why the agent is lost. Only the first call counts.
+// gone records the reason why the agent is lost. Only the first call has an effect.
 func (r *Remote) gone(why error) {
 	r.cancel(fmt.Errorf("agent %s at %s is lost: %w", r.target.Name, r.target.Address, why))
 }
 
-// listen reads the replies to heartbeats until the session ends.
+// listen receives the replies to heartbeats until the session ends.
 func (r *Remote) listen() {
 	defer close(r.ended)
 	for {
@@ -222,7 +222,7 @@ func (r *Remote) listen() {
 	}
 }
 
-// exchange sends a heartbeat and records the times of its reply.
+// exchange sends a heartbeat and records the timestamps in its reply.
 func (r *Remote) exchange(ctx context.Context) error {
 	r.mu.Lock()
 	r.beats++
@@ -237,7 +237,7 @@ func (r *Remote) exchange(ctx context.Context) error {
 		select {
 		case b := <-r.heard:
 			if b.N != n {
-				continue // reply to an abandoned heartbeat
+				continue // reply to an earlier heartbeat that was abandoned
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -265,7 +265,7 @@ func (r *Remote) exchanges(ctx context.Context, n int) error {
 	return nil
 }
 
-// beat sends heartbeats until ctx ends or the agent is lost.
+// beat sends heartbeats until ctx is canceled or the agent is lost.
 func (r *Remote) beat(ctx context.Context) {
 	for {
 		select {
@@ -283,9 +283,9 @@ func (r *Remote) beat(ctx context.Context) {
 // Name returns the target's name.
 func (r *Remote) Name() string { return r.target.Name }
 
-// Offset returns how far the agent's clock is ahead of this process's. It was last measured
-// before the session was used, with a heartbeat, or when the session was closed. Times from
-// the agent's host and worker are already converted to our clock.
+// Offset returns the latest estimate of how far the agent's clock is ahead of this process's clock.
+// The clocks are compared before the session is first used, with each heartbeat, and when the
+// session is closed. Times from the agent's host and worker are already converted to our clock.
 func (r *Remote) Offset() host.Clock {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -294,9 +294,9 @@ func (r *Remote) Offset() host.Clock {
 
 func (r *Remote) now() time.Time { return r.target.Clock.Now() }
 
-// unheard returns the earliest time at which a message read now can have been sent: two
-// heartbeats ago. If our process was stopped, it is the time of the last but one reply,
-// because the last reply may have been read just before.
+// unheard returns the earliest time at which a message that was just read may have been sent: two
+// heartbeat intervals ago. If our process was suspended, it is the time of the second-to-last
+// reply, because the last reply may have been read just before the message.
 func (r *Remote) unheard() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -307,8 +307,8 @@ func (r *Remote) unheard() time.Time {
 	return at
 }
 
-// toLocal converts a time of the agent in a reply that was requested at asked and has just
-// arrived.
+// toLocal converts a time on the agent's clock from a reply that has just arrived. asked is the
+// time at which the reply was requested.
 func (r *Remote) toLocal(theirs, asked time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -324,11 +324,11 @@ func (r *Remote) Worker() load.Worker {
 	return r.carry(shifted{remote.New(open), r})
 }
 
-// closeWithin bounds how long an agent may take to end everything it started.
+// closeWithin limits how long an agent may take to stop everything that the session started.
 const closeWithin = 15 * time.Second
 
-// Close ends the session and waits until the agent has ended everything that the session
-// started. The error says why that is unknown. It may be called more than once.
+// Close ends the session and waits until the agent has stopped everything that the session started.
+// It returns an error if the agent does not confirm this. It may be called more than once.
 func (r *Remote) Close() (err error) {
 	r.closing.Do(func() {
 		r.quit()
@@ -342,8 +342,7 @@ func (r *Remote) Close() (err error) {
 	return err
 }
 
-// away closes the way to the agent. It returns err if that is not nil, because it matters
-// more than a failed close.
+// away closes the target's Way. It returns err, or the error from closing if err is nil.
 func (t *Target) away(err error) error {
 	if t.Way == nil {
 		return err
@@ -351,7 +350,7 @@ func (t *Target) away(err error) error {
 	return cmp.Or(err, t.Way.Close())
 }
 
-// leave measures the clock once more, and waits until the agent has ended everything.
+// leave compares the clocks once more, and waits until the agent has stopped everything.
 func (r *Remote) leave() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// heldDisk is a disk of a session. Several goroutines may use it.
+// heldDisk is a session's disk. It is safe for concurrent use.
 type heldDisk struct {
 	mu sync.Mutex
 	d  host.Disk
@@ -38,8 +38,8 @@ func (h *heldDisk) close() {
 	h.d.Close()
 }
 
-// serveDisk puts a folder onto a disk that fails on request. If the stream ends without a
-// release, the disk remains until the session has ended its processes.
+// serveDisk puts a folder on a disk with injected faults. If the stream ends without a release, the
+// disk remains until the session has ended its processes.
 func (s *Server) serveDisk(ctx context.Context, now *session, st *stream, path string) error {
 	if err := s.folder.check(path); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *Server) serveDisk(ctx context.Context, now *session, st *stream, path s
 	}
 }
 
-// Disk implements host.Disker. The agent's binary serves the disk.
+// Disk implements host.Disker. The agent's own binary serves the disk.
 func (h *remoteHost) Disk(ctx context.Context, _, dir string) (host.Disk, error) {
 	st, a, err := h.open(ctx, request{Do: onDisk, Path: dir})
 	if err != nil {
@@ -136,7 +136,7 @@ func (d *remoteDisk) PowerLoss(ctx context.Context) (lost int, err error) {
 // PID implements host.Disk.
 func (d *remoteDisk) PID() int { return d.pid }
 
-// Close implements host.Disk. An agent that lost its controller unmounts the disk itself.
+// Close implements host.Disk. An agent that has lost its controller unmounts the disk by itself.
 func (d *remoteDisk) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()

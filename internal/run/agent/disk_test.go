@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// An agent empties, and mounts as a disk, only folders below a data folder of the session.
+// An agent empties folders, and mounts disks on them, only below the session's data folders.
 func TestEmptiesOnlyDataFolders(t *testing.T) {
 	s, to := served(t, nil)
 	h := dialled(t, to).Host()

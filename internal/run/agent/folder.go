@@ -12,15 +12,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// folder is the path of the agent's folder, absolute and without links. It contains all
-// paths that the agent accepts.
+// folder is the path of the agent's folder, absolute and without links. The agent accepts only
+// paths inside it.
 type folder string
 
 // longestPath is PATH_MAX on Linux, in bytes.
 const longestPath = 4096
 
-// check returns why a path is refused. It does not check for links: the host follows none
-// (host.Local.In).
+// check returns an error if the agent must not use the path. It does not check for links, because
+// the host does not follow them (host.Local.In).
 func (f folder) check(path string) error {
 	if len(path) >= longestPath || strings.ContainsRune(path, 0) {
 		return errors.New("the path is invalid: it is too long or contains a zero byte")
@@ -48,13 +48,14 @@ func (f folder) outside(path string) error {
 	return fmt.Errorf("the path %s is outside the agent's folder %s", text.Line(path, longestPath), f)
 }
 
-// ownEntries holds the prefixes of the names that agents and runs make in an agent's
-// folder: data folders, and the folders of agents that were started over ssh. A file
-// system's lost+found is permitted as well.
+// ownEntries contains prefixes of the entries that an agent's folder may contain: data folders and
+// session folders from agents and runs, and the folders of agents that were started over ssh. A
+// file system's lost+found is permitted as well.
 var ownEntries = []string{"quorumbench-", host.AdoptedPrefix, "lost+found"}
 
-// nothingForeign returns an error if a folder contains an entry that no agent made, because
-// a controller may read, replace and remove everything in it.
+// nothingForeign returns an error if a folder contains an entry that no agent created. Controllers
+// can read, replace and remove everything in the agent's folder, so it must not contain other
+// files.
 func nothingForeign(dir *host.Folder) error {
 	names, err := dir.Names()
 	if err != nil {
@@ -69,8 +70,8 @@ func nothingForeign(dir *host.Folder) error {
 	return nil
 }
 
-// KeepOutside returns an error if one of the files is in the folder of an agent, because
-// its controllers can read and replace it there. It resolves links in all paths.
+// KeepOutside returns an error if one of the files is in an agent's folder, where controllers could
+// read and replace it. It resolves links in all paths.
 func KeepOutside(dir string, files ...string) error {
 	at, err := resolve(dir)
 	if err != nil {
@@ -96,7 +97,7 @@ func KeepOutside(dir string, files ...string) error {
 	return nil
 }
 
-// resolve returns an absolute path with the links in its existing part resolved.
+// resolve returns an absolute path, with all links resolved in the part of the path that exists.
 func resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

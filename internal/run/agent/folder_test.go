@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// real returns a folder as an agent has it: without links.
+// real returns the path of a temporary folder without links, as an agent uses it.
 func real(t *testing.T) folder {
 	t.Helper()
 	path, err := filepath.EvalSymlinks(t.TempDir())
@@ -42,7 +42,7 @@ func TestNoPathLeavesTheFolder(t *testing.T) {
 	}
 }
 
-// Every path that is sent to an agent is checked against its folder.
+// Every path that is sent to an agent is checked against the agent's folder.
 func TestTraversalInEveryName(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
@@ -64,7 +64,7 @@ func TestTraversalInEveryName(t *testing.T) {
 	}
 }
 
-// uses returns the requests that open a file or folder by its path.
+// uses returns the requests that open a file or folder by path.
 func uses(ctx context.Context, h host.Host, inside, path string, read io.Writer) map[string]func() error {
 	return map[string]func() error{
 		"MakeDir":   func() error { return h.MakeDir(ctx, path) },
@@ -77,7 +77,7 @@ func uses(ctx context.Context, h host.Host, inside, path string, read io.Writer)
 	}
 }
 
-// No request follows a link in the agent's folder, wherever it leads.
+// No request follows a link in the agent's folder, wherever the link leads.
 func TestNoLinkIsFollowed(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
@@ -106,7 +106,7 @@ func TestNoLinkIsFollowed(t *testing.T) {
 	}
 }
 
-// No file appears outside an agent's folder, whatever the name or link is.
+// No file is created outside an agent's folder, whatever name is requested and wherever links lead.
 func TestFilesStayInTheFolder(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
@@ -164,7 +164,7 @@ func TestKeysStayOutsideTheFolder(t *testing.T) {
 	}
 }
 
-// A path is within the folder or refused.
+// A path is either within the folder or rejected.
 func FuzzFolder(f *testing.F) {
 	for _, path := range traversals("/srv/agent") {
 		f.Add(path)

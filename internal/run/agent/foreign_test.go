@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// An agent refuses a folder with files that no agent made.
+// An agent rejects a folder that contains files that no agent created.
 func TestFoldersWithForeignFilesAreRefused(t *testing.T) {
 	for _, dir := range []string{"/", "/etc"} {
 		if err := nothingForeign(opened(t, dir)); err == nil || !strings.Contains(err.Error(), "give an empty folder with --dir") {

@@ -20,8 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// hostile starts an agent that accepts a controller and then sends what the test wants on
-// every other stream.
+// hostile starts an agent that accepts a controller. On every other stream, it sends what the test
+// wants.
 func hostile(t *testing.T, say func(in *stream)) *Remote {
 	t.Helper()
 	c := certificates(t, "127.0.0.1")
@@ -64,12 +64,12 @@ func hostile(t *testing.T, say func(in *stream)) *Remote {
 	g.RegisterService(&grpc.ServiceDesc{ServiceName: serviceName, HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{
 		method(sessionMethod, session), method(hostMethod, other), method(workMethod, other),
 	}}, nil)
-	go func() { _ = g.Serve(l) }() // ends with the test
+	go func() { _ = g.Serve(l) }() // stopped at the end of the test
 	t.Cleanup(g.Stop)
 	return dialled(t, Target{Name: "evil", Address: l.Addr().String(), CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key"})
 }
 
-// Impossible replies from an agent are refused with an error that names it.
+// Impossible replies from an agent are rejected with an error that contains the agent's name.
 func TestRefusesImpossibleRepliesOfAHost(t *testing.T) {
 	ctx := context.Background()
 	id := host.Identity{PID: 7}
@@ -138,8 +138,8 @@ func TestRefusesImpossibleRepliesOfAHost(t *testing.T) {
 	}
 }
 
-// A worker that floods, or sends what no load reports, is cut off with an error that names
-// it.
+// A worker that floods the controller, or sends messages that no load produces, is disconnected.
+// The error contains the worker's name.
 func TestRefusesInvalidMessagesOfAWorker(t *testing.T) {
 	for want, says := range map[string][]string{
 		"malformed message":                    {"m{"},
@@ -167,7 +167,7 @@ func TestRefusesInvalidMessagesOfAWorker(t *testing.T) {
 	}
 }
 
-// A controller that sends invalid requests gets an error, and the agent continues to serve.
+// A controller that sends invalid requests receives errors, and the agent continues to serve.
 func TestSurvivesInvalidRequestsOfAController(t *testing.T) {
 	s, to := served(t, nil)
 	r := dialled(t, to)
@@ -201,7 +201,8 @@ func TestSurvivesInvalidRequestsOfAController(t *testing.T) {
 	}
 }
 
-// An agent with impossible measurements is cut off with an error that names it.
+// An agent that reports impossible measurements is disconnected. The error contains the agent's
+// name.
 func TestCutsOffImpossibleMeasurements(t *testing.T) {
 	for name, usage := range map[string]probe.ProcessUsage{
 		"huge processor time":     {PID: 1, OK: true, UserSeconds: 1e308},

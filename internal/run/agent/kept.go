@@ -18,24 +18,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// Bounds of the files that sessions leave in the agent's folder.
+// Limits for the files that sessions leave in the agent's folder.
 const (
-	mostKept = 1 << 30        // bytes of the data of a lost session, and of the logs of all sessions
-	keepData = 24 * time.Hour // or until the next session begins
-	keepDays = 7              // of logs, which are removed when the agent starts or a session ends
+	mostKept = 1 << 30        // maximum size in bytes of a lost session's data, and of the logs of all sessions
+	keepData = 24 * time.Hour // how long the data of a lost session is kept, if no other session begins before
+	keepDays = 7              // how long logs are kept; older logs are removed when the agent starts or a session ends
 )
 
 // sessionPrefix is the prefix of the names of session folders.
 const sessionPrefix = "quorumbench-session-"
 
-// sessionFolder is the folder of one session, below the agent's folder. It is made before
-// the session's first file is written. It stays locked until the session's data is
-// released, so that another agent with the same --dir does not remove it.
+// sessionFolder is a session's folder inside the agent's folder. It is created before the session
+// writes its first file. It stays locked until the session's data is released, so that another
+// agent with the same --dir does not remove it.
 type sessionFolder struct {
 	in   *host.Folder
 	path string
 	mu   sync.Mutex
-	lock *os.File // nil until the folder is made
+	lock *os.File // nil until the folder is created
 }
 
 // choosePath chooses a path that does not exist yet.
@@ -45,7 +45,7 @@ func (r *sessionFolder) choosePath(in *host.Folder, now time.Time) {
 	r.in, r.path = in, filepath.Join(in.Path(), sessionPrefix+now.UTC().Format("20060102T150405")+"-"+hex.EncodeToString(unique[:]))
 }
 
-// open makes and locks the folder, once.
+// open creates and locks the folder. It has no effect when called again.
 func (r *sessionFolder) open() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,27 +77,28 @@ func (r *sessionFolder) close() {
 	}
 }
 
-// lostData is the data that the controller of a session did not release, usually because
-// the connection to it was lost.
+// lostData is the data that a session's controller did not release, usually because its connection
+// was lost.
 type lostData struct {
 	session *session
 	claims  []host.Claim
 }
 
-// tidy removes and reports the folders that killed agents left.
+// tidy removes the folders that killed agents left, and reports each removal.
 func (s *Server) tidy() error {
 	removed, err := host.CleanOrphans(string(s.folder), host.AnyDepth)
 	for _, orphan := range removed {
 		s.o.Say("%s", orphan)
 	}
 	if err != nil {
-		s.o.Say("%v", err) // retried at the next start
+		s.o.Say("%v", err) // the agent tries again at its next start
 	}
 	return s.removeOld()
 }
 
-// keep keeps the data that a session has not released, up to mostKept bytes, until the next
-// session begins or keepData has passed. The caller holds mu.
+// keep keeps the data that a session has not released until the next session begins or keepData has
+// passed. If there are more than mostKept bytes, it removes the data immediately. The caller must
+// hold mu.
 func (s *Server) keep(ctx context.Context, now *session) {
 	k := &lostData{session: now}
 	var paths []string
@@ -106,7 +107,7 @@ func (s *Server) keep(ctx context.Context, now *session) {
 		paths = append(paths, path)
 	}
 	bytes := int64(0)
-	sizes, _, _ := s.host.Weigh(ctx, paths) // a folder without a known size is kept
+	sizes, _, _ := s.host.Weigh(ctx, paths) // folders whose size is unknown are kept
 	for _, size := range sizes {
 		bytes += max(0, size)
 	}
@@ -119,7 +120,7 @@ func (s *Server) keep(ctx context.Context, now *session) {
 		go func() {
 			select {
 			case <-over:
-			case <-ctx.Done(): // the agent's next start removes it
+			case <-ctx.Done(): // the agent removes the data at its next start
 				return
 			}
 			s.mu.Lock()
@@ -134,7 +135,7 @@ func (s *Server) keep(ctx context.Context, now *session) {
 	}
 }
 
-// dropLost removes the data of the lost session and reports it. The caller holds mu.
+// dropLost removes the lost session's data and reports this. The caller must hold mu.
 func (s *Server) dropLost(why string) {
 	if s.lost == nil {
 		return
@@ -150,7 +151,7 @@ func (s *Server) dropLost(why string) {
 	s.lost = nil
 }
 
-// endedSession describes the folder of a session that has ended.
+// endedSession is the folder of a session that has ended.
 type endedSession struct {
 	name  string
 	lock  *os.File
@@ -158,9 +159,9 @@ type endedSession struct {
 	bytes int64
 }
 
-// removeOld removes the folders of ended sessions that are older than keepDays, and then
-// the oldest others until the rest has at most mostKept bytes. The folders contain only
-// logs.
+// removeOld removes ended sessions' folders that are older than keepDays. It then removes the
+// oldest of the other folders until those that remain have at most mostKept bytes. These folders
+// contain only logs.
 func (s *Server) removeOld() error {
 	names, err := s.files.Names()
 	if err != nil {
@@ -179,7 +180,7 @@ func (s *Server) removeOld() error {
 		o := endedSession{name: name, since: of.Changed()}
 		if o.lock, err = of.Lock(); err == nil {
 			defer func() { _ = o.lock.Close() }()
-			s.files.RemoveEmpty(name) // without files if a killed agent's data was in it
+			s.files.RemoveEmpty(name) // a folder from which a killed agent's data was removed has no files
 			o.bytes = max(0, of.Bytes())
 		}
 		of.Close()

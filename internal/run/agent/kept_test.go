@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The files that sessions leave are bounded in size and age, and each removal is reported.
+// The files that sessions leave are limited in size and age, and each removal is reported.
 func TestBoundsTheFilesOfSessions(t *testing.T) {
 	m := &manual{now: time.Now()}
 	var mu sync.Mutex
@@ -32,8 +32,8 @@ func TestBoundsTheFilesOfSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.mostKept = 1 << 20
-	// session leaves files with the given sizes in KiB: data that was not released, and a
-	// log.
+	// session runs a session that leaves files with the given sizes in KiB: data that was not
+	// released, and a log.
 	session := func(data, log int) (claimed, room string) {
 		now, err := s.enter(t.Context(), "c")
 		if err != nil {

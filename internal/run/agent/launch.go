@@ -20,22 +20,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// launcher builds the commands that a machine starts for a controller: a process of the
-// requested launch, built here by the store's package. It never executes the received
-// command, and refuses a request whose command would differ.
+// launcher builds the commands that are started for a controller. It has the store's package on
+// this machine build the requested process, and never executes the command that it receives. It
+// rejects a request if the two commands would differ.
 type launcher struct {
 	stores func(name string) (store.Store, error)
 	self   string // path of our binary
 	folder folder
-	execs  []string // binaries that may be requested by path
+	execs  []string // paths of binaries that may be requested
 }
 
-// word matches permitted names of clusters and processes, which appear in configuration
-// files and file names.
+// word matches permitted names of clusters and processes. These names appear in configuration files
+// and file names.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// command returns the command to start and the files that it needs. marks holds the
-// environment entries of the claimed folders, by path.
+// command returns the command to start and the files that it needs. marks contains the environment
+// entry for each claimed folder, by path.
 func (l *launcher) command(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error) {
 	if c.Launch == nil || c.Detach {
 		return host.Command{}, nil, errors.New("an agent starts only the commands that the stores' packages describe")
@@ -75,7 +75,7 @@ func keysOf[T any](m map[string]T) (keys []string) {
 	return keys
 }
 
-// process returns the requested process of the launch.
+// process returns the process of the launch that the controller requests.
 func (l *launcher) process(of *host.Launch) (none store.Process, err error) {
 	if !word.MatchString(of.Process) {
 		return none, fmt.Errorf("the cluster name %q or process name %q is invalid: names consist of letters, digits, dots and dashes", of.Cluster, of.Process)
@@ -94,13 +94,13 @@ func (l *launcher) process(of *host.Launch) (none store.Process, err error) {
 	return none, fmt.Errorf("the cluster has no process %q", of.Process)
 }
 
-// launchable returns why the cluster's processes cannot be started here, or nil.
+// launchable returns nil if the cluster's processes can be started here, and otherwise the reason.
 func (l *launcher) launchable(of *host.Launch) error {
 	st, made, err := l.buildLaunch(of)
 	if err != nil {
 		return err
 	}
-	first := made.Processes[0] // all members run the same programs
+	first := made.Processes[0] // all members run the same programs as the first
 	for _, p := range append(slices.Clone(first.Behind), first) {
 		if err := l.checkProgram(st, of, p.Path); err != nil {
 			return err
@@ -137,7 +137,7 @@ func (l *launcher) buildLaunch(of *host.Launch) (st store.Store, made store.Laun
 	return st, made, err
 }
 
-// checkPlaces returns in one sentence why a launch's names or places are refused.
+// checkPlaces returns an error, in one sentence, if a name or place in the launch is not permitted.
 func checkPlaces(of *host.Launch) error {
 	if !word.MatchString(of.Cluster) {
 		return fmt.Errorf("the cluster name %q is invalid: names consist of letters, digits, dots and dashes", of.Cluster)
@@ -154,7 +154,7 @@ func checkPlaces(of *host.Launch) error {
 	return nil
 }
 
-// settings decodes the store's settings, and refuses those that must not come from another
+// settings decodes the store's settings. It rejects settings that must not come from another
 // machine.
 func settings(st store.Store, text json.RawMessage) (any, error) {
 	if len(text) == 0 {
@@ -177,8 +177,8 @@ func settings(st store.Store, text json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// checkProgram refuses a program unless it is our binary, a permitted requested one, an installed
-// server, or a program that the store's server needs to run.
+// checkProgram returns an error unless the program is our binary, a permitted binary that was
+// requested by path, an installed server, or a program that the store's server needs.
 func (l *launcher) checkProgram(st store.Store, of *host.Launch, path string) error {
 	if path == l.self || path == of.Exec {
 		return nil
@@ -196,7 +196,7 @@ func (l *launcher) checkProgram(st store.Store, of *host.Launch, path string) er
 	return fmt.Errorf("%s is not an installed server of %s", path, st.Name())
 }
 
-// checkFiles refuses a process with files outside its member's folder.
+// checkFiles returns an error if a process has files outside its member's folder.
 func checkFiles(p store.Process, member folder) error {
 	for _, path := range append(keysOf(p.Files), p.Dir, p.DataDir) {
 		if path != "" && !member.holds(path) {

@@ -19,8 +19,8 @@ const (
 	ownMark   = "QUORUMBENCH_MARK=x"
 )
 
-// asked returns a controller's command for a store's member, and the agent's launcher with
-// the claimed folders.
+// asked returns a controller's command for a store's member. It also returns the agent's launcher
+// and the claimed folders.
 func asked(t testing.TB, name string, inside folder) (host.Command, *launcher, map[string]string) {
 	t.Helper()
 	data := filepath.Join(string(inside), "quorumbench-data-1")
@@ -32,7 +32,7 @@ func asked(t testing.TB, name string, inside folder) (host.Command, *launcher, m
 	return c, &launcher{stores: registry.Lookup, self: ownBinary, folder: inside}, map[string]string{data: ownMark}
 }
 
-// The agent starts the command of the store's package and not the received one.
+// The agent starts the command that the store's package builds, not the received command.
 func TestAgentBuildsTheCommand(t *testing.T) {
 	c, l, marks := asked(t, "etcd", real(t))
 	c.Launch.Settings = json.RawMessage(`{"snapshot-count": 5}`)
@@ -51,8 +51,8 @@ func TestAgentBuildsTheCommand(t *testing.T) {
 	}
 }
 
-// Each store's processes can be started where its server is installed. Elsewhere the error
-// asks to install it.
+// Each store's processes can be started where its server is installed. Elsewhere the error asks the
+// user to install the server.
 func TestLaunchesEveryStore(t *testing.T) {
 	for _, st := range registry.All() {
 		c, l, marks := asked(t, st.Name(), real(t))
@@ -73,8 +73,7 @@ func TestLaunchesEveryStore(t *testing.T) {
 	}
 }
 
-// A binary of --exec may be requested by its path as the store's server, and as nothing
-// else.
+// A binary in --exec may be requested by path, but only as the store's server.
 func TestLaunchesABinaryOfExec(t *testing.T) {
 	c, l, marks := asked(t, "cetcd", real(t))
 	c.Launch.Exec, l.execs = "/opt/cetcd", []string{"/opt/other", "/opt/cetcd"}
@@ -135,8 +134,8 @@ func TestRefusesOtherLaunches(t *testing.T) {
 	}
 }
 
-// Whatever is requested, the started program is our binary or an installed one, and its
-// files are in the folder.
+// Whatever is requested, the started program is our binary or an installed server, and its files
+// are in the folder.
 func FuzzLaunch(f *testing.F) {
 	inside := folder("/tmp")
 	for _, name := range []string{"etcd", "zookeeper", "cetcd"} {

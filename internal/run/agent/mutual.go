@@ -9,8 +9,8 @@ import (
 	"net"
 )
 
-// Mutual is a Way that uses mutual TLS over a connection that another function opens, with
-// credentials in memory.
+// Mutual is a Way that uses mutual TLS, with credentials in memory, over a connection that the
+// function Over opens.
 type Mutual struct {
 	Over        func(context.Context) (net.Conn, error)
 	Name        string // the name in the agent's certificate
@@ -37,7 +37,7 @@ func (m *Mutual) Dial(ctx context.Context) (net.Conn, error) {
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{protocol}, RootCAs: pool, ServerName: m.Name,
 	}))
 	if err != nil {
-		_ = plain.Close() // err matters more
+		_ = plain.Close() // err is more important
 		return nil, refused(Target{Address: m.Name, CACert: "this run", Cert: "of this run"}, err)
 	}
 	return c, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// once starts an agent at a Unix socket for one controller, and returns the channel with
-// Serve's result.
+// once starts an agent for one controller at a Unix socket. The channel receives the result of
+// Serve.
 func once(t *testing.T, m *manual) (*Server, Target, <-chan error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,7 +34,7 @@ func once(t *testing.T, m *manual) (*Server, Target, <-chan error) {
 	return s, Target{Name: "there", Address: address, Version: testVersion, Clock: silent()}, ended
 }
 
-// over waits until an agent has ended by itself.
+// over waits until an agent has stopped by itself.
 func over(t *testing.T, ended <-chan error) {
 	t.Helper()
 	select {
@@ -47,8 +47,8 @@ func over(t *testing.T, ended <-chan error) {
 	}
 }
 
-// An agent for one controller ends after that one's session, and the controller learns that
-// everything has ended.
+// An agent with Once set exits after its session, and the controller learns that everything has
+// been stopped.
 func TestOnceEndsAfterItsSession(t *testing.T) {
 	_, to, ended := once(t, &manual{now: epoch})
 	if err := dialled(t, to).Close(); err != nil {
@@ -57,8 +57,8 @@ func TestOnceEndsAfterItsSession(t *testing.T) {
 	over(t, ended)
 }
 
-// If its controller is lost, the agent ends with the lease, even if its lifeline ended
-// before.
+// If its controller is lost, an agent with Once set exits at the end of the lease, even if its
+// lifeline ended before.
 func TestOnceEndsAfterTheLease(t *testing.T) {
 	m := &manual{now: epoch}
 	s, to, ended := once(t, m)
@@ -90,7 +90,7 @@ func TestOnceEndsAfterTheLease(t *testing.T) {
 	over(t, ended)
 }
 
-// Without a controller, it ends after a minute or with its lifeline.
+// If no controller connects, an agent with Once set exits after a minute or when its lifeline ends.
 func TestOnceWithoutAController(t *testing.T) {
 	m := &manual{now: epoch}
 	_, _, ended := once(t, m)
@@ -124,7 +124,7 @@ func (w *way) Close() error {
 	return nil
 }
 
-// A Way is closed once: with the session, or if none begins.
+// A Way is closed once: when the session ends, or when no session could begin.
 func TestAWayIsClosed(t *testing.T) {
 	_, to, ended := once(t, &manual{now: epoch})
 	_, at := network(to.Address)

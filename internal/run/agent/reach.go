@@ -13,21 +13,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// reaching is the first message of a stream of reachMethod: the address to connect to.
+// reaching is the first message on a stream of reachMethod: the address to connect to.
 type reaching struct{ Address string }
 
-// reached is the reply. Every later message, in both directions, contains bytes of the
-// connection. The stream ends with the connection.
+// reached is the reply. All later messages in both directions contain bytes of the connection. The
+// stream ends with the connection.
 type reached struct {
 	Error string `json:",omitempty"`
 }
 
 const (
-	// reachWithin bounds how long opening a connection may take.
+	// reachWithin limits how long opening a connection may take.
 	reachWithin = 10 * time.Second
-	// mostCarried is the greatest size in bytes of a connection's message.
+	// mostCarried is the maximum number of a connection's bytes in one message.
 	mostCarried = 32 << 10
-	// lingers is how long the last bytes written to a closed connection may take to be sent.
+	// lingers limits how long the last bytes that were written to a closed connection may take to
+	// be sent.
 	lingers = 10 * time.Second
 )
 
@@ -40,12 +41,12 @@ func (s *Server) serveReach(ctx context.Context, _ *session, st *stream) error {
 	conn, err := s.reach(ctx, to.Address)
 	if err != nil {
 		var op *net.OpError
-		if errors.As(err, &op) { // the controller knows the rest
+		if errors.As(err, &op) { // the controller already knows the operation and the address
 			err = op.Err
 		}
 		return sendJSON(st, reached{err.Error()})
 	}
-	shut := func() { _ = conn.Close() } // nothing more can be done about an error
+	shut := func() { _ = conn.Close() } // nothing can be done about an error
 	defer shut()
 	defer context.AfterFunc(ctx, shut)()
 	if err := sendJSON(st, reached{}); err != nil {
@@ -76,7 +77,7 @@ func (s *Server) reach(ctx context.Context, address string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }
 
-// carry sends the bytes read from a connection until the connection or the stream ends.
+// carry sends the bytes that are read from a connection until the connection or the stream ends.
 func carry(st *stream, from net.Conn) {
 	b := make([]byte, mostCarried)
 	for {
@@ -107,7 +108,7 @@ func (h *remoteHost) connect(ctx context.Context, endpoint string) (net.Conn, er
 	release := context.AfterFunc(ctx, st.close)
 	err = sendJSON(st, reaching{endpoint})
 	var a reached
-	if err == nil || errors.Is(err, errEOF) { // then the reason is in the received status
+	if err == nil || errors.Is(err, errEOF) { // after EOF, the received status contains the reason
 		a, err = receiveJSON[reached](st)
 	}
 	if !release() {
@@ -126,12 +127,12 @@ func (h *remoteHost) connect(ctx context.Context, endpoint string) (net.Conn, er
 	return through(st), nil
 }
 
-// through returns a connection whose bytes a stream carries. A pipe provides the deadlines.
+// through returns a connection whose bytes are sent over a stream. A pipe implements the deadlines.
 func through(st *stream) net.Conn {
 	near, far := net.Pipe()
 	go func() {
 		carry(st, far)
-		_ = st.ends.(grpc.ClientStream).CloseSend() // the agent then closes its side, after it has written everything
+		_ = st.ends.(grpc.ClientStream).CloseSend() // the agent then writes the remaining bytes and closes its side
 	}()
 	go func() {
 		defer st.close()
@@ -157,6 +158,6 @@ type piped struct {
 
 // Close implements net.Conn.
 func (c *piped) Close() error {
-	time.AfterFunc(lingers, c.st.close) // a server that reads nothing would keep the stream open
+	time.AfterFunc(lingers, c.st.close) // a server that stops reading would otherwise keep the stream open
 	return c.Conn.Close()
 }

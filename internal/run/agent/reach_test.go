@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// reach returns the agent's dialer, which must be permitted.
+// reach returns the function that connects through the agent, which must be permitted.
 func reach(t *testing.T, r *Remote) store.Dial {
 	t.Helper()
 	dial := r.Host().(host.Reacher).Reach()
@@ -28,7 +28,7 @@ func reach(t *testing.T, r *Remote) store.Dial {
 
 func reaches(o *Options) { o.Reach = true }
 
-// answering starts a server that passes each connection to serve and then closes it.
+// answering starts a server that passes each connection to serve and closes it afterwards.
 func answering(t *testing.T, serve func(net.Conn)) (address string) {
 	t.Helper()
 	l := servers.Loopback(t)
@@ -48,8 +48,8 @@ func answering(t *testing.T, serve func(net.Conn)) (address string) {
 	return l.Addr().String()
 }
 
-// A connection through an agent carries all bytes in both directions and ends when the
-// server's does.
+// A connection through an agent transfers all bytes in both directions, and ends when the server
+// closes its side.
 func TestReach(t *testing.T) {
 	_, to := served(t, reaches)
 	r := dialled(t, to)
@@ -75,7 +75,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// Bytes written before a connection is closed arrive, and then its end.
+// Bytes that are written before a connection is closed reach the server, followed by the end of the
+// connection.
 func TestReachEnds(t *testing.T) {
 	_, to := served(t, reaches)
 	got := make(chan string)
@@ -101,7 +102,7 @@ func TestReachEnds(t *testing.T) {
 	}
 }
 
-// A silent server delays a read only until its deadline, and the session's end closes the
+// If a server sends nothing, a read returns at its deadline. The end of the session closes the
 // connection.
 func TestReachMute(t *testing.T) {
 	_, to := served(t, reaches)
@@ -133,12 +134,12 @@ func TestReachMute(t *testing.T) {
 	}
 }
 
-// A failed connection is reported as if we had tried it ourselves. An agent without --reach
-// opens none.
+// A failed connection is reported as if we had tried to connect ourselves. An agent without --reach
+// opens no connections.
 func TestReachRefused(t *testing.T) {
 	l := servers.Loopback(t)
 	nobody := l.Addr().String()
-	_ = l.Close() // now the port is closed
+	_ = l.Close() // from now, the port is closed
 	_, to := served(t, reaches)
 	r := dialled(t, to)
 	dial := reach(t, r)

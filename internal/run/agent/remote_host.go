@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// remoteHost is a host.Host on an agent's machine. It validates every reply: an agent is
-// trusted no more than a server.
+// remoteHost is a host.Host on an agent's machine. It validates every reply, because agents are not
+// trusted.
 type remoteHost struct{ r *Remote }
 
 var (
@@ -36,8 +36,8 @@ func (h *remoteHost) Clock() host.Clock { return h.r.Offset() }
 // Presence implements host.Losable.
 func (h *remoteHost) Presence() context.Context { return h.r.ctx }
 
-// fail adds the agent's name to an error. If the agent is lost, it returns that error,
-// which has the name.
+// fail adds the agent's name to an error. If the agent is lost, it returns the reason for the loss
+// instead, which already contains the name.
 func (r *Remote) fail(err error) error {
 	switch {
 	case err == nil:
@@ -48,13 +48,13 @@ func (r *Remote) fail(err error) error {
 	return fmt.Errorf("agent %s: %w", r.target.Name, err)
 }
 
-// ask sends a request on a stream and returns the reply. If ctx ends first, the stream is
-// closed.
+// ask sends a request on a stream and returns the reply. If ctx is canceled first, it closes the
+// stream.
 func (h *remoteHost) ask(ctx context.Context, st *stream, q request) (reply, error) {
 	release := context.AfterFunc(ctx, st.close)
 	err := sendJSON(st, q)
 	var a reply
-	if err == nil || errors.Is(err, errEOF) { // then the reason is in the received status
+	if err == nil || errors.Is(err, errEOF) { // after EOF, the received status contains the reason
 		a, err = receiveJSON[reply](st)
 	}
 	if !release() && ctx.Err() != nil {
@@ -63,7 +63,7 @@ func (h *remoteHost) ask(ctx context.Context, st *stream, q request) (reply, err
 	return a, h.replyError(a, err)
 }
 
-// replyError returns the error of a reply.
+// replyError returns the error in a reply.
 func (h *remoteHost) replyError(a reply, err error) error {
 	if err == nil && a.Error != "" {
 		err = errors.New(text.Line(a.Error, 4*text.OfServer))
@@ -71,7 +71,7 @@ func (h *remoteHost) replyError(a reply, err error) error {
 	return h.r.fail(err)
 }
 
-// open sends a request whose subject lives as long as the stream.
+// open sends a request whose subject exists as long as the stream.
 func (h *remoteHost) open(ctx context.Context, q request) (*stream, reply, error) {
 	if ctx.Err() != nil {
 		return nil, reply{}, context.Cause(ctx)
@@ -97,13 +97,13 @@ func (h *remoteHost) call(ctx context.Context, q request) (reply, error) {
 	return a, err
 }
 
-// impossible returns the error of an impossible reply.
+// impossible returns an error about an impossible reply.
 func (h *remoteHost) impossible(what string) error {
 	return h.r.fail(errors.New("it sent an impossible reply: " + what))
 }
 
-// cutOff ends the session with an agent that reports impossible measurements. Ignoring the
-// sample instead would let the run continue as if its figures were complete.
+// cutOff ends the session with an agent that reports impossible measurements. If we only ignored
+// the sample, the run would continue as if its figures were complete.
 func (h *remoteHost) cutOff(why error) error {
 	err := h.impossible(why.Error())
 	h.r.gone(fmt.Errorf("it reports a value that cannot have been measured: %w", why))
@@ -278,14 +278,14 @@ type remoteProcess struct {
 	exited  chan struct{}
 	exit    host.Exit // written before exited is closed
 	sending sync.Mutex
-	answers chan reply // to signals
-	late    int        // pending replies that no caller waits for any more
+	answers chan reply // replies to signals
+	late    int        // number of pending replies for which no caller is waiting anymore
 }
 
-// mostAnswers is how many replies to signals can be queued.
+// mostAnswers is the maximum number of queued replies to signals.
 const mostAnswers = 64
 
-// listen reads replies until the process has ended or is lost.
+// listen receives replies until the process has exited or is lost.
 func (p *remoteProcess) listen() {
 	defer close(p.exited)
 	defer p.st.close()
@@ -298,7 +298,7 @@ func (p *remoteProcess) listen() {
 		case a.Exit != nil:
 			text.Fields(a.Exit)
 			p.exit = *a.Exit
-			p.exit.At = p.h.r.toLocal(p.exit.At, p.h.r.unheard()) // the agent reports an exit at once
+			p.exit.At = p.h.r.toLocal(p.exit.At, p.h.r.unheard()) // the agent reports an exit immediately
 			return
 		}
 		select {
@@ -331,7 +331,7 @@ func (p *remoteProcess) Signal(ctx context.Context, s host.Signal) error {
 	return p.request(ctx, request{Do: signal, Signal: s})
 }
 
-// request sends a request about the process and waits until it is done.
+// request sends a request about the process and waits for the reply.
 func (p *remoteProcess) request(ctx context.Context, q request) error {
 	p.sending.Lock()
 	defer p.sending.Unlock()

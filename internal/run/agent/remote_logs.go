@@ -21,10 +21,10 @@ type remoteLogs struct {
 	h     *remoteHost
 	st    *stream
 	files int
-	jumps int // the clock's jumps up to the last Read
+	jumps int // number of jumps of the agent's clock up to the last Read
 }
 
-// mostLine bounds the size of a line in bytes.
+// mostLine is the maximum size of a line in bytes.
 const mostLine = 64 << 10
 
 // Read implements host.Logs.
@@ -55,11 +55,11 @@ func (l *remoteLogs) Close() error {
 	return nil
 }
 
-// mostCopied bounds the size of a copied log in bytes, including the line about what was
-// left out.
+// mostCopied is the maximum size of a copied log in bytes, including the line that reports the
+// omission.
 const mostCopied = host.MostLog + 1<<10
 
-// CopyLog implements host.Host. After an error, to may contain a part of the log.
+// CopyLog implements host.Host. After an error, to may already contain a part of the log.
 func (h *remoteHost) CopyLog(ctx context.Context, path string, to io.Writer) (left int64, err error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)

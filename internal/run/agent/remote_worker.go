@@ -16,15 +16,15 @@ import (
 // otherClock is a clock that differs from ours.
 type otherClock interface {
 	Offset() host.Clock
-	now() time.Time // by our clock
-	// toLocal converts a time of the other clock that was requested at asked and has just
-	// arrived.
+	now() time.Time // time on our clock
+	// toLocal converts a time on the other clock from a reply that has just arrived. asked is the
+	// time at which the reply was requested.
 	toLocal(theirs, asked time.Time) time.Time
 }
 
-// pretended is the clock of an agent whose clock was replaced, for its worker, which uses
-// the system's clock: a load's clock continues from its beginning, whatever the clock is
-// set to meanwhile.
+// pretended is an agent's clock that replaces the system's clock in a test. The agent's worker uses
+// the system's clock, because a load's clock must continue even if the system's clock is set during
+// the load.
 type pretended func() time.Time
 
 // Offset implements otherClock.
@@ -37,7 +37,7 @@ func (p pretended) now() time.Time { return p() }
 
 func (p pretended) toLocal(theirs, _ time.Time) time.Time { return theirs.Add(-time.Since(p())) }
 
-// shifted is a worker with another clock than its caller's. It converts times in both
+// shifted is a worker whose clock differs from its caller's clock. It converts times in both
 // directions.
 type shifted struct {
 	load.Worker
@@ -54,12 +54,12 @@ func (w shifted) Clock(ctx context.Context) (time.Time, error) {
 	return w.by.toLocal(at, asked), nil
 }
 
-// mostPrepares is how often a load is prepared again because the worker's clock was set
-// meanwhile.
+// mostPrepares is the maximum number of attempts to prepare a load if the worker's clock is set
+// during the preparation.
 const mostPrepares = 3
 
-// Prepare implements load.Worker. A load's clock continues from the time of its preparation
-// even if the machine's clock is set later, so this time must be certain.
+// Prepare implements load.Worker. A load's clock continues from the time of its preparation even if
+// the machine's clock is set later, so this time must be certain.
 func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
 	report, record := to.Mark, to.History
 	for range mostPrepares {
@@ -71,7 +71,7 @@ func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 			}
 		}
 		if report != nil {
-			by := shiftedJob{by: w.by, from: j.from} // j.Job is written concurrently
+			by := shiftedJob{by: w.by, from: j.from} // a copy of j, because j.Job is written concurrently
 			to.Mark = func(m load.Mark) {
 				m.At = m.At.Add(-by.ahead())
 				report(m)
@@ -94,23 +94,23 @@ func (w shifted) Prepare(ctx context.Context, a *load.Assignment, to load.Report
 type shiftedJob struct {
 	load.Job
 	by   otherClock
-	from host.Clock // when the job was prepared
+	from host.Clock // the other clock's offset when the job was prepared
 }
 
-// ahead returns how far the load's clock is ahead: it drifts with the other clock and
-// ignores that it was set.
+// ahead returns how far the load's clock is ahead. The load's clock drifts with the other clock,
+// but does not jump when the other clock is set.
 func (j shiftedJob) ahead() time.Duration {
 	now := j.by.Offset()
 	return now.Ahead - (now.Set - j.from.Set)
 }
 
-// drifts bounds the rate at which two clocks may drift apart: the greatest correction that
+// drifts is the maximum rate at which two clocks may drift apart: the largest correction that
 // systems apply.
 const drifts = 0.001
 
-// within bounds the error of a load's times until the load has ended.
+// within returns the error bound of a load's times until the load has ended.
 func (j shiftedJob) within(a *load.Assignment) time.Duration {
-	lasts := 5*a.Load.Warmup + a.Load.Duration + a.Load.Timeout // a warm-up can be extended, and responses are awaited
+	lasts := 5*a.Load.Warmup + a.Load.Duration + a.Load.Timeout // the warm-up may be extended, and the load waits for the last responses
 	if a.Load.Duration == 0 {
 		lasts += time.Hour
 	}
@@ -134,16 +134,16 @@ func (j shiftedJob) Run(ctx context.Context, begin time.Time) (*load.Result, err
 	return res, err
 }
 
-// wrapped is a worker that adapts each assignment before another worker executes it, and
-// each error that this returns.
+// wrapped adapts each assignment before another worker executes it, and each error that this worker
+// returns.
 type wrapped struct {
 	load.Worker
 	adapt func(*load.Assignment) (*load.Assignment, error)
-	fail  func(error) error // returns nil for nil
+	fail  func(error) error // must return nil for nil
 }
 
-// carry returns a worker for one on another machine: it reads the files and variables to
-// which an assignment refers here, and sends their contents.
+// carry wraps a worker on another machine. It reads the local files and environment variables to
+// which an assignment refers, and sends their contents with the assignment.
 func (r *Remote) carry(w load.Worker) load.Worker {
 	adapt := func(a *load.Assignment) (*load.Assignment, error) {
 		carried := *a
@@ -154,7 +154,7 @@ func (r *Remote) carry(w load.Worker) load.Worker {
 	return wrapped{w, adapt, r.nameError}
 }
 
-// nameError names the agent in an error.
+// nameError adds the agent's name to an error.
 func (r *Remote) nameError(err error) error {
 	if err == nil || errors.Is(err, load.ErrNeverOpened) || errors.Is(err, context.Canceled) {
 		return err
@@ -222,8 +222,7 @@ func (j wrappedJob) Run(ctx context.Context, begin time.Time) (*load.Result, err
 	return res, j.fail(err)
 }
 
-// checked is a worker that validates whole assignments from another machine before it
-// executes them.
+// checked is a worker that validates assignments from another machine before it executes them.
 type checked struct {
 	wrapped
 	stores func(name string) (store.Store, error)

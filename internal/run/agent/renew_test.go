@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// An agent writes the two files of a member's credentials in a folder that its controller
-// has claimed, and nothing elsewhere.
+// An agent writes a member's two credential files only in folders that the agent's controller has
+// claimed.
 func TestCredentialsAreRenewed(t *testing.T) {
 	s, to := served(t, nil)
 	s.launcher = &launcher{stores: registry.Lookup, self: ownBinary, folder: s.folder}

@@ -10,13 +10,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Bounds of a single request to a host.
+// Limits of a single request to a host.
 const (
 	mostPaths  = 1000
 	mostWrites = 100_000
 )
 
-// serveHost executes the stream's first request, and the later ones about its subject.
+// serveHost executes the stream's first request, and later requests about its subject.
 func (s *Server) serveHost(ctx context.Context, now *session, st *stream) error {
 	r, err := receiveJSON[request](st)
 	if err != nil {
@@ -104,12 +104,12 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 	return a, fmt.Errorf("unknown host request %q", r.Do)
 }
 
-// putFile writes a file that the controller may write.
+// putFile writes a file for the controller, if the controller may write it.
 func (s *Server) putFile(ctx context.Context, now *session, r *request) error {
-	if r.Path == string(s.folder) { // the temporary file would be next to the folder
+	if r.Path == string(s.folder) { // the temporary file would be outside the folder
 		return fmt.Errorf("the agent cannot write a file at %s: that is its own folder; name a file below it", s.folder)
 	}
-	if now.everClaimed(r.Path) { // a configuration or class file in it would be executed
+	if now.everClaimed(r.Path) { // a member might execute a configuration or class file that it contains
 		return fmt.Errorf("%s is in a data folder, in which only the agent writes members' files", text.Line(r.Path, longestPath))
 	}
 	if err := now.files.open(); err != nil {
@@ -118,8 +118,8 @@ func (s *Server) putFile(ctx context.Context, now *session, r *request) error {
 	return s.host.WriteFile(ctx, r.Path, r.Contents)
 }
 
-// serveProcess starts a process and forwards signals until it has ended. If the stream ends
-// first, the process lives until the session ends.
+// serveProcess starts a process and forwards signals until it has exited. If the stream ends first,
+// the process continues until the session ends.
 func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *host.Command) error {
 	if c == nil {
 		return errors.New("the request has no command")
@@ -136,7 +136,7 @@ func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *
 		return err
 	}
 	if !now.hold(p) {
-		_ = p.Signal(context.Background(), host.Kill) // the session ended without it
+		_ = p.Signal(context.Background(), host.Kill) // the session has ended and will not kill the process
 		<-p.Exited()
 		return errors.New("the session has ended")
 	}
@@ -151,7 +151,7 @@ func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *
 				return
 			}
 			if err := s.signalProcess(ctx, p, &r); err != nil {
-				_ = sendJSON(st, reply{Error: err.Error()}) // a controller that is gone needs no reply
+				_ = sendJSON(st, reply{Error: err.Error()}) // a controller that has disconnected needs no reply
 			} else {
 				_ = sendJSON(st, reply{})
 			}
@@ -166,7 +166,7 @@ func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *
 	return nil
 }
 
-// signalProcess executes a request about a process.
+// signalProcess sends a signal to a process.
 func (s *Server) signalProcess(ctx context.Context, p host.Process, r *request) error {
 	if r.Do != signal || r.Signal > host.Resume {
 		return errors.New("a process can only be sent SIGTERM, SIGKILL, SIGSTOP and SIGCONT")
@@ -184,11 +184,11 @@ func (s *Server) servePorts(ctx context.Context, st *stream, count int) error {
 	if err := sendJSON(st, reply{Address: lease.Address, Ports: lease.Ports}); err != nil {
 		return nil
 	}
-	_, _ = st.Receive() // no message follows: the stream's end ends the lease
+	_, _ = st.Receive() // no message follows; the lease ends with the stream
 	return nil
 }
 
-// serveClaim claims a folder. It remains if the stream ends without a release.
+// serveClaim claims a folder. If the stream ends without a release, the folder remains.
 func (s *Server) serveClaim(ctx context.Context, now *session, st *stream, parent string) error {
 	if err := s.folder.check(parent); err != nil {
 		return err
@@ -229,7 +229,7 @@ func (s *Server) serveClaim(ctx context.Context, now *session, st *stream, paren
 	}
 }
 
-// serveLogs reads new lines of files for each request.
+// serveLogs sends the new lines of files for each request.
 func (s *Server) serveLogs(ctx context.Context, st *stream, paths []string) error {
 	if err := s.folder.checkAll(paths); err != nil {
 		return err
@@ -255,7 +255,7 @@ func (s *Server) serveLogs(ctx context.Context, st *stream, paths []string) erro
 	return nil
 }
 
-// serveCopy copies a log in several messages. All but the last have More set.
+// serveCopy copies a log in several messages. More is set in all messages except the last.
 func (s *Server) serveCopy(ctx context.Context, st *stream, path string) error {
 	if err := s.folder.check(path); err != nil {
 		return err

@@ -27,38 +27,38 @@ import (
 
 // Options configure an agent.
 type Options struct {
-	Folder  string // contains all files that it writes
-	Address string // an IP address of the machine, for servers; empty: of the loopback interface
-	Version string // of this program; a controller's must be the same
-	Self    string // path of our binary, for embedded servers
-	// Execs are binaries of servers that a run may name by these absolute paths. All other
-	// paths are refused.
+	Folder  string // contains all files that the agent writes
+	Address string // the machine's IP address on which servers listen; if empty, they listen on the loopback interface
+	Version string // version of quorumbench, which must equal a controller's version
+	Self    string // path of the quorumbench binary, for embedded servers
+	// Execs contains the absolute paths of server binaries that a run may request by path. The
+	// agent rejects all other paths.
 	Execs  []string
 	Stores func(name string) (store.Store, error)
-	Worker load.Worker // nil: a worker of this process
-	// Reach lets the agent open connections for its controller to any address that this
-	// machine can reach.
+	Worker load.Worker // nil for a worker in this process
+	// Reach lets the agent open connections for its controller, to any address that this machine
+	// can reach.
 	Reach bool
 	TLS   *tls.Config // from ServerTLS; nil for a Unix socket
-	// Heartbeat is the interval of a controller's heartbeats: after two missing ones its
-	// load stops. Its servers are ended after Lease. Zero values mean 1 s and 10 s.
+	// Heartbeat is the interval between a controller's heartbeats. When two heartbeats are missing,
+	// the controller's load is stopped. After a further Lease, its servers are killed. Zero values
+	// mean 1 s and 10 s.
 	Heartbeat, Lease time.Duration
-	// Once ends the agent after its first session, including the lease of a lost controller,
-	// or if no controller comes within AwaitController.
+	// If Once is set, the agent exits after its first session, including the lease of a lost
+	// controller. It also exits if no controller connects within AwaitController.
 	Once  bool
 	Clock Clock                            // the zero value is the system's
 	Say   func(format string, args ...any) // reports events; may be nil
 }
 
-// The defaults.
+// Default values of Options.
 const (
 	DefaultHeartbeat = time.Second
 	DefaultLease     = 10 * time.Second
 	AwaitController  = time.Minute
 )
 
-// stopWithin bounds how long clients may take to receive the last messages of their
-// streams.
+// stopWithin limits how long clients may take to receive the last messages on their streams.
 const stopWithin = 5 * time.Second
 
 // Server is an agent.
@@ -67,30 +67,30 @@ type Server struct {
 	host   host.Host
 	worker load.Worker
 	folder folder
-	files  *host.Folder // the folder, held open
-	// mostKept bounds the bytes of the data of a lost session, and of the logs of all
+	files  *host.Folder // the same folder, held open
+	// mostKept is the maximum size in bytes of a lost session's data, and of the logs of all
 	// sessions.
 	mostKept int64
 	launch   func(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error)
-	// launchable returns why a cluster cannot be started here, or nil.
+	// launchable returns nil if a cluster can be started here, and otherwise the reason.
 	launchable func(of *host.Launch) error
 	launcher   *launcher
 
 	mu      sync.Mutex
 	current *session
-	lost    *lostData      // data of the controller that was lost last; may be nil
-	last    bool           // no further session may begin
-	over    chan struct{}  // closed when the last session is over
-	running sync.WaitGroup // sessions that are not over
+	lost    *lostData      // data of the last controller that was lost; may be nil
+	last    bool           // set if no further session may begin
+	over    chan struct{}  // closed when the last session has ended
+	running sync.WaitGroup // sessions that have not ended
 }
 
-// New returns an agent and makes its folder.
+// New returns an agent and creates its folder.
 func New(o Options) (*Server, error) {
 	o.Heartbeat, o.Lease = cmp.Or(o.Heartbeat, DefaultHeartbeat), cmp.Or(o.Lease, DefaultLease)
 	worker := o.Worker
 	if worker == nil {
-		// The worker uses the clock that is compared with the controller's, even if it is
-		// set.
+		// The worker uses the same clock as the one that is compared with the controller's clock,
+		// even if that clock is set.
 		worker = &load.Local{Stores: o.Stores, Access: load.AccessCarried, Attended: true, Now: time.Now}
 	}
 	if o.Clock.Now == nil {
@@ -137,8 +137,8 @@ func New(o Options) (*Server, error) {
 	return s, s.tidy()
 }
 
-// Leave makes Serve return when the present session, if any, is over, including the lease
-// of a lost controller. It may be called more than once.
+// Leave makes Serve return when the current session, if any, has ended, including the lease of a
+// lost controller. It may be called more than once.
 func (s *Server) Leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,15 +148,15 @@ func (s *Server) Leave() {
 	}
 }
 
-// endLast closes over if the last session is over. The caller holds mu.
+// endLast closes over if the last session has ended. The caller must hold mu.
 func (s *Server) endLast() {
 	if s.last && s.current == nil {
 		close(s.over)
 	}
 }
 
-// Serve serves until ctx ends or Leave takes effect. Everything that sessions started has
-// then ended.
+// Serve serves until ctx is canceled or Leave takes effect. When it returns, everything that
+// sessions started has been stopped.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(mostBytes), grpc.MaxSendMsgSize(mostBytes), grpc.MaxConcurrentStreams(1024),
@@ -184,19 +184,19 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	go s.awaitEnd(g, ended)
 	err := g.Serve(l)
 	s.running.Wait()
-	if ctx.Err() != nil || errors.Is(err, grpc.ErrServerStopped) { // it can end before it begins
+	if ctx.Err() != nil || errors.Is(err, grpc.ErrServerStopped) { // g may have been stopped before Serve was called
 		return nil
 	}
 	return err
 }
 
-// awaitEnd stops serving when the last session is over and its controller has received the
-// end.
+// awaitEnd stops serving when the last session has ended and its controller has received the last
+// message.
 func (s *Server) awaitEnd(g *grpc.Server, ended <-chan struct{}) {
 	if s.o.Once {
 		select {
 		case <-s.o.Clock.After(AwaitController):
-			s.Leave() // does nothing if a controller came
+			s.Leave() // has no effect if a controller has connected
 		case <-s.over:
 		case <-ended:
 			return
@@ -250,7 +250,7 @@ func (s *Server) serveSession(ctx context.Context, st grpc.ServerStream) error {
 	return s.depart(ctx, now, err)
 }
 
-// enter begins a session if there is none.
+// enter begins a session. It returns an error if another session exists or the agent is stopping.
 func (s *Server) enter(ctx context.Context, controller string) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,8 +271,9 @@ func (s *Server) enter(ctx context.Context, controller string) (*session, error)
 	return s.current, nil
 }
 
-// depart ends a session: at once if its controller asked for that or the agent ends.
-// Otherwise it ends the load at once, and the servers when the lease is over.
+// depart ends a session. If the controller asked for that or the agent is stopping, it stops the
+// load and the servers immediately. Otherwise it stops the load immediately, and the servers when
+// the lease is over.
 func (s *Server) depart(ctx context.Context, now *session, why error) error {
 	now.leave(fmt.Errorf("the agent ended the session: %w", why))
 	finish := func() {
@@ -306,8 +307,8 @@ func (s *Server) depart(ctx context.Context, now *session, why error) error {
 	return status.Errorf(codes.Aborted, "the agent ended the session: %v", why)
 }
 
-// serveStream serves a stream of the present session until the stream or the session ends,
-// or close is called.
+// serveStream serves a stream of the current session until the stream or the session ends or close
+// is called.
 func (s *Server) serveStream(st grpc.ServerStream, serve func(context.Context, *session, *stream) error) error {
 	token := ""
 	if md, ok := metadata.FromIncomingContext(st.Context()); ok {
@@ -339,16 +340,16 @@ func (s *Server) serveStream(st grpc.ServerStream, serve func(context.Context, *
 	case err := <-closed:
 		return err
 	default:
-		return nil // this ends what serve waits for
+		return nil // returning ends the stream, and with it everything that serve waits for
 	}
 }
 
-// serveWork serves one call of a worker.
+// serveWork serves one call of a worker's method.
 func (s *Server) serveWork(ctx context.Context, _ *session, st *stream) error {
 	return remote.Serve(ctx, st, s.worker)
 }
 
-// Listen listens at HOST:PORT or, with mode 0600, at unix:PATH.
+// Listen listens at HOST:PORT or unix:PATH. A Unix socket gets mode 0600.
 func Listen(address string) (net.Listener, error) {
 	of, at := network(address)
 	if of == "unix" {
@@ -367,5 +368,5 @@ func Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// socketMode permits only our user: a client of the socket has our rights.
+// socketMode gives only our user access, because a client of the socket has our rights.
 const socketMode = 0o600

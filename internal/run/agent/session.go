@@ -15,29 +15,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// missed is how many consecutive missing heartbeats make one side lost to the other.
+// missed is the number of consecutive missing heartbeats after which one side treats the other as
+// lost.
 const missed = 2
 
 // errBye reports that the controller ended the session.
 var errBye = errors.New("the controller ended the session")
 
-// session is the connection of one controller, and what it started on this machine.
+// session is a controller's connection, and everything that it started on this machine.
 type session struct {
 	token      string
 	controller string
 	since      time.Time
-	ctx        context.Context // ends when the controller is gone; loads then stop
+	ctx        context.Context // canceled when the controller is gone; loads then stop
 	cancel     context.CancelCauseFunc
 	loads      sync.WaitGroup
 
 	mu        sync.Mutex
-	over      bool // nothing can be started any more
+	over      bool // set if nothing can be started anymore
 	processes []host.Process
 	disks     []*heldDisk
 	files     sessionFolder
-	data      map[string]host.Claim // claimed folders that were not released, by path
-	ever      []folder              // all folders ever claimed
-	until     time.Time             // when the processes of a lost controller are ended; zero while it is connected
+	data      map[string]host.Claim // claimed folders that have not been released, by path
+	ever      []folder              // all folders that the session has ever claimed
+	until     time.Time             // time at which a lost controller's processes will be killed; zero while the controller is connected
 }
 
 func newSession(ctx context.Context, controller string, now time.Time) *session {
@@ -48,8 +49,8 @@ func newSession(ctx context.Context, controller string, now time.Time) *session 
 	return s
 }
 
-// begin counts a stream of the session, for which loads.Done must be called. It returns
-// false if the token is not the session's or the session is over.
+// begin registers a new stream, for which the caller must later call loads.Done. It returns false
+// if the token is wrong or the session has ended.
 func (s *session) begin(token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +68,7 @@ func (s *session) leave(why error) {
 	s.cancel(why)
 }
 
-// busy returns why another controller must wait.
+// busy returns the reason why another controller must wait.
 func (s *session) busy() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,8 +78,8 @@ func (s *session) busy() error {
 	return fmt.Errorf("the agent has worked for another controller (%s) since %s, and serves one at a time", s.controller, s.since.UTC().Format(time.TimeOnly))
 }
 
-// hold records a process, which ends with the session. It returns false if the session is
-// over.
+// hold records a process, which will be killed when the session ends. It returns false if the
+// session has already ended.
 func (s *session) hold(p host.Process) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,8 +89,8 @@ func (s *session) hold(p host.Process) bool {
 	return !s.over
 }
 
-// holdDisk records a disk, which is closed when the session's processes have ended. It
-// returns false if the session is over.
+// holdDisk records a disk, which will be closed when the session's processes have exited. It
+// returns false if the session has already ended.
 func (s *session) holdDisk(d *heldDisk) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +117,7 @@ func (s *session) claimed(c host.Claim) {
 	s.ever = append(s.ever, folder(c.Path()))
 }
 
-// everClaimed reports whether a path is, or was, in a claimed folder.
+// everClaimed reports whether a path is in a folder that is or was claimed.
 func (s *session) everClaimed(path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +130,7 @@ func (s *session) released(path string) {
 	delete(s.data, path)
 }
 
-// folders returns the environment entries of the claimed folders, by path.
+// folders returns the environment entry for each claimed folder, by path.
 func (s *session) folders() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,8 +141,8 @@ func (s *session) folders() map[string]string {
 	return marks
 }
 
-// attend answers heartbeats until the controller ends the session (errBye) or is lost: its
-// connection ended, or it missed two heartbeats while our process was running.
+// attend answers heartbeats until the controller ends the session (errBye) or is lost. A controller
+// is lost if its connection ends, or if two heartbeats are missing while our process was running.
 func (s *session) attend(beats <-chan beat, ended <-chan error, answer func(beat) error, every time.Duration, c Clock) error {
 	quiet := newSilence(c, every)
 	for {
@@ -167,18 +168,18 @@ func (s *session) attend(beats <-chan beat, ended <-chan error, answer func(beat
 	}
 }
 
-// lost records that the controller is lost, and when its processes are ended.
+// lost records that the controller is lost, and the time at which its processes will be killed.
 func (s *session) lost(until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.until = until
 }
 
-// endWithin bounds the wait for killed processes.
+// endWithin limits the wait for killed processes to exit.
 const endWithin = 10 * time.Second
 
-// end ends all processes and then their disks, and returns how many processes were running.
-// Data and logs remain.
+// end kills all processes and then closes their disks. It returns the number of processes that were
+// still running. Data and logs remain.
 func (s *session) end() (ran int) {
 	s.mu.Lock()
 	s.over = true
@@ -194,7 +195,7 @@ func (s *session) end() (ran int) {
 		case <-p.Exited():
 		default:
 			ran++
-			_ = p.Signal(context.Background(), host.Kill) // fails only if the process has ended
+			_ = p.Signal(context.Background(), host.Kill) // fails only if the process has exited
 		}
 	}
 	limit := time.NewTimer(endWithin)

@@ -58,19 +58,19 @@ func (m *manual) advance(d time.Duration) {
 	}
 }
 
-// silent returns the clock of a controller that is stopped: it sends no heartbeats.
+// silent returns the clock of a controller that is suspended: it sends no heartbeats.
 func silent() Clock {
 	return Clock{Now: time.Now, After: func(time.Duration) <-chan time.Time { return nil }}
 }
 
-// present returns the agent's session, or nil.
+// present returns the agent's current session, or nil.
 func (s *Server) present() *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current
 }
 
-// endless is a worker whose calls end when their contexts do.
+// endless is a worker whose calls return only when their contexts are canceled.
 type endless struct {
 	load.Worker
 	began, ended chan struct{}
@@ -83,8 +83,8 @@ func (w endless) Clock(ctx context.Context) (time.Time, error) {
 	return time.Time{}, ctx.Err()
 }
 
-// A controller that is gone or stopped loses its load at once and its servers when the
-// lease is over; until then another controller is refused. Data remains.
+// If a controller is gone or suspended, its load is stopped immediately, and its servers are killed
+// at the end of the lease. Until then another controller is rejected. The data remains.
 func TestEndsServersOfALostController(t *testing.T) {
 	for name, lose := range map[string]func(r *Remote, m *manual){
 		"its connection ended": func(r *Remote, _ *manual) { _ = r.conn.Close() },
@@ -177,7 +177,7 @@ func (s *session) leaseEnd() time.Time {
 	return s.until
 }
 
-// When a controller has ended its session, nothing that it started remains.
+// When a controller has ended its session, none of the processes that it started remains.
 func TestClosingASessionEndsItsProcesses(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
@@ -198,8 +198,8 @@ func TestClosingASessionEndsItsProcesses(t *testing.T) {
 	}
 }
 
-// An agent that is stopped is lost to the controller after two heartbeats without a reply,
-// and everything that waits for it ends with an error.
+// The controller treats a suspended agent as lost after two heartbeats without a reply. Everything
+// that waits for the agent then returns an error.
 func TestLosesAPausedAgent(t *testing.T) {
 	stuck := make(chan struct{})
 	free := sync.OnceFunc(func() { close(stuck) })
@@ -211,7 +211,7 @@ func TestLosesAPausedAgent(t *testing.T) {
 		o.Clock = Clock{Now: func() time.Time {
 			select {
 			case <-still:
-				<-stuck // like a stopped process
+				<-stuck // like a suspended process
 			default:
 			}
 			return time.Now()
@@ -246,7 +246,7 @@ func TestLosesAPausedAgent(t *testing.T) {
 	free()
 }
 
-// Times from an agent are converted correctly even if its clock is set during the session.
+// Times from an agent are converted correctly even if the agent's clock is set during the session.
 func TestConvertsTimesAfterClockJumps(t *testing.T) {
 	var mu sync.Mutex
 	ahead := time.Hour
@@ -266,7 +266,7 @@ func TestConvertsTimesAfterClockJumps(t *testing.T) {
 	m := &manual{now: epoch}
 	to.Clock = Clock{Now: time.Now, After: func(d time.Duration) <-chan time.Time {
 		if d < 10*time.Second {
-			return nil // even if a reply is late: the clock advances at each reading
+			return nil // silent even if a reply is late: the clock advances at each reading
 		}
 		return m.after(d)
 	}}
@@ -309,7 +309,7 @@ func TestConvertsTimesAfterClockJumps(t *testing.T) {
 	}
 }
 
-// Streams without the session's token are refused.
+// Streams without the session's token are rejected.
 func TestStreamsNeedTheSession(t *testing.T) {
 	s, to := served(t, nil)
 	r := dialled(t, to)

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// twoClocks simulates our clock and another one; an exchange takes no time.
+// twoClocks simulates our clock and another clock. An exchange between them takes no time.
 type twoClocks struct {
-	time    time.Time // by our clock
+	time    time.Time // time on our clock
 	ahead   time.Duration
 	offsets Offsets
 }
@@ -32,12 +32,12 @@ func (c *twoClocks) toLocal(theirs, asked time.Time) time.Time {
 	return c.offsets.Convert(theirs, asked, c.time)
 }
 
-// counting is a worker whose load's clock continues from its preparation, whatever its
-// machine's clock is set to.
+// counting is a worker. Its load's clock continues from the preparation, even if the machine's
+// clock is set.
 type counting struct {
 	load.Worker
 	*twoClocks
-	prepare func() // called during Prepare
+	prepare func() // called by Prepare
 	closed  int
 	mark    func(load.Mark)
 }
@@ -45,8 +45,8 @@ type counting struct {
 type countingJob struct {
 	load.Job
 	w      *counting
-	base   time.Time // by the worker's clock
-	since  time.Time // the same time by our clock
+	base   time.Time // time on the worker's clock
+	since  time.Time // the same time on our clock
 	begins time.Duration
 }
 
@@ -68,8 +68,8 @@ func (j *countingJob) Run(_ context.Context, begin time.Time) (*load.Result, err
 	return &load.Result{Ending: load.Ending{Opened: opened}}, nil
 }
 
-// Whenever the other clock is set, a load begins on time and reports its beginning by our
-// clock. If its clock is uncertain, the load is not run.
+// Whenever the other clock is set, a load begins on time, and the reported start is on our clock.
+// If the load's clock is uncertain, the load is not run.
 func TestLoadOnAMachineThatSetsItsClock(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prepare, later func(c *twoClocks) // sets the clock during Prepare, and between Prepare and Run

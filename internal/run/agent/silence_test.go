@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// A wait ends after two heartbeats. Time in which our process could not run is not counted,
-// but the wait ends even if it never runs on time.
+// A wait ends after two heartbeat intervals. Time in which our process could not run is not
+// counted, but the wait ends even if our process never runs on time.
 func TestSilenceCountsOnlyRunningTime(t *testing.T) {
 	const tick = missed * time.Second / ticks
 	for name, c := range map[string]struct {
-		took []time.Duration // of the ticks, in turn; the last is repeated
+		took []time.Duration // durations of the ticks in order; the last is repeated
 		want time.Duration
 	}{
 		"always on time":       {[]time.Duration{tick}, missed * time.Second},
@@ -40,8 +40,8 @@ func TestSilenceCountsOnlyRunningTime(t *testing.T) {
 	}
 }
 
-// When an agent continues after it was stopped, its timer has expired and heartbeats have
-// arrived. Its controller is not lost, whichever it sees first.
+// When a suspended agent continues, its timer has expired and heartbeats have arrived. It keeps its
+// controller, whichever of the two it sees first.
 func TestStoppedAgentKeepsItsController(t *testing.T) {
 	m := &manual{now: epoch}
 	beats, answered, ended := make(chan beat, 1), make(chan uint64), make(chan error)

@@ -15,8 +15,8 @@ import (
 
 const secret = "not the agent's"
 
-// victim makes a folder of another owner that looks like a member's, and returns a function
-// that checks that it is unchanged.
+// victim creates a folder outside the agent's folder that looks like a member's folder. check
+// reports an error if the folder has changed.
 func victim(t *testing.T) (dir string, check func()) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "m1")
@@ -46,7 +46,7 @@ func victim(t *testing.T) (dir string, check func()) {
 	}
 }
 
-// member makes a member's folder in a claimed one.
+// member creates a member's folder in a claimed folder.
 func member(t *testing.T, h host.Host, in string) (c host.Claim, dir string) {
 	t.Helper()
 	c, err := h.Claim(t.Context(), in)
@@ -60,8 +60,8 @@ func member(t *testing.T, h host.Host, in string) (c host.Claim, dir string) {
 	return c, dir
 }
 
-// An agent reads, writes and removes nothing outside its folder when the folder of a
-// running member is replaced by a link.
+// When the folder of a running member is replaced by a link, an agent reads, writes and removes
+// nothing outside its own folder.
 func TestASwappedLinkLeadsNowhere(t *testing.T) {
 	s, to := served(t, nil)
 	s.launch = anything
@@ -92,7 +92,7 @@ func TestASwappedLinkLeadsNowhere(t *testing.T) {
 	}
 	var read bytes.Buffer
 	for name, do := range uses(ctx, h, string(s.folder), log, &read) {
-		if name != "WriteFile" { // refused because the path is in a data folder, link or not
+		if name != "WriteFile" { // rejected because the path is in a data folder, whether it is a link or not
 			refused(name, do())
 		}
 	}
@@ -128,7 +128,7 @@ func TestASwappedLinkLeadsNowhere(t *testing.T) {
 	}
 }
 
-// The same holds while requests are under way.
+// An agent is also safe if folders are replaced by links while requests are running.
 func TestLinksThatAreSwappedMeanwhile(t *testing.T) {
 	s, to := served(t, nil)
 	h := dialled(t, to).Host()
@@ -147,7 +147,7 @@ func TestLinksThatAreSwappedMeanwhile(t *testing.T) {
 	go func() {
 		for {
 			for _, dir := range []string{m1, plain} {
-				for range 2 { // exchange and exchange back
+				for range 2 { // exchange the names and exchange them back
 					if err := unix.Renameat2(unix.AT_FDCWD, link, unix.AT_FDCWD, dir, unix.RENAME_EXCHANGE); err != nil {
 						swapped <- err
 						return

@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// A controller without a valid certificate of the same authority is refused with an error
-// that says why.
+// A controller without a valid certificate from the same authority is rejected. The error contains
+// the reason.
 func TestRefusesControllersCertificates(t *testing.T) {
 	_, to := served(t, nil)
 	stranger := certificates(t, "127.0.0.1")
@@ -53,7 +53,7 @@ func TestRefusesControllersCertificates(t *testing.T) {
 	}
 }
 
-// A controller without a certificate gets nothing, whatever it sends.
+// A controller without a certificate receives nothing, whatever it sends.
 func TestRefusesControllersWithoutACertificate(t *testing.T) {
 	_, to := served(t, nil)
 	pool, err := trusted(to.CACert)
@@ -72,7 +72,7 @@ func TestRefusesControllersWithoutACertificate(t *testing.T) {
 	}
 }
 
-// refusing starts a server that presents a certificate.
+// refusing starts a server that presents the given certificate.
 func refusing(t *testing.T, pair string) (address string) {
 	t.Helper()
 	certificate, err := tls.LoadX509KeyPair(pair+".crt", pair+".key")
@@ -97,7 +97,7 @@ func refusing(t *testing.T, pair string) (address string) {
 	return l.Addr().String()
 }
 
-// A server that cannot prove that it is the agent gets nothing.
+// A server that cannot prove that it is the agent receives nothing.
 func TestRefusesAgentsCertificates(t *testing.T) {
 	c := certificates(t, "127.0.0.1")
 	dir := t.TempDir()
@@ -141,7 +141,7 @@ func TestRefusesAgentsCertificates(t *testing.T) {
 	}
 }
 
-// Only our user can read the files, and none is overwritten.
+// Only our user can read the files, and no file is overwritten.
 func TestMakeCertificates(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "certs")
 	hosts := []string{"10.0.0.1", "db2.example.org", "::1"}

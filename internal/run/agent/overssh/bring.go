@@ -18,18 +18,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Output of the script: a word and a value. The script waits for a line of input to
-// continue.
+// Prefixes of the script's output lines; each prefix is followed by a value. The script waits for a
+// line of input at two points.
 const (
-	saysSystem = "quorumbench-system " // uname -s, uname -m, and the address at which we reached the machine
+	saysSystem = "quorumbench-system " // followed by uname -s, uname -m, and the address at which we reached the machine
 	saysFolder = "quorumbench-folder "
 	saysSum    = "quorumbench-sum "
 )
 
-// script runs on the other machine: $1 is Dir, $2 the size of the binary. It is in single
-// quotes on one line, so it contains no single quotes and no backslashes. Neither a signal
-// nor the end of the connection ends it before the folder is removed: it waits for the
-// agent, which ends itself. It also removes the folder for private folders if it made that.
+// script runs on the other machine. $1 is Dir, and $2 is the size of the binary. The script is
+// passed in single quotes on one line, so it contains no single quotes and no backslashes. Neither
+// a signal nor the end of the connection stops the script before it has removed the folder: it
+// waits for the agent, which exits by itself. If the script created the folder that contains
+// private folders, it also removes that folder.
 var script = strings.Join([]string{
 	`umask 077`,
 	`set -- "$1" "$2" $SSH_CONNECTION`,
@@ -59,10 +60,10 @@ func command(dir string, size int64) string {
 	return "exec sh -c '" + script + "' sh " + quoted + " " + strconv.FormatInt(size, 10)
 }
 
-// longestSocket is the longest path of a Unix socket on Linux, in bytes.
+// longestSocket is the maximum length of a Unix socket's path on Linux, in bytes.
 const longestSocket = 107
 
-// bring performs our side of the script.
+// bring performs our side of the script's protocol.
 func (m *Machine) bring(ctx context.Context) error {
 	system, err := m.answer(ctx, saysSystem)
 	if err != nil {
@@ -91,7 +92,7 @@ func (m *Machine) bring(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if got, _, _ = strings.Cut(strings.TrimPrefix(got, `\`), " "); got != want { // sha256sum escapes odd names
+	if got, _, _ = strings.Cut(strings.TrimPrefix(got, `\`), " "); got != want { // sha256sum adds a backslash if it escapes the file name
 		return fmt.Errorf("the copy of quorumbench there is damaged: its SHA-256 is %s, not %s", text.Line(got, sha256.Size*2), want)
 	}
 	if err := m.goOn(); err != nil {
@@ -101,7 +102,8 @@ func (m *Machine) bring(ctx context.Context) error {
 	return err
 }
 
-// goOn lets the script continue. If its shell has ended, the reason is reported elsewhere.
+// goOn lets the script continue. If the script's shell has exited, the reason is reported by the
+// next step.
 func (m *Machine) goOn() error {
 	if _, err := io.WriteString(m.in, "go\n"); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("the connection was lost: %w", err)
@@ -109,12 +111,12 @@ func (m *Machine) goOn() error {
 	return nil
 }
 
-// uname maps names of processors to Go's names.
+// uname maps processor names to Go's names.
 var uname = map[string]string{
 	"x86_64": "amd64", "aarch64": "arm64", "i386": "386", "i686": "386", "armv6l": "arm", "armv7l": "arm",
 }
 
-// fits refuses a machine that cannot run our binary.
+// fits returns an error if the machine cannot run our binary.
 func fits(system string) error {
 	words := strings.Fields(system)
 	if len(words) != 3 || net.ParseIP(words[2]) == nil {
@@ -138,7 +140,7 @@ func sizeOf(binary string) (int64, error) {
 	return info.Size(), nil
 }
 
-// copyBinary sends our binary and returns the SHA-256 of the sent bytes.
+// copyBinary sends our binary. It returns the SHA-256 of the bytes that it sent.
 func (m *Machine) copyBinary(ctx context.Context) (string, error) {
 	f, err := os.Open(m.target.Binary)
 	if err != nil {
@@ -173,13 +175,13 @@ func (m *Machine) copyBinary(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("the copy of quorumbench made no progress for %v", m.target.Within)
 	default:
 	}
-	if err != nil && !errors.Is(err, io.EOF) { // if the shell has ended, the reason is reported elsewhere
+	if err != nil && !errors.Is(err, io.EOF) { // if the shell has exited, the reason is reported by the next step
 		return "", fmt.Errorf("quorumbench's binary cannot be copied: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// moving calls moved before each read and stops at its error.
+// moving calls moved before each read. If moved returns an error, Read returns this error.
 type moving struct {
 	io.Reader
 	moved func() error
@@ -193,5 +195,5 @@ func (m *moving) Read(p []byte) (int, error) {
 	return m.Reader.Read(p)
 }
 
-// ours is the system that our binary is built for.
+// ours is the operating system and architecture for which our binary was built.
 const ours = runtime.GOOS + "/" + runtime.GOARCH

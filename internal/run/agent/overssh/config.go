@@ -20,20 +20,20 @@ import (
 // sshPort is the default port of ssh servers.
 const sshPort = "22"
 
-// identities holds the key files that a machine's entry names.
+// identities contains the key files in a machine's entry.
 type identities struct {
-	files []string // empty: ssh's default files
-	only  bool     // offer no other key of the ssh agent
+	files []string // if empty, ssh's default files are used
+	only  bool     // whether to offer no other keys from the ssh agent
 }
 
-// entry is a machine's entry in ssh's configuration; the zero value has none.
+// entry is a machine's entry in ssh's configuration. The zero value is an empty entry.
 type entry struct {
 	file  string
-	of    string // the machine as the user wrote it
+	of    string // the machine's name as the user wrote it
 	parts *ssh_config.Config
 }
 
-// entryOf reads the configuration file, which may be missing unless the user named it.
+// entryOf reads the configuration file. The file may be missing unless the user specified it.
 func (a Access) entryOf(machine string) (e entry, err error) {
 	e = entry{file: a.Config, of: machine}
 	switch a.Config {
@@ -42,7 +42,7 @@ func (a Access) entryOf(machine string) (e entry, err error) {
 	case "":
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return entry{}, nil // then there is no file
+			return entry{}, nil // without a home folder there is no configuration
 		}
 		e.file = filepath.Join(home, ".ssh", "config")
 	}
@@ -59,7 +59,7 @@ func (a Access) entryOf(machine string) (e entry, err error) {
 	return e, nil
 }
 
-// decode parses a configuration file and those that it includes.
+// decode parses a configuration file and the files that it includes.
 func decode(words []byte) (c *ssh_config.Config, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library panics on some unexpected input
@@ -73,16 +73,16 @@ func decode(words []byte) (c *ssh_config.Config, err error) {
 	return c, nil
 }
 
-// get returns the first value of a key, or an empty string.
+// get returns the first value for a key, or an empty string.
 func (e entry) get(key string) string {
 	if e.parts == nil {
 		return ""
 	}
-	value, _ := e.parts.Get(e.of, key) // decoding has already reported errors
+	value, _ := e.parts.Get(e.of, key) // errors have already been reported by decode
 	return value
 }
 
-// whole replaces the tokens of a value (ssh_config(5)).
+// whole replaces the tokens in a value (ssh_config(5)).
 func (e entry) whole(key, value string, tokens map[byte]string) (string, error) {
 	var out strings.Builder
 	for i := 0; i < len(value); i++ {
@@ -103,8 +103,8 @@ func (e entry) whole(key, value string, tokens map[byte]string) (string, error) 
 	return out.String(), nil
 }
 
-// configure completes the target from ssh's configuration: address, user, port and key
-// files. Values in the target take precedence.
+// configure completes the target with the values in ssh's configuration: address, user, port and
+// key files. Values that the target already has take precedence.
 func (t *Target) configure() (keys identities, err error) {
 	host, port, err := net.SplitHostPort(t.Address)
 	if err != nil {
@@ -133,14 +133,13 @@ func (t *Target) configure() (keys identities, err error) {
 	return e.identities(name, t.User)
 }
 
-// identities returns the files of the entry's keys. As with ssh, a missing file is no
-// error.
+// identities returns the key files in the entry. As with ssh, a missing file is not an error.
 func (e entry) identities(name, user string) (keys identities, err error) {
 	if e.parts == nil {
 		return keys, nil
 	}
 	keys.only = strings.EqualFold(e.get("IdentitiesOnly"), "yes")
-	home, _ := os.UserHomeDir() // without a home there are no files in it
+	home, _ := os.UserHomeDir() // without a home folder it contains no files
 	all, _ := e.parts.GetAll(e.of, "IdentityFile")
 	for _, file := range all {
 		if strings.EqualFold(file, "none") {

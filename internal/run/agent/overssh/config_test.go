@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// configured returns a target completed from a configuration file.
+// configured returns a target that was completed from a configuration file.
 func configured(t *testing.T, to Target, text string) (Target, identities, error) {
 	t.Helper()
 	to.Access.Config = file(t, "config", text)
@@ -19,7 +19,7 @@ func configured(t *testing.T, to Target, text string) (Target, identities, error
 	return to, keys, err
 }
 
-// A machine has the values of its entry, except those in the scenario.
+// A machine gets the values in its entry, except for values in the scenario.
 func TestEntriesOfSSHsConfiguration(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -71,7 +71,7 @@ Host !db1 *
 	}
 }
 
-// An unsupported or invalid configuration is refused with one sentence.
+// An unsupported or invalid configuration is rejected with one sentence.
 func TestRefusesConfigurations(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	for text, want := range map[string]string{
@@ -97,7 +97,7 @@ func TestRefusesConfigurations(t *testing.T) {
 	}
 }
 
-// A real server is reached by a name that only the configuration has.
+// A real server is reached by a name that exists only in ssh's configuration.
 func TestAnEntryReachesAServer(t *testing.T) {
 	s := servers.StartSSH(t, "127.0.0.77")
 	to := reachable(t, s)
@@ -112,7 +112,7 @@ func TestAnEntryReachesAServer(t *testing.T) {
 	refused(t, to, "there is no key to log in with")
 }
 
-// Any configuration file yields a target and keys, or one sentence.
+// Any configuration file results in a target and keys, or in one sentence.
 func FuzzConfiguration(f *testing.F) {
 	for _, text := range []string{"", "Host db1\n  HostName %h\n  Port 22\n", "Match host db1\nUser x\n", "Host \"\n", "Host = \x00\n", "IdentityFile %\n", "Host !\n Port=1"} {
 		f.Add(text)

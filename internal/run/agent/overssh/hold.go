@@ -7,10 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// Hold claims the folder that the script made for the agent's program at self. It also
-// removes and reports the folders of agents that were killed together with their shell,
-// whose claims have no owner any more. It does nothing if the program is not in such a
-// folder.
+// Hold claims the folder that the script created for the agent whose program is at self. It also
+// removes the folders of agents that were killed together with their shell, whose claims no longer
+// have an owner, and reports each removal. It does nothing if the program is not in such a folder.
 func Hold(self string, say func(format string, args ...any)) {
 	folder := filepath.Dir(self)
 	if !strings.HasPrefix(filepath.Base(folder), host.AdoptedPrefix) {
@@ -19,7 +18,7 @@ func Hold(self string, say func(format string, args ...any)) {
 	if err := host.Adopt(folder); err != nil {
 		say("the folder %s will remain if this agent is killed: %v", folder, err)
 	}
-	removed, _ := host.CleanOrphans(filepath.Dir(folder), 1) // retried by the next agent
+	removed, _ := host.CleanOrphans(filepath.Dir(folder), 1) // the next agent tries again
 	for _, orphan := range removed {
 		say("%s", orphan)
 	}

@@ -20,17 +20,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// keys holds the keys that we offer to a machine, and the host key that it presented.
+// keys contains the keys that we offer to a machine, and the host key that the machine presented.
 type keys struct {
 	known   *known
 	shown   ssh.PublicKey // the machine's host key
-	socket  net.Conn      // to the ssh agent; may be nil
+	socket  net.Conn      // connection to the ssh agent; may be nil
 	signers []ssh.Signer
-	from    []string // where the signers are from
-	unused  []string // sentences about keys that exist and are not offered
+	from    []string // origins of the signers, for errors
+	unused  []string // sentences about keys that exist but are not offered
 }
 
-// config returns the settings of a connection.
+// config returns the settings for a connection.
 func (a Access) config(t *Target) (*ssh.ClientConfig, *keys, error) {
 	named, err := t.configure()
 	if err != nil {
@@ -67,7 +67,7 @@ func (a Access) config(t *Target) (*ssh.ClientConfig, *keys, error) {
 	}, k, nil
 }
 
-// ofAgent returns the keys that the ssh agent holds.
+// ofAgent returns the keys in the ssh agent.
 func (k *keys) ofAgent(within time.Duration) []ssh.Signer {
 	at := os.Getenv("SSH_AUTH_SOCK")
 	if at == "" {
@@ -76,7 +76,7 @@ func (k *keys) ofAgent(within time.Duration) []ssh.Signer {
 	socket, err := net.DialTimeout("unix", at, within)
 	if err == nil {
 		k.socket = socket
-		err = socket.SetDeadline(time.Now().Add(2 * within)) // it signs during the handshake
+		err = socket.SetDeadline(time.Now().Add(2 * within)) // the agent signs during the handshake
 	}
 	var held []ssh.Signer
 	if err == nil {
@@ -88,7 +88,7 @@ func (k *keys) ofAgent(within time.Duration) []ssh.Signer {
 	return held
 }
 
-// only offers just the key of a file, which the agent may hold.
+// only offers only the key in the given file, which may also be in the ssh agent.
 func (k *keys) only(file string, held []ssh.Signer) error {
 	signer, err := signerOf(file, held)
 	switch {
@@ -101,17 +101,17 @@ func (k *keys) only(file string, held []ssh.Signer) error {
 	return nil
 }
 
-// usual holds the default names of ssh's key files.
+// usual contains the default names of ssh's key files.
 var usual = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
-// all offers the agent's keys and those of readable files.
+// all offers the keys in the ssh agent and the keys in readable files.
 func (k *keys) all(held []ssh.Signer, named identities) error {
 	if len(held) > 0 && !named.only {
 		k.signers, k.from = held, []string{"the ssh agent's " + text.Plural(uint64(len(held)), "key")}
 	}
 	files := named.files
 	if len(files) == 0 {
-		home, _ := os.UserHomeDir() // without a home there are no files
+		home, _ := os.UserHomeDir() // without a home folder there are no files
 		for _, name := range usual {
 			files = append(files, filepath.Join(home, ".ssh", name))
 		}
@@ -136,7 +136,7 @@ func (k *keys) all(held []ssh.Signer, named identities) error {
 
 var errEncrypted = errors.New("it is encrypted")
 
-// signerOf returns the key of a file, or the same key from the agent.
+// signerOf returns the key in a file, or the same key from the ssh agent.
 func signerOf(file string, held []ssh.Signer) (ssh.Signer, error) {
 	text, err := files.Read(file, maxFile)
 	if err != nil {
@@ -152,9 +152,9 @@ func signerOf(file string, held []ssh.Signer) (ssh.Signer, error) {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "ssh: "))
 	case encrypted.PublicKey != nil:
 		public = encrypted.PublicKey
-	default: // older formats store it in a separate file
+	default: // older formats store the public key in a separate file
 		if text, err := files.Read(file+".pub", maxFile); err == nil {
-			public, _, _, _, _ = ssh.ParseAuthorizedKey(text) // nil if the file has no key
+			public, _, _, _, _ = ssh.ParseAuthorizedKey(text) // nil if the file contains no key
 		}
 	}
 	if i := slices.IndexFunc(held, func(s ssh.Signer) bool {
@@ -189,6 +189,6 @@ func (k *keys) notes() string {
 
 func (k *keys) close() {
 	if k.socket != nil {
-		_ = k.socket.Close() // it is not needed any more
+		_ = k.socket.Close() // the connection is no longer needed
 	}
 }

@@ -18,15 +18,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// maxFile is far more than a file of keys or known hosts needs, in bytes.
+// maxFile is the maximum size in bytes of a file with keys or known hosts. It is far more than such
+// a file needs.
 const maxFile = 16 << 20
 
-// known holds the known host keys.
+// known contains the known host keys.
 type known struct {
 	check    ssh.HostKeyCallback
-	files    []string // those that exist
+	files    []string // known-hosts files that exist
 	to       string   // the file to which a new key is added
-	accepted bool     // the machine presented a known key
+	accepted bool     // set if the machine presented a known key
 }
 
 // knownHosts reads the given file, or ssh's default files.
@@ -60,8 +61,9 @@ func (a Access) knownHosts() (*known, error) {
 	return k, nil
 }
 
-// algorithms returns the host key algorithms, starting with those of the machine's known
-// keys: a machine has keys of several kinds, and presents the one that is requested first.
+// algorithms returns the host key algorithms in the order in which we request them, starting with
+// those of the machine's known keys. A machine has several keys with different algorithms, and
+// presents a key for the first algorithm that we request.
 func (k *known) algorithms(address string) ([]string, error) {
 	public, _, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -73,7 +75,7 @@ func (k *known) algorithms(address string) ([]string, error) {
 	}
 	var wrong *knownhosts.KeyError
 	if err := k.check(address, &net.TCPAddr{}, none); !errors.As(err, &wrong) {
-		return nil, err // cannot happen: no machine has that key
+		return nil, err // cannot happen, because no machine has this key
 	}
 	kinds, authority := map[string]bool{}, false
 	for _, want := range wrong.Want {
@@ -102,7 +104,7 @@ func rank(first bool) int {
 // certified reports whether an algorithm uses certificates.
 func certified(algorithm string) bool { return strings.Contains(algorithm, "-cert-") }
 
-// isAuthority reports whether a line of known hosts contains the key of a certificate
+// isAuthority reports whether a line in a known-hosts file contains the key of a certificate
 // authority.
 func isAuthority(k knownhosts.KnownKey) bool {
 	text, err := files.Read(k.Filename, maxFile)
@@ -110,7 +112,7 @@ func isAuthority(k knownhosts.KnownKey) bool {
 	return err == nil && k.Line >= 1 && k.Line <= len(lines) && bytes.HasPrefix(bytes.TrimSpace(lines[k.Line-1]), []byte("@cert-authority"))
 }
 
-// refused explains why a machine's key was refused; nil if err has another cause.
+// refused explains why a machine's key was rejected. It returns nil if err has another cause.
 func (k *known) refused(address string, shown ssh.PublicKey, err error) error {
 	var wrong *knownhosts.KeyError
 	var revoked *knownhosts.RevokedError

@@ -17,27 +17,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Machine is a machine on which we started an agent; it implements agent.Way. Members' data
-// and logs remain in the target's Dir. Without one, they are in the private folder, which
-// is removed.
+// Machine is a machine on which we started an agent. It implements agent.Way. Members' data and
+// logs remain in the target's Dir. If Dir is empty, they are stored in the private folder, which is
+// removed.
 type Machine struct {
 	target  Target
 	client  *ssh.Client
 	session *ssh.Session
 	in      io.WriteCloser
-	lines   chan string   // of its standard output; closed when that ends
-	said    tail          // the end of its standard error
-	ended   chan struct{} // closed when the session's shell has ended
+	lines   chan string   // lines of the shell's standard output; closed at its end
+	said    tail          // the end of the shell's standard error
+	ended   chan struct{} // closed when the session's shell has exited
 	exit    error         // the shell's result; written before ended is closed
-	folder  string        // the private folder, after it was made
+	folder  string        // path of the private folder, once it exists
 	closing sync.Once
 }
 
-// removing is how many times a step's bound the other machine may take to remove the copied
-// files and data.
+// removing is a factor: the other machine may take this many times the limit of one step to remove
+// the copied files and data.
 const removing = 3
 
-// listen reads the lines of standard output until the shell has ended.
+// listen reads the lines of standard output until the shell has exited.
 func (m *Machine) listen(out io.Reader) {
 	defer close(m.lines)
 	in := bufio.NewScanner(out)
@@ -50,8 +50,8 @@ func (m *Machine) listen(out io.Reader) {
 	}
 }
 
-// answer waits for a line that begins with word and returns its rest. It ignores other
-// lines, such as those of a shell's profile.
+// answer waits for a line that begins with word, and returns the rest of this line. It ignores
+// other lines, which may come from a shell's profile.
 func (m *Machine) answer(ctx context.Context, word string) (string, error) {
 	late := time.NewTimer(m.target.Within)
 	defer late.Stop()
@@ -72,7 +72,7 @@ func (m *Machine) answer(ctx context.Context, word string) (string, error) {
 	}
 }
 
-// early returns why the shell ended too early.
+// early returns the reason why the shell exited too early.
 func (m *Machine) early(late <-chan time.Time) error {
 	select {
 	case <-m.ended:
@@ -100,20 +100,20 @@ func (m *Machine) Dial(ctx context.Context) (net.Conn, error) {
 
 func (m *Machine) socket() string { return m.folder + "/agent.sock" }
 
-// Close implements agent.Way: it waits until the agent has ended and the copied files are
-// removed. It may be called more than once.
+// Close implements agent.Way. It waits until the agent has exited and the copied files are removed.
+// It may be called more than once.
 func (m *Machine) Close() (err error) {
 	m.closing.Do(func() {
 		if m.in != nil {
-			_ = m.in.Close() // ended also reports a lost connection
+			_ = m.in.Close() // a lost connection is detected through ended
 			err = m.removed()
 		}
-		_ = m.client.Close() // the session is over
+		_ = m.client.Close() // the session has ended
 	})
 	return err
 }
 
-// removed waits until the shell has ended.
+// removed waits until the shell has exited, which it does after it has removed the copied files.
 func (m *Machine) removed() error {
 	within := removing * m.target.Within
 	late := time.NewTimer(within)
@@ -130,13 +130,13 @@ func (m *Machine) removed() error {
 	}
 }
 
-// tail is a Writer that keeps the end of its output.
+// tail is an io.Writer that keeps the end of its input.
 type tail struct {
 	mu  sync.Mutex
 	end []byte
 }
 
-// mostSaid bounds the kept output, in bytes.
+// mostSaid is the maximum number of bytes that tail keeps.
 const mostSaid = 4096
 
 // Write implements io.Writer.

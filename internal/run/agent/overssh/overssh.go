@@ -1,11 +1,10 @@
-// Package overssh starts an agent on another machine over ssh and connects to it. It copies
-// our binary to a private folder there, where the agent listens at a Unix socket, and
-// removes the folder with everything in it afterwards.
+// Package overssh starts an agent on another machine over ssh and connects to it. It copies our
+// binary to a private folder on that machine, in which the agent listens at a Unix socket.
+// Afterwards it removes the folder with all its contents.
 //
-// One ssh session does all of this. Its shell makes the folder, reads the binary from
-// standard input, starts the agent, and removes the folder when the agent has ended, so
-// that cleaning up does not depend on us. The session's standard input is the agent's
-// lifeline.
+// One ssh session does all of this. The session's shell creates the folder, reads the binary from
+// standard input, starts the agent, and removes the folder when the agent has exited, so that
+// cleaning up does not depend on us. The session's standard input is the agent's lifeline.
 package overssh
 
 import (
@@ -20,8 +19,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Reach connects to a machine, copies our binary and starts an agent. The error is one
-// sentence. If it fails, or ctx ends first, nothing remains there.
+// Reach connects to a machine, copies our binary and starts an agent. The error is one sentence. If
+// Reach fails or ctx is canceled first, nothing remains on the machine.
 func Reach(ctx context.Context, t Target) (*Machine, error) {
 	t.Within = cmp.Or(t.Within, 20*time.Second)
 	m := &Machine{target: t, lines: make(chan string, 64), ended: make(chan struct{})}
@@ -35,8 +34,8 @@ func Reach(ctx context.Context, t Target) (*Machine, error) {
 	return m, nil
 }
 
-// connect opens a connection: the machine has presented a known host key and accepted one
-// of our keys.
+// connect opens a connection. It succeeds only if the machine presents a known host key and accepts
+// one of our keys.
 func (m *Machine) connect(ctx context.Context) error {
 	t := &m.target
 	config, keys, err := t.Access.config(t)
@@ -57,7 +56,7 @@ func (m *Machine) connect(ctx context.Context) error {
 		m.client = ssh.NewClient(conn, channels, requests)
 		return nil
 	}
-	_ = socket.Close() // err matters more
+	_ = socket.Close() // err is more important
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -71,7 +70,7 @@ func (m *Machine) connect(ctx context.Context) error {
 func (m *Machine) begin(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
-			_ = m.Close() // the first error matters more
+			_ = m.Close() // the first error is more important
 		}
 	}()
 	if err := m.start(); err != nil {
@@ -85,7 +84,7 @@ func (m *Machine) begin(ctx context.Context) (err error) {
 
 // start opens the session and runs the script in it.
 func (m *Machine) start() (err error) {
-	// Only this deadline detects a machine that stops responding: ssh has none.
+	// ssh has no timeout of this kind: only this timer detects a machine that stops responding.
 	late := time.AfterFunc(m.target.Within, func() { _ = m.client.Close() })
 	defer late.Stop()
 	size, err := sizeOf(m.target.Binary)
@@ -108,7 +107,7 @@ func (m *Machine) start() (err error) {
 		switch {
 		case !late.Stop():
 			return fmt.Errorf("it did not start a shell within %v", m.target.Within)
-		case strings.HasPrefix(err.Error(), "ssh: command "): // followed by the whole script
+		case strings.HasPrefix(err.Error(), "ssh: command "): // the rest of the message is the whole script
 			return errors.New("it did not start a shell: its ssh server refuses to run a command")
 		}
 		return fmt.Errorf("it did not start a shell: %w", err)

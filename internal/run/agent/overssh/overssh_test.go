@@ -22,11 +22,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
-// stand is a program that only prints the agent's address. Complete agents over ssh are
-// tested with the whole program in internal/cli.
+// stand is a stand-in for our binary that only prints the agent's address. internal/cli tests
+// complete agents over ssh.
 const stand = "#!/bin/sh\necho \"$4\"\ncat >/dev/null\n"
 
-// reachable returns a server's target, with a separate home for ssh's files.
+// reachable returns a server's target, with a separate home folder for ssh's files.
 func reachable(t *testing.T, s *servers.SSHServer) Target {
 	t.Helper()
 	t.Setenv("SSH_AUTH_SOCK", "")
@@ -46,7 +46,7 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// reached reaches a machine and leaves it, and checks that nothing remains there.
+// reached connects to a machine and disconnects, and checks that nothing remains on the machine.
 func reached(t *testing.T, s *servers.SSHServer, to Target) {
 	t.Helper()
 	m, err := Reach(t.Context(), to)
@@ -87,7 +87,7 @@ func refused(t *testing.T, to Target, want ...string) {
 func TestHostKeys(t *testing.T) {
 	s := servers.StartSSH(t, "127.0.0.71")
 	to := reachable(t, s)
-	// The file has the key of the kind that is not requested first.
+	// The known-hosts file has a key for an algorithm that we do not request first.
 	reached(t, s, to)
 
 	to.Access.KnownHosts = filepath.Join(t.TempDir(), "none")
@@ -113,7 +113,7 @@ func TestHostKeys(t *testing.T) {
 	refused(t, to, "its host key has changed: ", old+" line 1", "ssh-keygen -f "+old+" -R '"+knownhosts.Normalize(s.Address)+"'")
 }
 
-// A machine is recognized by a host certificate of a known authority.
+// A machine is recognized by a host certificate from a known authority.
 func TestAcceptsASignedHostKey(t *testing.T) {
 	authority, err := ssh.NewSignerFromSigner(servers.NewSSHKey(t))
 	if err != nil {
@@ -175,7 +175,7 @@ func TestKeys(t *testing.T) {
 	to.Access.Identity = filepath.Join(home, "none")
 	refused(t, to, "cannot be used: ", "no such file")
 
-	// The agent has the key that is encrypted in the file, and another one.
+	// The ssh agent has the key that is encrypted in the file, and another key.
 	serveKeys(t, servers.NewSSHKey(t), s.Key)
 	to.Access.Identity = encrypted
 	reached(t, s, to)
@@ -190,7 +190,7 @@ func TestKeys(t *testing.T) {
 	refused(t, to, "there is no key to log in with", "does not respond")
 }
 
-// serveKeys starts an ssh agent with these keys at SSH_AUTH_SOCK.
+// serveKeys starts an ssh agent with the given keys at SSH_AUTH_SOCK.
 func serveKeys(t *testing.T, keys ...crypto.Signer) {
 	t.Helper()
 	ring := sshagent.NewKeyring()
@@ -237,7 +237,7 @@ func TestRefusesADamagedCopy(t *testing.T) {
 	}
 }
 
-// Machines that behave unexpectedly are refused.
+// Machines that behave unexpectedly are rejected.
 func TestRefusesUnusableMachines(t *testing.T) {
 	end := filepath.Join(t.TempDir(), "end")
 	says := func(system string) string { return `echo "quorumbench-system ` + system + `"; read go` }
@@ -261,7 +261,7 @@ func TestRefusesUnusableMachines(t *testing.T) {
 				if err := syscall.Mkfifo(end, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				defer func() { // the other side reads the end
+				defer func() { // the other side reads from the FIFO end
 					if f, err := os.OpenFile(end, os.O_WRONLY, 0); err == nil {
 						_ = f.Close()
 					}
@@ -277,7 +277,7 @@ func TestRefusesUnusableMachines(t *testing.T) {
 	}
 }
 
-// If the folder cannot be made, the machine's error is reported.
+// If the folder cannot be created, the machine's error is reported.
 func TestAFolderThatCannotBeMade(t *testing.T) {
 	s := servers.StartSSH(t, "127.0.0.76")
 	to := reachable(t, s)

@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// NoConfig as Access.Config means no configuration file, as with ssh -F none.
+// NoConfig as Access.Config means that no configuration file is used, as with ssh -F none.
 const NoConfig = "none"
 
-// Access configures how we recognize other machines and log in to them. The zero value uses
-// ssh's defaults and, from its configuration, a machine's address, user, port and keys.
+// Access configures how we recognize other machines and log in to them. The zero value uses ssh's
+// default files, and the address, user, port and keys in ssh's configuration for the machine.
 type Access struct {
 	KnownHosts string // replaces ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts
-	Identity   string // the file of the only key to offer; empty: those of the ssh agent at SSH_AUTH_SOCK and of ~/.ssh
-	Config     string // replaces ~/.ssh/config; NoConfig for no file
+	Identity   string // path of the only key to offer; if empty, the keys in the ssh agent at SSH_AUTH_SOCK and in ~/.ssh are offered
+	Config     string // replaces ~/.ssh/config; NoConfig if no file is used
 }
 
 // Target is a machine to connect to.
 type Target struct {
 	Name    string // used in errors
-	User    string // empty: our user name here
-	Address string // HOST:PORT of its ssh server, or HOST for ssh's port
+	User    string // if empty, our local user name
+	Address string // HOST:PORT of the machine's ssh server, or HOST for port 22
 	Dir     string // absolute; see Machine
-	Binary  string // the path of our binary
+	Binary  string // path of our binary
 	Access  Access
-	Within  time.Duration // bounds each step, and a copy without progress; zero: 20 s
-	// Copying is called with the size of our binary when the copy begins; may be nil.
+	Within  time.Duration // limits each step, and the time in which a copy makes no progress; zero means 20 s
+	// Copying is called with the size of our binary when the copy begins. It may be nil.
 	Copying func(bytes int64)
 }
 
