@@ -25,8 +25,7 @@ func (c *Cluster) AwaitEnd(ctx context.Context, name string) error {
 	return nil
 }
 
-// StartAgain implements Running. Once its cluster is being stopped, a member is no longer
-// started.
+// StartAgain implements Running. It does not start a member if the cluster has been stopped.
 func (c *Cluster) StartAgain(ctx context.Context, name string) error {
 	return c.startChanged(ctx, name, func(*member, int) error { return nil })
 }
@@ -56,7 +55,7 @@ func (c *Cluster) StartEmpty(ctx context.Context, name string) error {
 	})
 }
 
-// emptyFolder empties a member's data folder.
+// emptyFolder removes everything in a member's data folder.
 func (c *Cluster) emptyFolder(ctx context.Context, m *member) error {
 	emptier, ok := m.place.host.(host.Emptier)
 	if !ok {
@@ -65,7 +64,8 @@ func (c *Cluster) emptyFolder(ctx context.Context, m *member) error {
 	return emptier.Empty(ctx, m.launch.DataDir)
 }
 
-// startChanged changes a member's launch and starts those of its processes that have ended.
+// startChanged calls change to change a member's launch, and then starts the processes of the
+// member that have exited.
 func (c *Cluster) startChanged(ctx context.Context, name string, change func(m *member, i int) error) error {
 	m, i, err := c.find(name)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *Cluster) startChanged(ctx context.Context, name string, change func(m *
 	return nil
 }
 
-// launchAgain asks the store again for the i-th member's processes.
+// launchAgain asks the store for new commands for the i-th member.
 func (c *Cluster) launchAgain(m *member, i int) error {
 	l, err := c.store.Launch(m.asked)
 	if err != nil {

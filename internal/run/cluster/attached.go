@@ -17,53 +17,56 @@ type Attached struct{ Via store.Access }
 // Access implements Running.
 func (a Attached) Access() store.Access { return a.Via }
 
-// Members implements Running. The members' machines are unknown, so it returns none.
+// Members implements Running. It returns nil, because the members' machines are unknown.
 func (Attached) Members() []Member { return nil }
 
 // Notes implements Running.
 func (Attached) Notes() []string { return nil }
 
-// Signal implements Running. It returns an error: the processes are unknown.
+// Signal implements Running. It returns an error, because the processes are unknown.
 func (Attached) Signal(_ context.Context, member string, s host.Signal) error {
 	return fmt.Errorf("member %s cannot be sent %s: %w", member, s, errNotOurs)
 }
 
-// AwaitEnd implements Running. It returns an error: the processes are unknown.
+// AwaitEnd implements Running. It returns an error, because the processes are unknown.
 func (Attached) AwaitEnd(_ context.Context, member string) error {
 	return fmt.Errorf("the end of member %s cannot be awaited: %w", member, errNotOurs)
 }
 
-// StartAgain implements Running. It returns an error: how a member was started is unknown.
+// StartAgain implements Running. It returns an error, because it is unknown how the member was
+// started.
 func (Attached) StartAgain(_ context.Context, member string) error {
 	return fmt.Errorf("member %s cannot be started again: %w", member, errNotOurs)
 }
 
-// StartAs implements Running. It returns an error: how a member was started is unknown.
+// StartAs implements Running. It returns an error, because it is unknown how the member was
+// started.
 func (a Attached) StartAs(ctx context.Context, member string, _ Server) error {
 	return a.StartAgain(ctx, member)
 }
 
-// StartEmpty implements Running. It returns an error: the data belongs to the user.
+// StartEmpty implements Running. It returns an error, because the data belongs to the user.
 func (a Attached) StartEmpty(ctx context.Context, member string) error {
 	return a.StartAgain(ctx, member)
 }
 
-// Disk implements Running. It returns an error: the member's disk is unknown.
+// Disk implements Running. It returns an error, because the member's disk is unknown.
 func (Attached) Disk(member string) (host.Disk, error) {
 	return nil, fmt.Errorf("member %s has no disk that fails on request: %w", member, errNotOurs)
 }
 
-// NewCertificate implements Running. It returns an error: the files belong to the user.
+// NewCertificate implements Running. It returns an error, because the certificate files belong to
+// the user.
 func (Attached) NewCertificate(_ context.Context, member string) error {
 	return fmt.Errorf("the certificate of member %s cannot be replaced: %w", member, errNotOurs)
 }
 
-// Spare implements Running. It returns an error: no member can be added.
+// Spare implements Running. It returns an error, because no member can be added.
 func (Attached) Spare() (Spare, error) {
 	return nil, fmt.Errorf("no other member can join: %w", errNotOurs)
 }
 
-// Network implements Running. It returns an error: the network is unknown.
+// Network implements Running. It returns an error, because the network is unknown.
 func (Attached) Network() (host.Network, error) {
 	return nil, fmt.Errorf("the members' network does not fail on request: %w", errNotOurs)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// proxied is etcd behind an idle process that represents a proxy.
+// proxied is a store whose members are etcd behind an idle process that represents a proxy.
 type proxied struct {
 	*etcd.Store
 	front []string // command of the proxy

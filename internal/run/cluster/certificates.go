@@ -16,21 +16,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Certificates are valid from before the run until long after it, because clocks differ and
-// may be set.
+// Certificates are valid from before the run until long after it, because clocks differ and may be
+// set during the run.
 const (
 	validBefore = 24 * time.Hour
 	validAfter  = 365 * 24 * time.Hour
 )
 
-// shownWithin bounds the wait for a member to present a new certificate, which is checked
-// every shownEvery.
+// shownWithin limits the wait for a member to present a new certificate. It is checked at intervals
+// of shownEvery.
 const (
 	shownWithin = 10 * time.Second
 	shownEvery  = 50 * time.Millisecond
 )
 
-// makeCredentials makes certificates for the members if they use TLS.
+// makeCredentials creates certificates for the members if they use TLS.
 func (c *Cluster) makeCredentials(places []kv.MemberPlace) (all map[string]kv.Credentials, err error) {
 	s, ok := c.spec.Settings.(store.LaunchSettings)
 	if !ok || !s.Secured() {
@@ -49,17 +49,17 @@ func (c *Cluster) makeCredentials(places []kv.MemberPlace) (all map[string]kv.Cr
 	return all, nil
 }
 
-// securedPeers reports whether members use TLS between each other.
+// securedPeers reports whether members use TLS when they connect to each other.
 func (c *Cluster) securedPeers() bool {
 	s, ok := c.spec.Settings.(store.LaunchSettings)
 	return ok && s.SecuredPeers()
 }
 
-// issue makes a certificate for a member.
+// issue creates a certificate for a member.
 func (c *Cluster) issue(at kv.MemberPlace) (made kv.Credentials, err error) {
 	made.Authority = c.authority.PEM
 	addresses := []net.IP{net.ParseIP(at.Host)}
-	if addresses[0].IsLoopback() { // connections come from these addresses, and etcd checks a peer's
+	if addresses[0].IsLoopback() { // connections between members come from these addresses, and etcd checks the address of a peer
 		addresses = append(addresses, net.IPv4(127, 0, 0, 1), net.IPv6loopback)
 	}
 	made.Certificate, made.Key, err = c.authority.Issue(at.Name, &x509.Certificate{
@@ -68,7 +68,7 @@ func (c *Cluster) issue(at kv.MemberPlace) (made kv.Credentials, err error) {
 	return made, err
 }
 
-// trust makes an access trust the members' certificates, if they have any.
+// trust makes clients with this access trust the members' certificates, if there are any.
 func (c *Cluster) trust(a *store.Access) {
 	if c.authority == nil {
 		return
@@ -106,12 +106,12 @@ func (c *Cluster) NewCertificate(ctx context.Context, name string) error {
 	return c.awaitShown(ctx, m, at, made)
 }
 
-// keep makes the member start with its new credentials from now, and returns the launch
-// that it then starts from.
+// keep makes the member use its new credentials in later starts. It returns the launch for these
+// starts.
 func (c *Cluster) keep(m *member, name, certificate, key string, made kv.Credentials) host.Launch {
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
-	m.asked.Credentials[name] = made // the map is shared by all members
+	m.asked.Credentials[name] = made // this map is shared by all members
 	m.launch.Files[certificate], m.launch.Files[key] = made.Certificate, made.Key
 	of := m.of
 	of.Process, of.Credentials = name, map[string]kv.Credentials{}
@@ -119,15 +119,15 @@ func (c *Cluster) keep(m *member, name, certificate, key string, made kv.Credent
 	return of
 }
 
-// replaceFiles replaces a member's credentials. Between the two writes the key does not
-// match the certificate and the member refuses connections, as with any tool that replaces
-// them.
+// replaceFiles replaces a member's credentials. Between the two writes, the key does not match the
+// certificate, and the member rejects connections. This is the same with any tool that replaces the
+// two files.
 func replaceFiles(ctx context.Context, h host.Host, certificate, key string, c kv.Credentials) error {
 	return errors.Join(h.WriteFile(ctx, key, c.Key), h.WriteFile(ctx, certificate, c.Certificate))
 }
 
-// awaitShown waits until a member presents a certificate to clients, and also to other members
-// if they use TLS between each other.
+// awaitShown waits until a member presents a certificate to clients and, if members use TLS between
+// each other, also to other members.
 func (c *Cluster) awaitShown(ctx context.Context, m *member, at kv.MemberPlace, made kv.Credentials) error {
 	pair, err := tls.X509KeyPair(made.Certificate, made.Key)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *Cluster) awaitShown(ctx context.Context, m *member, at kv.MemberPlace, 
 	access, endpoints := c.Access(), []string{m.known().Endpoint}
 	if s, ok := c.spec.Settings.(store.LaunchSettings); ok && s.SecuredPeers() {
 		endpoints = append(endpoints, at.Address(s.PeerPort()))
-		access.TLS.Certificates = []tls.Certificate{pair} // another member's would do as well
+		access.TLS.Certificates = []tls.Certificate{pair} // the certificate of any other member would also be accepted
 	}
 	for {
 		if err = checkShown(ctx, &access, endpoints, pair.Leaf); err == nil {
@@ -174,7 +174,7 @@ func certificateOf(ctx context.Context, a *store.Access, endpoint string) (*x509
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = conn.Close() }() // it was only used for the handshake
+	defer func() { _ = conn.Close() }() // the connection was only used for the handshake
 	secure, ok := conn.(*tls.Conn)
 	if !ok || len(secure.ConnectionState().PeerCertificates) == 0 {
 		return nil, errors.New("it presents none")

@@ -1,6 +1,6 @@
-// Package cluster runs a store's members on hosts: it starts them, waits until they are
-// ready, reports the processes that end, and stops them. The store's package provides the
-// commands as data; this package does not distinguish stores.
+// Package cluster runs a store's members on hosts: it starts them, waits until they are ready,
+// reports processes that exit, and stops them. The store's package provides the commands as data;
+// nothing in this package depends on the store.
 package cluster
 
 import (
@@ -24,109 +24,107 @@ import (
 
 // Spec describes a cluster to start.
 type Spec struct {
-	Name    string // unique to this cluster, such as run-1; empty is "quorumbench"
+	Name    string // name of this cluster only, such as run-1; default "quorumbench"
 	Members int    // at least 1
-	// Hosts are the machines on which members are placed in turn. With as many hosts as
-	// members, each member has its own.
+	// Hosts are the machines on which members are placed in turn. If there are as many hosts as
+	// members, each member has its own host.
 	Hosts    []host.Host
-	Exec     string   // a server binary; empty for the store's default
-	Version  string   // the version of the installed server Exec; empty if it is another binary
-	Self     string   // path of our binary; empty for the running one
-	Env      []string // KEY=VALUE for every process, in addition to its own
-	Settings any      // a result of the store's DecodeSettings; nil for defaults
-	// Disks puts each member's data onto a disk that fails on request, on hosts that support
-	// it (host.Disker).
+	Exec     string   // path of a server binary, or empty for the store's default
+	Version  string   // version of the installed server at Exec, or empty if Exec is another binary
+	Self     string   // path of the quorumbench binary, or empty for the running binary
+	Env      []string // KEY=VALUE, added to the environment of every process
+	Settings any      // result of the store's DecodeSettings, or nil for the defaults
+	// Disks puts each member's data on a disk on which faults can be injected. The hosts must
+	// support this (host.Disker).
 	Disks bool
-	// Network gives each member a separate network, with links that fail on request. All
-	// members are then on the first host, which must support it (host.Networker).
+	// Network gives each member its own network, with links on which faults can be injected. All
+	// members then run on the first host, which must support this (host.Networker).
 	Network bool
-	// Spare keeps a place for one more member, which joins on request.
+	// Spare reserves a place for one more member, which joins on request.
 	Spare bool
-	// Dir is the folder on each host in which the cluster makes its data folder.
+	// Dir is the folder on each host in which the cluster creates its data folder.
 	Dir string
-	// LogDir is the folder of the members' logs on each host; empty means "logs" below Dir.
-	// Stop copies the logs from other machines to this folder here.
+	// LogDir is the folder for the members' logs on each host; the default is "logs" in Dir. Stop
+	// copies logs from other machines to this folder on this machine.
 	LogDir string
-	// StopTimeout bounds how long Stop waits for members to end after it has asked them to;
-	// 0 means 5 s.
+	// StopTimeout limits how long Stop waits after it has asked members to exit, before it kills
+	// them. 0 means 5 s.
 	StopTimeout time.Duration
 }
 
 // Member is a member of a running cluster.
 type Member struct {
-	ID      uint64 // the store's ID; 0 if it reports none
+	ID      uint64 // the store's ID for the member, or 0 if the store reports no IDs
 	Host    host.Host
-	DataDir string    // contains its files; fdatasync is measured here
-	Process           // the process that clients connect to; its name is the member's
-	Behind  []Process // its other processes, such as the server behind a proxy
-	// DiskServer is the process that serves a disk that fails on request; nil without such a
-	// disk.
+	DataDir string    // contains the member's data; fdatasync is measured here
+	Process           // the process that clients connect to; it has the member's name
+	Behind  []Process // the member's other processes, such as the server behind a proxy
+	// DiskServer is the process that serves the disk with injected faults, or nil if there is no
+	// such disk.
 	DiskServer *Process
-	// NetworkServer is the process that forwards the packets of all members. Only the first
-	// member has it; nil without separate networks.
+	// NetworkServer is the process that forwards the packets of all members. It is set only in the
+	// first member, and nil if members have no networks of their own.
 	NetworkServer *Process
 }
 
-// Processes lists all of the member's processes, starting with the one that clients connect
-// to.
+// Processes returns all processes of the member, starting with the process that clients connect to.
 func (m *Member) Processes() []Process { return append([]Process{m.Process}, m.Behind...) }
 
 // Process describes a process of a member.
 type Process struct {
 	Name     string // such as m1, or m1-etcd
-	Endpoint string // HOST:PORT on which it serves
-	PID      int    // on the member's host
-	LogFile  string // on the member's host
+	Endpoint string // HOST:PORT on which the process serves
+	PID      int    // process ID on the member's host
+	LogFile  string // path on the member's host
 }
 
-// Running is a cluster that serves: either Start started it, or it ran before and its
-// machines are unknown.
+// Running is a running cluster. It was either started by Start, or was already running on unknown
+// machines.
 type Running interface {
-	// Access returns how clients connect to the cluster.
+	// Access returns the information that clients need to connect to the cluster.
 	Access() store.Access
-	// Members lists the members, including those that have ended, if their hosts are known.
-	// Otherwise it lists none.
+	// Members returns all members, including those that have exited. It returns nil if the members'
+	// hosts are unknown.
 	Members() []Member
 	// Notes returns sentences about how the cluster was started.
 	Notes() []string
 	// Signal sends a signal to all processes of the named member.
 	Signal(ctx context.Context, member string, s host.Signal) error
-	// AwaitEnd waits until all processes of the member have ended.
+	// AwaitEnd waits until all processes of the member have exited.
 	AwaitEnd(ctx context.Context, member string) error
-	// StartAgain starts the member's processes that have ended, with the same data, ports
+	// StartAgain restarts those processes of the member that have exited, with the same data, ports
 	// and logs. It does not wait until they are ready.
 	StartAgain(ctx context.Context, member string) error
-	// StartAs works as StartAgain, with another server from now.
+	// StartAs is like StartAgain, but uses another server for this start and all later ones.
 	StartAs(ctx context.Context, member string, s Server) error
-	// StartEmpty removes the data of a member whose processes have all ended, and starts it
-	// as a member that joins the others.
+	// StartEmpty removes the data of a member whose processes have all exited, and starts it as a
+	// member that joins the others.
 	StartEmpty(ctx context.Context, member string) error
-	// Disk returns the disk of the member's data. It returns an error if the disk does not
-	// fail on request.
+	// Disk returns the disk with the member's data. It returns an error if faults cannot be
+	// injected on it.
 	Disk(member string) (host.Disk, error)
-	// NewCertificate gives a member that uses TLS a new certificate, and returns when the
-	// member presents it.
+	// NewCertificate gives a new certificate to a member that uses TLS. It returns when the member
+	// presents this certificate.
 	NewCertificate(ctx context.Context, member string) error
-	// Spare returns the additional member that can join. It returns an error if the cluster
-	// was started without one.
+	// Spare returns the additional member that can join. It returns an error if no place was
+	// reserved for it.
 	Spare() (Spare, error)
-	// Network returns the network that joins the members. It returns an error if that does
-	// not fail on request.
+	// Network returns the network that connects the members. It returns an error if faults cannot
+	// be injected on it.
 	Network() (host.Network, error)
 }
 
-// Server identifies the server that members are started from: the installed server of a
-// Version, which is Exec on this machine, or the binary Exec. If both are empty, it is the
-// store's default.
+// Server identifies the server from which members are started. If Version is set, it is the
+// installed server of this version, and Exec is its path on this machine. Otherwise it is the
+// binary at Exec. If both are empty, it is the store's default.
 type Server struct{ Version, Exec string }
 
-// Exit reports that a member's process ended.
+// Exit reports that a member's process exited.
 type Exit struct {
-	Member  string // its name
+	Member  string // the member's name
 	Process string // the process's name
 	host.Exit
-	// Asked reports whether Stop, or Signal with a signal that ends the process, was called
-	// before.
+	// Asked is set if the process was killed or asked to exit, by Stop or by Signal.
 	Asked bool
 }
 
@@ -137,46 +135,46 @@ type Cluster struct {
 	places  []*place
 	launch  store.Launch
 	admin   store.Admin
-	network host.Network // nil: the machine's network
+	network host.Network // nil if members use the machine's network
 	members []*member
-	spare   *spare // nil without a place for one
-	// authority signed the certificates of members that use TLS; nil if they do not.
+	spare   *spare // nil if no place is reserved
+	// authority signed the members' certificates. It is nil if members do not use TLS.
 	authority *host.Authority
 	exits     chan Exit
 
 	stopping sync.Mutex // held by Stop
 	stopped  bool
 	logNotes []string
-	waiters  sync.WaitGroup // one for each process, until it has ended
+	waiters  sync.WaitGroup // one goroutine for each process, until the process has exited
 }
 
 var _ Running = (*Cluster)(nil)
 
-// place holds what a cluster uses on one of its hosts.
+// place contains the resources that a cluster uses on one of its hosts.
 type place struct {
 	host  host.Host
-	in    host.Host // the same host, or as seen from a member's network
-	root  string    // contains all paths there; empty: they may be anywhere
+	in    host.Host // the same host, or the host as seen from a member's network
+	root  string    // contains all files on the host; empty if files may be anywhere
 	data  host.Claim
-	lease *host.Lease // of the ports of all members on the host
+	lease *host.Lease // ports of all members on the host
 }
 
 // member is a member of the cluster with its processes.
 type member struct {
 	place *place
-	disk  host.Disk // nil without a disk that fails on request
+	disk  host.Disk // nil if faults cannot be injected on the member's disk
 
-	mu        sync.Mutex // guards the fields below, which change when the member is started again
+	mu        sync.Mutex // guards the following fields, which change when the member is restarted
 	about     Member
-	processes []running // the process that clients connect to is the last
+	processes []running // the last process is the one that clients connect to
 
-	// The launch for the member's next start; guarded by Cluster.stopping.
+	// The following fields describe the member's next start. They are guarded by Cluster.stopping.
 	asked  store.LaunchSpec // the request to the store
 	launch store.Process
-	of     host.Launch // the launch of each of its processes, except for the process's name
+	of     host.Launch // the launch of each process of the member, without the name of the process
 }
 
-// known returns the present description of the member.
+// known returns the current description of the member.
 func (m *member) known() Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -185,7 +183,7 @@ func (m *member) known() Member {
 	return out
 }
 
-// running lists the member's started processes.
+// running returns the processes of the member that have been started.
 func (m *member) running() []running {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -195,12 +193,12 @@ func (m *member) running() []running {
 // running is a started process.
 type running struct {
 	name    string
-	logFile string       // empty if the log will be removed
-	asked   *atomic.Bool // its end was requested
+	logFile string       // empty if the log is going to be removed
+	asked   *atomic.Bool // whether the process was killed or asked to exit
 	host.Process
 }
 
-// ended reports whether the process has ended.
+// ended reports whether the process has exited.
 func (p *running) ended() bool {
 	select {
 	case <-p.Exited():
@@ -210,7 +208,7 @@ func (p *running) ended() bool {
 	}
 }
 
-// processes lists all members' started processes.
+// processes returns the started processes of all members.
 func (c *Cluster) processes() []running {
 	var out []running
 	for _, m := range c.members {
@@ -219,7 +217,7 @@ func (c *Cluster) processes() []running {
 	return out
 }
 
-// Members lists the members in order, including those that have ended.
+// Members returns the members in order, including those that have exited.
 func (c *Cluster) Members() []Member {
 	out := make([]Member, len(c.members))
 	for i, m := range c.members {
@@ -228,7 +226,7 @@ func (c *Cluster) Members() []Member {
 	return out
 }
 
-// Synced reports whether the store syncs before it acknowledges.
+// Synced reports whether the store syncs a write to disk before it acknowledges the write.
 func (c *Cluster) Synced() bool { return c.launch.Synced }
 
 // Notes returns sentences about how the cluster was started.
@@ -250,7 +248,7 @@ func (c *Cluster) Notes() []string {
 	return notes
 }
 
-// Access returns how clients connect to the cluster.
+// Access returns the information that clients need to connect to the cluster.
 func (c *Cluster) Access() store.Access {
 	var a store.Access
 	for _, m := range c.Members() {
@@ -264,8 +262,8 @@ func (c *Cluster) Access() store.Access {
 	return a
 }
 
-// through returns a dialer that connects to members from their own hosts, if the hosts
-// support that; otherwise nil.
+// through returns a function that connects to members from their own hosts, or nil if no host
+// supports this.
 func (c *Cluster) through() store.Dial {
 	ways := map[string]store.Dial{}
 	for _, p := range c.places {
@@ -283,7 +281,7 @@ func (c *Cluster) through() store.Dial {
 	}
 }
 
-// setBehind records the server behind a member, such as a proxy's.
+// setBehind records the server behind a member that is a proxy.
 func setBehind(a *store.Access, endpoint, behind string) {
 	if a.Behind == nil {
 		a.Behind = map[string]string{}
@@ -291,13 +289,13 @@ func setBehind(a *store.Access, endpoint, behind string) {
 	a.Behind[endpoint] = behind
 }
 
-// Admin returns an administration connection that lives until the cluster stops.
+// Admin returns an administration connection that remains open until the cluster is stopped.
 func (c *Cluster) Admin() store.Admin { return c.admin }
 
-// Status asks every member for its state. A member that has ended is listed with its error.
+// Status asks all members for their status. A member that has exited is included with an error.
 func (c *Cluster) Status(ctx context.Context) (store.Status, error) { return c.admin.Status(ctx) }
 
-// Fsync measures fdatasync in the members' data folders, once for each device of each host.
+// Fsync measures fdatasync in the members' data folders, once for each device on each host.
 func (c *Cluster) Fsync(ctx context.Context, writes int) ([]probe.FsyncResult, error) {
 	var all []probe.FsyncResult
 	for _, p := range c.places {
@@ -316,12 +314,12 @@ func (c *Cluster) Fsync(ctx context.Context, writes int) ([]probe.FsyncResult, e
 	return all, nil
 }
 
-// Exits returns a channel with one event for each process that ended. It is closed when the
-// cluster has stopped. It need not be read: events are dropped when its buffer, which has
-// one place per process, is full.
+// Exits returns a channel that receives an event for each process that exits. It is closed when the
+// cluster has stopped. The caller need not receive: the channel's buffer has room for one event per
+// process, and events are dropped when it is full.
 func (c *Cluster) Exits() <-chan Exit { return c.exits }
 
-// Whole reports whether all processes run.
+// Whole reports whether all processes are running.
 func (c *Cluster) Whole() bool {
 	return !slices.ContainsFunc(c.processes(), func(p running) bool { return p.ended() })
 }
@@ -335,7 +333,7 @@ func (c *Cluster) Signal(ctx context.Context, name string, s host.Signal) error 
 	return m.signal(ctx, s)
 }
 
-// find returns the member with a name and its index in the launch.
+// find returns the member with the given name, and its index.
 func (c *Cluster) find(name string) (*member, int, error) {
 	names := make([]string, len(c.members))
 	for i, m := range c.members {
@@ -357,7 +355,7 @@ func (m *member) signal(ctx context.Context, s host.Signal) error {
 	return errors.Join(errs...)
 }
 
-// reportExit sends an event to exits when a process ends.
+// reportExit sends an event to exits when a process exits.
 func (c *Cluster) reportExit(m *member, p running) {
 	name := m.known().Name
 	c.waiters.Go(func() {
@@ -369,7 +367,7 @@ func (c *Cluster) reportExit(m *member, p running) {
 	})
 }
 
-// logFile returns the path of a process's log. It is not in the data folder, because that
+// logFile returns the path of a process's log. It is outside the data folder, because that folder
 // is removed.
 func (s *Spec) logFile(p store.Process) string {
 	return filepath.Join(s.logDir(), filepath.Base(p.LogFile))

@@ -25,11 +25,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// ownerEnv makes the test binary start a cluster in the folder that it names, print a
-// description, and wait to be killed.
+// ownerEnv makes the test binary start a cluster in the folder that the variable contains, print a
+// description, and wait until it is killed.
 const (
 	ownerEnv      = "QUORUMBENCH_CLUSTER_TEST_OWNER"
-	ownerHostsEnv = "QUORUMBENCH_CLUSTER_TEST_HOSTS" // if not empty, on two hosts
+	ownerHostsEnv = "QUORUMBENCH_CLUSTER_TEST_HOSTS" // if not empty, the cluster runs on two hosts
 )
 
 func TestMain(m *testing.M) {
@@ -74,14 +74,14 @@ func own(dir string) {
 	select {}
 }
 
-// owned is an owner's description of its cluster.
+// owned is the description that an owner prints of its cluster.
 type owned struct {
 	Member host.Identity // the last member
 	Dirs   []string
 }
 
-// killedOwner starts an owner of a cluster whose data is below dir, calls meanwhile, and
-// kills the owner. hosts is empty for one host.
+// killedOwner starts an owner of a cluster whose data is in dir, calls meanwhile, and kills the
+// owner. The cluster runs on one host if hosts is empty.
 func killedOwner(t *testing.T, dir, hosts string, meanwhile ...func()) (member host.Identity, dirs []string) {
 	t.Helper()
 	owner := exec.Command(os.Args[0])
@@ -129,10 +129,10 @@ func start(t *testing.T, spec Spec) *Cluster {
 	return c
 }
 
-// patience bounds every wait, so that no test hangs.
+// patience limits every wait, so that no test hangs.
 const patience = 2 * time.Minute
 
-// exit waits until the next of the cluster's processes ends.
+// exit waits until the next process of the cluster exits.
 func exit(t *testing.T, c *Cluster) Exit {
 	t.Helper()
 	select {

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// giveDisk puts the member's data onto a disk that fails on request, if the spec asks for
-// it.
+// giveDisk puts the member's data on a disk on which faults can be injected, if the spec requires
+// this.
 func (c *Cluster) giveDisk(ctx context.Context, m *member) (err error) {
 	if !c.spec.Disks {
 		return nil

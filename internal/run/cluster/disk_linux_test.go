@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// onDisks starts a cluster of three members on disks that fail on request.
+// onDisks starts a cluster of three members on disks on which faults can be injected.
 func onDisks(t *testing.T, settings any) *Cluster {
 	t.Helper()
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
@@ -27,7 +27,7 @@ func onDisks(t *testing.T, settings any) *Cluster {
 	return start(t, Spec{Members: 3, Disks: true, Settings: settings})
 }
 
-// acknowledge writes numbered keys until the context ends, and returns the acknowledged
+// acknowledge writes numbered keys until the context is canceled. It returns the acknowledged
 // values.
 func acknowledge(ctx context.Context, t *testing.T, c *Cluster, enough chan<- struct{}) map[string]string {
 	t.Helper()
@@ -55,8 +55,8 @@ func clientOf(t *testing.T, endpoints ...string) *clientv3.Client {
 	return client
 }
 
-// powerLoss simulates a power loss of all members during writes, and starts them again. It
-// returns the values acknowledged before, and the number of files that lost data.
+// powerLoss simulates a power loss of all members during writes, and restarts them. It returns the
+// values that were acknowledged before, and the number of files that lost data.
 func powerLoss(t *testing.T, c *Cluster) (acknowledged map[string]string, lost int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -114,7 +114,7 @@ func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The write in flight at the power loss may have been executed.
+		// The write that was in flight during the power loss may have been executed.
 		if len(got.Kvs) != 1 || string(got.Kvs[0].Value) != want && !later(string(got.Kvs[0].Value), want) {
 			t.Errorf("%s was acknowledged as %s, and is %v", key, want, got.Kvs)
 		}
@@ -125,10 +125,10 @@ func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
 	t.Logf("%d files lost data", lost)
 }
 
-// later reports whether a value was written after another one.
+// later reports whether a value was written after another.
 func later(got, than string) bool { return len(got) > len(than) || len(got) == len(than) && got > than }
 
-// A store that does not sync loses acknowledged writes, or does not even start.
+// A store that does not sync loses acknowledged writes, or even fails to start.
 func TestPowerLossOfAllLosesUnsyncedWrites(t *testing.T) {
 	c := onDisks(t, &etcd.Settings{UnsafeNoFsync: true})
 	acknowledged, _ := powerLoss(t, c)
@@ -153,8 +153,7 @@ func TestPowerLossOfAllLosesUnsyncedWrites(t *testing.T) {
 	t.Logf("%d of %d keys lost what was acknowledged", missing, len(acknowledged))
 }
 
-// A disk's fault does not prevent its cluster from stopping, and a stopped cluster leaves
-// no mount.
+// A cluster can be stopped in spite of a disk fault, and leaves no mount.
 func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
 	c := onDisks(t, nil)
 	status, err := c.Status(t.Context())
@@ -163,7 +162,7 @@ func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
 	}
 	follower := c.Members()[0]
 	if status.Leader().Endpoint == follower.Endpoint {
-		follower = c.Members()[1] // a leader that waits for its disk remains leader, and the cluster waits
+		follower = c.Members()[1] // if the leader waited for its disk, it would remain leader, and the whole cluster would wait
 	}
 	d, err := c.Disk(follower.Name)
 	if err != nil {

@@ -12,21 +12,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// Stopped reports what Down did.
+// Stopped is the result of Down.
 type Stopped struct {
-	Found bool     // false: there was no cluster and nothing to do
-	Store string   // its store
-	Ended []string // the members that were running and have been stopped
-	Gone  []string // the members that were not running
+	Found bool     // whether there was a cluster to stop
+	Store string   // the cluster's store
+	Ended []string // members that were running and have been stopped
+	Gone  []string // members that were not running
 }
 
-// Down stops the playground in a folder and removes its data. If there is none, it does
-// nothing and Found is false. Members that do not end within 5 s, or before ctx ends, are
-// killed.
+// Down stops the playground in a folder and removes its data. If there is no playground, it does
+// nothing, and Found is false. Members that have not exited within 5 s, or when ctx is canceled,
+// are killed.
 //
-// Down signals a process only if it proves to be a member's, and removes a folder only if
-// Up made it. If it cannot prove that for everything the state names, it signals and
-// removes nothing.
+// Down signals a process only if the process proves to be a member, and removes a folder only if Up
+// created the folder. If the state file lists a process or folder for which this cannot be proved,
+// Down signals and removes nothing.
 func Down(ctx context.Context, dir string) (Stopped, error) {
 	p, folder, err := load(dir)
 	if errors.Is(err, ErrNoPlayground) {
@@ -51,7 +51,7 @@ func Down(ctx context.Context, dir string) (Stopped, error) {
 	return s, p.remove(folder)
 }
 
-// stoppable returns why the cluster must not be stopped from here, or nil.
+// stoppable returns nil if the cluster may be stopped from here, and otherwise the reason.
 func (p *Playground) stoppable(folder *host.Folder) error {
 	if err := p.Elsewhere(); err != nil {
 		return fmt.Errorf("%w; nothing was stopped or removed; run `cluster down` there, or remove the folder yourself if that machine or namespace is gone", err)
@@ -62,8 +62,8 @@ func (p *Playground) stoppable(folder *host.Folder) error {
 	return p.removable(folder)
 }
 
-// removable returns an error if an entry in a member's place is not the folder that Up
-// made. A folder whose ID was not yet recorded when Up was killed must be empty.
+// removable returns an error if an entry with a member's name is not the folder that Up created. If
+// Up was killed before it recorded the folder's ID, the folder must be empty.
 func (p *Playground) removable(folder *host.Folder) error {
 	for i := range p.Members {
 		m := &p.Members[i]
@@ -79,11 +79,11 @@ func (p *Playground) removable(folder *host.Folder) error {
 	return nil
 }
 
-// seen holds which of a cluster's processes are running.
+// seen contains the processes of a cluster that are running.
 type seen struct {
 	processes []*host.Held
-	ended     []string // the members with a running process
-	gone      []string // the other members
+	ended     []string // members with a running process
+	gone      []string // all other members
 }
 
 func (s *seen) release() {
@@ -92,8 +92,8 @@ func (s *seen) release() {
 	}
 }
 
-// look finds the running processes that prove to be the cluster's, recorded or not, and
-// their members.
+// look finds the running processes that prove to belong to the cluster, whether they are recorded
+// or not, and their members.
 func (p *Playground) look() *seen {
 	s := &seen{}
 	if p.Place.Reach() == host.SamePlace {
@@ -110,7 +110,7 @@ func (p *Playground) look() *seen {
 	return s
 }
 
-// member returns the name of the member that a process belongs to.
+// member returns the name of the member to which a process belongs.
 func (p *Playground) member(h *host.Held) string {
 	for i := range p.Members {
 		if slices.Contains(p.Members[i].processes(), h.Identity) {
@@ -121,8 +121,8 @@ func (p *Playground) member(h *host.Held) string {
 	return name
 }
 
-// proven returns an error if the state names a running process that does not prove to be
-// the cluster's.
+// proven returns an error if the state file lists a running process that does not prove to belong
+// to the cluster.
 func (p *Playground) proven(found *seen) error {
 	for i := range p.Members {
 		m := &p.Members[i]
@@ -134,8 +134,8 @@ func (p *Playground) proven(found *seen) error {
 	return nil
 }
 
-// stop asks the members to end and then kills them, together with the processes that they
-// start meanwhile.
+// stop asks the members to exit and then kills them. It also kills processes that the members start
+// meanwhile.
 func (p *Playground) stop(ctx context.Context, found *seen) error {
 	if err := found.signal(host.Terminate, host.Resume); err != nil {
 		return err
@@ -158,8 +158,8 @@ func (p *Playground) stop(ctx context.Context, found *seen) error {
 	return fmt.Errorf("the cluster in %s starts processes faster than they are killed", p.Dir)
 }
 
-// killRounds bounds how often it looks for processes that others started before they were
-// killed.
+// killRounds limits how often stop searches for processes that other processes started before they
+// were killed.
 const killRounds = 5
 
 func (s *seen) signal(signals ...host.Signal) error {
@@ -173,9 +173,9 @@ func (s *seen) signal(signals ...host.Signal) error {
 	return nil
 }
 
-// awaitGone polls until none of the processes runs, and reports whether they all ended. It
-// cannot wait for them, because they are not our children. Members left without a quorum
-// get no longer than grace.
+// awaitGone polls until none of the processes is running, and reports whether they have all exited.
+// It polls because the processes are not our children. Once the running members have no quorum, it
+// waits only for grace.
 func (p *Playground) awaitGone(ctx context.Context, found *seen, limit, grace time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -207,8 +207,8 @@ func (p *Playground) awaitGone(ctx context.Context, found *seen, limit, grace ti
 	}
 }
 
-// remove removes what Up made, the state last, and then the folder if Up made it and it is
-// empty.
+// remove removes everything that Up created; the state file is the last file. It then removes the
+// folder, if Up created it and it is empty.
 func (p *Playground) remove(folder *host.Folder) error {
 	if err := p.removable(folder); err != nil {
 		return err
@@ -216,20 +216,20 @@ func (p *Playground) remove(folder *host.Folder) error {
 	for i := range p.Members {
 		m := &p.Members[i]
 		remove := folder.RemoveAll
-		if m.Folder == (host.FileID{}) { // Up was killed before it used the folder
+		if m.Folder == (host.FileID{}) { // Up was killed before it recorded the folder
 			remove = folder.Remove
 		}
 		if err := remove(m.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("the folder of member %s in %s cannot be removed: %w", m.Name, p.Dir, host.Cause(err))
 		}
 	}
-	_ = folder.Remove(stateFile + host.Unfinished) // left by an Up that was killed
+	_ = folder.Remove(stateFile + host.Unfinished) // exists if Up was killed while it wrote the state
 	if err := folder.Remove(stateFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the state of the cluster in %s cannot be removed: %w", p.Dir, host.Cause(err))
 	}
 	for i := range p.Made {
 		if p.Made[i].ID == p.Folder {
-			p.Made[i].Path = p.Dir // the folder may have been moved
+			p.Made[i].Path = p.Dir // the folder may have been moved since
 		}
 	}
 	host.RemoveMade(p.Made)

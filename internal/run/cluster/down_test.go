@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// bystander starts a process of this user that is not a member; mark may be empty.
+// bystander starts a process of this user that is not a member. mark may be empty.
 func bystander(t *testing.T, dir, mark string) host.Process {
 	t.Helper()
 	c := host.Command{Path: "/bin/sleep", Args: []string{"1000"}, Dir: dir}
@@ -39,8 +39,8 @@ func refused(t *testing.T, dir string, says string) {
 	}
 }
 
-// If a state file was edited to name folders that Up does not make, or if the folders that
-// it made were replaced, Down removes nothing.
+// If a state file was edited to list folders that Up does not create, or if the folders that Up
+// created were replaced, Down removes nothing.
 func TestDownRemovesOnlyWhatUpMade(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, p *Playground) error{
 		"the folder itself": func(_ *testing.T, p *Playground) error { p.Members[0].Name = "./"; return nil },
@@ -97,7 +97,7 @@ func TestDownRemovesOnlyWhatUpMade(t *testing.T) {
 	}
 }
 
-// The state file names a running process that does not belong to the cluster.
+// The state file lists a running process that does not belong to the cluster.
 func TestDownEndsOnlyProvenMembers(t *testing.T) {
 	dir := t.TempDir()
 	p := asLeft(t, dir, 1)
@@ -155,14 +155,14 @@ func TestDownRefusesUnreachableMembers(t *testing.T) {
 	refused(t, dir, "is starting the cluster")
 
 	p.Starter = nil
-	p.Place.Boot, p.Folder.Device, p.Members[0].Folder.Device = "before", 0, 0 // device numbers may change at a boot
+	p.Place.Boot, p.Folder.Device, p.Members[0].Folder.Device = "before", 0, 0 // device numbers may change when the machine is rebooted
 	rewrite(t, p)
 	if s, err := Down(t.Context(), dir); err != nil || strings.Join(s.Gone, ",") != "m1" {
 		t.Errorf("down after a boot: %+v, %v", s, err)
 	}
 }
 
-// A folder that existed before Up remains; everything that Up made is removed.
+// A folder that existed before Up remains. Everything that Up created is removed.
 func TestDownLeavesTheUsersFolder(t *testing.T) {
 	for name, made := range map[string]bool{"the user's": false, "ours": true} {
 		dir := filepath.Join(t.TempDir(), "play")
@@ -208,8 +208,8 @@ func TestRefusesFolderThatOthersCanWrite(t *testing.T) {
 	}
 }
 
-// Whatever a state file contains, Down removes only what Up makes, and kills no other
-// process.
+// Whatever a state file contains, Down removes only files and folders that Up creates, and kills no
+// other process.
 func FuzzStateFile(f *testing.F) {
 	const mark = `"mark":"0123456789abcdef0123456789abcdef"`
 	for _, state := range []string{
@@ -229,7 +229,7 @@ func FuzzStateFile(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if known { // parts that a fuzzer cannot guess, so that it gets further
+		if known { // fill in the parts that a fuzzer cannot guess
 			if edited, err := parse(state, dir); err == nil && edited.Mark != "" {
 				edited.Place, edited.Folder = p.Place, p.Folder
 				for i := range min(len(p.Members), len(edited.Members)) {

@@ -9,34 +9,33 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// How often members are asked. The short pause is used for a load whose target is a role,
-// and for a while after an event such as a lost connection, so that the load follows an
-// election within that pause.
+// Intervals at which members are asked. Often is used if the load's target is a role, and for a
+// while after an event such as a lost connection. The load then follows an election within this
+// interval.
 const (
 	Often  = 100 * time.Millisecond
 	Seldom = time.Second
-	// alert is how long members are asked often after an event.
+	// alert is how long members are asked at the interval Often after an event.
 	alert = 15 * time.Second
 )
 
-// within bounds one request to one member. It is long enough for a healthy member that is
-// busy.
+// within limits one request to one member. It is long enough for a healthy member under load.
 const within = time.Second
 
 // Config configures a Follower.
 type Config struct {
-	// Admin asks each member separately.
+	// Admin sends the requests to the members.
 	Admin store.Admin
-	// Members is the number of the Admin's endpoints.
+	// Members is the number of Admin's endpoints.
 	Members int
 	// Every is Often or Seldom.
 	Every time.Duration
-	// Done returns the number of operations that the load has completed; it may be nil.
-	// While it rises, the leader serves, and members are asked only Seldom: ten requests
-	// per second to each of them would add to the load.
+	// Done returns the number of operations that the load has completed. It may be nil. As long as
+	// this number rises, the leader is serving, and members are asked only at the interval Seldom:
+	// ten requests per second to each member would add to the load.
 	Done func() uint64
-	// Take receives each answer: that of member i to a request that was sent and answered at
-	// the given times. It is called from one goroutine at a time.
+	// Take receives each response from member i, with the times at which the request was sent and
+	// answered. It is not called concurrently.
 	Take func(i int, asked, ended time.Time, m store.Member)
 }
 
@@ -47,15 +46,15 @@ type Follower struct {
 	mu    sync.Mutex // held during Take
 }
 
-// line holds the requests of one goroutine.
+// line is the state of one goroutine that sends requests.
 type line struct {
-	ask   func(ctx context.Context) []store.Member // returns the state of the members with index first and higher
+	ask   func(ctx context.Context) []store.Member // returns the state of members, starting with index first
 	first int
 	poked chan struct{}
-	done  uint64 // Config.Done at its last look
+	done  uint64 // result of Config.Done in the last call of needless
 }
 
-// needless reports whether a due request can be skipped.
+// needless reports whether a request that is due can be skipped.
 func (f *Follower) needless(l *line, asked, often time.Time) bool {
 	if f.cfg.Done == nil {
 		return false
@@ -66,7 +65,7 @@ func (f *Follower) needless(l *line, asked, often time.Time) bool {
 	return l.done > before && now.After(often) && now.Sub(asked) < Seldom
 }
 
-// NewFollower returns a Follower; Run starts it.
+// NewFollower returns a Follower. Call Run to start it.
 func NewFollower(cfg Config) *Follower {
 	f := &Follower{cfg: cfg}
 	add := func(first int, ask func(context.Context) []store.Member) {
@@ -78,19 +77,19 @@ func NewFollower(cfg Config) *Follower {
 	return f
 }
 
-// Poke makes the Follower ask the members now, and often for a while. It is called after an
-// event such as a lost connection, and does not block.
+// Poke makes the Follower ask the members immediately, and at the interval Often for a while. It is
+// called after an event such as a lost connection. It does not block.
 func (f *Follower) Poke() {
 	for _, l := range f.lines {
 		select {
 		case l.poked <- struct{}{}:
-		default: // already poked
+		default: // a poke is already pending
 		}
 	}
 }
 
-// Run asks until ctx ends, and returns when every request has ended. Each of its goroutines
-// first calls begin, which may be nil.
+// Run asks the members until ctx is canceled. It returns when all requests have ended. Each of its
+// goroutines first calls begin, which may be nil.
 func (f *Follower) Run(ctx context.Context, begin func()) {
 	var running sync.WaitGroup
 	for _, l := range f.lines {
@@ -107,7 +106,7 @@ func (f *Follower) Run(ctx context.Context, begin func()) {
 func (f *Follower) follow(ctx context.Context, l *line) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var asked, often time.Time // time of the last request; end of asking often
+	var asked, often time.Time // time of the last request; time until which members are asked often
 	for {
 		select {
 		case <-ctx.Done():
@@ -115,7 +114,7 @@ func (f *Follower) follow(ctx context.Context, l *line) {
 		case <-l.poked:
 			now := measure.Now()
 			often = now.Add(alert)
-			timer.Reset(max(0, Often-now.Sub(asked))) // one request for a burst of pokes
+			timer.Reset(max(0, Often-now.Sub(asked))) // a burst of pokes causes only one request
 			continue
 		case <-timer.C:
 		}
@@ -133,14 +132,14 @@ func (f *Follower) follow(ctx context.Context, l *line) {
 	}
 }
 
-// round sends one request.
+// round sends one request and passes the response to Take.
 func (f *Follower) round(ctx context.Context, l *line, asked time.Time) {
 	limited, cancel := context.WithTimeout(ctx, within)
 	members := l.ask(limited)
 	cancel()
 	ended := measure.Now()
 	if ctx.Err() != nil {
-		return // the members were not given the full time
+		return // the members did not have the full time to respond
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,5 +1,5 @@
-// The Follower's tests run in the simulated time of testing/synctest: time.Sleep advances
-// that time without waiting.
+// The tests of Follower run in the simulated time of package testing/synctest: time.Sleep advances
+// the simulated time without waiting.
 
 package cluster
 
@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// world is a cluster whose first member can stop answering.
+// world is a cluster whose first member can stop responding.
 type world struct {
 	leader atomic.Int64
 	mute   atomic.Bool
@@ -65,8 +65,8 @@ func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Foll
 	})
 }
 
-// A leader that does not answer delays no other member's answer: the next leader is known
-// within the pause between two requests, and the silent one is lost after LostAfter.
+// A leader that does not respond delays no other member's response: the next leader is known within
+// the pause between two requests, and the silent leader is lost after LostAfter.
 func TestASilentMemberDelaysNoOther(t *testing.T) {
 	w := &world{}
 	run(t, w, Often, func(_ *Follower, led <-chan Change) {
@@ -90,7 +90,7 @@ func TestPollingIntervals(t *testing.T) {
 		if n := w.asked[1].Load(); n != 11 {
 			t.Errorf("asked %d times in 10 s", n)
 		}
-		for range 1000 { // a burst
+		for range 1000 { // a burst of pokes
 			f.Poke()
 		}
 		synctest.Wait()
@@ -110,8 +110,8 @@ func TestPollingIntervals(t *testing.T) {
 	})
 }
 
-// While the load's operations complete, members are asked seldom; when none completes, they
-// are asked often at once.
+// As long as the load completes operations, members are asked seldom. When it completes none, they
+// are immediately asked often.
 func TestPollsSeldomWhileTheLoadProgresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
@@ -127,7 +127,7 @@ func TestPollsSeldomWhileTheLoadProgresses(t *testing.T) {
 		if n := w.asked[1].Load(); n < 5 || n > 7 {
 			t.Errorf("asked %d times in 5 s in which the load was served", n)
 		}
-		time.Sleep(Often / 2) // so that no request is at the second's edges
+		time.Sleep(Often / 2) // so that no request is sent at the edges of the second
 		before := w.asked[1].Load()
 		time.Sleep(time.Second)
 		if n := w.asked[1].Load() - before; n < 8 || n > 10 {

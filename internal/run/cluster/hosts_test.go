@@ -16,11 +16,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// recorder is a machine that records the calls to it.
+// recorder is a machine that records the calls of its methods.
 type recorder struct {
 	*host.Local
 	started []host.Command
-	signals map[string][]host.Signal // by the process's log
+	signals map[string][]host.Signal // by path of the process's log
 	claims  int
 }
 
@@ -57,7 +57,7 @@ func twoMachines(t *testing.T) (a, b *recorder) {
 	return of("127.0.0.21"), of("127.0.0.22")
 }
 
-// onMachines starts three members on two machines, with one member on the second.
+// onMachines starts three members on two machines, with one member on the second machine.
 func onMachines(t *testing.T, a, b *recorder, spec Spec) *Cluster {
 	t.Helper()
 	spec.Members, spec.Hosts = 3, []host.Host{a, b}
@@ -73,7 +73,7 @@ func addressOf(t *testing.T, endpoint string) string {
 	return address
 }
 
-// Each member's address, ports, folder, processes and log are on its host.
+// Each member's address, ports, folder, processes and log are on the member's host.
 func TestMembersArePlacedOnHostsInTurn(t *testing.T) {
 	a, b := twoMachines(t)
 	c := onMachines(t, a, b, Spec{})
@@ -111,7 +111,7 @@ func TestMembersArePlacedOnHostsInTurn(t *testing.T) {
 	}
 }
 
-// A member is paused, killed and stopped on its own host, and no other process is.
+// A member is suspended, killed and stopped on its own host, without effect on other processes.
 func TestMembersAreSignalledOnTheirHosts(t *testing.T) {
 	a, b := twoMachines(t)
 	c := onMachines(t, a, b, Spec{})
@@ -195,7 +195,7 @@ func TestStartThatFailsOnOneHost(t *testing.T) {
 // noStore is a store that must not be called.
 type noStore struct{ store.Store }
 
-// A cluster on two hosts whose owner was killed leaves an orphan on each.
+// A cluster on two hosts whose owner was killed leaves an orphan on each host.
 func TestOrphansOfAClusterOnTwoHosts(t *testing.T) {
 	root := t.TempDir()
 	member, dirs := killedOwner(t, filepath.Join(root, "data"), "two")
@@ -210,7 +210,7 @@ func TestOrphansOfAClusterOnTwoHosts(t *testing.T) {
 	}
 }
 
-// A cluster that ran before can be used but not controlled.
+// A cluster that quorumbench did not start can be used but not controlled.
 func TestAttachedClusterCannotBeControlled(t *testing.T) {
 	var c Running = Attached{Via: store.Access{Endpoints: []string{"a:1"}}}
 	if c.Access().Endpoints[0] != "a:1" || len(c.Members()) != 0 {

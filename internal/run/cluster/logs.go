@@ -12,19 +12,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// copyTimeout bounds the copying of one log from another machine.
+// copyTimeout limits the time for copying one log from another machine.
 const copyTimeout = time.Minute
 
-// LogNotes returns sentences about logs of members on other machines that are missing in
-// LogDir, or are incomplete. They are known when the cluster has stopped.
+// LogNotes returns sentences about logs from other machines that are missing or incomplete in
+// LogDir. Call it after the cluster has stopped.
 func (c *Cluster) LogNotes() []string {
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
 	return c.logNotes
 }
 
-// collectLogs copies the logs of members on other machines to the logs of members on this
-// one.
+// collectLogs copies the logs from other machines to the folder that contains the logs on this
+// machine.
 func (c *Cluster) collectLogs(ctx context.Context) {
 	for _, m := range c.everybody() {
 		if m.place.root == "" {
@@ -38,7 +38,7 @@ func (c *Cluster) collectLogs(ctx context.Context) {
 	}
 }
 
-// collectLog copies one log, and returns a sentence if something is missing.
+// collectLog copies one log. It returns a sentence if the copy is missing or incomplete.
 func (c *Cluster) collectLog(ctx context.Context, m *member, p running) string {
 	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout, fmt.Errorf("it took longer than %v", copyTimeout))
 	defer cancel()
@@ -52,7 +52,7 @@ func (c *Cluster) collectLog(ctx context.Context, m *member, p running) string {
 	return ""
 }
 
-// copyLog copies a log, or as much of it as is available.
+// copyLog copies a log, or the part of it that is available.
 func copyLog(ctx context.Context, from host.Host, path, to string) (left int64, err error) {
 	if _, err := host.MakeFolders(filepath.Dir(to)); err != nil {
 		return 0, err

@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// giveNetwork makes a separate network for each member, if the spec asks for it.
+// giveNetwork creates a network for each member, if the spec requires this.
 func (c *Cluster) giveNetwork(ctx context.Context) (err error) {
 	if !c.spec.Network {
 		return nil

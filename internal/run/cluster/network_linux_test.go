@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// inNetworks starts a cluster of three members, each in a separate network.
+// inNetworks starts a cluster of three members, each in its own network.
 func inNetworks(t *testing.T) (*Cluster, host.Network) {
 	t.Helper()
 	if err := network.Possible(); err != nil {
@@ -27,12 +27,12 @@ func inNetworks(t *testing.T) (*Cluster, host.Network) {
 	return c, n
 }
 
-// leads returns the member that leads in a later term than after, as reported by those that
-// respond; empty for none.
+// leads returns the name of the member that is leader in a term later than after, or "" if no
+// member that responds reports one.
 func leads(ctx context.Context, c *Cluster, after uint64) (name string, term uint64) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	status, _ := c.Status(ctx) // it lists the members that do not respond
+	status, _ := c.Status(ctx) // the status includes the members that do not respond
 	for i, m := range status.Members {
 		if m.Err == nil && m.Role == kv.Leader && m.Term > after {
 			return c.Members()[i].Name, m.Term
@@ -41,8 +41,8 @@ func leads(ctx context.Context, c *Cluster, after uint64) (name string, term uin
 	return "", 0
 }
 
-// An isolated leader is replaced by another member, and follows it when it is reachable
-// again.
+// An isolated leader is replaced by another member. When it is reachable again, it becomes a
+// follower.
 func TestIsolatedLeaderIsReplaced(t *testing.T) {
 	c, n := inNetworks(t)
 	var old string
@@ -76,7 +76,7 @@ func TestIsolatedLeaderIsReplaced(t *testing.T) {
 	}
 }
 
-// A member that is started again is in its network, at its address.
+// A member that is restarted is in its own network again, at the same address.
 func TestMemberStartsAgainInItsNetwork(t *testing.T) {
 	c, _ := inNetworks(t)
 	m := c.Members()[1]
@@ -107,7 +107,7 @@ func TestMemberStartsAgainInItsNetwork(t *testing.T) {
 	if err := c.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	for address := range addresses { // there is no route there any more
+	for address := range addresses { // there is no route to the address anymore
 		if inside(t, address) {
 			t.Errorf("this machine still has a device for %s", address)
 		}
@@ -129,9 +129,9 @@ func inside(t *testing.T, address string) bool {
 	return false
 }
 
-// A host that is reached through an agent cannot have such networks.
+// Members' networks are not possible on a host that is reached through an agent.
 func TestRefusesNetworksOnOtherHosts(t *testing.T) {
-	type elsewhere struct{ host.Host } // and no optional interfaces
+	type elsewhere struct{ host.Host } // implements no optional interfaces
 	_, err := Start(t.Context(), nil, Spec{Members: 3, Network: true, Dir: t.TempDir(), Self: "self", Hosts: []host.Host{elsewhere{}}})
 	if err == nil || !strings.Contains(err.Error(), "separate networks") {
 		t.Errorf("%v", err)

@@ -12,54 +12,54 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Errors that callers distinguish.
+// Errors that callers handle differently.
 var (
 	ErrNoPlayground = errors.New("there is no cluster")
 	ErrForeign      = errors.New("the folder cannot be used")
 	ErrAlreadyUp    = errors.New("the cluster is already there")
 )
 
-// Playground is a local cluster that outlives the command that started it, until Down.
+// Playground is a local cluster that keeps running after the command that started it, until Down.
 type Playground struct {
 	Schema  int       `json:"schema"`
-	Store   string    `json:"store"` // its name in the registry
+	Store   string    `json:"store"` // name of the store in the registry
 	Dir     string    `json:"dir"`
 	Started time.Time `json:"started"`
-	// Place is where the members were started and their process numbers are valid.
+	// Place identifies where the members were started and their process IDs are valid.
 	Place host.Place `json:"place"`
-	// Folder identifies Dir. A copy of the folder has another ID, and its state is not
+	// Folder identifies Dir. A copy of the folder has another ID, so the state in the copy is not
 	// valid.
 	Folder host.FileID `json:"folder"`
-	// Made are the folders that Up made, including Dir unless it existed.
+	// Made contains the folders that Up created, including Dir unless it already existed.
 	Made []host.Made `json:"made,omitempty"`
-	// Mark is in the environment of every process of the cluster.
+	// Mark is in the environment of all processes of the cluster.
 	Mark host.Mark `json:"mark"`
-	// Starter is the process that is starting the cluster; nil when the cluster is ready.
+	// Starter is the process that is starting the cluster, or nil when the cluster is ready.
 	Starter *host.Identity     `json:"starter,omitempty"`
 	Members []PlaygroundMember `json:"members"`
 }
 
-// PlaygroundMember is a member of a playground. It is recorded before it is started; its
-// folder and processes are recorded as soon as they exist.
+// PlaygroundMember is a member of a playground. It is recorded before it is started. Its folder and
+// processes are recorded as soon as they exist.
 type PlaygroundMember struct {
 	Name     string        `json:"name"`
 	Endpoint string        `json:"endpoint"` // HOST:PORT for clients
 	DataDir  string        `json:"data_dir"`
 	LogFile  string        `json:"log_file"`
-	Folder   host.FileID   `json:"folder"` // named after the member in Dir; zero: not made yet
+	Folder   host.FileID   `json:"folder"` // folder in Dir that has the member's name; zero if not created yet
 	Process  host.Identity `json:"process"`
-	// Behind are its other processes, such as the server behind a proxy.
+	// Behind contains the member's other processes, such as the server behind a proxy.
 	Behind []PlaygroundBacking `json:"behind,omitempty"`
 }
 
 // PlaygroundBacking is another process of a member.
 type PlaygroundBacking struct {
 	Name     string        `json:"name"`
-	Endpoint string        `json:"endpoint"` // HOST:PORT on which it serves
+	Endpoint string        `json:"endpoint"` // HOST:PORT on which the process serves
 	Process  host.Identity `json:"process"`
 }
 
-// Running reports whether all of the member's processes run.
+// Running reports whether all of the member's processes are running.
 func (m *PlaygroundMember) Running() bool {
 	processes := m.processes()
 	for _, p := range processes {
@@ -75,13 +75,13 @@ func (m *PlaygroundMember) processes() []host.Identity {
 	for _, b := range m.Behind {
 		out = append(out, b.Process)
 	}
-	if m.Process.PID != 0 { // 0: Up was killed after it had started only the member's other processes
+	if m.Process.PID != 0 { // it is 0 if Up was killed after it had started only the member's other processes
 		out = append(out, m.Process)
 	}
 	return out
 }
 
-// Endpoints lists the members' client endpoints.
+// Endpoints returns the members' client endpoints.
 func (p *Playground) Endpoints() []string {
 	out := make([]string, len(p.Members))
 	for i, m := range p.Members {
@@ -90,7 +90,7 @@ func (p *Playground) Endpoints() []string {
 	return out
 }
 
-// access returns how to connect to the cluster.
+// access returns the information that a client needs to connect to the cluster.
 func (p *Playground) access() store.Access {
 	a := store.Access{Endpoints: p.Endpoints()}
 	for _, m := range p.Members {
@@ -101,7 +101,7 @@ func (p *Playground) access() store.Access {
 	return a
 }
 
-// Elsewhere returns why the members' processes cannot be seen from here, or nil.
+// Elsewhere returns nil if the members' processes can be seen from here, and otherwise the reason.
 func (p *Playground) Elsewhere() error {
 	switch p.Place.Reach() {
 	case host.OtherSpace:
@@ -114,8 +114,8 @@ func (p *Playground) Elsewhere() error {
 	return nil
 }
 
-// Status asks every member for its state with the store's client. A member that does not
-// respond is listed with its error. Status returns an error if none responds.
+// Status asks all members for their status. A member that does not respond is included with its
+// error. Status returns an error if no member responds.
 func (p *Playground) Status(ctx context.Context, st store.Store) (store.Status, error) {
 	access := p.access()
 	access.DialTimeout = 2 * time.Second
@@ -130,7 +130,7 @@ func (p *Playground) Status(ctx context.Context, st store.Store) (store.Status, 
 	return status, err
 }
 
-// DefaultDir returns the default folder of a store's playground, in the user's cache
+// DefaultDir returns the default folder for a store's playground, which is in the user's cache
 // folder.
 func DefaultDir(storeName string) (string, error) {
 	cache, err := os.UserCacheDir()

@@ -10,32 +10,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The pause between two requests grows from the first to the last.
+// The pause between two requests grows from firstPause to lastPause.
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 250 * time.Millisecond
 )
 
-// defaultStartTimeout is used for a store that specifies none.
+// defaultStartTimeout is the start timeout for a store that does not specify one.
 const defaultStartTimeout = time.Minute
 
 // errSlow is the cause of a context whose start timeout has expired.
 var errSlow = errors.New("the start timeout has expired")
 
-// awaitReady asks the members until all respond and agree on a leader.
+// awaitReady polls the members until all respond and agree on a leader.
 func (c *Cluster) awaitReady(ctx context.Context, name string) error {
 	status, err := poll(ctx, c.admin, c.launch.StartTimeout, c.processes())
 	if err != nil {
 		return fmt.Errorf("the %s cluster did not start: %w", name, err)
 	}
 	for i := range status.Members {
-		c.members[i].about.ID = status.Members[i].ID // the cluster is not shared yet
+		c.members[i].about.ID = status.Members[i].ID // no other goroutine uses the cluster yet
 	}
 	return nil
 }
 
-// poll asks for the status until the cluster is ready, one of its processes ends, the
-// timeout expires, or ctx ends.
+// poll asks for the status until the cluster is ready, one of its processes exits, the timeout
+// expires, or ctx is canceled.
 func poll(ctx context.Context, admin store.Admin, timeout time.Duration, processes []running) (store.Status, error) {
 	if timeout <= 0 {
 		timeout = defaultStartTimeout
@@ -79,8 +79,8 @@ func poll(ctx context.Context, admin store.Admin, timeout time.Duration, process
 	}
 }
 
-// Unready returns what a cluster with this status lacks to serve: every member must
-// respond, and exactly one must lead, in a term that all have seen.
+// Unready returns nil if a cluster with this status can serve, and otherwise the reason. All
+// members must respond, and exactly one must be leader, in a term that all members report.
 func Unready(s *store.Status) error {
 	leaders := 0
 	for i := range s.Members {

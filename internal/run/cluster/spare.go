@@ -12,19 +12,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Spare is a member in addition to those that a cluster starts with. Members does not list
-// it.
+// Spare is an additional member that is not started with the cluster. Members does not include it.
 type Spare interface {
-	// Place returns its addresses and folder.
+	// Place returns the spare member's addresses and folder.
 	Place() kv.MemberPlace
-	// Start starts the member without data, as one that joins the others, which must expect
-	// it. It does not wait until the member is ready.
+	// Start starts the member without data, so that it joins the other members, which must already
+	// expect it. It does not wait until the member is ready.
 	Start(ctx context.Context) error
-	// End kills the member, if it runs, and removes its data.
+	// End kills the member if it is running, and removes its data.
 	End(ctx context.Context) error
 }
 
-// places returns the number of members including the spare one.
+// places returns the number of members including the spare member.
 func (s *Spec) places() int {
 	if s.Spare {
 		return s.Members + 1
@@ -32,7 +31,7 @@ func (s *Spec) places() int {
 	return s.Members
 }
 
-// keepPlace keeps the last place for the spare member, if the spec asks for it.
+// keepPlace reserves the last place for the spare member, if the spec requires this.
 func (c *Cluster) keepPlace(asked store.LaunchSpec, of host.Launch, places []kv.MemberPlace) error {
 	if !c.spec.Spare {
 		return nil
@@ -50,7 +49,7 @@ func (c *Cluster) keepPlace(asked store.LaunchSpec, of host.Launch, places []kv.
 	return nil
 }
 
-// everybody returns the members and the spare member.
+// everybody returns all members including the spare member.
 func (c *Cluster) everybody() []*member {
 	if c.spare == nil {
 		return c.members
@@ -113,7 +112,7 @@ func (s *spare) End(ctx context.Context) error {
 			return fmt.Errorf("member %s was killed and has not ended", s.at.Name)
 		}
 	}
-	if err := s.m.place.host.MakeDir(ctx, s.m.launch.DataDir); err != nil { // it may have been killed before it made the folder
+	if err := s.m.place.host.MakeDir(ctx, s.m.launch.DataDir); err != nil { // the member may have been killed before it created the folder
 		return err
 	}
 	return s.c.emptyFolder(ctx, s.m)

@@ -17,15 +17,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// portAttempts bounds how often a start is tried if another program takes a port after it
-// was found free and before the member listens on it.
+// portAttempts limits how often a start is attempted if another program takes a port between our
+// check that it is free and the moment when the member listens on it.
 const portAttempts = 4
 
 // defaultStopTimeout is the default of Spec.StopTimeout.
 const defaultStopTimeout = 5 * time.Second
 
-// Start starts a cluster and returns when all members respond and agree on a leader. If it
-// fails, or ctx ends, only the logs remain. The members never outlive this process.
+// Start starts a cluster. It returns when all members respond and agree on a leader. If it fails or
+// ctx is canceled, only the logs remain. The members never outlive this process.
 func Start(ctx context.Context, st store.Store, spec Spec) (*Cluster, error) {
 	if err := spec.complete(); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func Start(ctx context.Context, st store.Store, spec Spec) (*Cluster, error) {
 	return nil, fmt.Errorf("the ports were taken by other programs %d times: %w", portAttempts, err)
 }
 
-// complete checks the spec and fills in its defaults.
+// complete checks the spec and sets its defaults.
 func (s *Spec) complete() error {
 	if s.Members < 1 || s.Members > kv.MaxMembers {
 		return fmt.Errorf("a cluster of %d members cannot be started; choose from 1 to %d", s.Members, kv.MaxMembers)
@@ -81,12 +81,12 @@ func (s *Spec) complete() error {
 	return nil
 }
 
-// startOnce makes one attempt, on new ports.
+// startOnce makes one attempt to start the cluster, on new ports.
 func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err error) {
 	c := &Cluster{spec: spec, store: st, exits: make(chan Exit)}
 	defer func() {
 		if err != nil {
-			// err matters more.
+			// err is more important than an error from stop.
 			_ = c.stop(context.Background(), 0)
 		}
 	}()
@@ -112,7 +112,7 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 	if err := c.keepPlace(asked, of, places); err != nil {
 		return nil, err
 	}
-	c.exits = make(chan Exit, processes(&c.launch)) // room for all processes
+	c.exits = make(chan Exit, processes(&c.launch)) // the buffer has room for all processes
 	for i, p := range c.launch.Processes {
 		if err := c.startMember(ctx, &member{place: c.placeOf(i), asked: asked, launch: p, of: of}); err != nil {
 			return nil, err
@@ -127,7 +127,7 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 	return c, nil
 }
 
-// processes returns the number of a launch's processes.
+// processes returns the number of processes in a launch.
 func processes(l *store.Launch) int {
 	n := 0
 	for _, p := range l.Processes {
@@ -136,8 +136,7 @@ func processes(l *store.Launch) int {
 	return n
 }
 
-// takePlaces takes a folder and ports on each host, and returns the members' shares of
-// them.
+// takePlaces claims a folder and reserves ports on each host. It returns each member's share.
 func (c *Cluster) takePlaces(ctx context.Context) ([]kv.MemberPlace, error) {
 	if c.network != nil {
 		for i := range c.spec.places() {
@@ -158,7 +157,7 @@ func (c *Cluster) takePlaces(ctx context.Context) ([]kv.MemberPlace, error) {
 		if p.data, err = p.host.Claim(ctx, p.path(c.spec.Dir)); err != nil {
 			return nil, err
 		}
-		n := (c.spec.places() - k + len(c.places) - 1) / len(c.places) // members on this host
+		n := (c.spec.places() - k + len(c.places) - 1) / len(c.places) // number of members on this host
 		if p.lease, err = p.in.Ports(ctx, n*store.PortsPerMember); err != nil {
 			return nil, err
 		}
@@ -174,17 +173,18 @@ func (c *Cluster) takePlaces(ctx context.Context) ([]kv.MemberPlace, error) {
 // placeOf returns the place of the i-th member.
 func (c *Cluster) placeOf(i int) *place { return c.places[i%len(c.places)] }
 
-// path returns the path on the host for a path in the spec.
+// path converts a path in the spec to the path on the host.
 func (p *place) path(of string) string { return filepath.Join(p.root, of) }
 
-// memberPlace gives the i-th member a folder below dir and the first ports.
+// memberPlace gives the i-th member a folder in dir and the first PortsPerMember ports.
 func memberPlace(i int, dir, address string, ports []int) kv.MemberPlace {
 	return kv.MemberPlace{
 		Name: memberName(i), Host: address, Ports: ports[:store.PortsPerMember:store.PortsPerMember], Dir: filepath.Join(dir, memberName(i)),
 	}
 }
 
-// launchSpec returns the request to the store. unique makes the cluster's name unique.
+// launchSpec returns the request to the store. unique is appended to the cluster's name to make it
+// unique.
 func launchSpec(spec Spec, unique string, members []kv.MemberPlace) store.LaunchSpec {
 	return store.LaunchSpec{
 		Cluster: spec.Name + "-" + unique, Members: members, Exec: spec.Exec, Self: spec.Self, Settings: spec.Settings,
@@ -216,7 +216,7 @@ func (c *Cluster) startMember(ctx context.Context, m *member) error {
 	return c.startProcesses(ctx, m)
 }
 
-// about returns the description of a member before it is started.
+// about returns the description of a member that is not started yet.
 func (c *Cluster) about(m *member) Member {
 	at, p := m.place, m.launch
 	known := Member{Host: at.host, DataDir: p.DataDir, Process: c.process(at, p)}
@@ -226,13 +226,13 @@ func (c *Cluster) about(m *member) Member {
 	return known
 }
 
-// process returns the description of a process before it is started.
+// process returns the description of a process that is not started yet.
 func (c *Cluster) process(at *place, p store.Process) Process {
 	return Process{Name: p.Name, Endpoint: p.Endpoint, LogFile: at.path(c.spec.logFile(p))}
 }
 
-// startProcesses starts those of a member's processes that do not run; the one that clients
-// connect to comes last.
+// startProcesses starts those processes of a member that are not running. The process that clients
+// connect to is started last.
 func (c *Cluster) startProcesses(ctx context.Context, m *member) error {
 	for i, b := range append(slices.Clone(m.launch.Behind), m.launch) {
 		now := m.running()
@@ -246,12 +246,12 @@ func (c *Cluster) startProcesses(ctx context.Context, m *member) error {
 	return nil
 }
 
-// startOne starts the i-th of a member's processes.
+// startOne starts the i-th process of a member.
 func (c *Cluster) startOne(ctx context.Context, m *member, i int, p store.Process) error {
 	p.LogFile = m.place.path(c.spec.logFile(p))
 	p.Env = append(p.Env[:len(p.Env):len(p.Env)], c.spec.Env...)
 	if m.place.root != "" {
-		p.Files = nil // such a host makes the files itself
+		p.Files = nil // this host creates the files itself
 	}
 	of := m.of
 	of.Process = p.Name
@@ -265,7 +265,7 @@ func (c *Cluster) startOne(ctx context.Context, m *member, i int, p store.Proces
 	return m.place.data.Note(ctx, process.Identity())
 }
 
-// setProcess records the i-th of the member's processes after a first or later start.
+// setProcess records the i-th process of the member after its first start or a restart.
 func (m *member) setProcess(i int, p running) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -281,9 +281,8 @@ func (m *member) setProcess(i int, p running) {
 	}
 }
 
-// startProcess writes a process's files and starts it. mark is a KEY=VALUE for its
-// environment that identifies it as working in its folder. Without a launch, the process
-// outlives ours.
+// startProcess writes a process's files and starts the process. mark is a KEY=VALUE for its
+// environment that identifies it as working in its folder. If of is nil, the process outlives ours.
 func startProcess(ctx context.Context, h host.Host, p store.Process, mark string, of *host.Launch) (host.Process, error) {
 	for _, dir := range []string{p.Dir, filepath.Dir(p.LogFile)} {
 		if err := h.MakeDir(ctx, dir); err != nil {
@@ -308,13 +307,13 @@ func startProcess(ctx context.Context, h host.Host, p store.Process, mark string
 		Detach:   of == nil,
 		Launch:   of,
 	}
-	if of == nil { // our own parent's lifeline must not reach it
+	if of == nil { // the process must not use our own parent's lifeline
 		command.Env = append(command.Env, store.ParentEnv+"=")
 	}
 	return h.Start(ctx, command)
 }
 
-// startError reports a member that ended before the cluster was ready.
+// startError reports that a member exited before the cluster was ready.
 type startError struct {
 	member  string
 	logFile string // empty if the log was removed
@@ -330,16 +329,16 @@ func (e *startError) Error() string {
 		e.member, e.exit, log, lastLines(e.exit.Tail))
 }
 
-// portInUse reports whether the log contains the system's text for EADDRINUSE, which every
-// runtime repeats.
+// portInUse reports whether the end of the log contains the system's message for EADDRINUSE, which
+// all runtimes print.
 func (e *startError) portInUse() bool {
 	return strings.Contains(strings.ToLower(strings.Join(e.exit.Tail, "\n")), "address already in use")
 }
 
-// Bounds of the end of a log in an error.
+// Limits for the end of a log in an error.
 const (
 	wordLines = 3
-	wordBytes = 400 // of a line
+	wordBytes = 400 // per line
 )
 
 func lastLines(tail []string) string {
@@ -348,7 +347,7 @@ func lastLines(tail []string) string {
 	}
 	var out []string
 	for _, line := range tail[max(0, len(tail)-wordLines):] {
-		// The stack trace is only useful to the server's developers, and is in its log.
+		// The stack trace is only useful to the server's developers, who find it in the log.
 		line, _, _ = strings.Cut(line, `,"stacktrace":`)
 		if len(line) > wordBytes {
 			line = strings.ToValidUTF8(line[:wordBytes], "") + "..."

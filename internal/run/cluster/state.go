@@ -13,16 +13,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// stateFile is the name of the file that marks a folder as a playground's and holds its
-// Playground.
+// stateFile is the name of the file that marks a folder as a playground's folder. It contains the
+// Playground as JSON.
 const stateFile = "quorumbench-cluster.json"
 
-// stateSchema is the version of the state file.
+// stateSchema is the format version of the state file.
 const stateSchema = 2
 
-// Load reads the playground of a folder. It returns ErrNoPlayground if the folder is
-// missing or empty, and ErrForeign if it contains something else, or if another user may
-// have written the state.
+// Load reads the playground in a folder. It returns ErrNoPlayground if the folder is missing or
+// empty. It returns ErrForeign if the folder contains something else, or if another user may have
+// written the state file.
 func Load(dir string) (*Playground, error) {
 	p, folder, err := load(dir)
 	if err == nil {
@@ -31,7 +31,7 @@ func Load(dir string) (*Playground, error) {
 	return p, err
 }
 
-// load also returns the open folder.
+// load is Load, but also returns the open folder.
 func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
@@ -66,9 +66,9 @@ func load(dir string) (_ *Playground, _ *host.Folder, err error) {
 	return p, folder, err
 }
 
-// parse decodes a state file, and refuses one that names anything that Up does not make.
+// parse decodes a state file. It rejects a file that contains something that Up never writes.
 func parse(b []byte, dir string) (*Playground, error) {
-	if len(b) == 0 { // the process that made the file was killed before it wrote it
+	if len(b) == 0 { // the process that created the file was killed before it wrote the state
 		return &Playground{Dir: dir, Schema: stateSchema, Place: host.Here()}, nil
 	}
 	p := &Playground{}
@@ -89,11 +89,11 @@ func parse(b []byte, dir string) (*Playground, error) {
 			return nil, fmt.Errorf("%w: the state of the cluster in %s names the member %q where up makes %s", ErrForeign, dir, name, memberName(i))
 		}
 	}
-	p.Dir = dir // the folder may have been moved
+	p.Dir = dir // the folder may have been moved since
 	return p, nil
 }
 
-// memberName returns the name of the i-th member and of its folder.
+// memberName returns the name of the i-th member, which is also the name of its folder.
 func memberName(i int) string { return "m" + strconv.Itoa(i+1) }
 
 // checkFolder returns an error if the state belongs to another folder.
@@ -104,8 +104,8 @@ func (p *Playground) checkFolder(folder *host.Folder) error {
 	return fmt.Errorf("%w: %s is a copy of a cluster's folder, or was restored; stop the cluster with `cluster down` on its original folder, and remove the copy yourself", ErrForeign, p.Dir)
 }
 
-// same reports whether a recorded file is the present one. Device numbers may change at a
-// boot.
+// same reports whether a recorded file is the one that exists now. Device numbers may change when
+// the machine is rebooted.
 func (p *Playground) same(noted, now host.FileID) bool {
 	return noted.Inode == now.Inode && (noted.Device == now.Device || p.Place.Reach() == host.Rebooted)
 }
@@ -122,8 +122,8 @@ func absent(dir string) error {
 	return fmt.Errorf("%w: %s contains other files and no cluster of quorumbench; name an empty or a new folder", ErrForeign, dir)
 }
 
-// create makes the folder, if it is missing, and writes the first state. Only one process
-// can create the file, so its existence locks the folder.
+// create creates the folder, if it is missing, and the state file. Only one process can create the
+// state file, so the file also locks the folder.
 func (p *Playground) create() (_ *host.Folder, err error) {
 	self, err := host.Identify(os.Getpid())
 	if err != nil {
@@ -171,7 +171,7 @@ func (p *Playground) encode() ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// save writes the present state.
+// save writes the current state.
 func (p *Playground) save(folder *host.Folder) error {
 	b, err := p.encode()
 	if err == nil {

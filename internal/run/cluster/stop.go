@@ -9,24 +9,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// killTimeout bounds the wait for a killed process. The kernel ends it at once unless it
-// hangs in a system call.
+// killTimeout limits the wait for a killed process to exit. It exits immediately unless it hangs in
+// a system call.
 const killTimeout = 10 * time.Second
 
-// lonelyGrace is how long members without a quorum may take to end: some wait for another
-// member to hand over to, and there is none.
+// lonelyGrace is how long members without a quorum may take to exit: some wait for another member
+// to which they can hand over, but there is none.
 const lonelyGrace = 300 * time.Millisecond
 
-// quorum returns the smallest number of members that can decide.
+// quorum returns the smallest number of members that form a majority.
 func quorum(members int) int { return members/2 + 1 }
 
-// Stop asks the members to end and waits until they have, StopTimeout has passed, or ctx
-// ends. Then it kills the rest and removes the data folder. The logs remain. A second Stop
-// does nothing.
+// Stop asks the members to exit and waits until they have exited, StopTimeout has passed, or ctx is
+// canceled. Then it kills the rest and removes the data folder. The logs remain. Further calls have
+// no effect.
 func (c *Cluster) Stop(ctx context.Context) error { return c.stop(ctx, c.spec.StopTimeout) }
 
-// stop implements Stop with the given grace period; if it is 0 the members are killed at
-// once.
+// stop is Stop with the given grace period. If grace is 0, it kills the members immediately.
 func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
@@ -35,7 +34,7 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 	}
 	c.stopped = true
 	var errs []error
-	// The clean-up must happen even if ctx has ended.
+	// The clean-up must happen even if ctx has been canceled.
 	must := context.WithoutCancel(ctx)
 	if grace > 0 {
 		errs = append(errs, c.signalAll(must, host.Terminate), c.signalAll(must, host.Resume))
@@ -79,7 +78,7 @@ func (c *Cluster) signalAll(ctx context.Context, s host.Signal) error {
 	return errors.Join(errs...)
 }
 
-// awaitOrderly waits until all members have ended, the grace period is over, or ctx ends.
+// awaitOrderly waits until all members have exited, the grace period is over, or ctx is canceled.
 func (c *Cluster) awaitOrderly(ctx context.Context, grace time.Duration) {
 	ended := make(chan struct{}, len(c.members))
 	for _, m := range c.members {
@@ -106,8 +105,8 @@ func (c *Cluster) awaitOrderly(ctx context.Context, grace time.Duration) {
 	}
 }
 
-// awaitExits waits until all members have ended, and returns the name of a process that has
-// not ended in time, or "".
+// awaitExits waits until all members have exited. It returns "" if they have, and otherwise the
+// name of a process that has not exited in time.
 func (c *Cluster) awaitExits(limit time.Duration) string {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

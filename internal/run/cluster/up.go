@@ -14,11 +14,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Up starts a playground in spec.Dir (DefaultDir if that is empty) on the local machine,
-// whatever hosts the spec has, and returns when it is ready. Its members outlive this
-// process. The error is ErrAlreadyUp if the folder has a playground, and ErrForeign if it
-// contains something else or others can write it. If Up fails, nothing is left running, and
-// the error contains the end of the logs.
+// Up starts a playground in spec.Dir, or in DefaultDir if that is empty. It returns when the
+// playground is ready. The members always run on the local machine, whatever hosts the spec
+// contains, and outlive this process. The error is ErrAlreadyUp if the folder already contains a
+// playground, and ErrForeign if it contains something else or if other users can write to it. If Up
+// fails, no process is left, and the error contains the end of the logs.
 func Up(ctx context.Context, h *host.Local, st store.Store, spec Spec, now time.Time) (*Playground, store.Status, error) {
 	if spec.Dir == "" {
 		dir, err := DefaultDir(st.Name())
@@ -48,7 +48,7 @@ func Up(ctx context.Context, h *host.Local, st store.Store, spec Spec, now time.
 	return nil, store.Status{}, err
 }
 
-// vacant returns why a playground cannot be started in the folder, or nil.
+// vacant returns nil if a playground can be started in the folder, and otherwise the reason.
 func vacant(dir string) error {
 	p, err := Load(dir)
 	switch {
@@ -69,8 +69,8 @@ func vacant(dir string) error {
 		ErrAlreadyUp, len(s.ended), len(p.Members), p.Store, dir, strings.Join(p.Endpoints(), ","))
 }
 
-// up makes one attempt. The state names each member before it is started and its processes
-// afterwards, so that Down finds all of them even if we are killed meanwhile.
+// up makes one attempt. The state file lists each member before it is started, and its processes
+// afterwards. Down therefore finds all of them even if we are killed meanwhile.
 func (p *Playground) up(ctx context.Context, h *host.Local, st store.Store, spec Spec) (_ store.Status, err error) {
 	folder, err := p.create()
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *Playground) up(ctx context.Context, h *host.Local, st store.Store, spec
 	return status, p.save(folder)
 }
 
-// place records the members and makes their folders.
+// place records the members and creates their folders.
 func (p *Playground) place(folder *host.Folder, commands []store.Process) error {
 	for _, c := range commands {
 		p.Members = append(p.Members, PlaygroundMember{Name: c.Name, Endpoint: c.Endpoint, DataDir: c.DataDir, LogFile: c.LogFile})
@@ -132,8 +132,8 @@ func (p *Playground) place(folder *host.Folder, commands []store.Process) error 
 	return p.save(folder)
 }
 
-// startMember starts the processes of a member, and saves the state after each. It returns
-// the processes that it started even if it fails.
+// startMember starts the processes of a member, and saves the state after each start. Even if it
+// fails, it returns the processes that it has started.
 func (p *Playground) startMember(ctx context.Context, h *host.Local, folder *host.Folder, m *PlaygroundMember, command store.Process) (started []running, err error) {
 	for _, c := range append(slices.Clone(command.Behind), command) {
 		process, err := startProcess(ctx, h, c, p.Mark.Env(), nil)
@@ -168,17 +168,17 @@ func (p *Playground) await(ctx context.Context, st store.Store, timeout time.Dur
 	return status, nil
 }
 
-// NotUndone reports a start that failed and left something.
+// NotUndone reports that a start failed and that some of its effects could not be undone.
 type NotUndone struct {
-	Why  error // why the start failed
-	Left error // the remains, and why they could not be removed
+	Why  error // reason why the start failed
+	Left error // what remains, and why it could not be removed
 }
 
 func (e *NotUndone) Error() string   { return fmt.Sprintf("%v; and %v", e.Why, e.Left) }
 func (e *NotUndone) Unwrap() []error { return []error{e.Why, e.Left} }
 
-// discard undoes a failed start and returns why it failed. The logs are removed; the error
-// contains their end.
+// discard undoes a failed start and returns the reason for the failure. It removes the logs, whose
+// end is part of the reason.
 func (p *Playground) discard(folder *host.Folder, processes []running, why error) error {
 	for _, process := range processes {
 		_ = process.Signal(context.Background(), host.Kill)

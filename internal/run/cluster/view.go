@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// LostAfter is how long a member must have left every request unanswered to count as lost,
-// unless its port is closed. A slow answer or a busy member does not count.
+// LostAfter is how long a member must have left every request unanswered before it is lost. A
+// member whose port is closed is lost immediately. A slow or busy member is not lost.
 const LostAfter = 2 * time.Second
 
 // LeaderSample is the kind of a change.
@@ -19,56 +19,56 @@ type LeaderSample uint8
 
 // The kinds of changes.
 const (
-	Led     LeaderSample = iota // another member leads, or the first known one does
-	Lost                        // a member ended, or has not answered for LostAfter
-	Back                        // a lost member answers
-	Renewed                     // a member that did not answer in an election answers, and follows
+	Led     LeaderSample = iota // a new leader, or the first leader that is known
+	Lost                        // a member exited or has not responded for LostAfter
+	Back                        // a lost member responds again
+	Renewed                     // a member that did not respond during an election responds, and is a follower
 )
 
-// Change is what an answer, or a missing one, changes.
+// Change is a change that results from a member's response, or from a missing response.
 type Change struct {
 	What   LeaderSample
-	Member int // its index
-	// Term is the term in which the member leads. If the members report none, it counts the
-	// periods of leadership from 1. Before is the previous one; 0 if no leader was known.
+	Member int // index of the member
+	// Term is the term in which the member is leader. If the members report no terms, the periods
+	// of leadership are numbered from 1. Before is the previous term, or 0 if no leader was known.
 	Term, Before uint64
-	// At is when the change was seen. For a lost member it is when the first unanswered
-	// request was sent.
+	// At is the time at which the change was seen. For a lost member, it is the time at which the
+	// first unanswered request was sent.
 	At time.Time
-	// Since, for Led, is when the request was sent whose answer last named the previous
-	// leader; zero if none was known.
+	// Since is set for Led. It is the send time of the last request whose response named the
+	// previous leader, or zero if no leader was known.
 	Since time.Time
-	Err   error // why the member is lost
+	Err   error // reason why the member is lost
 }
 
-// View is the known state of a cluster's members, derived only from their answers. It is
+// View is the known state of a cluster's members. It is derived only from their responses. It is
 // not safe for concurrent use.
 type View struct {
 	seats  []seat
-	leader int    // index; -1: unknown
-	term   uint64 // the highest term with a known leader; 0 if members report none
-	// number is the term, or the count of periods of leadership if members report no terms.
+	leader int    // index of the leader, or -1 if unknown
+	term   uint64 // the highest term whose leader is known, or 0 if members report no terms
+	// number is the term. If members report no terms, it is the number of the period of leadership.
 	number uint64
-	// confirmed is when the last request was sent whose answer named the leader.
+	// confirmed is the send time of the last request whose response named the current leader.
 	confirmed time.Time
 }
 
 // seat is the state of one member.
 type seat struct {
-	last   store.Member // its last answer, completed by earlier ones
-	known  bool         // it has answered
-	silent time.Time    // when the first request since its last answer was sent; zero: it answers
+	last   store.Member // last response, with missing fields taken from earlier responses
+	known  bool         // whether the member has ever responded
+	silent time.Time    // send time of the first unanswered request since the last response; zero if there is none
 	lost   bool
-	out    bool  // another leader was elected while it did not answer, and it has not answered since
-	err    error // of the last request
+	out    bool  // whether another leader was elected while the member did not respond, and it has not responded since
+	err    error // error of the last request
 }
 
-// NewView returns a View of n members with unknown states.
+// NewView returns a View of n members whose states are unknown.
 func NewView(n int) *View { return &View{seats: make([]seat, n), leader: -1} }
 
-// Take records member i's answer to a request that was sent and answered at the given
-// times, and returns what it changes. The answers of one member must come in the order of
-// its requests.
+// Take records member i's response and returns the changes that result. asked and ended are the
+// times at which the request was sent and answered. The responses of each member must be passed in
+// the order of the requests.
 func (v *View) Take(i int, asked, ended time.Time, m store.Member) []Change {
 	if m.Err != nil {
 		return v.unanswered(i, asked, ended, m)
@@ -104,8 +104,8 @@ func (v *View) unanswered(i int, asked, ended time.Time, m store.Member) []Chang
 	return []Change{{What: Lost, Member: i, At: s.silent, Err: m.Err}}
 }
 
-// keep records an answer, and keeps from earlier ones what it lacks: a member's role is
-// asked for more often than the rest.
+// keep records a response. Fields that it lacks keep their earlier values, because a member's role
+// is requested more often than the other fields.
 func (s *seat) keep(m store.Member) {
 	before := s.last
 	s.last = m
@@ -119,7 +119,7 @@ func (s *seat) keep(m store.Member) {
 	}
 }
 
-// led checks whether member i's last answer names a new leader.
+// led checks whether member i's last response names a new leader.
 func (v *View) led(i int, asked, ended time.Time) (Change, bool) {
 	m := &v.seats[i].last
 	leader := -1
@@ -148,10 +148,10 @@ func (v *View) led(i int, asked, ended time.Time) (Change, bool) {
 	return c, true
 }
 
-// succeeds reports whether a member that leads in a term is the next leader. A term has at
-// most one leader, so a statement about an earlier term is outdated, such as that of a
-// leader that was stopped while another was elected. Without terms, a leader remains one
-// until it reports another role or does not answer.
+// succeeds reports whether a member that is leader in the given term replaces the known leader. A
+// term has at most one leader, so a response about an earlier term is outdated. For example, a
+// leader that was suspended while another was elected still reports itself. If there are no terms,
+// a leader remains the leader until it reports another role or does not respond.
 func (v *View) succeeds(leader int, term uint64) bool {
 	switch {
 	case v.leader < 0:
@@ -163,8 +163,8 @@ func (v *View) succeeds(leader int, term uint64) bool {
 	return leader != v.leader && (now.last.Role != kv.Leader || !now.silent.IsZero())
 }
 
-// numbered returns the index of the member with an ID, or -1 if it is not among those
-// asked.
+// numbered returns the index of the member with the given ID. It returns -1 if no member that has
+// responded has this ID.
 func (v *View) numbered(id uint64) int {
 	for i := range v.seats {
 		if v.seats[i].known && v.seats[i].last.ID == id {
@@ -174,13 +174,12 @@ func (v *View) numbered(id uint64) int {
 	return -1
 }
 
-// Leader returns the index of the leader and its term; the index is -1 if no leader is
-// known.
+// Leader returns the index and the term of the leader. The index is -1 if no leader is known.
 func (v *View) Leader() (i int, term uint64) { return v.leader, v.number }
 
-// Followers lists the members that have a vote and do not lead, for a load whose target is
-// the followers. A member that did not answer while the leader was elected is left out
-// until it answers, unless there is no other.
+// Followers returns the members that have a vote and are not leader, for a load whose target is the
+// followers. If a member did not respond while the leader was elected, it is omitted until it
+// responds, unless there are no other followers.
 func (v *View) Followers() []int {
 	var in, all []int
 	for i := range v.seats {
@@ -198,8 +197,8 @@ func (v *View) Followers() []int {
 	return all
 }
 
-// Members lists the members in their last reported states. Members that are lost, or have
-// never answered, have an error.
+// Members returns the members in their last reported states. A member that is lost or has never
+// responded has an error.
 func (v *View) Members() []store.Member {
 	out := make([]store.Member, len(v.seats))
 	for i := range v.seats {
@@ -211,8 +210,8 @@ func (v *View) Members() []store.Member {
 	return out
 }
 
-// Endpoints returns the present endpoints of a target other than kv.Any. voting leaves
-// members without a vote out of kv.All.
+// Endpoints returns the current endpoints for a target other than kv.Any. If voting is set, kv.All
+// omits members without a vote.
 func (v *View) Endpoints(t kv.Target, voting bool) ([]string, error) {
 	var out []string
 	add := func(i int) { out = append(out, v.seats[i].last.Endpoint) }

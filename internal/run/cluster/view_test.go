@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// bed feeds answers to a View at times relative to a beginning.
+// bed feeds responses to a View at times relative to a start time.
 type bed struct {
 	*View
 	t     *testing.T
@@ -24,12 +24,12 @@ func newBed(t *testing.T, n int) *bed {
 
 func (b *bed) timeAt(d time.Duration) time.Time { return b.began.Add(d) }
 
-// says feeds an answer of member i that took 10 ms.
+// says feeds a response from member i that took 10 ms.
 func (b *bed) says(d time.Duration, i int, m store.Member) []Change {
 	return b.Take(i, b.timeAt(d-10*time.Millisecond), b.timeAt(d), m)
 }
 
-// silent feeds a request to member i that remained unanswered for a second.
+// silent feeds a request to member i that was not answered within a second.
 func (b *bed) silent(d time.Duration, i int) []Change {
 	return b.Take(i, b.timeAt(d-time.Second), b.timeAt(d), store.Member{Err: errors.New("no answer in the time given")})
 }
@@ -59,7 +59,7 @@ func follows(id, term, leader uint64) store.Member {
 	return store.Member{ID: id, Role: kv.Follower, Term: term, Leader: leader}
 }
 
-// three returns a cluster whose members have all answered; the first leads.
+// three returns a cluster whose members have all responded. The first member is leader.
 func three(t *testing.T) *bed {
 	b := newBed(t, 3)
 	b.says(0, 0, leadsIn(1, 4))
@@ -71,17 +71,17 @@ func three(t *testing.T) *bed {
 func TestTheFirstAnswersNameTheLeader(t *testing.T) {
 	b := newBed(t, 3)
 	b.leads(-1, 0)
-	b.want(b.says(0, 1, follows(2, 4, 1))) // which member has ID 1 is not known yet
+	b.want(b.says(0, 1, follows(2, 4, 1))) // it is not known yet which member has ID 1
 	b.want(b.says(time.Millisecond, 0, leadsIn(1, 4)), Change{What: Led, Member: 0, Term: 4, At: b.timeAt(time.Millisecond)})
 	b.leads(0, 4)
 }
 
-// The leader is paused, and another one is elected. The answer of any member is enough to
-// know that, only the paused member is lost, and its outdated claims after it continues are
-// ignored.
+// The leader is suspended, and another leader is elected. The response of any member is enough to
+// know the new leader. Only the suspended member is lost, and its outdated claims when it continues
+// are ignored.
 func TestFollowsElectionWhileLeaderIsPaused(t *testing.T) {
 	b := three(t)
-	b.want(b.says(900*time.Millisecond, 1, store.Member{ID: 2, Term: 5})) // it is a candidate
+	b.want(b.says(900*time.Millisecond, 1, store.Member{ID: 2, Term: 5})) // the member is a candidate
 	b.want(b.silent(1000*time.Millisecond, 0))
 	elected := b.says(1100*time.Millisecond, 2, follows(3, 5, 2))
 	if len(elected) != 1 || !elected[0].Since.Equal(b.timeAt(-10*time.Millisecond)) {
@@ -98,7 +98,7 @@ func TestFollowsElectionWhileLeaderIsPaused(t *testing.T) {
 	if b.Members()[0].Err == nil || b.Members()[1].Err != nil {
 		t.Errorf("the members are %+v", b.Members())
 	}
-	// When it continues, it believes at first that it still leads.
+	// When the old leader continues, it believes at first that it is still leader.
 	b.want(b.says(4000*time.Millisecond, 0, leadsIn(1, 4)),
 		Change{What: Back, Member: 0, At: b.timeAt(4000 * time.Millisecond)},
 		Change{What: Renewed, Member: 0, Term: 5, At: b.timeAt(4000 * time.Millisecond)})
@@ -109,8 +109,8 @@ func TestFollowsElectionWhileLeaderIsPaused(t *testing.T) {
 	}
 }
 
-// A slow answer, or many with answers between them, is no loss. A process that ended is
-// lost at once.
+// A slow response, or several with responses in between, does not mean that a member is lost. A
+// process that has exited is lost immediately.
 func TestWhenAMemberIsLost(t *testing.T) {
 	b := three(t)
 	for k := range 10 {
@@ -128,7 +128,7 @@ func TestWhenAMemberIsLost(t *testing.T) {
 	}
 }
 
-// A member that answers that it cannot serve, as during an election, is not lost.
+// A member that responds that it cannot serve, for example during an election, is not lost.
 func TestUnavailableMemberIsNotLost(t *testing.T) {
 	b := three(t)
 	for d := range 30 {
@@ -143,20 +143,20 @@ func TestUnavailableMemberIsNotLost(t *testing.T) {
 func TestPeriodsWithoutTerms(t *testing.T) {
 	b := newBed(t, 2)
 	b.want(b.says(0, 0, leadsIn(1, 0)), Change{What: Led, Member: 0, Term: 1, At: b.timeAt(0)})
-	b.want(b.says(time.Second, 1, leadsIn(2, 0))) // which of the two is right is not known
+	b.want(b.says(time.Second, 1, leadsIn(2, 0))) // it is not known which of the two is right
 	b.says(2*time.Second, 0, follows(1, 0, 0))
 	b.want(b.says(3*time.Second, 1, leadsIn(2, 0)), Change{What: Led, Member: 1, Term: 2, Before: 1, At: b.timeAt(3 * time.Second)})
 	b.leads(1, 2)
 }
 
-// For any order and delay of the answers, the leader is that of the highest reported term,
-// and terms only rise.
+// For any order and delay of the responses, the leader is that of the highest reported term, and
+// terms never decrease.
 func TestTheHighestTermCounts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
 		b := newBed(t, 5)
 		for i := range 5 {
-			b.says(0, i, follows(uint64(i+1), 0, 0)) // reports their IDs
+			b.says(0, i, follows(uint64(i+1), 0, 0)) // reports the member's ID
 		}
 		leaders := map[uint64]int{}
 		highest, before := uint64(0), uint64(0)

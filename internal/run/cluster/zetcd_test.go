@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// In a cluster of real proxies, each member has two processes, which are paused and killed
-// together, while the others continue.
+// In a cluster with real proxies, each member has two processes, which are suspended and killed
+// together while the other members continue.
 func TestProxiesInFrontOfEtcd(t *testing.T) {
 	st := zetcd.New()
 	source, err := st.Server("")
@@ -51,7 +51,7 @@ func TestProxiesInFrontOfEtcd(t *testing.T) {
 	})
 	for i := range status.Members {
 		if name := status.Members[i].Name; name != lost {
-			if err := c.Signal(t.Context(), name, host.Pause); err != nil { // both processes; Stop must end them nevertheless
+			if err := c.Signal(t.Context(), name, host.Pause); err != nil { // suspends both processes; Stop must stop them nevertheless
 				t.Fatal(err)
 			}
 			break

@@ -35,7 +35,7 @@ func serve(t *testing.T, st store.Store, script string) served {
 	return served{st, endpoint}
 }
 
-// perf returns a check with the given rate of writes, clients and duration. Further
+// perf returns a check with the given rate of writes, number of clients and duration. Further
 // parameters override its defaults.
 func perf(s served, rate float64, clients int, duration string, more ...string) (*scenario.Scenario, error) {
 	c := scenario.NewCommand("check-perf")
@@ -84,7 +84,7 @@ func check(t *testing.T, of served, rate float64, clients int, duration string, 
 	return result
 }
 
-// empty reports whether no keys are left: another check would find them.
+// empty reports whether no keys are left, by running another check, which would find them.
 func empty(t *testing.T, of served) bool {
 	t.Helper()
 	s, err := perf(of, 10, 10, "100ms")
@@ -99,8 +99,8 @@ func empty(t *testing.T, of served) bool {
 	return err == nil
 }
 
-// One schedule makes exactly rate x seconds writes due, whatever the responses take. etcd's
-// own check stops at 1,784 of 8,000 per second with a latency of 2 ms.
+// Exactly rate x seconds writes are due, however long the responses take. etcd's own check reaches
+// only 1,784 of 8,000 writes per second with a latency of 2 ms.
 func TestOneScheduleForAllClients(t *testing.T) {
 	for _, name := range []string{"l", "xl"} {
 		l := scenario.PerfLoads[name]
@@ -119,7 +119,7 @@ func TestChecksAndCleansEveryStore(t *testing.T) {
 	for _, st := range registry.All() {
 		t.Run(st.Name(), func(t *testing.T) {
 			c := serve(t, st, "delay=1ms")
-			// With as many clients as writes, no write waits for a connection at the end.
+			// With as many clients as writes, no write has to wait for a connection at the end.
 			result := check(t, c, 200, 200, "1s")
 			if result.Due != 200 || result.Errors > 0 || result.Cleanup.Err() != nil || !empty(t, c) {
 				t.Errorf("%d due, errors %v, clean-up %+v", result.Due, result.ErrorsByKind, result.Cleanup)
@@ -128,8 +128,8 @@ func TestChecksAndCleansEveryStore(t *testing.T) {
 	}
 }
 
-// A stall of 0.9 s is fully in the slowest write's time, which begins when the write was
-// due. The analysis of a check is tested in package analyze.
+// A stall of 0.9 s is fully included in the slowest write's response time, which begins when the
+// write was due. Package analyze tests the analysis of checks.
 func TestSlowestWriteIncludesTheStall(t *testing.T) {
 	c := serve(t, etcd.New(), "delay=1ms; stall=900ms@500ms")
 	result := check(t, c, 500, 50, "2s")
@@ -146,8 +146,8 @@ func TestCountsErrorsOfACheck(t *testing.T) {
 	}
 }
 
-// Existing keys remain, and the error does not explain how to remove keys that may be
-// another user's.
+// Existing keys remain. The error does not explain how to remove the keys, because they may belong
+// to another user.
 func TestPrefixMustBeEmpty(t *testing.T) {
 	for _, st := range registry.All() {
 		t.Run(st.Name(), func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestInterruptedCheckCleansUp(t *testing.T) {
 	}
 }
 
-// plain is etcd without the deletion of prefixes.
+// plain is etcd without deletion by prefix.
 type plain struct{ *etcd.Store }
 
 func (p plain) Capabilities() kv.Capabilities {
@@ -215,7 +215,7 @@ func TestStoreWithoutPrefixesIsSwept(t *testing.T) {
 	}
 }
 
-// An unsupported clean-up is refused when the scenario is validated.
+// An unsupported clean-up is rejected when the scenario is validated.
 func TestRefusesUnsupportedCleanups(t *testing.T) {
 	refused := 0
 	for _, st := range registry.All() {

@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// enter returns the trial's cluster: the running one if it has the same launch settings and
-// all its members run, or else a new one.
+// enter returns the cluster for a trial. It reuses the current cluster if that has the same launch
+// settings and all its members are running. Otherwise it starts or attaches to another cluster.
 func (r *run) enter(ctx context.Context, spec *scenario.Trial) (trial.Cluster, error) {
 	if r.now != nil && r.now.key == spec.Cluster.Key && r.now.whole() {
 		return r.now.trial, nil
@@ -38,7 +38,7 @@ func (r *run) enter(ctx context.Context, spec *scenario.Trial) (trial.Cluster, e
 	return r.start(ctx, st, spec, id)
 }
 
-// leave stops the running cluster if the run started it.
+// leave stops the current cluster if the run started it.
 func (r *run) leave(ctx context.Context) error {
 	now := r.now
 	r.now = nil
@@ -55,7 +55,7 @@ func (r *run) leave(ctx context.Context) error {
 	return err
 }
 
-// attach connects to a cluster that already runs.
+// attach connects to a cluster that is already running.
 func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Cluster, error) {
 	access, err := load.AccessOf(spec.Cluster.Attach)
 	if err != nil {
@@ -101,7 +101,7 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	if err := r.before.sameServer(spec, about.Version); err != nil {
 		return trial.Cluster{}, err
 	}
-	r.now.trial = trial.Cluster{ID: id, Store: st, Running: own, Durability: about.Durability} // Shared differs between trials
+	r.now.trial = trial.Cluster{ID: id, Store: st, Running: own, Durability: about.Durability} // Shared is set for each trial
 	r.now.about = about
 	return r.now.trial, r.out.AddCluster(about)
 }
@@ -137,8 +137,8 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 	return about, err
 }
 
-// durability measures fdatasync in the members' data folders, once for each device, and
-// returns the slowest.
+// durability measures fdatasync in the members' data folders, once for each device, and returns the
+// slowest result.
 func durability(ctx context.Context, own *cluster.Cluster) (*record.Durability, error) {
 	all, err := own.Fsync(ctx, probe.FsyncWrites)
 	d := &record.Durability{Synced: own.Synced()}
@@ -146,8 +146,8 @@ func durability(ctx context.Context, own *cluster.Cluster) (*record.Durability, 
 	return d, err
 }
 
-// slowest records the slowest of several measurements. A percentile is unknown if one of
-// them does not support it.
+// slowest records the slowest of several measurements. If one of the measurements has too few
+// samples for a percentile, the percentile is unknown.
 func slowest(d *record.Durability, all []probe.FsyncResult) {
 	p99, known := 0.0, len(all) > 0
 	for i, f := range all {
@@ -164,8 +164,8 @@ func slowest(d *record.Durability, all []probe.FsyncResult) {
 	}
 }
 
-// loopback returns true if all endpoints are on this machine, and nil if their addresses do
-// not show that.
+// loopback returns true if all endpoints are loopback addresses. It returns nil otherwise, because
+// other addresses may also belong to this machine.
 func loopback(endpoints []string) *bool {
 	all := len(endpoints) > 0
 	for _, e := range endpoints {
@@ -184,8 +184,8 @@ func loopback(endpoints []string) *bool {
 	return &all
 }
 
-// dataDir returns the folder below which clusters keep their data. It notes the folder,
-// which is removed after the last cluster if the run made it.
+// dataDir returns the folder in which clusters keep their data. It also notes the folder for
+// cleanOrphans. If the run created the folder, it is removed after the last cluster.
 func (r *run) dataDir() (string, error) {
 	dir := r.DataDir
 	if dir == "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 )
 
-// Run conducts the scenario's trials and returns the run directory, even with an error. If
-// ctx ends, the run ends with its results so far and ctx's error.
+// Run conducts the scenario's trials and returns the run directory, even if there is an error. If
+// ctx is canceled, Run records the results so far and returns ctx's error.
 func Run(ctx context.Context, o Options) (dir string, err error) {
 	if err := FindServers(&o); err != nil {
 		return "", err
@@ -25,10 +25,10 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	err = r.conduct(ctx)
 	r.ended = len(r.plan)
 	err = also(err, r.release(context.WithoutCancel(ctx)))
-	// Members get their full time to stop, even after Ctrl-C.
+	// Members have their full time to stop, even after Ctrl-C.
 	err = r.leaveHosts(also(err, r.leave(context.WithoutCancel(ctx))))
 	if len(r.reached) > 0 {
-		_ = r.out.SetHosts(r.recordedHosts(true)) // the writer keeps an error
+		_ = r.out.SetHosts(r.recordedHosts(true)) // the writer remembers an error
 	}
 	state, failure := record.Complete, ""
 	switch {
@@ -43,8 +43,8 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	return r.out.Dir(), err
 }
 
-// interrupted returns the error of a run whose ctx has ended, which includes keys that may
-// be left in the store.
+// interrupted returns the error for a run whose ctx has been canceled. It includes errors about
+// keys that may remain in the store.
 func interrupted(ctx context.Context, err error) error {
 	var left *trial.KeysLeftError
 	if errors.As(err, &left) {
@@ -53,7 +53,7 @@ func interrupted(ctx context.Context, err error) error {
 	return context.Cause(ctx)
 }
 
-// begin makes the run directory.
+// begin prepares the run and creates its directory.
 func begin(ctx context.Context, o Options) (r *run, err error) {
 	r = &run{Options: o, rates: rates{}, began: measure.Now(), host: newHost()}
 	defer func() {

@@ -10,8 +10,8 @@ import (
 
 func known(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
 
-// The slowest of several disks decides. A p99 is unknown if one of them does not support
-// it.
+// The slowest of several disks determines the result. If one of the disks has too few samples for a
+// p99, the p99 is unknown.
 func TestTheSlowestDiskDecides(t *testing.T) {
 	quick := probe.FsyncResult{P50: known(1e6), P99: known(3e6), Count: 1000, FileSystem: "ext4", Durable: true}
 	slow := probe.FsyncResult{P50: known(20e6), Count: 150, FileSystem: "ext4", Durable: true}

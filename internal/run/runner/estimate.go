@@ -7,29 +7,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// How long a trial and a cluster take in addition to warm-up and window, until a trial has
-// ended.
+// Assumed times until the first trial has ended: how long a trial takes in addition to its warm-up
+// and window, and how long a cluster takes to start.
 const (
 	aroundTrial = 300 * time.Millisecond
 	toStart     = 3 * time.Second
 )
 
-// around holds how long the ended trials took in addition to warm-up and window: before
-// these, to start clusters, preload and connect; after them, to drain, clean up and check.
+// around sums up the time that trials took in addition to their warm-up and window. before is the
+// time before the load, for starting clusters, preloading and connecting. after is the time after
+// the load, for draining, cleaning up and checking.
 type around struct {
 	trials        int
-	before, after time.Duration // of all trials
+	before, after time.Duration // sums for all trials
 }
 
-// add adds a trial that has ended, with the beginnings of its turn and its load and the
-// load's length.
+// add adds a finished trial. turn and load are the times at which the trial and its load began, and
+// length is the duration of the load.
 func (a *around) add(turn, load, ended time.Time, length time.Duration) {
 	a.trials++
 	a.before += max(load.Sub(turn), 0)
 	a.after += max(ended.Sub(load)-length, 0)
 }
 
-// mean returns the average time before a trial's load and after it.
+// mean returns the mean times before and after a trial's load.
 func (a *around) mean() (before, after time.Duration) {
 	if a.trials == 0 {
 		return 0, aroundTrial
@@ -38,22 +39,23 @@ func (a *around) mean() (before, after time.Duration) {
 	return a.before / n, a.after / n
 }
 
-// paceFrom is how much of a window must have passed before its rate is known.
+// paceFrom is the part of a window that must have passed before the trial's rate is considered
+// known.
 const paceFrom = 500 * time.Millisecond
 
-// pace knows the rates of trials that are bounded by a total.
+// pace estimates the rates of trials that are limited by a total number of operations.
 type pace struct {
-	byName map[string]float64 // operations per second of ended trials
-	last   float64            // of the last ended trial
-	opened time.Time          // when the running trial's window opened; zero: not yet
-	count  uint64             // operations ended in the window
-	at     time.Time          // time of count
+	byName map[string]float64 // operations per second of finished trials, by trial name
+	last   float64            // operations per second of the last finished trial
+	opened time.Time          // time at which the current trial's window opened; zero if not yet
+	count  uint64             // number of operations that have ended in the window
+	at     time.Time          // time at which count was updated
 }
 
-// begin forgets the previous trial.
+// begin resets the state for the next trial.
 func (p *pace) begin() { p.opened, p.count = time.Time{}, 0 }
 
-// now records how many operations have ended since the window opened.
+// now records the number of operations that have ended since the window opened.
 func (p *pace) now(count uint64, at time.Time) {
 	p.count, p.at = count, at
 	if p.opened.IsZero() && count > 0 {
@@ -61,7 +63,7 @@ func (p *pace) now(count uint64, at time.Time) {
 	}
 }
 
-// rate returns the running trial's rate, or 0 if it is unknown.
+// rate returns the current trial's rate, or 0 if it is unknown.
 func (p *pace) rate() float64 {
 	if took := p.at.Sub(p.opened); !p.opened.IsZero() && took >= paceFrom {
 		return float64(p.count) / took.Seconds()
@@ -79,21 +81,22 @@ func (p *pace) ended(t *scenario.Trial, result *record.Trial) {
 	}
 }
 
-// estimate holds what is needed to estimate how long a run still takes.
+// estimate contains the data for estimating the remaining time of a run.
 type estimate struct {
-	trials   []scenario.Trial // in order
-	ended    int              // number of ended trials
-	at       int              // number of trials begun
-	running  time.Duration    // since the running trial's load began; 0: none is running
-	starting bool             // the first cluster has not been started yet
+	trials   []scenario.Trial // all trials in order
+	ended    int              // number of finished trials
+	at       int              // number of trials that have begun
+	running  time.Duration    // time since the current trial's load began; 0 if none is running
+	starting bool             // whether the first cluster still has to be started
 	pace     *pace
 	around   around
 }
 
-// times estimates how much of the running trial is over, and how long it and the whole run
-// still take. A trial that has not begun takes the time that it requests, or that follows
-// from the rate of its earlier repeat or of the last trial. The time around loads is that
-// of the ended trials. Stopping the last cluster counts as nothing. An unknown result is 0.
+// times estimates the finished share of the current trial, and the remaining time of the trial and
+// of the whole run. A trial that has not begun takes the time that it requests. If it is limited by
+// a total, the time follows from the rate of its earlier repeat or of the last trial. The time
+// before and after loads is assumed to be the mean from the finished trials. The time for stopping
+// the last cluster is ignored. A result is 0 if it is unknown.
 func (e *estimate) times() (share float64, trial, run time.Duration) {
 	known := true
 	for i := range e.trials {
@@ -122,7 +125,7 @@ func (e *estimate) times() (share float64, trial, run time.Duration) {
 	return share, trial, run
 }
 
-// now returns how much of the running load is over, and how long it still takes.
+// now returns the finished share and the remaining time of the current load.
 func (e *estimate) now(t *scenario.Trial) (share float64, left time.Duration, ok bool) {
 	if d, known := t.Load.EstimatedDuration(); known && t.Load.Total == 0 {
 		left = d - min(e.running, d)
@@ -138,7 +141,7 @@ func (e *estimate) now(t *scenario.Trial) (share float64, left time.Duration, ok
 	return min(done/total, 1), seconds(rest), true
 }
 
-// takes returns how long a trial that has not begun takes.
+// takes returns the duration of a trial that has not begun.
 func (e *estimate) takes(t *scenario.Trial) (time.Duration, bool) {
 	d, known := e.load(t)
 	if !known {
@@ -148,7 +151,7 @@ func (e *estimate) takes(t *scenario.Trial) (time.Duration, bool) {
 	return before + d + after, true
 }
 
-// load returns how long a trial's warm-up and window take.
+// load returns the duration of a trial's warm-up and window.
 func (e *estimate) load(t *scenario.Trial) (time.Duration, bool) {
 	d, known := t.Load.EstimatedDuration()
 	if known {

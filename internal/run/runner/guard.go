@@ -14,8 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// guard returns the guard of a running cluster, which all of the run's trials on the
-// cluster share.
+// guard returns the guard for a running cluster. All trials of the run on this cluster share it.
 func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *guard.Guard {
 	if g := r.guards[spec.Cluster.Key]; g != nil {
 		return g
@@ -25,7 +24,7 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 		say = func(string) {}
 	}
 	if access.Dial == nil {
-		access.Dial = store.Remembering() // so that keys can be removed when names no longer resolve
+		access.Dial = store.Remembering() // so that keys can be removed even if host names can no longer be resolved
 	}
 	g := guard.New(guard.Options{
 		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flagsOf(st, spec.Cluster.Attach), Say: say, Now: measure.Now, Known: scenario.OwnPrefixes(load.Applications()),

@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// reach connects to a host. All other code is independent of how a host is reached.
+// reach connects to a host. All other code is independent of how the host is reached.
 func (r *run) reach(ctx context.Context, h *scenario.Host) (*reached, error) {
 	if h.Via != scenario.ViaLocal {
 		a, err := r.Agent(ctx, h)
@@ -32,19 +32,19 @@ func (r *run) reach(ctx context.Context, h *scenario.Host) (*reached, error) {
 	}, nil
 }
 
-// atOnce bounds how many hosts are connected to at the same time: each takes some round
-// trips and a handshake.
+// atOnce limits how many hosts are connected to concurrently, because each connection takes several
+// round trips and a handshake.
 const atOnce = 16
 
-// reachHosts connects to the scenario's hosts, on which members are then placed. After an
-// error, the caller must leave the hosts that were reached.
+// reachHosts connects to the scenario's hosts, on which members are then placed. If it returns an
+// error, the caller must still call leaveHosts.
 func (r *run) reachHosts(ctx context.Context) error {
 	all := make([]*reached, len(r.Scenario.Hosts))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for i := range all {
 		group.Go(func() error {
-			if ctx.Err() != nil { // another host's error came first
+			if ctx.Err() != nil { // another host has already failed
 				return context.Cause(ctx)
 			}
 			h, err := r.reach(ctx, &r.Scenario.Hosts[i])
@@ -67,10 +67,11 @@ func (r *run) reachHosts(ctx context.Context) error {
 	return err
 }
 
-// mostLeaving bounds how many hosts' errors are reported when the run leaves them.
+// mostLeaving limits the number of errors that are reported when the run disconnects from its
+// hosts.
 const mostLeaving = 3
 
-// leaveHosts ends the sessions with the hosts, and adds their errors to err.
+// leaveHosts ends the sessions with the hosts. It adds errors from this to err.
 func (r *run) leaveHosts(err error) error {
 	errs := make([]error, len(r.reached))
 	var leaving sync.WaitGroup
@@ -84,7 +85,7 @@ func (r *run) leaveHosts(err error) error {
 	for _, failed := range errs {
 		told := also(err, failed)
 		if failed == nil || err != nil && told.Error() == err.Error() {
-			continue // err already contains it
+			continue // err already contains this error
 		}
 		if more++; more <= mostLeaving {
 			err = told
@@ -108,13 +109,14 @@ func (r *run) generators(spec *scenario.Trial) []host.Host {
 	return all
 }
 
-// generator returns the first of these hosts, whose machine the conditions name.
+// generator returns the first host that generates the trial's load. The conditions describe its
+// machine.
 func (r *run) generator(spec *scenario.Trial) host.Host { return r.generators(spec)[0] }
 
-// sources returns the hosts that a trial uses, if some have other clocks.
+// sources returns the hosts that a trial uses, or nil if all of them use our clock.
 func (r *run) sources(spec *scenario.Trial) (all []trial.Source) {
 	apart := false
-	first := func(names []string, n int) []string { return names[:min(len(names), n)] } // they are placed in turn
+	first := func(names []string, n int) []string { return names[:min(len(names), n)] } // members and workers are placed on hosts in turn
 	members, generators := first(r.Scenario.MembersOn(spec), spec.Cluster.Members), first(r.Scenario.WorkersOn(spec), max(int(spec.Load.Workers), 1))
 	if spec.Cluster.Attach != nil {
 		members = nil
@@ -140,7 +142,7 @@ func (r *run) named(names []string) []*reached {
 	return out
 }
 
-// membersOn returns the hosts of a trial's members.
+// membersOn returns the hosts for a trial's members.
 func (r *run) membersOn(spec *scenario.Trial) (hosts []host.Host) {
 	for _, h := range r.named(r.Scenario.MembersOn(spec)) {
 		hosts = append(hosts, h.host)
@@ -151,8 +153,8 @@ func (r *run) membersOn(spec *scenario.Trial) (hosts []host.Host) {
 	return hosts
 }
 
-// worker returns the generator of the trial's load: one worker, or several together, placed
-// on hosts in turn or in this process.
+// worker returns the worker that generates the trial's load. It may combine several workers, which
+// are placed on hosts in turn, or in this process.
 func (r *run) worker(spec *scenario.Trial) load.Worker {
 	n, on := max(int(spec.Load.Workers), 1), r.named(r.Scenario.WorkersOn(spec))
 	switch {
@@ -162,7 +164,7 @@ func (r *run) worker(spec *scenario.Trial) load.Worker {
 		return load.Locals(n, r.Lookup)
 	}
 	all, workersOf := make(load.Workers, n), map[*reached]int{}
-	process := func(i int) *reached { // local hosts are in our process
+	process := func(i int) *reached { // nil for local hosts, which are in our process
 		if h := on[i%len(on)]; h.Via != scenario.ViaLocal {
 			return h
 		}
@@ -178,7 +180,7 @@ func (r *run) worker(spec *scenario.Trial) load.Worker {
 	return all
 }
 
-// hostName returns the scenario's name of a host, or "" if it is none of the scenario's.
+// hostName returns the scenario's name for a host, or "" if the host is not in the scenario.
 func (r *run) hostName(of host.Host) string {
 	for _, h := range r.reached {
 		if h.host == of {
@@ -188,7 +190,7 @@ func (r *run) hostName(of host.Host) string {
 	return ""
 }
 
-// recordedHosts returns the hosts for the record; ended adds their clocks.
+// recordedHosts returns the hosts for the record. If ended is set, it includes their clocks.
 func (r *run) recordedHosts(ended bool) (all []record.Host) {
 	for _, h := range r.reached {
 		one := record.Host{Name: h.Name, Address: h.Address, Via: h.Via.String(), Machine: r.about[h.host].Machine.Name}
@@ -200,7 +202,7 @@ func (r *run) recordedHosts(ended bool) (all []record.Host) {
 	return all
 }
 
-// hosts returns the hosts of the members.
+// hosts returns the hosts for members.
 func (r *run) hosts() []host.Host {
 	if len(r.Hosts) > 0 {
 		return r.Hosts
@@ -208,8 +210,8 @@ func (r *run) hosts() []host.Host {
 	return []host.Host{r.host}
 }
 
-// describeHosts asks every host for its description, and returns the machines, each once
-// and the generator's first.
+// describeHosts asks every host for its description. It returns each machine once, starting with
+// the generator's machine.
 func (r *run) describeHosts(ctx context.Context) ([]measure.Machine, error) {
 	r.about = map[host.Host]host.Description{}
 	var places []host.Place

@@ -37,8 +37,8 @@ func (h elsewhere) Describe(ctx context.Context) (host.Description, error) {
 	return d, err
 }
 
-// A run with members on two hosts, one of which is another machine, records the figures,
-// logs and machines of both.
+// A run with members on two hosts, one of which is another machine, records the figures, logs and
+// machines of both hosts.
 func TestRunOnTwoHosts(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems have one loopback address, and do not say what processes use")

@@ -8,7 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 )
 
-// An interrupted run ends with that error, and with one about keys that may be left.
+// An interrupted run returns the error of the interruption, and an error about keys that may be
+// left.
 func TestInterruptedRunReportsRemainingKeys(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

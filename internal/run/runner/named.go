@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 )
 
-// asNamed conducts the trials that Next returns. Consecutive trials with the same cluster
-// share it, and the first one on each cluster makes its keys.
+// asNamed conducts the trials that Next returns. Consecutive trials with the same cluster settings
+// share a cluster, and only the first of them writes the keys.
 func (r *run) asNamed(ctx context.Context) error {
 	var before *record.Trial
 	for {

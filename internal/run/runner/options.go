@@ -13,71 +13,73 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Next returns the next trial of a run in which each trial depends on the results before.
-// It receives the last trial's result, with its place in the run directory, or nil at
-// first.
+// Next returns the next trial of a run in which each trial depends on earlier results. It receives
+// the result of the last trial, with its path in the run directory. In the first call it receives
+// nil.
 type Next func(before *record.Trial) (Named, error)
 
-// Named is the answer of Next.
+// Named is the result of Next.
 type Named struct {
-	Trial *scenario.Trial // nil: the run ends
-	// Fresh restarts a cluster that the run started, without data from earlier trials, and
-	// makes the keys again.
+	Trial *scenario.Trial // the next trial, or nil to end the run
+	// Fresh restarts a cluster that the run started, without data from earlier trials, and writes
+	// the keys again.
 	Fresh bool
-	Found record.Searches // so far; recorded
-	// Unprepared is called if the trial did not begin because its preload failed, and
-	// returns whether the run continues without it. If it is nil, the run ends.
+	Found record.Searches // the searches so far, which are recorded
+	// Unprepared is called if the trial did not begin because its preload failed. It returns
+	// whether the run continues without this trial. If it is nil, the run ends.
 	Unprepared func(why error) bool
 }
 
 // Options configure a run.
 type Options struct {
 	Scenario *scenario.Scenario
-	// Out is the run directory, which must be empty or absent. If Out is empty, a new folder
-	// below Root is made.
+	// Out is the run directory, which must be empty or absent. If Out is empty, a new folder is
+	// created in Root.
 	Out, Root string
-	// Resume is a run to continue in its own directory; nil to begin a new one. Its
-	// scenario, seed and versions must be the recorded ones.
+	// Resume is a run to continue in its own directory, or nil to begin a new run. The scenario,
+	// seed and versions must equal those recorded in Resume.
 	Resume *record.Resumption
-	// Asked is recorded: the command line's changes to the scenario.
+	// Asked is recorded. It contains the changes that the command line makes to the scenario.
 	Asked record.Asked
-	// Calibration is recorded: the differences that this machine can measure; may be nil.
+	// Calibration is recorded. It contains the differences that this machine can measure. It may be
+	// nil.
 	Calibration *record.Calibration
-	// DataDir is the folder below which members keep their data; empty means a folder in the
-	// run directory. The data is removed at the end.
+	// DataDir is the folder in which members keep their data. If it is empty, a folder in the run
+	// directory is used. The data is removed at the end.
 	DataDir string
-	// Hosts are the machines on which members are placed in turn; empty means this one.
+	// Hosts are the machines on which members are placed in turn. If there are none, members are
+	// placed on this machine.
 	Hosts []host.Host
-	// Agent begins a session with a host's agent. It may be nil if the scenario reaches no
-	// host through an agent.
+	// Agent begins a session with a host's agent. It may be nil if no host in the scenario is
+	// reached through an agent.
 	Agent func(context.Context, *scenario.Host) (*agent.Remote, error)
-	// Lookup returns a store by name.
+	// Lookup returns the store with the given name.
 	Lookup func(name string) (store.Store, error)
-	// Self is the path of our binary, for embedded stores.
+	// Self is the path of the quorumbench binary, for embedded stores.
 	Self string
 	Tool record.Tool
-	// Enough is called after each round of a scenario that is repeated Until its figures are
-	// precise. It receives all ended trials and returns why they suffice, or "" if they do
-	// not.
+	// Enough is called after each round if the scenario's trials are repeated Until its figures are
+	// precise. It receives all finished trials. It returns the reason why no more repeats are
+	// needed, or "" if more are needed.
 	Enough func([]*record.Trial) record.Ending
-	// Script replaces the load of the only trial; it may be nil. Replayed then returns its
-	// results.
+	// Script replaces the load of the only trial. It may be nil. If it is set, Replayed returns its
+	// results after the trial.
 	Script   app.Script
 	Replayed func() *record.Replay
-	// Next, unless it is nil, provides the trials instead of the scenario.
+	// Next provides the trials instead of the scenario. It may be nil.
 	Next Next
-	// VerifyResponses verifies the responses of trials that ask for it.
+	// VerifyResponses verifies the responses in trials that ask for it.
 	VerifyResponses trial.VerifyResponses
-	// Say receives sentences about changes to running clusters and about removed data of
-	// killed runs. It may be nil.
+	// Say receives sentences about changes to running clusters and about data of killed runs that
+	// was removed. It may be nil.
 	Say func(string)
-	// Progress receives the run's progress about four times per second and at each change
-	// of stage, from one goroutine at a time. It may be nil.
+	// Progress receives the run's progress about four times per second and at each change of the
+	// stage. It is not called concurrently. It may be nil.
 	Progress func(Progress)
-	// Second receives every recorded second of a trial from one goroutine. It must not
-	// modify the second, whose histograms are reused. It may be nil.
+	// Second receives every recorded second of a trial. It is not called concurrently. It must not
+	// modify the second and must not keep it, because its histograms are reused. It may be nil.
 	Second func(*scenario.Trial, *measure.Second)
-	// Unrecorded receives a trial's result that could not be recorded, for example because
-	// the disk was full. It may be nil.
+	// Unrecorded receives the result of a trial if the result could not be recorded, for example
+	// because the disk was full. It may be nil.
 	Unrecorded func(record.Trial)
 }

@@ -12,20 +12,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// A killed run leaves its members' data in the place that --out and --data-dir chose.
-// Therefore each run notes its data folder in the user's cache folder, and the next run, of
-// any scenario and place, looks there. A noted folder counts only if no other user can
-// write it or the note.
+// A killed run leaves its members' data in the folder that --out or --data-dir specified. Therefore
+// each run writes a note about its data folder to the user's cache folder, and the next run of any
+// scenario cleans up the folders in these notes. A note is used only if no other user can write to
+// the note or the data folder.
 
-// note names a folder below which clusters may keep data.
+// note describes a folder in which clusters may keep data.
 type note struct {
 	Dir  string      `json:"dir"`
-	Made []host.Made `json:"made,omitempty"` // folders that the run made and may remove
+	Made []host.Made `json:"made,omitempty"` // folders that the run created and may remove
 }
 
-// noteAge is the minimum age of a note before it is dropped while its folder, which the run
-// did not make, still exists. The run that has just written a newer note may be about to
-// put data into the folder.
+// noteAge is the age that a note must have before it can be removed while the data folder exists. A
+// younger note may belong to a run that is about to put data into the folder.
 const noteAge = time.Hour
 
 func notesDir() (string, error) {
@@ -36,7 +35,8 @@ func notesDir() (string, error) {
 	return filepath.Join(cache, "quorumbench", "data-folders"), nil
 }
 
-// openNotes opens the folder of the notes if it exists and no other user can write it.
+// openNotes opens the folder that contains the notes. It returns nil if the folder does not exist
+// or if another user can write to it.
 func openNotes() *host.Folder {
 	dir, err := notesDir()
 	if err != nil {
@@ -53,8 +53,8 @@ func openNotes() *host.Folder {
 	return notes
 }
 
-// noteData notes that clusters may keep data below dir; made are the folders that the run
-// made. A machine without a cache folder has no notes.
+// noteData writes a note that clusters may keep data in dir. made contains the folders that the run
+// created. If the user has no cache folder, there are no notes.
 func noteData(dir string, made []host.Made) {
 	path, err := notesDir()
 	if err != nil {
@@ -71,7 +71,7 @@ func noteData(dir string, made []host.Made) {
 	sum := sha256.Sum256([]byte(dir))
 	name := hex.EncodeToString(sum[:8])
 	n := note{Dir: dir, Made: made}
-	if before, ok := readNote(notes, name); ok { // of a concurrent run
+	if before, ok := readNote(notes, name); ok { // the note may belong to a concurrent run
 		for _, m := range before.Made {
 			if m.There() && !slices.Contains(n.Made, m) {
 				n.Made = append(n.Made, m)
@@ -88,7 +88,7 @@ func readNote(notes *host.Folder, name string) (n note, ok bool) {
 	return n, err == nil && json.Unmarshal(b, &n) == nil && filepath.IsAbs(n.Dir)
 }
 
-// cleanOrphans removes and reports the data of runs whose process has ended.
+// cleanOrphans removes the data of runs whose process has exited, and reports each removal.
 func cleanOrphans(now time.Time, say func(string)) {
 	notes := openNotes()
 	if notes == nil {
@@ -110,8 +110,8 @@ func cleanOrphans(now time.Time, say func(string)) {
 	}
 }
 
-// clean removes the orphans in the folder, and then the folders that the run made. It
-// reports whether the folder is gone.
+// clean removes orphans in the data folder, and then the folders that the run created. It reports
+// whether the data folder no longer exists.
 func (n note) clean(say func(string)) bool {
 	removed, err := host.CleanOrphans(n.Dir, host.OrphanDepth)
 	for _, orphan := range removed {

@@ -8,11 +8,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// reportTrial reports a trial's progress.
+// reportTrial reports the progress of a trial.
 func (r *run) reportTrial(spec *scenario.Trial, p trial.Progress) {
 	r.pace.now(p.Ended, measure.Now())
 	if p.Stage == string(Preloading) || p.Stage == string(Connecting) {
-		r.trialBegan = measure.Now() // the time before the warm-up cannot be estimated
+		r.trialBegan = measure.Now() // the time that preloading and connecting take cannot be estimated
 	}
 	r.report(Progress{
 		Stage: stageOf(p.Stage), Name: title(spec),
@@ -36,7 +36,7 @@ func (r *run) report(p Progress) {
 		return
 	}
 	p.Trial = r.at
-	open := r.Scenario.Until != nil || r.Next != nil // the number of trials is unknown
+	open := r.Scenario.Until != nil || r.Next != nil // whether the number of trials is unknown
 	if !open {
 		p.Trials = len(r.plan)
 	}

@@ -7,13 +7,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// rates holds the throughput of the trials that have run.
-type rates map[string][]float64 // trial name -> by repeat, in the order run
+// rates contains the throughput of the trials that have run.
+type rates map[string][]float64 // by trial name; one value per repeat, in the order in which they ran
 
 func (r rates) add(t *record.Trial) { r[t.Name] = append(r[t.Name], t.PerSecond) }
 
-// settle computes the rate of a trial that is given as a share of another's throughput: in
-// the same repeat if that has run, or else in the last one.
+// settle computes the rate of a trial whose rate is specified as a percentage of another trial's
+// throughput. It uses the throughput in the same repeat if that has already run, and otherwise the
+// last repeat.
 func (r rates) settle(t *scenario.Trial) error {
 	rate := &t.Load.Rate
 	if rate.Of == "" {

@@ -12,22 +12,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// newHost returns the machine of this process. It draws where to look for free ports
-// without the run's seed, so that two concurrent runs do not look in the same place.
+// newHost returns the machine of this process. The search for free ports begins at a random port
+// that does not depend on the run's seed, so that two concurrent runs do not search in the same
+// place.
 func newHost() *host.Local {
 	return host.NewLocal(measure.Now, rand.IntN).WithClockAhead(measure.Ahead)
 }
 
-// reached is a connected host of the scenario.
+// reached is a host in the scenario to which the run is connected.
 type reached struct {
 	scenario.Host
 	host   host.Host
-	worker func() load.Worker   // makes a worker on the host
+	worker func() load.Worker   // creates a worker on the host
 	leave  func() error         // may be nil
-	before *record.ClockReading // of its clock, when the host was reached
+	before *record.ClockReading // reading of the host's clock when the run connected
 }
 
-// clock returns the present estimate of the host's clock, or nil if the host uses ours.
+// clock returns the current estimate of the host's clock, or nil if the host uses our clock.
 func (h *reached) clock() *host.Clock {
 	of, ok := h.host.(host.Clocked)
 	if !ok {
@@ -36,7 +37,7 @@ func (h *reached) clock() *host.Clock {
 	return new(of.Clock())
 }
 
-// recordedClock returns the host's clock from the beginning until now.
+// recordedClock returns the state of the host's clock from the connection until now.
 func (h *reached) recordedClock() *record.Clock {
 	now := h.clock()
 	if now == nil || h.before == nil {
@@ -52,8 +53,8 @@ func reading(c *host.Clock) record.ClockReading {
 	return record.ClockReading{At: c.At.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.Bound)}
 }
 
-// also adds the errors in more to err, except those that err already contains: a lost agent
-// fails every request to it.
+// also joins err and the errors in more, except those whose text err already contains: if an agent
+// is lost, every request to it fails with the same error.
 func also(err, more error) error {
 	if joined, ok := more.(interface{ Unwrap() []error }); ok {
 		for _, one := range joined.Unwrap() {

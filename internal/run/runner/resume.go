@@ -14,16 +14,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// resumed holds the earlier part of a continued run.
+// resumed is the earlier part of a resumed run.
 type resumed struct {
 	*record.Resumption
-	versions map[string]string // of servers, by their clusters' keys
-	total    time.Duration     // how long the earlier part took
-	spent    time.Duration     // the part of total up to the last trial that was taken
+	versions map[string]string // server versions, by cluster key
+	total    time.Duration     // duration of the earlier part
+	spent    time.Duration     // part of total up to the end of the last result that take returned
 }
 
-// takeUp refuses to continue a run with a scenario or version of quorumbench other than the
-// recorded one, because a report covers one of each.
+// takeUp returns an error if the scenario or the version of quorumbench differs from the recorded
+// one, because a report covers only one of each.
 func takeUp(o *Options) (*resumed, error) {
 	was, s := o.Resume.Run, o.Scenario
 	if was.Capacity != nil || was.CapacityOver != nil {
@@ -63,8 +63,8 @@ func takeUp(o *Options) (*resumed, error) {
 	return r, nil
 }
 
-// planned returns a scenario's trials in order: all, or at least the given number of a
-// scenario that is repeated until it is precise.
+// planned returns a scenario's trials in order. If the scenario is repeated until its figures are
+// precise, it returns at least the given number of trials.
 func planned(s *scenario.Scenario, least int) (all []scenario.Trial) {
 	if s.Until == nil {
 		return s.Trials
@@ -86,7 +86,8 @@ func rule(u *record.Until) string {
 	return fmt.Sprint(u.Precision, u.AtMostNS, u.Metrics)
 }
 
-// differentHosts describes how the scenario's hosts differ from the recorded ones.
+// differentHosts returns how the scenario's hosts differ from the recorded hosts, or "" if they are
+// equal.
 func differentHosts(was []record.Host, is []scenario.Host) string {
 	if len(was) > 0 && len(is) == 0 {
 		return "it ran on hosts that its scenario does not name, as with --on kubernetes, and they no longer exist"
@@ -97,8 +98,8 @@ func differentHosts(was []record.Host, is []scenario.Host) string {
 	return ""
 }
 
-// sameMachines refuses to continue on another machine, because a report compares its trials
-// with each other.
+// sameMachines returns an error if the run would continue on other machines, because a report
+// compares the trials of a run with each other.
 func (r *resumed) sameMachines(is []measure.Machine) error {
 	was := r.Run.Machines
 	if len(was) != len(is) {
@@ -113,7 +114,7 @@ func (r *resumed) sameMachines(is []measure.Machine) error {
 	return nil
 }
 
-// take returns the result of a trial that ended in the earlier part.
+// take returns the result of the n-th trial if the trial was finished in the earlier part.
 func (r *resumed) take(n int) (*record.Trial, bool) {
 	if r == nil || n >= len(r.Kept) {
 		return nil, false
@@ -122,8 +123,7 @@ func (r *resumed) take(n int) (*record.Trial, bool) {
 	return &r.Kept[n], true
 }
 
-// sameServer refuses to continue with another server version than that of the earlier
-// trials.
+// sameServer returns an error if the server's version differs from that in the earlier trials.
 func (r *resumed) sameServer(spec *scenario.Trial, version string) error {
 	if r == nil {
 		return nil
@@ -135,7 +135,7 @@ func (r *resumed) sameServer(spec *scenario.Trial, version string) error {
 	return nil
 }
 
-// notYet returns the time of the earlier part after the last trial that was taken.
+// notYet returns the time in the earlier part after the last result that take returned.
 func (r *resumed) notYet() time.Duration {
 	if r == nil {
 		return 0
@@ -143,7 +143,7 @@ func (r *resumed) notYet() time.Duration {
 	return r.total - r.spent
 }
 
-// before returns how long the earlier part took.
+// before returns the duration of the earlier part.
 func (r *resumed) before() time.Duration {
 	if r == nil {
 		return 0

@@ -9,19 +9,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// rounds repeats the trials until the figures are precise enough or the time is over. Each
-// round runs every trial once.
+// rounds repeats the trials until the figures are precise enough or the time is used up. Each round
+// runs every trial once.
 type rounds struct {
-	most   time.Duration // bounds the time of all rounds since began
+	most   time.Duration // limits the total time of all rounds, measured from began
 	began  time.Time
 	now    func() time.Time
 	play   func(ctx context.Context, round int) error // runs a round, numbered from 1
-	enough func() record.Ending                       // empty: not yet
+	enough func() record.Ending                       // returns the reason why no more rounds are needed, or ""
 }
 
-// conduct runs rounds, and returns why it ended. The first round always begins, because the
-// scenario allows time for it. A further round begins if it would end in time when it takes
-// as long as the longest so far; it is not cut off if it takes longer.
+// conduct runs rounds, and returns the reason why it stopped. The first round always runs, because
+// the scenario allows enough time for it. Another round begins only if it would end in time,
+// assuming that it takes as long as the longest round so far. A round that takes longer is not
+// interrupted.
 func (r *rounds) conduct(ctx context.Context) (record.Ending, error) {
 	var longest time.Duration
 	for round := 1; round <= scenario.MaxRepeats; round++ {
@@ -56,9 +57,9 @@ func (r *run) untilPrecise(ctx context.Context) error {
 			if ended = append(ended, results...); err != nil {
 				return err
 			}
-			// Repeats on the same cluster share its state and the size of its data, so they
-			// are not independent: each round starts new clusters. A cluster that ran before
-			// is used as it is.
+			// Repeats on the same cluster share its state and the size of its data, so they are not
+			// independent. Therefore each round starts new clusters. A cluster that was already
+			// running is used as it is.
 			if r.now != nil && r.now.own == nil {
 				return nil
 			}

@@ -40,8 +40,8 @@ func scripted(most time.Duration, take func(round int) time.Duration, enough fun
 
 func never(int) record.Ending { return "" }
 
-// A round begins exactly if it would end in time when it takes as long as the longest so
-// far.
+// A round begins if and only if it would end in time, assuming that it takes as long as the longest
+// round so far.
 func TestRoundsEndInTime(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 500 {
@@ -64,7 +64,7 @@ func TestRoundsEndInTime(t *testing.T) {
 			t.Fatalf("it took %v of %v", took, most)
 		}
 	}
-	// Rounds of equal length use the time up to the last one that fits.
+	// Rounds of equal length run until the next one would no longer fit.
 	s := scripted(30*time.Minute, func(int) time.Duration { return 7 * time.Minute }, never)
 	if _, err := s.conduct(t.Context()); err != nil || s.played != 4 {
 		t.Errorf("%d rounds of 7 minutes in 30, %v", s.played, err)
@@ -97,8 +97,8 @@ func TestRoundsEnd(t *testing.T) {
 	}
 }
 
-// side describes simulated repeats: their spread, and the share of invalid ones, which are
-// far off.
+// side describes simulated repeats: their spread, and the share of invalid repeats, whose values
+// are far off.
 type side struct {
 	name, baselineOf string
 	spread, invalid  float64
@@ -116,7 +116,7 @@ func (s side) repeat(r *rand.Rand, number, n int) *record.Trial {
 	return t
 }
 
-// repeated runs rounds of a minute until the analysis finds them sufficient.
+// repeated runs rounds of a minute until the analysis finds that they are sufficient.
 func repeated(t *testing.T, seed uint64, until *record.Until, sides ...side) (record.Ending, *compare.Repeating) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -135,8 +135,8 @@ func repeated(t *testing.T, seed uint64, until *record.Until, sides ...side) (re
 	return why, compare.Repeat(until, ended)
 }
 
-// Sides with a greater spread need more repeats, and the ratio needs more than each side.
-// Suspect repeats do not count, whatever they measured.
+// Sides with a greater spread need more repeats, and the ratio of two sides needs more than each
+// side. Suspect repeats are not counted, whatever they measured.
 func TestRepeatingStopsWhenPrecise(t *testing.T) {
 	until := &record.Until{Precision: 0.02, Metrics: []string{"ops"}}
 	mean := func(sides ...side) float64 {
@@ -163,12 +163,12 @@ func TestRepeatingStopsWhenPrecise(t *testing.T) {
 	if both := mean(side{name: "a", spread: 0.06}, side{name: "b", spread: 0.06, baselineOf: "a"}); both < 1.5*lively || both > 2.5*lively {
 		t.Errorf("a ratio takes %v repeats, a side %v", both, lively)
 	}
-	if half := mean(side{name: "a", spread: 0.002, invalid: 0.5}); half < 15 || half > 26 { // until ten count
+	if half := mean(side{name: "a", spread: 0.002, invalid: 0.5}); half < 15 || half > 26 { // until ten repeats are valid
 		t.Errorf("with half of them invalid it takes %v repeats", half)
 	}
 }
 
-// The rounds end if a figure cannot become precise.
+// The rounds stop if a figure cannot become precise.
 func TestRepeatingGivesUp(t *testing.T) {
 	until := &record.Until{Precision: 0.02, Metrics: []string{"ops"}}
 	all := side{name: "a", spread: 0.01, invalid: 1}
@@ -180,7 +180,8 @@ func TestRepeatingGivesUp(t *testing.T) {
 	}
 }
 
-// attached returns a scenario of two trials on a null server, repeated until precise.
+// attached returns a scenario of two trials on a null server that are repeated until their figures
+// are precise.
 func attached(t *testing.T, of served) *scenario.Scenario {
 	t.Helper()
 	file := `
@@ -238,7 +239,8 @@ func TestRunUntilPrecise(t *testing.T) {
 	}
 }
 
-// A run that was interrupted in its second round is readable and says how far it got.
+// The record of a run that was interrupted in its second round is readable and shows how far the
+// run proceeded.
 func TestInterruptedRepeatingIsReadable(t *testing.T) {
 	of := serve(t, etcd.New(), "")
 	ctx, cancel := context.WithCancel(t.Context())

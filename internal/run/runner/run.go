@@ -1,5 +1,5 @@
-// Package runner conducts a run: it orders the trials, lets trials share a cluster, and
-// derives rates from the throughput of earlier trials.
+// Package runner conducts a run: it runs the trials in order, lets trials share a cluster, and
+// computes rates from the throughput of earlier trials.
 package runner
 
 import (
@@ -16,36 +16,36 @@ import (
 // run is a run in progress.
 type run struct {
 	Options
-	host       host.Host // of the generator
+	host       host.Host // host of the generator
 	about      map[host.Host]host.Description
 	reached    []*reached // the scenario's hosts
 	out        *record.Writer
-	before     *resumed // nil unless the run is continued
+	before     *resumed // nil unless the run is resumed
 	rates      rates
 	began      time.Time
-	plan       []scenario.Trial // all trials, or those of the rounds that have begun
-	at         int              // trials begun
-	ended      int              // trials that ended or will not run any more
+	plan       []scenario.Trial // all trials, or the trials of the rounds that have begun
+	at         int              // number of trials that have begun
+	ended      int              // number of trials that have finished or will not run anymore
 	now        *running
 	trialBegan time.Time
 	pace       pace
 	around     around
 	started    int                     // number of clusters started
-	made       []host.Made             // folders made for their data
-	guards     map[string]*guard.Guard // of running clusters, by their keys
+	made       []host.Made             // folders created for the clusters' data
+	guards     map[string]*guard.Guard // guards of running clusters, by cluster key
 }
 
-// running is the cluster that the trials use now. Only one runs at a time, so that clusters
-// do not compete for resources.
+// running is the cluster that the trials currently use. Only one cluster runs at a time, so that
+// clusters do not compete for resources.
 type running struct {
 	key   string
 	name  string           // for display
-	own   *cluster.Cluster // nil: the cluster ran before
+	own   *cluster.Cluster // nil if the run did not start the cluster
 	trial trial.Cluster
-	lost  bool           // a member did not respond after the last trial, or an injected fault changed it or was not healed
-	about record.Cluster // the recorded description of our own cluster; it has an ID once it is recorded
+	lost  bool           // set if a member was lost in the last trial, or if an injected fault changed the cluster or was not healed
+	about record.Cluster // description of our own cluster; its ID is set once it has been recorded
 }
 
-// whole reports whether no member has ended or is paused. A cluster that ran before is used
-// as it is.
+// whole reports whether all members are running and none is suspended. A cluster that the run did
+// not start is used as it is.
 func (n *running) whole() bool { return n.own == nil || !n.lost && n.own.Whole() }

@@ -19,9 +19,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// Server returns the path of the server to start a cluster from: the user's binary (Exec),
-// or the installed server of a Version. It returns "" for the store's default, and an error
-// that names a missing server.
+// Server returns the path of the server binary for a cluster: the user's binary (Exec), the
+// installed server for the cluster's Version, or "" for the store's default. It returns an error if
+// the server is missing.
 func Server(st store.Store, c *scenario.Cluster) (string, error) {
 	if c.Exec != "" {
 		if _, err := os.Stat(c.Exec); err != nil {
@@ -32,12 +32,12 @@ func Server(st store.Store, c *scenario.Cluster) (string, error) {
 	return install.Version(st, c.Version)
 }
 
-// FindServers checks that this machine has everything the clusters' servers need, such as
-// their files and Java, so that a long run does not fail halfway. The error names the
-// missing server. Nothing is started.
+// FindServers checks that this machine has everything that the clusters' servers need, such as
+// their files and Java, so that a long run does not fail halfway. The error names the missing
+// server. FindServers starts nothing.
 func FindServers(o *Options) error {
 	self := o.Self
-	if self == "" { // a dry run starts nothing
+	if self == "" { // a dry run does not set Self
 		var err error
 		if self, err = os.Executable(); err != nil {
 			return err
@@ -59,11 +59,10 @@ func FindServers(o *Options) error {
 	return findUpgrades(o, self)
 }
 
-// server returns the server that the members of a trial's cluster are started from in a
-// rolling upgrade.
+// server returns the server from which a trial's members are restarted in a rolling upgrade.
 func (o *Options) server(t *scenario.Trial, to string) (s cluster.Server, err error) {
 	if s.Version, s.Exec = fault.ServerOf(to); o.elsewhere(t) {
-		return s, nil // each host has its own server
+		return s, nil // each host finds its own server
 	}
 	st, err := o.Lookup(t.Cluster.Store)
 	if err != nil {
@@ -77,7 +76,7 @@ func (o *Options) server(t *scenario.Trial, to string) (s cluster.Server, err er
 	return s, err
 }
 
-// findUpgrades checks the servers of rolling upgrades.
+// findUpgrades checks that the servers for rolling upgrades exist.
 func findUpgrades(o *Options, self string) error {
 	for i := range o.Scenario.Trials {
 		t := &o.Scenario.Trials[i]
@@ -103,16 +102,17 @@ func findUpgrades(o *Options, self string) error {
 	return nil
 }
 
-// elsewhere reports whether none of a trial's members is started by this process.
+// elsewhere reports whether all of a trial's members are started on other hosts, so that this
+// process starts none.
 func (o *Options) elsewhere(t *scenario.Trial) bool {
 	on := o.Scenario.MembersOn(t)
-	on = on[:min(len(on), t.Cluster.Members)] // they are placed in turn
+	on = on[:min(len(on), t.Cluster.Members)] // members are placed on hosts in turn
 	return len(on) > 0 && !slices.ContainsFunc(o.Scenario.Hosts, func(h scenario.Host) bool {
 		return h.Via == scenario.ViaLocal && slices.Contains(on, h.Name)
 	})
 }
 
-// eachCluster calls do for each cluster that the run starts, with the first trial on it.
+// eachCluster calls do for each cluster that the run starts, with the first trial on the cluster.
 func eachCluster(o *Options, do func(*scenario.Trial, store.Store) error) error {
 	seen := map[string]bool{}
 	for i := range o.Scenario.Trials {
@@ -132,8 +132,8 @@ func eachCluster(o *Options, do func(*scenario.Trial, store.Store) error) error 
 	return nil
 }
 
-// findServersThere asks the hosts that build their commands themselves whether they can
-// start the servers, because each has its own. The error names the host.
+// findServersThere asks the hosts that build commands themselves whether they can start the
+// servers, because each host has its own servers. The error names the host.
 func (r *run) findServersThere(ctx context.Context) error {
 	err := eachCluster(&r.Options, func(t *scenario.Trial, _ store.Store) error {
 		c := &t.Cluster
@@ -185,8 +185,8 @@ func (r *run) launchable(ctx context.Context, t *scenario.Trial, s cluster.Serve
 	return nil
 }
 
-// networkable returns why a cluster's members cannot have separate networks on a host, or
-// nil.
+// networkable returns nil if a cluster's members can have their own networks on a host, and
+// otherwise the reason.
 func networkable(ctx context.Context, c *scenario.Cluster, h host.Host) error {
 	if !c.Network {
 		return nil
@@ -198,10 +198,10 @@ func networkable(ctx context.Context, c *scenario.Cluster, h host.Host) error {
 	return n.Networkable(ctx)
 }
 
-// startable asks the store for the commands of a cluster with placeholder addresses, and
-// checks that their programs exist.
+// startable asks the store for a cluster's commands, with placeholder addresses, and checks that
+// the programs in these commands exist.
 func startable(st store.Store, c *scenario.Cluster, server, self string) error {
-	if server != "" { // as the cluster's start does
+	if server != "" { // as when the cluster is started
 		var err error
 		if server, err = filepath.Abs(server); err != nil {
 			return err
@@ -222,7 +222,7 @@ func startable(st store.Store, c *scenario.Cluster, server, self string) error {
 	return nil
 }
 
-// nowhere is the name of a cluster that is not started.
+// nowhere is the name of a cluster that is never started.
 const nowhere = "quorumbench-nowhere"
 
 // anywhere returns placeholder addresses for a cluster's members.

@@ -13,7 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// trials runs the trials one after the other, and returns the results of those that ended.
+// trials runs the trials one after the other, and returns the results of the trials that have
+// ended.
 func (r *run) trials(ctx context.Context, all []scenario.Trial) (results []*record.Trial, err error) {
 	for _, spec := range all {
 		if result, had := r.before.take(r.at); had {
