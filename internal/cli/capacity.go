@@ -334,7 +334,7 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 // nextOfSearch prints what to do after a search that ended with err.
 func (a *commandLine) nextOfSearch(f *capacityFlags, dir string, found *size.CapacityFindings, err error) {
 	switch code := command.ExitCode(err); {
-	case code == command.ExitNotKnown && !slices.ContainsFunc(found.All, (*size.CapacityFinding).Told):
+	case code == command.ExitNotKnown && !slices.ContainsFunc(found.All, (*size.CapacityFinding).HasEvidence):
 		a.Next("repeat it on a quieter machine, or with the load generator on another machine")
 	case code == command.ExitNotKnown:
 		a.Next("%s (searches twice as long)", a.Again("--until", text.FormatDuration(2*f.until)))

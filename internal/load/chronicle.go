@@ -230,11 +230,11 @@ func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 	c.to.Add(o)
 }
 
-// Told implements engine.History.
-func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
-	t := watch.Telling{Watcher: c.watchers[watcher], Number: c.numbers[watcher], Newest: c.newest}
+// WatchEvent implements engine.History.
+func (c *chronicle) WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64) {
+	t := watch.RecordedWatcher{Watcher: c.watchers[watcher], Number: c.numbers[watcher], Newest: c.newest}
 	o, ok := &c.event, false
-	if *o, ok = t.Told(ev, asked, from, now); !ok {
+	if *o, ok = t.EventOp(ev, asked, from, now); !ok {
 		return
 	}
 	if o.Watch == history.Happened {

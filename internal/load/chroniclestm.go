@@ -30,13 +30,13 @@ func (c *chronicle) stmOf(tag uint32) *stmState {
 	return &c.stms[tag]
 }
 
-// Read implements store.STMTold.
+// Read implements store.STMObserver.
 func (c *chronicle) Read(tag uint32, version int64) {
 	t := c.stmOf(tag)
 	t.versions = append(t.versions, version)
 }
 
-// Committed implements store.STMTold.
+// Committed implements store.STMObserver.
 func (c *chronicle) Committed(tag uint32, at int64, member uint64) {
 	t := c.stmOf(tag)
 	t.committed, t.at, t.member = true, at, member

@@ -161,7 +161,7 @@ func TestWatcherEventsAreRecorded(t *testing.T) {
 	h := &recordings{t: t}
 	p.Reports.History = h.history
 	m := run(t, p).Measured
-	began, high, count := map[uint32]int64{}, map[uint32]history.Op{}, map[history.Told]int{}
+	began, high, count := map[uint32]int64{}, map[uint32]history.Op{}, map[history.WatchEvent]int{}
 	for i := range h.ops {
 		o := &h.ops[i]
 		if o.Kind != kv.Watch {

@@ -120,7 +120,7 @@ func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store
 		}
 	}
 	op.STM = &s.asSTM
-	s.asSTM = store.STMOp{Pairs: s.read, Isolation: s.stm.Isolation, Told: s.stmReads}
+	s.asSTM = store.STMOp{Pairs: s.read, Isolation: s.stm.Isolation, Observer: s.stmReads}
 	if s.stm.Locker != kv.LockNone {
 		s.asSTM.Lock, s.asSTM.Locker, s.asSTM.Lease = s.lock, s.stm.Locker, s.leaseOf(n, client)
 		op.LeaseName = s.leaseNameOf(n, client)

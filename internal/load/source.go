@@ -39,8 +39,8 @@ type source struct {
 	leases   []int64      // of this loop's clients; in an open loop, all leases
 	names    [][]byte     // names of the leases, if they have names
 	loops    uint64
-	stmReads store.STMTold // records the reads and commits of STMs; may be nil
-	board    *watch.Board  // shared with the watchers; nil without any
+	stmReads store.STMObserver // records the reads and commits of STMs; may be nil
+	board    *watch.Board      // shared with the watchers; nil without any
 
 	answers answers // checks replies
 	whole   bool    // all keys exist during the whole load

@@ -2,8 +2,8 @@ package measure
 
 import "github.com/quorumbench/quorumbench/internal/kv"
 
-// Course describes how the whole window of a load with faults proceeded.
-type Course struct {
+// WindowTimeline describes how the whole window of a load with faults proceeded.
+type WindowTimeline struct {
 	// Done, Definite and Indefinite are the counts of Fine, by slot of the window.
 	Done, Definite, Indefinite []uint32
 	// Members has the successes by the member that replied (0: unknown), and Operations by
@@ -35,7 +35,7 @@ type Asked struct {
 }
 
 // Add adds a second of the window, with its p99. Each second must be added only once.
-func (c *Course) Add(s *Second, p99 Figure) {
+func (c *WindowTimeline) Add(s *Second, p99 Figure) {
 	for len(c.P99) <= s.Index {
 		c.P99 = append(c.P99, Figure{})
 		for _, counts := range []*[]uint32{&c.Done, &c.Definite, &c.Indefinite} {
@@ -78,7 +78,7 @@ func (c *Course) Add(s *Second, p99 Figure) {
 }
 
 // addWatched adds the watch events and ended leases of a second.
-func (c *Course) addWatched(s *Second) {
+func (c *WindowTimeline) addWatched(s *Second) {
 	var f *FineWatch
 	if s.Fine != nil {
 		f = s.Fine.Watch

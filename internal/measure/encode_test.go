@@ -22,7 +22,7 @@ func filled(r *rand.Rand, cells, perCell int) *Second {
 		of := Series{Kind: kv.Kind(r.IntN(int(kv.NumKinds))), Consistency: kv.Local, Member: r.Uint64N(3)}
 		s.Fine.Note(&of, kv.Outcome(r.IntN(int(kv.NumOutcomes))), r.Int64N(1e9))
 		s.Fine.Waited(r.Uint32(), r.Int64N(1e12), r.Int64N(1e9))
-		s.Fine.Told(r.Int64N(1e12)-1e8, r.Int64N(1e9))
+		s.Fine.EventReceived(r.Int64N(1e12)-1e8, r.Int64N(1e9))
 		s.Fine.Missed(r.Uint32N(3), r.Uint32N(3), r.Int64N(1e9))
 		s.Fine.WatcherEnded(r.IntN(2) == 0, r.Int64N(1e9))
 		s.Fine.LeaseEnded(int64(r.Uint64()), r.IntN(2) == 0, r.Int64N(1e9)) // #nosec G115 -- any number

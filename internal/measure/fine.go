@@ -200,11 +200,11 @@ func msAndSlot(at int64) (ms int64, slot int) {
 	return ms, int(ms / SlotLength)
 }
 
-// Told counts a watch event that arrived at nanoseconds after the second began, and after
+// EventReceived counts a watch event that arrived at nanoseconds after the second began, and after
 // nanoseconds after its write was sent; after is negative if that is unknown. at is negative
 // if the event arrived and was counted in an earlier second and its write has become known
 // only now: then its lateness counts at the beginning of this second.
-func (f *Fine) Told(after, at int64) {
+func (f *Fine) EventReceived(after, at int64) {
 	w := f.watch()
 	ms, slot := msAndSlot(at)
 	if at >= 0 {

@@ -6,9 +6,9 @@ import "testing"
 // here as late and there as arrived.
 func TestEventOfAnEarlierSecondIsOnlyLate(t *testing.T) {
 	var f Fine
-	f.Told(300_000_000, -50_000_000)
-	f.Told(-1, -50_000_000)
-	f.Told(-1, 70_000_000)
+	f.EventReceived(300_000_000, -50_000_000)
+	f.EventReceived(-1, -50_000_000)
+	f.EventReceived(-1, 70_000_000)
 	w := f.Watch
 	want := [16]uint64{1: 1 << (70 - 64)}
 	if w.Alive != want {

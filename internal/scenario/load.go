@@ -97,8 +97,8 @@ type Conduct struct {
 	// RequireMemory refuses a cluster whose first member does not report its memory: the
 	// load is run for what it costs the members.
 	RequireMemory bool
-	// VolatileMeant accepts a store that does not sync.
-	VolatileMeant bool
+	// AllowVolatile accepts a store that does not sync.
+	AllowVolatile bool
 }
 
 // ReadsLocally reports whether the load does nothing but read keys at the level
@@ -301,9 +301,9 @@ func (l *Load) usesKeySpace() bool {
 	return l.hasKind(func(k kv.Kind) bool { return k != kv.KeepAlive && (l.RangeKey == nil || !isRange(k)) })
 }
 
-// Meant returns the load for records: without values that have no meaning for it, and with
+// Normalized returns the load for records: without values that have no meaning for it, and with
 // its defaults.
-func (l *Load) Meant() Load {
+func (l *Load) Normalized() Load {
 	out := *l
 	if out.Arrival == Closed {
 		out.MaxInFlight = 0

@@ -226,7 +226,7 @@ func timeParameters() []*Parameter {
 			value: whole(func(l *Load) *int { return &l.MaxInFlight }, 1, MaxInFlight)},
 		{Key: "scale-duration", set: keep((*node).boolean, func(d *draft) *bool { return &d.scaleDuration })},
 		{Key: "allow-volatile", Meaning: "accept writes that are not durable; the verdict is not suspect because of them",
-			value: yesNo(func(l *Load) *bool { return &l.VolatileMeant })},
+			value: yesNo(func(l *Load) *bool { return &l.AllowVolatile })},
 	}
 }
 

@@ -73,7 +73,7 @@ func TestEveryKeyOfATrial(t *testing.T) {
 			Distribution: Distribution{Name: Hotspot, HotKeys: 0.1, HotOps: 0.9},
 			Ranges:       Ranges{RangeKey: []byte("a"), RangeEnd: []byte("b"), RangeLimit: 10}, TxnKeys: defaultTxnKeys,
 			Arrival: Poisson, Rate: Rate{PerSecond: 1500.5}, Total: 3000, Timeout: 500 * time.Millisecond,
-			MaxInFlight: 50, Threads: 2, Conduct: Conduct{VolatileMeant: true}, Seed: got.Load.Seed,
+			MaxInFlight: 50, Threads: 2, Conduct: Conduct{AllowVolatile: true}, Seed: got.Load.Seed,
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

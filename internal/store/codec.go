@@ -95,7 +95,7 @@ type What uint8
 const (
 	Done    What = iota // an operation ended with Outcome
 	Late                // the response to a cancelled operation arrived: its slot is free
-	Held                // the operation has acquired its lock; Revision is the fencing token (STMOp.Told)
+	Held                // the operation has acquired its lock; Revision is the fencing token (STMOp.Observer)
 	Freed               // the operation is about to release its lock
 	Closed              // the session has ended as requested, at revision At if the server reports it
 	Notify              // a watch event: a key was written or deleted

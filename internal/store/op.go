@@ -104,14 +104,14 @@ type STMOp struct {
 	Lock   []byte
 	Locker kv.Locker
 	Lease  int64
-	// Told, if not nil, receives details of the transaction that its event lacks.
+	// Observer, if not nil, receives details of the transaction that its event lacks.
 	// Held and Freed events are then reported, too.
-	Told STMTold
+	Observer STMObserver
 }
 
-// STMTold receives details of committed optimistic transactions. It is called
+// STMObserver receives details of committed optimistic transactions. It is called
 // from Feed before the operation's event.
-type STMTold interface {
+type STMObserver interface {
 	// Read reports the version (as in Event.Revision) that a pair had when the
 	// transaction was committed or, with kv.ReadCommitted, which does not compare
 	// versions, when it was read; 0: the key did not exist. It is called for all

@@ -213,9 +213,9 @@ type Promises struct {
 	// Unsure means that a conflict, or a delete that found nothing, may also be
 	// the response to a write that was executed.
 	Unsure bool
-	// Untold means that responses to writes lack their revisions. Their order is
+	// NoWriteRevisions means that responses to writes lack their revisions. Their order is
 	// known only from real time and from the revisions of reads.
-	Untold bool
+	NoWriteRevisions bool
 	// Ranges means that a response with several keys reflects one state of the
 	// store, and has each key's revision.
 	Ranges bool

@@ -138,12 +138,12 @@ type Cluster struct {
 
 // Faults describes the injected faults.
 type Faults struct {
-	// Injected counts the injected faults. MeantErrors are those of Failed during a fault.
+	// Injected counts the injected faults. ErrorsInFaults are those of Failed during a fault.
 	// FaultFailures are sentences about faults that were not injected as requested.
 	// LostMembers and TermChanges do not include the effects of faults.
-	Injected      int
-	MeantErrors   uint64
-	FaultFailures []string
+	Injected       int
+	ErrorsInFaults uint64
+	FaultFailures  []string
 }
 
 // Durability holds whether the members' writes survive a power loss.
@@ -152,7 +152,7 @@ type Durability struct {
 	FileSystem      string // of the members' data folders
 	Volatile        bool   // that file system loses its data at power loss, as tmpfs does
 	Unsynced        bool   // the store is configured not to sync
-	VolatileMeant   bool   // the scenario allows it
+	VolatileAllowed bool   // the scenario allows it
 }
 
 // Half is one half of a window: its length, the operations done per second, and the standard
@@ -194,7 +194,7 @@ func (f *Figures) kinds() string {
 }
 
 // errors returns the share of due operations that failed outside faults.
-func (f *Figures) errors() float64 { return float64(f.Failed-f.MeantErrors) / float64(f.Due) }
+func (f *Figures) errors() float64 { return float64(f.Failed-f.ErrorsInFaults) / float64(f.Due) }
 
 // durable reports whether writes survive a power loss.
 func (f *Figures) durable() bool { return !f.Volatile && !f.Unsynced }

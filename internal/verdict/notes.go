@@ -72,8 +72,8 @@ func (f *Figures) ownShare() float64 {
 // faultNote reports that injected faults are part of the window's figures.
 func faultNote(f *Figures) string {
 	text := fmt.Sprintf("Faults were injected (%d), and their outages are part of the figures", f.Injected)
-	if f.MeantErrors > 0 {
-		text += fmt.Sprintf("; R11 does not count the errors during faults (%d)", f.MeantErrors)
+	if f.ErrorsInFaults > 0 {
+		text += fmt.Sprintf("; R11 does not count the errors during faults (%d)", f.ErrorsInFaults)
 	}
 	return text + "."
 }
@@ -96,7 +96,7 @@ func notes(f *Figures) []string {
 	if f.Writes && !f.DurabilityKnown {
 		list = append(list, "Durability unknown: fdatasync was not measured. Set data-dir to the data folder of a local member.")
 	}
-	if f.Writes && f.DurabilityKnown && !f.durable() && f.VolatileMeant {
+	if f.Writes && f.DurabilityKnown && !f.durable() && f.VolatileAllowed {
 		list = append(list, fmt.Sprintf("Durability is off, as the scenario allows (allow-volatile): %s.", volatility(f)))
 	}
 	if f.fellBehind() {

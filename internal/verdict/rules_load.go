@@ -93,8 +93,8 @@ func R11Errors(f *Figures) finding {
 	if f.Succeeded == 0 || f.errors() <= MaxErrors {
 		return fine()
 	}
-	if f.MeantErrors > 0 {
-		return suspect("%d of %d operations failed outside faults (%s, limit %s)", f.Failed-f.MeantErrors, f.Due, text.Share(f.errors()), text.Share(MaxErrors))
+	if f.ErrorsInFaults > 0 {
+		return suspect("%d of %d operations failed outside faults (%s, limit %s)", f.Failed-f.ErrorsInFaults, f.Due, text.Share(f.errors()), text.Share(MaxErrors))
 	}
 	return suspect("%d of %d operations failed (%s%s), limit %s", f.Failed, f.Due, text.Share(f.errors()), f.kinds(), text.Share(MaxErrors))
 }
@@ -193,7 +193,7 @@ func R25Unsteady(f *Figures) finding {
 
 // R17NotDurable reports writes to a file system that loses them, or to a store that does not sync.
 func R17NotDurable(f *Figures) finding {
-	if !f.Writes || !f.DurabilityKnown || f.durable() || f.VolatileMeant {
+	if !f.Writes || !f.DurabilityKnown || f.durable() || f.VolatileAllowed {
 		return fine()
 	}
 	return suspect("%s", volatility(f))

@@ -229,7 +229,7 @@ func TestNotes(t *testing.T) {
 	}{
 		{func(f *Figures) { f.ValueSize = 15 }, "carry no checksum"},
 		{func(f *Figures) { f.DurabilityKnown = false }, "Durability unknown"},
-		{func(f *Figures) { f.Volatile, f.VolatileMeant = true, true }, "as the scenario allows"},
+		{func(f *Figures) { f.Volatile, f.VolatileAllowed = true, true }, "as the scenario allows"},
 		{func(f *Figures) { f.OpenLoop, f.Done = true, 98_900 }, "fell behind"},
 		{func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.03) }, "R5 generator paused: "}, {func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.03) }, "p99 may be up to 3 %, p99.9 3 % and max 3 % too high"},
 		{func(f *Figures) { f.ForeignKnown, f.ForeignShare, f.BusyShare, f.MembersShare = true, 0.02, 1, true }, "R23 other programs: other programs used 2 %"},

@@ -221,7 +221,7 @@ func TestPlan(t *testing.T) {
 			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
 			l.Watch = &scenario.Watch{Watchers: 6, Streams: 2, Connections: 1, WatchedKeys: 5, Span: 3, PrevKV: true}
 			l.Compact = scenario.Compaction{Every: 5 * time.Second, Behind: 1000}
-			l.ValueSize, l.VolatileMeant, l.Total, l.KeySpace = 20, true, 10_000, 10_000
+			l.ValueSize, l.AllowVolatile, l.Total, l.KeySpace = 20, true, 10_000, 10_000
 		}},
 		{"a mix of anything", []string{"mixed", "--mix", "put=1,get:local=2,get:l=3,range=4", "--consistency", "s", "--limit", "7", "--range-key", "a", "--range-end", "c"}, func(l *scenario.Load) {
 			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1), op(kv.Get, kv.Local, 2), op(kv.Get, kv.Linearizable, 3), op(kv.Range, kv.Local, 4)}

@@ -41,7 +41,7 @@ type App struct {
 	Wide    bool  // print text with all columns and details
 	Gate    *Gate // set by Gated; every command that calls Conduct has one
 
-	told map[string]bool // lines about environment variables that were printed
+	printed map[string]bool // lines about environment variables that were printed
 }
 
 // Exit is an error with an exit code. An Exit without a cause prints no message.

@@ -137,13 +137,13 @@ func (e *environment) takeUser(to *scenario.Attach) error {
 // tellVariables prints the names of the variables that were used, once and without their values.
 func (a *App) tellVariables(used []string) {
 	line := strings.Join(used, ", ")
-	if line == "" || a.told[line] {
+	if line == "" || a.printed[line] {
 		return
 	}
-	if a.told == nil {
-		a.told = map[string]bool{}
+	if a.printed == nil {
+		a.printed = map[string]bool{}
 	}
-	a.told[line] = true
+	a.printed[line] = true
 	a.Remark("takes %s from the environment", line)
 }
 

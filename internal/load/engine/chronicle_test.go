@@ -9,26 +9,26 @@ import (
 // recorder is a History that checks the order of its calls.
 type recorder struct {
 	HistoryBase
-	ended, told, closed int
-	atClose             int // value of ended when Closed was called
-	src                 *listening
+	ended, events, closed int
+	atClose               int // value of ended when Closed was called
+	src                   *listening
 }
 
 func (r *recorder) Ended(*Completion) { r.ended++ }
 func (r *recorder) Closed(int64)      { r.closed, r.atClose = r.closed+1, r.ended }
-func (r *recorder) Told(watcher uint32, _ *store.Event, _, _, _ int64) {
-	if watcher == 7 && r.src.told == r.told {
-		r.told++
+func (r *recorder) WatchEvent(watcher uint32, _ *store.Event, _, _, _ int64) {
+	if watcher == 7 && r.src.events == r.events {
+		r.events++
 	}
 }
 
 // listening is a source with its own watchers.
 type listening struct {
 	prompting
-	told int
+	events int
 }
 
-func (l *listening) Notified(*store.Event) { l.told++ }
+func (l *listening) Notified(*store.Event) { l.events++ }
 
 // The history receives an event of a source's own watcher before the source does. Closed is
 // called once, after all operations have ended.
@@ -45,8 +45,8 @@ func TestHistoryReceivesWatchEventsBeforeTheSource(t *testing.T) {
 		l.events = append(l.events[:0], store.Event{What: store.Notify, Watcher: 7})
 		l.handle(0)
 	}
-	if h.told != 3 || src.told != 3 {
-		t.Errorf("the history received %d events, and the source %d", h.told, src.told)
+	if h.events != 3 || src.events != 3 {
+		t.Errorf("the history received %d events, and the source %d", h.events, src.events)
 	}
 	if n := testing.AllocsPerRun(100, func() { l.handle(0) }); n != 0 {
 		t.Errorf("%v allocations for an event", n)

@@ -58,9 +58,9 @@ func (c *endingCodec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 // ends is a History that records the ends of sessions.
 type ends struct {
 	HistoryBase
-	may  int
-	told []history.Op
-	refs []uint64
+	may    int
+	events []history.Op
+	refs   []uint64
 }
 
 func (*ends) Ended(*Completion) {}
@@ -68,7 +68,7 @@ func (*ends) Ended(*Completion) {}
 func (e *ends) MayEnd(uint64, uint32, int64, int64) { e.may++ }
 
 func (e *ends) SessionEnded(ref uint64, o *history.Op) {
-	e.told, e.refs = append(e.told, *o), append(e.refs, ref)
+	e.events, e.refs = append(e.events, *o), append(e.refs, ref)
 }
 
 // At the end of a load the loop waits for the reply to a session's end, but not for ever. The
@@ -113,11 +113,11 @@ func TestAwaitsTheEndOfSessions(t *testing.T) {
 		}
 		closed := b.now
 		b.run(t)
-		if len(h.told) != c.want || h.may != 2*countTrue(!c.sets) {
-			t.Errorf("%s: of %d keys these ends are recorded: %+v", name, h.may, h.told)
+		if len(h.events) != c.want || h.may != 2*countTrue(!c.sets) {
+			t.Errorf("%s: of %d keys these ends are recorded: %+v", name, h.may, h.events)
 		}
-		for i := range h.told {
-			o := &h.told[i]
+		for i := range h.events {
+			o := &h.events[i]
 			want := history.Op{Kind: kv.Ephemeral, Session: o.Session, Member: 7, Invoked: o.Invoked, Done: o.Invoked + 2*millisecond + b.wire, At: 1000, Mod: 10 + int64(o.Session)}
 			if d := cmp.Diff(want, *o); d != "" || o.Session > 1 || o.Invoked < closed {
 				t.Errorf("%s (-want +got): %s", name, d)

@@ -23,7 +23,7 @@ func (l *Loop) handle(i int) {
 		}
 		if ev.What >= store.Notify && l.reactive != nil && l.watchers.none {
 			if l.cfg.History != nil {
-				l.cfg.History.Told(ev.Watcher, ev, l.now, 0, l.now)
+				l.cfg.History.WatchEvent(ev.Watcher, ev, l.now, 0, l.now)
 			}
 			l.reactive.Notified(ev)
 			continue

@@ -28,10 +28,10 @@ type History interface {
 	// Locked is called when a client acquires its lock (store.Held) and when it is about to
 	// release the lock (store.Freed). The client's operation was sent at began.
 	Locked(ev *store.Event, client uint32, began, now int64)
-	// Told is called for every event of a watcher. For a store.Done, which reports the
+	// WatchEvent is called for every event of a watcher. For a store.Done, which reports the
 	// creation of the watcher, asked is the time at which the loop requested it, and from is
 	// the first revision requested; 0 stands for writes after the creation.
-	Told(watcher uint32, ev *store.Event, asked, from, now int64)
+	WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64)
 	// MayEnd reports that a key may no longer exist at or after the time from, because the
 	// session that created it was closed or its connection was lost. ref is from Fill.
 	MayEnd(ref uint64, session uint32, from, now int64)
@@ -48,8 +48,8 @@ type HistoryBase struct{}
 // Locked implements History.
 func (HistoryBase) Locked(*store.Event, uint32, int64, int64) {}
 
-// Told implements History.
-func (HistoryBase) Told(uint32, *store.Event, int64, int64, int64) {}
+// WatchEvent implements History.
+func (HistoryBase) WatchEvent(uint32, *store.Event, int64, int64, int64) {}
 
 // MayEnd implements History.
 func (HistoryBase) MayEnd(uint64, uint32, int64, int64) {}

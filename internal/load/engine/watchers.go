@@ -184,7 +184,7 @@ func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, se
 // its end as an event.
 func (w *watchers) recordEvent(n uint32, ev *store.Event, from, now int64) {
 	if w.cfg.History != nil {
-		w.cfg.History.Told(n, ev, w.askedAt[n], from, now)
+		w.cfg.History.WatchEvent(n, ev, w.askedAt[n], from, now)
 	}
 }
 

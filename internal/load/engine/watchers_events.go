@@ -62,7 +62,7 @@ func (w *watchers) recordFine(seen *watch.Seen, now int64, s *second) {
 		after = now - seen.Sent
 	}
 	if f := s.fine(); !seen.Duplicate {
-		f.Told(after, now-s.start)
+		f.EventReceived(after, now-s.start)
 		if seen.ShowsPassed {
 			f.Missed(seen.Passed, seen.MadeUp, now-s.start)
 		}

@@ -264,7 +264,7 @@ type eventCounter struct {
 
 func (*eventCounter) Ended(*Completion) {}
 
-func (h *eventCounter) Told(uint32, *store.Event, int64, int64, int64) { h.events++ }
+func (h *eventCounter) WatchEvent(uint32, *store.Event, int64, int64, int64) { h.events++ }
 
 // Processing a watch event does not allocate.
 func TestEventsDoNotAllocate(t *testing.T) {
@@ -394,7 +394,7 @@ func TestEventsWithinASecondAreRecorded(t *testing.T) {
 		w.reply(0, d, event(number))
 	}
 	w.run(t)
-	var course measure.Course
+	var course measure.WindowTimeline
 	for i := range w.each {
 		course.Add(&w.each[i], measure.Figure{})
 	}

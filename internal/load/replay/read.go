@@ -77,7 +77,7 @@ func (r *reader) takeRecord(record call.Record) error {
 	switch {
 	case record.Gap != nil:
 		p.Gaps++
-	case c.Told:
+	case c.Pushed:
 		at := stream{c.Conn, c.Stream, c.Lease}
 		if _, ok := r.events[at]; !ok {
 			if err := r.limit.addBytes(mapEntryBytes); err != nil {

@@ -134,7 +134,7 @@ func sameCalls(t *testing.T, got, want []*call.Call) {
 			t.Errorf("captured\n%srelayed\n%s", textOf(g), textOf(w))
 		}
 		// The clocks are read some microseconds apart.
-		if apart := int64(50 * time.Microsecond); !w.Told && w.Answered() && (g.At > w.At+apart || g.At+g.Took < w.At+w.Took-apart) {
+		if apart := int64(50 * time.Microsecond); !w.Pushed && w.Answered() && (g.At > w.At+apart || g.At+g.Took < w.At+w.Took-apart) {
 			t.Errorf("%s lasted from %d to %d in front of the relay, and from %d to %d in the relay", w.Method, g.At, g.At+g.Took, w.At, w.At+w.Took)
 		}
 	}

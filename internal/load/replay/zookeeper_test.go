@@ -53,8 +53,8 @@ func TestGuardsHoldAgainOnZooKeeper(t *testing.T) {
 				return
 			}
 			sameZooKeeper(t, direct, "/again-"+name)
-			if p := profiled(t, path); p.Told == 0 || len(p.Operations) < 4 {
-				t.Errorf("%d events, %+v", p.Told, p.Operations)
+			if p := profiled(t, path); p.Pushes == 0 || len(p.Operations) < 4 {
+				t.Errorf("%d events, %+v", p.Pushes, p.Operations)
 			}
 		})
 	}

@@ -6,16 +6,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Telling describes a watcher whose events are recorded in a history.
-type Telling struct {
+// RecordedWatcher describes a watcher whose events are recorded in a history.
+type RecordedWatcher struct {
 	Watcher
 	Number uint32 // its number, counted over all loops
 	Newest bool   // it receives only the newest version
 }
 
-// Told returns the record of an event that a watcher received now (engine.History), without the
+// EventOp returns the record of an event that a watcher received now (engine.History), without the
 // event's key and values. ok is false if the event is not recorded.
-func (t *Telling) Told(ev *store.Event, asked, from, now int64) (o history.Op, ok bool) {
+func (t *RecordedWatcher) EventOp(ev *store.Event, asked, from, now int64) (o history.Op, ok bool) {
 	o = history.Op{
 		Kind: kv.Watch, Session: t.Number, Member: ev.Member, Key: t.First, Outcome: ev.Outcome,
 		Invoked: now, Done: now, At: max(ev.At, 0), Mod: max(ev.Revision, 0),
@@ -46,21 +46,21 @@ type History struct {
 	To       *history.Recorder
 	Watchers []Watcher
 	Newest   bool // they receive only the newest version
-	told     history.Op
+	op       history.Op
 }
 
-// Happened completes the records of events.
-type Happened interface {
-	// Happened sets the key and the values of a watcher's event in o. It returns false if the
+// EventCompleter completes the records of events.
+type EventCompleter interface {
+	// CompleteEvent sets the key and the values of a watcher's event in o. It returns false if the
 	// event is not recorded.
-	Happened(watcher uint32, ev *store.Event, o *history.Op) bool
+	CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool
 }
 
-// Told records an event that a watcher received now (engine.History).
-func (h *History) Told(watcher uint32, ev *store.Event, asked, from, now int64, of Happened) {
-	t := Telling{Watcher: h.Watchers[watcher], Number: watcher, Newest: h.Newest}
-	o, ok := &h.told, false
-	if *o, ok = t.Told(ev, asked, from, now); ok && (o.Watch != history.Happened || of.Happened(watcher, ev, o)) {
+// Record records an event that a watcher received now (engine.History).
+func (h *History) Record(watcher uint32, ev *store.Event, asked, from, now int64, of EventCompleter) {
+	t := RecordedWatcher{Watcher: h.Watchers[watcher], Number: watcher, Newest: h.Newest}
+	o, ok := &h.op, false
+	if *o, ok = t.EventOp(ev, asked, from, now); ok && (o.Watch != history.Happened || of.CompleteEvent(watcher, ev, o)) {
 		h.To.Add(o)
 	}
 }

@@ -201,7 +201,7 @@ func (r *row) decode(o *Op) bool {
 	o.Kind = kv.Kind(head & headKind)
 	switch level := head >> headLevel & 3; o.Kind {
 	case kv.Watch:
-		o.Watch = Told(level)
+		o.Watch = WatchEvent(level)
 	case kv.KeepAlive:
 		o.Lock = Hold(level)
 	default:

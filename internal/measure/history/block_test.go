@@ -58,7 +58,7 @@ func randomOp(r *rand.Rand, done *int64) history.Op {
 		o.Member = 7 // so that no block has too many members
 	}
 	if o.Kind == kv.Watch {
-		o.Consistency, o.Watch = kv.None, history.Told(r.IntN(4))
+		o.Consistency, o.Watch = kv.None, history.WatchEvent(r.IntN(4))
 	}
 	if o.Kind == kv.KeepAlive {
 		o.Consistency, o.Lock = kv.None, history.Hold(r.IntN(3))

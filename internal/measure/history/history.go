@@ -62,7 +62,7 @@ type Op struct {
 	Expected int64
 	// Watch is, for Kind Watch, the type of the event that the watcher with the number Session
 	// received. It determines the meaning of the other fields.
-	Watch Told
+	Watch WatchEvent
 	// Lock is, for Kind KeepAlive, the change of the lease's hold on the lock with the number
 	// Key. The fencing token is Mod.
 	Lock Hold
@@ -81,8 +81,8 @@ const (
 	Released
 )
 
-// Told is the type of a watcher's event.
-type Told uint8
+// WatchEvent is the type of a watcher's event.
+type WatchEvent uint8
 
 // The types of events.
 const (
@@ -91,7 +91,7 @@ const (
 	// writes after At. Joined reports that it receives only the newest version and skips
 	// others. With Outcome Miss the watcher continues, and has learned that the key did not
 	// exist at At, but not since when.
-	Began Told = iota
+	Began WatchEvent = iota
 	// Happened means that at revision Mod the key got the value Read (Absent: it was deleted).
 	// Joined reports that the same message contained the event before it. Expected and
 	// Written are the earlier version and value; 0: unknown. With Outcome WrongAnswer the

@@ -41,15 +41,15 @@ const (
 	// WatchAll: a watcher's events have no gap, even if it was created again at an earlier
 	// revision than it had reached.
 	WatchAll Promise = "watch events without a gap"
-	// WatchWhole: a watcher receives all events of a revision in one message.
-	WatchWhole Promise = "watch events of whole revisions"
+	// WatchFullRevisions: a watcher receives all events of a revision in one message.
+	WatchFullRevisions Promise = "watch events of whole revisions"
 	// WatchProgress: after a progress notification a watcher receives no event of its revision
 	// or an earlier one.
 	WatchProgress Promise = "watch progress"
-	// WatchTrue: events describe what happened, to keys that the watcher watches, with the
+	// WatchAccurate: events describe what happened, to keys that the watcher watches, with the
 	// true previous values.
-	WatchTrue Promise = "watch events true"
+	WatchAccurate Promise = "watch events true"
 )
 
 // Promises lists all promises that a store can make.
-var Promises = []Promise{Order, Linearizable, Snapshot, Durable, Once, Compare, Session, Lease, Ends, Exclusive, Fence, WatchOrder, WatchOnce, WatchAll, WatchWhole, WatchProgress, WatchTrue}
+var Promises = []Promise{Order, Linearizable, Snapshot, Durable, Once, Compare, Session, Lease, Ends, Exclusive, Fence, WatchOrder, WatchOnce, WatchAll, WatchFullRevisions, WatchProgress, WatchAccurate}

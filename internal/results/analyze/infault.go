@@ -20,5 +20,5 @@ func TimeInWindow(t *record.Trial, seconds float64) time.Time {
 // inFault reports whether a part of a span is within an injected fault, which may have caused
 // it.
 func inFault(t *record.Trial, s Span) bool {
-	return t.Opened != nil && record.CausedWithin(t.Faults, s.From.Sub(*t.Opened).Seconds(), s.To.Sub(*t.Opened).Seconds())
+	return t.Opened != nil && record.OverlapsFault(t.Faults, s.From.Sub(*t.Opened).Seconds(), s.To.Sub(*t.Opened).Seconds())
 }

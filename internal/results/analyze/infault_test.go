@@ -40,7 +40,7 @@ func TestFaultsAreNoLimits(t *testing.T) {
 				r.Metrics[stores.LeaderChanges] = stores.Reading{Value: 6}
 			}
 		}
-		trial.TermChanges, trial.MeantTermChanges = 1, 1
+		trial.TermChanges, trial.TermChangesInFaults = 1, 1
 		trial.Capped = 1000
 		trial.Events = append(trial.Events, at(26*time.Second, "m1", stores.SlowFsync, 5*time.Second))
 	}
@@ -126,7 +126,7 @@ func TestSlowOutsideFaults(t *testing.T) {
 
 // The fault that began just before the longest gap is listed with it.
 func TestFaultIsListedWithItsGap(t *testing.T) {
-	trial := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 10, Counts: record.Counts{LongestGap: 1.2, LongestGapAt: new(2.002)}, Course: record.Course{Faults: []record.Fault{fault(2, 3, 3.5)}}}
+	trial := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 10, Counts: record.Counts{LongestGap: 1.2, LongestGapAt: new(2.002)}, WindowSummary: record.WindowSummary{Faults: []record.Fault{fault(2, 3, 3.5)}}}
 	trial.Events = []record.Event{{Time: noon.Add(2 * time.Second), Kind: record.FaultBegan, Member: "m1", Text: "fault 1: pause leader for 5s (m1, leader)"},
 		{Time: noon.Add(9 * time.Second), Kind: record.FaultBegan, Member: "m2", Text: "another"}}
 	h := EventsOf(trial)

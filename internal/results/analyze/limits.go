@@ -38,7 +38,7 @@ func WhatLimited(t *record.Trial) Limits {
 		l.add(peers(t, m))
 		l.add(silence(t, m))
 	}
-	if rose := t.TermChanges - t.MeantTermChanges; !slices.ContainsFunc(l.Causes, func(c Cause) bool { return c.What == CauseElection }) && rose > 0 {
+	if rose := t.TermChanges - t.TermChangesInFaults; !slices.ContainsFunc(l.Causes, func(c Cause) bool { return c.What == CauseElection }) && rose > 0 {
 		l.add(&Cause{What: CauseElection, Figure: float64(rose), Text: fmt.Sprintf("the leader changed: the cluster's term rose by %d", rose)})
 	}
 	for i := range t.ByMember {

@@ -133,8 +133,8 @@ func (p *Profile) otherNotes(note func(string, ...any)) {
 	if p.Guarded > 0 {
 		note("The guards of %s of %s held.", text.Count(p.Held), text.Plural(p.Guarded, "guarded transaction"))
 	}
-	if p.Watchers > 0 || p.Told > 0 {
-		note("%s created, which received %s in %s; add watch to include them.", text.Plural(p.Watchers, "watcher"), text.Plural(p.Events, "event"), text.Plural(p.Told, "message"))
+	if p.Watchers > 0 || p.Pushes > 0 {
+		note("%s created, which received %s in %s; add watch to include them.", text.Plural(p.Watchers, "watcher"), text.Plural(p.Events, "event"), text.Plural(p.Pushes, "message"))
 	}
 	if p.Partial > 0 {
 		note("%s of a prefix that ends within a segment of the key, where hashes keep no prefix.", text.Plural(p.Partial, "part"))

@@ -38,9 +38,9 @@ type Profile struct {
 	// Sizes in bytes and other numbers, over the calls that have them.
 	KeySize, ValueSize, Read, Written Spread
 	// Guarded transactions, those whose guards held, and those that failed in another way.
-	Guarded, Held uint64
-	Told, Events  uint64 // messages to watchers, and events in them
-	Watchers      uint64 // that were created
+	Guarded, Held  uint64
+	Pushes, Events uint64 // messages to watchers, and events in them
+	Watchers       uint64 // that were created
 	// Busiest is the highest number of operations requested in one second, and InFlight the
 	// mean number of operations in flight.
 	Busiest  uint64
@@ -129,8 +129,8 @@ func (m *maker) calls() (n uint64) {
 }
 
 func (m *maker) add(c *call.Call) {
-	if c.Told {
-		m.Told++
+	if c.Pushed {
+		m.Pushes++
 		m.Events += uint64(c.Keys)
 		return
 	}

@@ -73,7 +73,7 @@ func loadColumns(l *scenario.Load) []loadColumn {
 	})...)
 	return append(all, []loadColumn{
 		{"compact_interval_seconds", "compact.every", l.Compact.Every}, {"compact_behind", "compact.behind", l.Compact.Behind},
-		{"preloaded", "preload", l.Preload}, {"seed", "", l.Seed}, {"volatile_meant", "allow-volatile", l.VolatileMeant},
+		{"preloaded", "preload", l.Preload}, {"seed", "", l.Seed}, {"volatile_meant", "allow-volatile", l.AllowVolatile},
 	}...)
 }
 

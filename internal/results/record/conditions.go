@@ -101,7 +101,7 @@ func FromScenario(t *scenario.Trial) Conditions {
 	c := Conditions{
 		Number: t.Number, Name: t.Name, Repeat: t.Repeat, Repeats: t.Repeats,
 		Store: t.Cluster.Store, Members: t.Cluster.Members, Label: t.Cluster.Label, Exec: t.Cluster.Exec, Env: t.Cluster.Env,
-		BaselineOf: t.BaselineOf, Load: t.Load.Meant(), Loops: t.Load.Threads, Notes: slices.Clone(t.Notes),
+		BaselineOf: t.BaselineOf, Load: t.Load.Normalized(), Loops: t.Load.Threads, Notes: slices.Clone(t.Notes),
 	}
 	if s := t.Scaled; s != nil {
 		c.Scaled = &Scaled{

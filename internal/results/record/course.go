@@ -4,9 +4,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Course describes the operations in flight in the window, and the events of connections, members
+// WindowSummary describes the operations in flight in the window, and the events of connections, members
 // and clients.
-type Course struct {
+type WindowSummary struct {
 	CarriedIn      uint64  `json:"carried_in"`
 	CarriedInAgeNS int64   `json:"carried_in_age_ns"`
 	HighestFlight  int     `json:"max_in_flight"`
@@ -20,25 +20,25 @@ type Course struct {
 	measure.Counts
 	LostMembers []string `json:"lost_members"`
 	TermChanges int      `json:"term_changes"`
-	// Faults are the scenario's faults and their effects. MeantErrors and MeantTermChanges
+	// Faults are the scenario's faults and their effects. ErrorsInFaults and TermChangesInFaults
 	// are the parts of Errors and TermChanges that fall into the time of a fault (see
-	// Caused).
-	Faults           []Fault `json:"faults,omitempty"`
-	MeantErrors      uint64  `json:"errors_in_faults,omitempty"`
-	MeantTermChanges int     `json:"term_changes_in_faults,omitempty"`
+	// InFault).
+	Faults              []Fault `json:"faults,omitempty"`
+	ErrorsInFaults      uint64  `json:"errors_in_faults,omitempty"`
+	TermChangesInFaults int     `json:"term_changes_in_faults,omitempty"`
 	// HeldClients counts the clients of a closed loop that waited for a member from which
 	// the load had moved away; HeldLongestNS is the longest such wait.
 	HeldClients   int   `json:"held_clients"`
 	HeldLongestNS int64 `json:"held_longest_ns"`
 }
 
-// setCourse sets the course of the window.
-func (t *Trial) setCourse(o *Observed, m *measure.Totals) {
+// setWindowSummary sets the course of the window.
+func (t *Trial) setWindowSummary(o *Observed, m *measure.Totals) {
 	t.CarriedIn, t.CarriedInAgeNS = m.CarriedIn, m.CarriedInAge
 	t.HighestFlight, t.MeanInFlight, t.Capped, t.NoRoom = m.MaxInFlight, m.MeanInFlight, m.Capped, m.NoRoom
-	t.Course.Counts, t.ConnectionCounts = m.Counts, m.ConnectionCounts
+	t.WindowSummary.Counts, t.ConnectionCounts = m.Counts, m.ConnectionCounts
 	t.LostMembers = append(t.LostMembers, o.LostMembers...)
 	t.TermChanges = o.TermChanges
-	t.Faults, t.MeantErrors, t.MeantTermChanges = o.Faults, min(o.MeantErrors, t.Errors), o.MeantTermChanges
+	t.Faults, t.ErrorsInFaults, t.TermChangesInFaults = o.Faults, min(o.ErrorsInFaults, t.Errors), o.TermChangesInFaults
 	t.HeldClients, t.HeldLongestNS = m.Held, m.HeldLongest
 }

@@ -154,8 +154,8 @@ type EndedLeases struct {
 	Early uint64 `json:"ended_early"`
 }
 
-// Broke returns one sentence for each kind of fault about its outages and their lengths.
-func Broke(all []Fault) (out []string) {
+// OutageSentences returns one sentence for each kind of fault about its outages and their lengths.
+func OutageSentences(all []Fault) (out []string) {
 	byWhat := map[string][]*Fault{}
 	var kinds []string
 	for i := range all {
@@ -231,22 +231,22 @@ func medianAndMost(all []float64) string {
 // earlier, and log clocks differ.
 const spanSlack = time.Second
 
-// Caused reports whether a time, in seconds of the window, is within a fault: from its
+// InFault reports whether a time, in seconds of the window, is within a fault: from its
 // beginning until the cluster was seen whole again, or without an end if it never was.
-func Caused(all []Fault, at float64) bool { return CausedWithin(all, at, at) }
+func InFault(all []Fault, at float64) bool { return OverlapsFault(all, at, at) }
 
-// CausedWithin reports whether any part of the time between from and to is within a fault;
-// see Caused.
-func CausedWithin(all []Fault, from, to float64) bool {
+// OverlapsFault reports whether any part of the time between from and to is within a fault;
+// see InFault.
+func OverlapsFault(all []Fault, from, to float64) bool {
 	return slices.ContainsFunc(all, func(f Fault) bool {
 		return f.Done() && to >= *f.Began-spanSlack.Seconds() && (f.Ready == nil || from <= *f.Ready+spanSlack.Seconds())
 	})
 }
 
-// Mended reports whether a time is within a fault after which the cluster was whole again, so that
+// InRecoveredFault reports whether a time is within a fault after which the cluster was whole again, so that
 // a member that was lost at that time came back.
-func Mended(all []Fault, at float64) bool {
-	return slices.ContainsFunc(all, func(f Fault) bool { return f.Ready != nil && Caused([]Fault{f}, at) })
+func InRecoveredFault(all []Fault, at float64) bool {
+	return slices.ContainsFunc(all, func(f Fault) bool { return f.Ready != nil && InFault([]Fault{f}, at) })
 }
 
 // doneFaults counts the faults that were injected.

@@ -32,9 +32,9 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 			ThrottledNS: orZero(t.ThrottledNS), MembersShare: orZero(t.Shared), ForeignKnown: t.ForeignShare != nil,
 			StolenShare: orZero(t.StolenShare), BusyShare: orZero(t.BusyShare), ForeignShare: orZero(t.ForeignShare),
 		},
-		Cluster:    verdict.Cluster{LostMembers: t.LostMembers, TermChanges: t.TermChanges - t.MeantTermChanges},
-		Faults:     verdict.Faults{Injected: doneFaults(t.Faults), MeantErrors: t.MeantErrors, FaultFailures: failedFaults(t.Faults)},
-		Durability: verdict.Durability{VolatileMeant: t.VolatileMeant},
+		Cluster:    verdict.Cluster{LostMembers: t.LostMembers, TermChanges: t.TermChanges - t.TermChangesInFaults},
+		Faults:     verdict.Faults{Injected: doneFaults(t.Faults), ErrorsInFaults: t.ErrorsInFaults, FaultFailures: failedFaults(t.Faults)},
+		Durability: verdict.Durability{VolatileAllowed: t.AllowVolatile},
 	}
 	if warmup != nil {
 		f.WrongAnswers += warmup.Outcomes[kv.WrongAnswer]

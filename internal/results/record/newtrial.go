@@ -25,7 +25,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.setTimes(all, measured)
 	t.setParts(&o, measured, roles)
 	t.WarmupRun, t.WarmupSteady = o.WarmupSeconds, o.Steady
-	t.setCourse(&o, measured)
+	t.setWindowSummary(&o, measured)
 	t.setUsage(&o, measured)
 	t.Answers.setDiskShare(t.Due, t.Written)
 	t.Overhead = newOverhead(all, measured, c.Open(), t.ConnectionWaitNS, waitsOf(o.RanForLoad, orZero(t.ThrottledNS), t.RunDelayNS, t.Loops, t.Seconds))
@@ -41,7 +41,7 @@ func pending(c Conditions, started time.Time) Trial {
 	return Trial{
 		Schema: TrialSchema, State: Incomplete, Conditions: c, Started: started.UTC(),
 		Counts: Counts{ErrorsByKind: map[string]uint64{}, ErrorTexts: map[string]string{}}, Latencies: Latencies{ErrorTimes: map[string]Times{}},
-		Parts: Parts{ByRole: []Served{}, ByOperation: []Served{}, ByMember: []ByMember{}, Roles: Roles{}}, Course: Course{LostMembers: []string{}},
+		Parts: Parts{ByRole: []Served{}, ByOperation: []Served{}, ByMember: []ByMember{}, Roles: Roles{}}, WindowSummary: WindowSummary{LostMembers: []string{}},
 		Verdict: verdict.Verdict{State: verdict.Invalid, Reasons: []verdict.Reason{}, Notes: []string{}},
 	}
 }

@@ -28,16 +28,16 @@ type Observed struct {
 	RanForLoad  *float64
 	LostMembers []string // without members that a fault stopped and that came back
 	TermChanges int
-	// Faults are the scenario's faults. MeantErrors counts failed operations of those due
-	// during a fault's effect; MeantTermChanges counts such leader changes among
+	// Faults are the scenario's faults. ErrorsInFaults counts failed operations of those due
+	// during a fault's effect; TermChangesInFaults counts such leader changes among
 	// TermChanges.
-	Faults           []Fault
-	MeantErrors      uint64
-	MeantTermChanges int
-	Hashes           *Hashes  // nil unless requested
-	Answers          *Answers // nil unless verification was requested
-	DataDir          *DataDir
-	Replay           *Replay // nil unless a recording was replayed
+	Faults              []Fault
+	ErrorsInFaults      uint64
+	TermChangesInFaults int
+	Hashes              *Hashes  // nil unless requested
+	Answers             *Answers // nil unless verification was requested
+	DataDir             *DataDir
+	Replay              *Replay // nil unless a recording was replayed
 	// WarmupSeconds is the length of the warm-up; nil if it is not known. Steady reports
 	// whether throughput was steady at its end; nil if the warm-up did not wait for it, as
 	// in an open loop.

@@ -42,7 +42,7 @@ func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 // FindRecovery sets the recovery of the faults after FindOutages has set their outages.
 // open reports whether the load is an open loop. name returns a member's name by its
 // number; empty if it has none.
-func FindRecovery(all []Fault, c *measure.Course, window float64, open bool, name func(member uint64) string) {
+func FindRecovery(all []Fault, c *measure.WindowTimeline, window float64, open bool, name func(member uint64) string) {
 	since := 0.0
 	for i := range all {
 		f := &all[i]
@@ -90,7 +90,7 @@ func untilNext(all []Fault, i int, window float64) float64 {
 }
 
 // failures counts the failures since the slot in which the fault began.
-func (f *Fault) failures(c *measure.Course, until float64) {
+func (f *Fault) failures(c *measure.WindowTimeline, until float64) {
 	first := int(*f.Began * slotsPerSecond)
 	for at := first; at < min(int(until*slotsPerSecond), len(c.Done)); at++ {
 		n := uint64(c.Definite[at]) + uint64(c.Indefinite[at])
@@ -159,7 +159,7 @@ func p99Back(all []measure.Figure, since, began, until float64) (at float64, ok 
 }
 
 // parts returns the outages of members, followed by those of operations.
-func parts(c *measure.Course, since, began, until float64, name func(uint64) string) (out []PartOutage) {
+func parts(c *measure.WindowTimeline, since, began, until float64, name func(uint64) string) (out []PartOutage) {
 	ms := func(s float64) int { return int(s * 1000) }
 	add := func(p PartOutage, pulse *measure.Pulse) {
 		if !pulse.Any(ms(since), ms(began)) {
@@ -191,7 +191,7 @@ func parts(c *measure.Course, since, began, until float64, name func(uint64) str
 }
 
 // clients returns the outages of single clients.
-func clients(c *measure.Course, since, began, until float64) *ClientOutages {
+func clients(c *measure.WindowTimeline, since, began, until float64) *ClientOutages {
 	if c.Clients == 0 || c.Crowded {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 // time.
 type played struct {
 	pulse  measure.Pulse
-	course measure.Course
+	course measure.WindowTimeline
 }
 
 // play generates random operations at the rate that each member has in each millisecond;
@@ -196,15 +196,15 @@ func TestFaultsOneAfterTheOther(t *testing.T) {
 	if all[1].Outage != nil || all[1].LongestBefore != nil || !all[3].OutageLasted || all[3].ThroughputBack != nil {
 		t.Errorf("they are %+v", all)
 	}
-	text := strings.Join(Broke(all), "\n")
+	text := strings.Join(OutageSentences(all), "\n")
 	if want := "pause leader for 1s, 3 times: no operation succeeded for "; !strings.HasPrefix(text, want) || !strings.Contains(text, "1 of them were not over") {
 		t.Errorf("the sentence is %q", text)
 	}
-	one := Broke(all[:1])
+	one := OutageSentences(all[:1])
 	if len(one) != 1 || !strings.HasPrefix(one[0], "pause leader for 1s: no operation succeeded for 1.5 s; the longest gap before was ") || !strings.HasSuffix(one[0], "; the cluster was whole again after 2 s") {
 		t.Errorf("one fault gives %q", one)
 	}
-	if none := Broke(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage: no time without any success was longer than before") {
+	if none := OutageSentences(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage: no time without any success was longer than before") {
 		t.Errorf("no fault gives %q", none)
 	}
 }
@@ -215,11 +215,11 @@ func TestCaused(t *testing.T) {
 	never.Ready = nil
 	all := []Fault{done(5, 7), never}
 	for at, want := range map[float64]bool{3.9: false, 4.1: true, 6: true, 7.9: true, 8.1: false, 18.9: false, 19.1: true, 900: true} {
-		if Caused(all, at) != want {
+		if InFault(all, at) != want {
 			t.Errorf("at %v s caused is %v", at, !want)
 		}
 	}
-	if !CausedWithin(all, 1, 4.5) || CausedWithin(all, 8.5, 18) || !Mended(all, 6) || Mended(all, 30) {
+	if !OverlapsFault(all, 1, 4.5) || OverlapsFault(all, 8.5, 18) || !InRecoveredFault(all, 6) || InRecoveredFault(all, 30) {
 		t.Error("CausedWithin is wrong about spans")
 	}
 }
@@ -230,7 +230,7 @@ func TestOutagesOfClients(t *testing.T) {
 	gap := func(client uint32, from, to int) measure.ClientGap {
 		return measure.ClientGap{Client: client, Gap: measure.Gap{From: from, To: to}}
 	}
-	c := &measure.Course{Clients: 5, Waits: []measure.ClientGap{
+	c := &measure.WindowTimeline{Clients: 5, Waits: []measure.ClientGap{
 		gap(0, 100, 400),                       // 300 ms, before the fault
 		gap(1, 1900, 4100), gap(1, 4200, 4700), // the longer one counts
 		gap(2, 2100, 2390),                     // no longer than before
@@ -249,7 +249,7 @@ func TestOutagesOfClients(t *testing.T) {
 	if c.Crowded = true; clients(c, 0, 2, 5) != nil {
 		t.Error("the outages of clients are known although not all waits were kept")
 	}
-	if clients(&measure.Course{}, 0, 2, 5) != nil {
+	if clients(&measure.WindowTimeline{}, 0, 2, 5) != nil {
 		t.Error("an open loop has clients")
 	}
 }

@@ -25,7 +25,7 @@ func TestWatchRecovery(t *testing.T) {
 			case at == 7500:
 				after = 150_000_000
 			}
-			s.Fine.Told(after, int64(ms)*1_000_000)
+			s.Fine.EventReceived(after, int64(ms)*1_000_000)
 		}
 		switch i {
 		case 3:
@@ -42,7 +42,7 @@ func TestWatchRecovery(t *testing.T) {
 		}
 		other := *s
 		other.Fine = &measure.Fine{Watch: s.Fine.Watch}
-		q := measure.Course{Watched: c.Watched}
+		q := measure.WindowTimeline{Watched: c.Watched}
 		q.Add(&other, measure.Figure{})
 		c.Watched = q.Watched
 	}

@@ -29,7 +29,7 @@ type Trial struct {
 	Counts
 	Latencies
 	Parts
-	Course
+	WindowSummary
 	Usage
 
 	Verdict verdict.Verdict `json:"verdict"`

@@ -30,17 +30,17 @@ func brokenFields(b *faults.Breaks) (o record.Object) {
 	o.Add("amiss", number(b.Amiss))
 	o.Add("errors_definite", number(b.Definite))
 	o.Add("errors_indefinite", number(b.Indefinite))
-	told := b.Told
+	told := b.EventCounts
 	if told == nil {
-		told = &faults.BrokenTold{}
+		told = &faults.EventCounts{}
 	}
 	count := func(name string, n uint64, ok bool) { o.Add(name, known(float64(n), ok)) }
-	count("late_events", told.Late, b.Told != nil)
+	count("late_events", told.Late, b.EventCounts != nil)
 	count("lost_events", told.Lost, told.ShowsLost)
-	count("ended_watchers", told.EndedWatchers, b.Told != nil)
-	count("resubscribed", told.Resubscribed, b.Told != nil)
-	count("leases_ended", told.Leases, b.Told != nil)
-	count("leases_ended_early", told.EarlyLeases, b.Told != nil)
+	count("ended_watchers", told.EndedWatchers, b.EventCounts != nil)
+	count("resubscribed", told.Resubscribed, b.EventCounts != nil)
+	count("leases_ended", told.Leases, b.EventCounts != nil)
+	count("leases_ended_early", told.EarlyLeases, b.EventCounts != nil)
 	for i := range b.Spans {
 		s := &b.Spans[i]
 		p90, ok := s.P90()
@@ -67,11 +67,11 @@ func brokenObjects(rows []*analyze.Row) (all []record.Object) {
 	return all
 }
 
-// Broke returns sentences about the outages of a row's trials.
-func Broke(r *analyze.Row) []string {
+// OutageSentences returns sentences about the outages of a row's trials.
+func OutageSentences(r *analyze.Row) []string {
 	var all []record.Fault
 	for _, t := range r.Done {
 		all = append(all, t.Faults...)
 	}
-	return record.Broke(all)
+	return record.OutageSentences(all)
 }

@@ -81,7 +81,7 @@ func TestWhatFaultsBroke(t *testing.T) {
 		t.Errorf("in JSON it is %v, %+v", err, object)
 	}
 	one := analyze.Rows(r)[0]
-	if said := Broke(one); len(said) != 2 || !strings.HasPrefix(said[0], "kill leader for 1s, 6 times: no operation succeeded for 1.4 s at the median and 1.6 s at most") {
+	if said := OutageSentences(one); len(said) != 2 || !strings.HasPrefix(said[0], "kill leader for 1s, 6 times: no operation succeeded for 1.4 s at the median and 1.6 s at most") {
 		t.Errorf("in sentences it is %q", said)
 	}
 	b.Reset()

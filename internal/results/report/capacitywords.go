@@ -154,9 +154,9 @@ func capacityInterval(f *size.CapacityFinding) string {
 	}
 	width, closed := f.Width()
 	switch {
-	case f.Status == string(capacity.NotKnown) && f.Told() && high == "":
+	case f.Status == string(capacity.NotKnown) && f.HasEvidence() && high == "":
 		return "unknown above " + low + calls + ", where the objective holds"
-	case f.Status == string(capacity.NotKnown) || !f.Told():
+	case f.Status == string(capacity.NotKnown) || !f.HasEvidence():
 		return "unknown"
 	case closed:
 		return fmt.Sprintf("%s (%s interval, %s wide%s%s)%s", text.Between(low, high), text.Percent(f.Level, 0), text.Percent(width, 1), likeliest(f), doubt(f), calls)

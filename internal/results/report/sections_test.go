@@ -182,7 +182,7 @@ func TestHeldClients(t *testing.T) {
 func TestLimited(t *testing.T) {
 	busy := 0.95
 	opened := record.Conditions{Name: "put", Repeat: 1, Repeats: 1, Machine: &measure.Machine{CPUs: 2}}
-	slow := record.Trial{Conditions: opened, State: record.Complete, Seconds: 10, Usage: record.Usage{BusyShare: &busy, LongestPauseNS: 2e8}, Course: record.Course{TermChanges: 1}}
+	slow := record.Trial{Conditions: opened, State: record.Complete, Seconds: 10, Usage: record.Usage{BusyShare: &busy, LongestPauseNS: 2e8}, WindowSummary: record.WindowSummary{TermChanges: 1}}
 	slow.Loops, slow.LongestGap = 1, 0.6
 	quick := slow
 	quick.BusyShare, quick.TermChanges, quick.LongestGap = nil, 0, 0

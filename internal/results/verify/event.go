@@ -41,7 +41,7 @@ func (p *pass) checkEvent(o *history.Op) {
 // promised checks the guarantees of an event that do not need its key's versions.
 func (p *pass) promised(w *watcher, o *history.Op) {
 	if !w.watches(o) {
-		p.found.add(finding{kind: OtherKey, promise: history.WatchTrue, key: o.Key, n: 1, ords: [3]uint32{p.ord}, revision: o.Mod})
+		p.found.add(finding{kind: OtherKey, promise: history.WatchAccurate, key: o.Key, n: 1, ords: [3]uint32{p.ord}, revision: o.Mod})
 	}
 	if o.Mod <= w.reached {
 		p.found.add(finding{kind: Untrue, promise: history.WatchProgress, key: o.Key, n: 2, ords: [3]uint32{w.reachedBy, p.ord}, revision: w.reached})
@@ -70,7 +70,7 @@ func (p *pass) checkEventInTime(o *history.Op) {
 		one := &w.all[at]
 		if !one.watches(o) {
 			if p.first {
-				p.found.add(finding{kind: OtherKey, promise: history.WatchTrue, key: o.Key, n: 1, ords: [3]uint32{p.ord}, revision: o.Mod})
+				p.found.add(finding{kind: OtherKey, promise: history.WatchAccurate, key: o.Key, n: 1, ords: [3]uint32{p.ord}, revision: o.Mod})
 			}
 			return
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-func watching(watcher uint32, told history.Told, o history.Op) history.Op {
+func watching(watcher uint32, told history.WatchEvent, o history.Op) history.Op {
 	o.Kind, o.Watch, o.Session = kv.Watch, told, watcher
 	return o
 }

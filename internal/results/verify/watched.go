@@ -24,7 +24,7 @@ func (k *keyChecker) watched() {
 		case e.flagged(isLate):
 			k.add(finding{kind: EventLate, promise: history.WatchOrder, n: 2, ords: [3]uint32{e.after(), e.ord}, revision: e.at})
 		case e.flagged(isSplit):
-			k.add(finding{kind: EventSplit, promise: history.WatchWhole, n: 2, ords: [3]uint32{e.after(), e.ord}, revision: e.at})
+			k.add(finding{kind: EventSplit, promise: history.WatchFullRevisions, n: 2, ords: [3]uint32{e.after(), e.ord}, revision: e.at})
 		}
 	}
 	k.watchers.forKey(k.key, k.missed)
@@ -40,7 +40,7 @@ func (k *keyChecker) replaced(e *entry) {
 		return
 	}
 	v := &k.versions[i]
-	k.add(finding{kind: WrongBefore, promise: history.WatchTrue, n: 2, ords: [3]uint32{v.ord, e.ord}, revision: e.at, state: v.state()})
+	k.add(finding{kind: WrongBefore, promise: history.WatchAccurate, n: 2, ords: [3]uint32{v.ord, e.ord}, revision: e.at, state: v.state()})
 }
 
 // missed finds versions that a watcher did not receive although it received later ones.

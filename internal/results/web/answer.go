@@ -197,7 +197,7 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 			failures[words] = append(failures[words], t)
 		}
 		if t.Errors > 0 {
-			failed, errors, due, meant = append(failed, t), errors+t.Errors, due+t.Due, meant+t.MeantErrors
+			failed, errors, due, meant = append(failed, t), errors+t.Errors, due+t.Due, meant+t.ErrorsInFaults
 		}
 		if t.WrongAnswers > 0 {
 			wrong, answers = append(wrong, t), answers+t.WrongAnswers
@@ -205,7 +205,7 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 		if len(t.LostMembers) > 0 {
 			without, lost = append(without, t), append(lost, t.LostMembers...)
 		}
-		if n := t.TermChanges - t.MeantTermChanges; n > 0 {
+		if n := t.TermChanges - t.TermChangesInFaults; n > 0 {
 			elected, changes = append(elected, t), changes+uint64(n)
 		}
 	}

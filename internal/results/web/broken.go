@@ -26,7 +26,7 @@ func outages(rows []*analyze.Row) (out []chart.Chart) {
 
 // broke returns sentences about the outages in a row's trials.
 func broke(r *analyze.Row) (all []sentence) {
-	for _, text := range report.Broke(r) {
+	for _, text := range report.OutageSentences(r) {
 		all = append(all, sentence{About: r.First().Name, Text: text + ".", Link: "broken"})
 	}
 	return all

@@ -15,10 +15,10 @@ import (
 // of its times, and sometimes too early.
 type late struct {
 	poll.Poller
-	now  int64
-	by   func() int64
-	rng  *rand.Rand
-	told []int64 // how late the waits ended
+	now      int64
+	by       func() int64
+	rng      *rand.Rand
+	lateness []int64 // how late the waits ended
 }
 
 func (p *late) Now() int64 { return p.now }
@@ -29,7 +29,7 @@ func (p *late) Wait(until int64, ready []poll.Ready) []poll.Ready {
 		return ready
 	}
 	by := p.by()
-	p.told = append(p.told, by)
+	p.lateness = append(p.lateness, by)
 	p.now = until + by
 	return ready
 }
@@ -43,7 +43,7 @@ func TestWakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var p50, p99 []float64
-	for round := range slices.Chunk(p.told, perRound) {
+	for round := range slices.Chunk(p.lateness, perRound) {
 		slices.Sort(round)
 		p50, p99 = append(p50, float64(round[499])), append(p99, float64(round[989]))
 	}

@@ -163,7 +163,7 @@ func holds(t *testing.T, calls []*call.Call, redactor *call.Redactor, prefix str
 		if c.At < 0 || c.Conn != 1 {
 			t.Errorf("%+v", c)
 		}
-		if c.Told {
+		if c.Pushed {
 			events += c.Keys
 			continue
 		}

@@ -57,18 +57,18 @@ func (w *monitor) attribute(o *record.Observed, res *load.Result) {
 	for _, m := range o.Members {
 		names[uint64(m.ID)] = m.Name
 	}
-	record.FindRecovery(w.faults, &w.window.course, res.Measured.Seconds, w.t.Spec.Load.Arrival != scenario.Closed, func(member uint64) string { return names[member] })
+	record.FindRecovery(w.faults, &w.window.timeline, res.Measured.Seconds, w.t.Spec.Load.Arrival != scenario.Closed, func(member uint64) string { return names[member] })
 	o.Faults = w.faults
 	at := func(t time.Time) float64 { return t.Sub(res.Opened).Seconds() }
-	o.LostMembers = w.m.lost(func(t time.Time) bool { return record.Mended(w.faults, at(t)) })
+	o.LostMembers = w.m.lost(func(t time.Time) bool { return record.InRecoveredFault(w.faults, at(t)) })
 	closed := res.Opened.Add(time.Duration(res.Measured.Seconds * float64(time.Second)))
 	o.TermChanges = w.elections.within(res.Opened, closed)
-	o.MeantTermChanges = w.elections.count(func(t time.Time) bool {
-		return !t.Before(res.Opened) && !t.After(closed) && record.Caused(w.faults, at(t))
+	o.TermChangesInFaults = w.elections.count(func(t time.Time) bool {
+		return !t.Before(res.Opened) && !t.After(closed) && record.InFault(w.faults, at(t))
 	})
 	for i, n := range w.window.failed {
-		if record.Caused(w.faults, float64(i)) || record.Caused(w.faults, float64(i+1)) {
-			o.MeantErrors += n
+		if record.InFault(w.faults, float64(i)) || record.InFault(w.faults, float64(i+1)) {
+			o.ErrorsInFaults += n
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 type hasher struct {
 	plain
 	store.Operator
-	told   [][]store.MemberHash
+	hashes [][]store.MemberHash
 	err    error
 	behind int    // number of requests during which a member lags
 	cancel func() // called in the first request; may be nil
@@ -26,9 +26,9 @@ func (h *hasher) Hash(context.Context) ([]store.MemberHash, error) {
 	if h.behind--; h.behind >= 0 {
 		return nil, fmt.Errorf("b has not come to revision 9: %w", store.ErrBehind)
 	}
-	all := h.told[0]
-	if len(h.told) > 1 {
-		h.told = h.told[1:]
+	all := h.hashes[0]
+	if len(h.hashes) > 1 {
+		h.hashes = h.hashes[1:]
 	}
 	return all, h.err
 }
@@ -44,16 +44,16 @@ func TestHashesAwaitCompaction(t *testing.T) {
 	tr.Spec.Load.CompareHashes = true
 	ctx, cancel := context.WithCancel(t.Context())
 	ask := func(h *hasher) string { return tr.hashes(ctx, &members{admin: h}).Failure }
-	if got := ask(&hasher{told: [][]store.MemberHash{of(1, 2), of(2, 2)}}); got != "" {
+	if got := ask(&hasher{hashes: [][]store.MemberHash{of(1, 2), of(2, 2)}}); got != "" {
 		t.Errorf("one that compacts a little later: %s", got)
 	}
-	if got := ask(&hasher{told: [][]store.MemberHash{of(2, 2)}, behind: 2}); got != "" {
+	if got := ask(&hasher{hashes: [][]store.MemberHash{of(2, 2)}, behind: 2}); got != "" {
 		t.Errorf("one that applies a little later: %s", got)
 	}
-	if got := ask(&hasher{told: [][]store.MemberHash{nil}, err: errors.New("a does not answer")}); got != "a does not answer" {
+	if got := ask(&hasher{hashes: [][]store.MemberHash{nil}, err: errors.New("a does not answer")}); got != "a does not answer" {
 		t.Errorf("an error: %s", got)
 	}
-	if got := ask(&hasher{told: [][]store.MemberHash{of(1, 2)}, cancel: cancel}); got != "it was interrupted" {
+	if got := ask(&hasher{hashes: [][]store.MemberHash{of(1, 2)}, cancel: cancel}); got != "it was interrupted" {
 		t.Errorf("interrupted: %s", got)
 	}
 }

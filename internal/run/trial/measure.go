@@ -131,7 +131,7 @@ func (t *Trial) conclude(ctx context.Context, c *record.Conditions, w *monitor, 
 	observed.Members, observed.Answered = memberList(&status, res.MemberOf), w.out.Answered()
 	observed.WarmupSeconds, observed.Steady = res.WarmupSeconds, res.Steady
 	w.attribute(observed, res)
-	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured), record.Broke(w.faults), observed.Replay.Notes())
+	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured), record.OutageSentences(w.faults), observed.Replay.Notes())
 	if t.NoSpace = w.outOfSpace(); t.NoSpace != nil {
 		c.Notes = append(c.Notes, "The load did not run to its end: "+t.NoSpace.Error()+".")
 	}

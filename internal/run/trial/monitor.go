@@ -58,10 +58,10 @@ type monitor struct {
 
 // windowSeen accumulates the seconds of the measurement window.
 type windowSeen struct {
-	failed []uint64 // number of failed operations, by the second in which they were due
-	waited []int64  // by second: measure.Disturbance.RunWait
-	pulse  measure.Pulse
-	course measure.Course
+	failed   []uint64 // number of failed operations, by the second in which they were due
+	waited   []int64  // by second: measure.Disturbance.RunWait
+	pulse    measure.Pulse
+	timeline measure.WindowTimeline
 }
 
 // uncompacted counts failed compactions and contains the first error.
@@ -106,7 +106,7 @@ func (w *monitor) second(s *measure.Second) {
 
 	p99 := measure.Percentile(s.Response(w.whole), s.Failed(), 99)
 	if s.Phase == measure.Measured && len(w.t.Spec.Load.Faults) > 0 {
-		w.window.course.Add(s, p99)
+		w.window.timeline.Add(s, p99)
 	}
 	w.mu.Lock()
 	w.lastP99, w.lastAt = 0, measure.Now()

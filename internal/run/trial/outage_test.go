@@ -105,7 +105,7 @@ func TestFindsOutagesOfAServer(t *testing.T) {
 		}
 		w := simulate.New(1, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(i + n + 1)} })
 		var p measure.Pulse
-		var c measure.Course
+		var c measure.WindowTimeline
 		whole := measure.NewHistogram()
 		res := s.under(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1"}}, func(sec *measure.Second) {
 			p.Add(sec)
@@ -172,7 +172,7 @@ func TestFindsOutagesOfClients(t *testing.T) {
 			Faults: []fault.Fault{{Do: fault.Pause, At: time.Duration(s.from), For: time.Millisecond}},
 		}
 		w := simulate.New(2, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(n + 1)} })
-		var c measure.Course
+		var c measure.WindowTimeline
 		var p measure.Pulse
 		res := s.under(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}}, func(sec *measure.Second) {
 			p.Add(sec)

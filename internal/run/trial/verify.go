@@ -43,7 +43,7 @@ func (t *Trial) newHistorian(ctx context.Context, m *members, dir string) *histo
 	h := &historian{t: t, dir: dir, header: ops.Header{
 		Store: t.Cluster.Store.Name(), Promises: promised.Of, Counted: promised.Counted, Timeout: int64(t.Spec.Load.Timeout),
 	}}
-	if promised.Untold {
+	if promised.NoWriteRevisions {
 		h.header.Base = m.newest(ctx)
 	}
 	return h

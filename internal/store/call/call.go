@@ -167,23 +167,23 @@ type Part struct {
 }
 
 // Call is a request and its reply, or a message that the server sent on its own
-// (Told).
+// (Pushed).
 type Call struct {
 	// At is the time at which the request's last byte was received, or the
-	// message's if Told, in nanoseconds since the start of the recording.
+	// message's if Pushed, in nanoseconds since the start of the recording.
 	At   int64
 	Took int64  // time until the reply's last byte, in nanoseconds; -1: no reply
 	Conn uint32 // the connection's number, counted from 1
 	// Stream is the number of a long-lived stream on the connection; otherwise 0.
 	Stream uint32
 	Method string // the protocol's name, such as KV/Put
-	Told   bool   // a message that the server sent on its own: events of a watcher
+	Pushed bool   // a message that the server sent on its own: events of a watcher
 	Code   uint16 // the protocol's error code; 0 is success
 	// Guarded means that the call has guards, and Held that all of them held.
 	Guarded, Held bool
 	Sent, Got     int   // sizes of the request and the reply in bytes
 	Revision      int64 // of the store in the reply; 0: unknown
-	Keys          int64 // read, counted, written or removed keys; Told: events
+	Keys          int64 // read, counted, written or removed keys; Pushed: events
 	Lease         int64 // granted lease
 	Parts         []Part
 }

@@ -28,7 +28,7 @@ const (
 	isCall = 1
 	isGap  = 2
 
-	callTold     = 1 << 0
+	callPushed   = 1 << 0
 	callGuarded  = 1 << 1
 	callHeld     = 1 << 2
 	callAnswered = 1 << 3
@@ -36,14 +36,14 @@ const (
 	callStream   = 1 << 5
 	allCall      = 1<<6 - 1
 
-	partEnd    = 1 << 0
-	partValue  = 1 << 1
-	partText   = 1 << 2
-	partNumber = 1 << 3
-	partLimit  = 1 << 4
-	partLease  = 1 << 5
-	partTold   = 1 << 6
-	allPart    = 1<<7 - 1
+	partEnd     = 1 << 0
+	partValue   = 1 << 1
+	partText    = 1 << 2
+	partNumber  = 1 << 3
+	partLimit   = 1 << 4
+	partLease   = 1 << 5
+	partVersion = 1 << 6
+	allPart     = 1<<7 - 1
 )
 
 // block encodes records in the order in which the calls ended.
@@ -84,7 +84,7 @@ func (b *block) gap(g *Gap) {
 // encoded call exceeds maxWritten.
 func (b *block) call(c *Call) bool {
 	start, last, told := len(b.buf), b.last, len(b.methods)
-	flags := flagBit(c.Told, callTold) | flagBit(c.Guarded, callGuarded) | flagBit(c.Held, callHeld) |
+	flags := flagBit(c.Pushed, callPushed) | flagBit(c.Guarded, callGuarded) | flagBit(c.Held, callHeld) |
 		flagBit(c.Answered(), callAnswered) | flagBit(c.Lease != 0, callLease) | flagBit(c.Stream != 0, callStream)
 	b.buf = append(b.buf, isCall, flags)
 	b.time(c.At)
@@ -138,7 +138,7 @@ func (b *block) method(name string) {
 
 func (b *block) part(p *Part) {
 	has := flagBit(len(p.End) > 0, partEnd) | flagBit(p.Value.Size > 0 || p.Value.Hash != 0, partValue) | flagBit(p.Value.Text != nil, partText) |
-		flagBit(p.Number != 0, partNumber) | flagBit(p.Limit != 0, partLimit) | flagBit(p.Lease != 0, partLease) | flagBit(p.Version != 0, partTold)
+		flagBit(p.Number != 0, partNumber) | flagBit(p.Limit != 0, partLimit) | flagBit(p.Lease != 0, partLease) | flagBit(p.Version != 0, partVersion)
 	b.buf = append(b.buf, byte(p.Action)|byte(p.Branch)<<4|byte(p.Relation)<<6, byte(p.Scope)|byte(p.Target)<<4, has)
 	b.buf = binary.AppendUvarint(b.buf, uint64(p.Flags))
 	b.text(p.Key)
@@ -161,7 +161,7 @@ func (b *block) part(p *Part) {
 	if has&partLease != 0 {
 		b.buf = binary.AppendVarint(b.buf, p.Lease)
 	}
-	if has&partTold != 0 {
+	if has&partVersion != 0 {
 		b.buf = binary.AppendVarint(b.buf, p.Version)
 	}
 }
@@ -211,7 +211,7 @@ type decoder struct {
 func (r *decoder) call() *Call {
 	c := &Call{Took: -1}
 	flags := r.byte()
-	c.Told, c.Guarded, c.Held = flags&callTold != 0, flags&callGuarded != 0, flags&callHeld != 0
+	c.Pushed, c.Guarded, c.Held = flags&callPushed != 0, flags&callGuarded != 0, flags&callHeld != 0
 	c.At = r.time()
 	if flags&callAnswered != 0 {
 		if c.Took = r.positive(); c.Took > maxTime {
@@ -271,7 +271,7 @@ func (r *decoder) part() (p Part) {
 	if has&partLease != 0 {
 		p.Lease = r.varint()
 	}
-	if has&partTold != 0 {
+	if has&partVersion != 0 {
 		p.Version = r.varint()
 	}
 	return p

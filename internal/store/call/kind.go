@@ -6,7 +6,7 @@ import "github.com/quorumbench/quorumbench/internal/kv"
 // consistency level of a read; ok is false if there is none, as for leases,
 // watchers and administration.
 func (c *Call) Kind() (kind kv.Kind, level kv.Consistency, ok bool) {
-	if c.Told || len(c.Parts) == 0 {
+	if c.Pushed || len(c.Parts) == 0 {
 		return 0, 0, false
 	}
 	if c.Guarded {

@@ -68,7 +68,7 @@ func randomCall(r *rand.Rand) *call.Call {
 	}
 	c := &call.Call{
 		At: number() / 4, Took: number()/4 - 1, Conn: r.Uint32(), Method: []string{"KV/Put", "KV/Txn", "", "a/b"}[r.IntN(4)],
-		Told: r.IntN(4) == 0, Code: uint16(r.Uint32()), Guarded: r.IntN(2) == 0, Held: r.IntN(2) == 0,
+		Pushed: r.IntN(4) == 0, Code: uint16(r.Uint32()), Guarded: r.IntN(2) == 0, Held: r.IntN(2) == 0,
 		Sent: int(number()), Got: int(number()), Revision: number(), Keys: number(),
 	}
 	c.Took = max(c.Took, -1)

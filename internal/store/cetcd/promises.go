@@ -26,8 +26,8 @@ func (*Store) Promises() store.Promises {
 			history.Once:         txns + "\"KV Service operations are atomic\"",
 			history.Compare:      readme + ", where a write with cas is done if the index is the key's ModifyIndex",
 		},
-		Own:    kv.Linearizable, // a local read of the proxy's etcd member, after a quorum read
-		Unsure: true,
-		Untold: true,
+		Own:              kv.Linearizable, // a local read of the proxy's etcd member, after a quorum read
+		Unsure:           true,
+		NoWriteRevisions: true,
 	}
 }

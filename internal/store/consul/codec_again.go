@@ -36,7 +36,7 @@ func Replays(r *call.Call) bool {
 			return false
 		}
 	}
-	return !r.Told && len(r.Parts) > 0
+	return !r.Pushed && len(r.Parts) > 0
 }
 
 // ReplaysKeys reports whether a recorded call can be replayed and only reads or

@@ -112,7 +112,7 @@ type stm struct {
 	session   []byte
 	isolation kv.Isolation
 	edit      func(pair int, value, read, write []byte) []byte
-	told      store.STMTold
+	observer  store.STMObserver
 	pairs     []stmPair
 	commits   bool // there is a request after the reads
 	retries   uint32

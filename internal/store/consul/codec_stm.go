@@ -35,7 +35,7 @@ func (c *codec) STM(op *store.Op) {
 		p.writes = from.Value != nil
 	}
 	*t = stm{
-		open: true, pairs: pairs, isolation: op.STM.Isolation, edit: op.STM.Edit, told: op.STM.Told, text: t.text[:0],
+		open: true, pairs: pairs, isolation: op.STM.Isolation, edit: op.STM.Edit, observer: op.STM.Observer, text: t.text[:0],
 		lock: append(t.lock[:0], httpkv.Bare(op.STM.Lock)...), session: append(t.session[:0], op.LeaseName...),
 	}
 	t.commits = t.isolation > kv.ReadCommitted
@@ -122,8 +122,8 @@ func (c *codec) commit() {
 	c.Send(append(b, ']'))
 }
 
-// Stepped implements httpkv.API.
-func (c *codec) Stepped(r *http1.Response, to []store.Event) []store.Event {
+// STMAnswered implements httpkv.API.
+func (c *codec) STMAnswered(r *http1.Response, to []store.Event) []store.Event {
 	t := &c.stm
 	next := ended
 	switch {
@@ -311,12 +311,12 @@ func (c *codec) reportCommit() {
 		if t.pairs[i].writes {
 			t.result.Count++
 		}
-		if t.told != nil {
-			t.told.Read(c.Tag, t.pairs[i].version)
+		if t.observer != nil {
+			t.observer.Read(c.Tag, t.pairs[i].version)
 		}
 	}
-	if t.told != nil {
-		t.told.Committed(c.Tag, 0, 0)
+	if t.observer != nil {
+		t.observer.Committed(c.Tag, 0, 0)
 	}
 }
 

@@ -88,8 +88,8 @@ func (c *codec) ask() {
 	c.Send(c.Head(b))
 }
 
-// Told implements httpkv.API.
-func (c *codec) Told(r *http1.Response, to []store.Event) []store.Event {
+// WatchAnswered implements httpkv.API.
+func (c *codec) WatchAnswered(r *http1.Response, to []store.Event) []store.Event {
 	w := &c.watch
 	if w.ended {
 		return to

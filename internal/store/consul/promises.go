@@ -27,18 +27,18 @@ const (
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
-			history.Order:        kvStore + "ModifyIndex is \"the last index that modified this key\", an index of the Raft log, in whose order writes are done",
-			history.Linearizable: modes + "consistent is \"strongly consistent without caveats\"",
-			history.Snapshot:     kvStore + "ModifyIndex \"corresponds to the X-Consul-Index header value that is returned in responses\"",
-			history.Durable:      consensus + "\"an entry is considered committed when it is durably stored on a quorum of nodes\"",
-			history.Once:         consensus + "a write is an entry of the Raft log, which is applied once",
-			history.Exclusive:    sessions + "an acquire \"can only succeed if there is no existing lock holder\"",
-			history.Fence:        sessions + "\"the LockIndex is incremented on each acquire\" by another, so that it acts as a \"sequencer\"",
-			history.WatchOnce:    blocking + "a query waits \"for any changes subsequent to that index\"; what it returns with the same index is passed over",
-			history.WatchTrue:    kvStore + "what a query returns is the key's value and its ModifyIndex",
-			history.Compare:      kvStore + "with cas \"the key is only set if the index matches the ModifyIndex of that key\"",
+			history.Order:         kvStore + "ModifyIndex is \"the last index that modified this key\", an index of the Raft log, in whose order writes are done",
+			history.Linearizable:  modes + "consistent is \"strongly consistent without caveats\"",
+			history.Snapshot:      kvStore + "ModifyIndex \"corresponds to the X-Consul-Index header value that is returned in responses\"",
+			history.Durable:       consensus + "\"an entry is considered committed when it is durably stored on a quorum of nodes\"",
+			history.Once:          consensus + "a write is an entry of the Raft log, which is applied once",
+			history.Exclusive:     sessions + "an acquire \"can only succeed if there is no existing lock holder\"",
+			history.Fence:         sessions + "\"the LockIndex is incremented on each acquire\" by another, so that it acts as a \"sequencer\"",
+			history.WatchOnce:     blocking + "a query waits \"for any changes subsequent to that index\"; what it returns with the same index is passed over",
+			history.WatchAccurate: kvStore + "what a query returns is the key's value and its ModifyIndex",
+			history.Compare:       kvStore + "with cas \"the key is only set if the index matches the ModifyIndex of that key\"",
 		},
-		Own:    kv.Local, // stale: missing writes are awaited (admin.Applied)
-		Untold: true,
+		Own:              kv.Local, // stale: missing writes are awaited (admin.Applied)
+		NoWriteRevisions: true,
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Replays implements store.Replayer. Not replayed: nested transactions, streamed
 // ranges, progress requests and administration.
 func (Store) Replays(r *call.Call) bool {
-	if r.Told || len(r.Parts) == 0 {
+	if r.Pushed || len(r.Parts) == 0 {
 		return false
 	}
 	switch r.Method {

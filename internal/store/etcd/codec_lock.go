@@ -109,7 +109,7 @@ func (c *codec) locked(place uint32, r *h2.Reply, to []store.Event) ([]store.Eve
 	if !ok {
 		return to, errMalformed
 	}
-	if t := &c.stm.table[place]; l.state == holding && t.told != nil {
+	if t := &c.stm.table[place]; l.state == holding && t.observer != nil {
 		to = append(to, store.Event{Tag: t.tag, What: store.Held, Member: c.member, Revision: l.mutex.created, At: c.extra.revision})
 	}
 	c.advanceSTM(place)

@@ -274,7 +274,7 @@ type stm struct {
 
 	requests, retries uint32
 	committing        bool // the Txn was sent
-	told              store.STMTold
+	observer          store.STMObserver
 	lock              lock
 	stalled           bool // waits for room
 }

@@ -20,7 +20,7 @@ func (c *codec) beginSTM(op *store.Op) {
 	c.stm.open++
 	t := &c.stm.table[place]
 	t.tag, t.busy, t.iso, t.edit = op.Tag, true, op.STM.Isolation, op.STM.Edit
-	t.told = op.STM.Told
+	t.observer = op.STM.Observer
 	t.requests, t.retries = 0, 0
 	t.take(op.STM.Pairs)
 	t.startTry()
@@ -183,7 +183,7 @@ func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]sto
 			return c.endSTM(place, &e, to), nil
 		}
 		t.lock.state, t.lock.result = wantsUnlock, e
-		if t.told != nil {
+		if t.observer != nil {
 			to = append(to, store.Event{Tag: t.tag, What: store.Freed, Member: e.Member})
 		}
 		c.advanceSTM(place)
@@ -199,13 +199,13 @@ func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]sto
 
 // reportCommit reports the compared versions and the commit to t.told.
 func (t *stm) reportCommit(e *store.Event) {
-	if t.told == nil {
+	if t.observer == nil {
 		return
 	}
 	for i := range t.pairs {
-		t.told.Read(t.tag, t.pairs[i].version)
+		t.observer.Read(t.tag, t.pairs[i].version)
 	}
-	t.told.Committed(t.tag, e.At, e.Member)
+	t.observer.Committed(t.tag, e.At, e.Member)
 }
 
 // wrongSTM ends a transaction with the outcome WrongAnswer.

@@ -199,7 +199,7 @@ func (t *tap) watched(stream uint32, s *tapped, body []byte, size int) {
 		}
 	}
 	c := t.begin(stream, s, 0)
-	c.Told, c.Took, c.Got, c.Revision, c.Keys, c.Lease = true, 0, size, revision, events, id+1
+	c.Pushed, c.Took, c.Got, c.Revision, c.Keys, c.Lease = true, 0, size, revision, events, id+1
 	t.deliver(c)
 }
 

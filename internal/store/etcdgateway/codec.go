@@ -82,7 +82,7 @@ func (c *codec) refuse() {
 // sends reports whether a call of an application is sent: those that etcd's gRPC
 // codec also sends, except watchers, which are operations of kind Watch.
 func sends(r *call.Call) bool {
-	if r.Told || len(r.Parts) == 0 {
+	if r.Pushed || len(r.Parts) == 0 {
 		return false
 	}
 	for i := range r.Parts {

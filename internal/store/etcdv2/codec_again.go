@@ -18,7 +18,7 @@ import (
 func (*Store) Replays(r *call.Call) bool {
 	switch r.Method {
 	case methodGet, methodPut, methodPost, methodDelete:
-		return !r.Told && len(r.Parts) > 0 && r.Parts[0].Action != call.Other
+		return !r.Pushed && len(r.Parts) > 0 && r.Parts[0].Action != call.Other
 	}
 	return false
 }

@@ -211,7 +211,7 @@ func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 	case wrong == null.LieAbsent:
 		return m.notFound(b, key)
 	case e != nil:
-		return answerNode(b, "200 OK", "get", nodeOf(e, wrong), null.Told(m.memory.Revision(), wrong))
+		return answerNode(b, "200 OK", "get", nodeOf(e, wrong), null.ResponseRevision(m.memory.Revision(), wrong))
 	}
 	folder := bytes.TrimSuffix(key, []byte("/"))
 	prefix := append(bytes.Clone(folder), '/')
@@ -333,7 +333,7 @@ func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 			node = nodeOf(e, null.Answer)
 		}
 	}
-	return answerNode(b, status, action, node, null.Told(revision, wrong))
+	return answerNode(b, status, action, node, null.ResponseRevision(revision, wrong))
 }
 
 // remove responds to DELETE /v2/keys/KEY with or without recursive=true.

@@ -38,20 +38,20 @@ type API interface {
 	// Watch sends a watcher's first query. Queries block: a connection has one
 	// watcher and sends the next query after the response to the previous one.
 	Watch(op *store.Op)
-	// Told handles the response to a watcher's query. It appends the watcher's
+	// WatchAnswered handles the response to a watcher's query. It appends the watcher's
 	// events and sends the next query, unless the watcher has ended or the
 	// connection accepts no more requests.
-	Told(r *http1.Response, to []store.Event) []store.Event
+	WatchAnswered(r *http1.Response, to []store.Event) []store.Event
 	// KeepAlive sends a request that renews a session or lease.
 	KeepAlive(op *store.Op)
 	// STM sends the first request of an optimistic transaction, which takes
 	// several requests and has events before its end.
 	STM(op *store.Op)
-	// Stepped handles the response to a request of the transaction. It appends
+	// STMAnswered handles the response to a request of the transaction. It appends
 	// events, and sends the next request or appends the operation's end. An
 	// abandoned transaction (r.Late) ends with a store.Late, possibly after
 	// further requests.
-	Stepped(r *http1.Response, to []store.Event) []store.Event
+	STMAnswered(r *http1.Response, to []store.Event) []store.Event
 	// CutOff appends the end of a transaction whose connection has ended. written
 	// reports whether its request in flight was written completely.
 	CutOff(written bool, to []store.Event) []store.Event
@@ -66,8 +66,8 @@ type Basic struct{}
 // Watch implements API.
 func (Basic) Watch(*store.Op) {}
 
-// Told implements API.
-func (Basic) Told(_ *http1.Response, to []store.Event) []store.Event { return to }
+// WatchAnswered implements API.
+func (Basic) WatchAnswered(_ *http1.Response, to []store.Event) []store.Event { return to }
 
 // KeepAlive implements API.
 func (Basic) KeepAlive(*store.Op) {}
@@ -75,8 +75,8 @@ func (Basic) KeepAlive(*store.Op) {}
 // STM implements API.
 func (Basic) STM(*store.Op) {}
 
-// Stepped implements API.
-func (Basic) Stepped(_ *http1.Response, to []store.Event) []store.Event { return to }
+// STMAnswered implements API.
+func (Basic) STMAnswered(_ *http1.Response, to []store.Event) []store.Event { return to }
 
 // CutOff implements API.
 func (Basic) CutOff(_ bool, to []store.Event) []store.Event { return to }
@@ -271,9 +271,9 @@ func (c *Codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
 	switch c.Doing {
 	case waiting:
-		return c.api.Told(r, to)
+		return c.api.WatchAnswered(r, to)
 	case stepping:
-		return c.api.Stepped(r, to)
+		return c.api.STMAnswered(r, to)
 	}
 	to = append(to, store.Event{Tag: c.Tag, Extra: c.Extra})
 	e, more := &to[len(to)-1], false

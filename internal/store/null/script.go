@@ -47,8 +47,8 @@ const (
 // Behind is by how many revisions LieBehind is wrong.
 const Behind = 1000
 
-// Told returns the revision that a response contains.
-func Told(revision int64, k Kind) int64 {
+// ResponseRevision returns the revision that a response contains.
+func ResponseRevision(revision int64, k Kind) int64 {
 	if k == LieBehind {
 		return max(revision-Behind, 1)
 	}

@@ -22,7 +22,7 @@ func (*Store) Requires(p *call.Part) []byte { return Requires(p) }
 // Replays reports whether codecs can send a recorded call again. They do not replay stand-alone
 // watches, access rights and administration, nor pings and logins, which a codec sends by itself.
 func Replays(r *call.Call) bool {
-	if r.Told || len(r.Parts) == 0 || r.Method == methodConnect {
+	if r.Pushed || len(r.Parts) == 0 || r.Method == methodConnect {
 		return false
 	}
 	for i := range r.Parts {

@@ -30,7 +30,7 @@ func (*Store) Promises() store.Promises {
 			history.WatchOnce:     guide + "an event is \"sent to the client that set the watch, which occurs when the data for which the watch was set changes\"",
 			history.WatchAll:      guide + "a persistent watch \"does not get removed when triggered\" and triggers the events of each change; one that is set again after each event is not told of all, \"you cannot reliably see every change\"",
 			history.WatchProgress: guide + "\"A client will see a watch event for a znode it is watching before seeing the new data that corresponds to that znode\", and watches are ordered \"with respect to other events, other watches, and asynchronous replies\": an answer comes after the events of all up to its zxid",
-			history.WatchTrue:     guide + "a watch's events are of the node for which it was set, and of those below it where it is recursive",
+			history.WatchAccurate: guide + "a watch's events are of the node for which it was set, and of those below it where it is recursive",
 		},
 		Own:     kv.Linearizable, // a sync, then the state of the member
 		Counted: true,

@@ -158,7 +158,7 @@ func (t *tap) answered(body []byte, size int) {
 	}
 	if xid == jute.XidNotification {
 		c := t.begin(methodEvent, 0)
-		c.Told, c.Took, c.Got, c.Keys = true, 0, size, 1
+		c.Pushed, c.Took, c.Got, c.Keys = true, 0, size, 1
 		t.record(c)
 		return
 	}

@@ -83,8 +83,8 @@ func TestFaultsAreInjectedAndHealed(t *testing.T) {
 					r.Errorf("the verdict holds against it: %s", why)
 				}
 			}
-			if trial.MeantTermChanges != trial.TermChanges {
-				r.Errorf("%d elections, %d of them during faults", trial.TermChanges, trial.MeantTermChanges)
+			if trial.TermChangesInFaults != trial.TermChanges {
+				r.Errorf("%d elections, %d of them during faults", trial.TermChanges, trial.TermChangesInFaults)
 			}
 		})
 	})

@@ -15,7 +15,7 @@ func (c *conformer) agreeOnOrder() {
 	if c.can.Reads[promises.Own] == "" || len(promises.Of) == 0 {
 		c.t.Errorf("members are read at a level that there is not: %+v", promises)
 	}
-	if promises.Untold {
+	if promises.NoWriteRevisions {
 		for range 2 {
 			c.want(kv.OK, Put(key, []byte("v")))
 			c.want(kv.OK, Put(key, []byte("w")))

@@ -44,7 +44,7 @@ func CheckSignals(t *testing.T, st store.Store, path string) {
 		t.Fatalf("%s has no lines", path)
 	}
 	for i, line := range lines {
-		if got := CheckToldSignals(st.Signal(line)); got != want[i] {
+		if got := FormatSignal(st.Signal(line)); got != want[i] {
 			t.Errorf("%s\ntells  %s\nand not %s", line, got, want[i])
 		}
 		kind, _, _ := strings.Cut(want[i], " ")
@@ -57,8 +57,8 @@ func CheckSignals(t *testing.T, st store.Store, path string) {
 	}
 }
 
-// CheckToldSignals returns a signal as written in a file of captured lines.
-func CheckToldSignals(s store.Signal, ok bool) string {
+// FormatSignal returns a signal as written in a file of captured lines.
+func FormatSignal(s store.Signal, ok bool) string {
 	if !ok {
 		return "nothing"
 	}

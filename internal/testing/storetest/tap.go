@@ -34,7 +34,7 @@ func tapped(t *testing.T, st store.Tapped, client, server []byte, piece int) (al
 			one := *c
 			one.Parts = append([]call.Part(nil), c.Parts...)
 			switch {
-			case len(c.Parts) > call.MaxParts, len(c.Parts) == 0 && !c.Told:
+			case len(c.Parts) > call.MaxParts, len(c.Parts) == 0 && !c.Pushed:
 				t.Fatalf("a call has %d parts", len(c.Parts))
 			case c.Took < -1 || c.Keys < 0 || c.Revision < 0 || c.Sent < 0 || c.Got < 0 || c.Conn != 1 || c.Method == "":
 				t.Fatalf("%+v", c)

@@ -91,14 +91,14 @@ func newSteps(s *script, to *history.Recorder, each uint64) steps {
 	return c
 }
 
-// Told implements engine.History.
-func (c *steps) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
-	c.watched.Told(watcher, ev, asked, from, now, c)
+// WatchEvent implements engine.History.
+func (c *steps) WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64) {
+	c.watched.Record(watcher, ev, asked, from, now, c)
 }
 
-// Happened implements watch.Happened for events without a value. It returns false for an instance
+// CompleteEvent implements watch.EventCompleter for events without a value. It returns false for an instance
 // of the watcher's service that is not one of this load's, because others may have left it.
-func (c *steps) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
+func (c *steps) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool {
 	d := c.script.schedule
 	object, own := d.number(ev.Key)
 	if !own {
@@ -206,10 +206,10 @@ func (c *catalogSteps) Ended(done *engine.Completion) {
 	c.to.Add(o)
 }
 
-// Told implements engine.History.
-func (c *catalogSteps) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
+// WatchEvent implements engine.History.
+func (c *catalogSteps) WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64) {
 	c.recordInitial()
-	c.steps.Told(watcher, ev, asked, from, now)
+	c.steps.WatchEvent(watcher, ev, asked, from, now)
 }
 
 // Read implements app.Steps.

@@ -103,7 +103,7 @@ func TestRecordsMembershipWatchEvents(t *testing.T) {
 		"another program's": {store.Event{What: store.Notify, Key: append(r.schedule.appendService(nil, uint32(w.First)/r.schedule.room), "/i999999"...), Revision: 30}, history.Op{}},
 		"progress":          {store.Event{What: store.Seen, Revision: 30}, history.Op{Key: w.First, Invoked: 9, Done: 9, Watch: history.Reached, Mod: 30}},
 	} {
-		r.steps.Told(4, &c.ev, 5, 0, 9)
+		r.steps.WatchEvent(4, &c.ev, 5, 0, 9)
 		var want []history.Op
 		if c.want.Done > 0 {
 			c.want.Kind, c.want.Session = kv.Watch, 4
@@ -210,7 +210,7 @@ func TestRecordsCatalogWatchEvents(t *testing.T) {
 		"not an instance's": {store.Event{What: store.Notify, Key: []byte("web"), Revision: 30}, history.Op{Key: 2 * w.First, Outcome: kv.WrongAnswer, Invoked: 9, Done: 9, Watch: history.Happened, Mod: 30}},
 		"another program's": {store.Event{What: store.Notify, Key: append(r.schedule.appendService(nil, object/r.schedule.room), "-i999999"...), Revision: 30}, history.Op{}},
 	} {
-		r.steps.Told(4, &c.ev, 5, 0, 9)
+		r.steps.WatchEvent(4, &c.ev, 5, 0, 9)
 		var want []history.Op
 		if c.want.Done > 0 {
 			c.want.Kind, c.want.Session = kv.Watch, 4
@@ -251,7 +251,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 				r.steps.Ended(&done)
 				r.steps.MayEnd(0, 1, 2, 3)
 				ev = store.Event{What: store.Notify, Key: op.Key, Version: -1, Revision: 50, At: 50}
-				r.steps.Told(e.object%4, &ev, 0, 0, 5)
+				r.steps.WatchEvent(e.object%4, &ev, 0, 0, 5)
 				r.model.MakeRead(uint64(n), &op)
 			}
 		}

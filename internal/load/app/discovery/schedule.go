@@ -27,7 +27,7 @@ type schedule struct {
 }
 
 // life holds when an instance comes and goes, and until when its health must not change.
-type life struct{ came, gone, busy time.Duration }
+type life struct{ added, removed, busy time.Duration }
 
 // newSchedule returns the schedule of a load. It depends only on the configuration, the prefix and
 // the length.
@@ -41,9 +41,9 @@ func newSchedule(c config, prefix string, length time.Duration) *schedule {
 	r := rand.New(rand.NewPCG(c.seed, stream))
 	lives := make([]life, s.all())
 	for i := range lives {
-		lives[i] = life{came: -minGap, gone: length + minGap}
+		lives[i] = life{added: -minGap, removed: length + minGap}
 		if !s.before(uint32(i)) {
-			lives[i].came = length // not during the load
+			lives[i].added = length // not during the load
 		}
 	}
 	line := app.Timeline[entry]{Length: length}
@@ -62,14 +62,14 @@ func (s *schedule) addChanges(line *app.Timeline[entry], r *rand.Rand, lives []l
 	order := r.Perm(s.services) // of the services that change, in turn
 	for i := range born {
 		came, gone := s.change(order, i)
-		lives[came].came, lives[gone].gone = placeIn(r, line.Length, i, born), placeIn(r, line.Length, i, born)
-		line.Add(lives[came].came, entry{call: Register, object: came})
+		lives[came].added, lives[gone].removed = placeIn(r, line.Length, i, born), placeIn(r, line.Length, i, born)
+		line.Add(lives[came].added, entry{call: Register, object: came})
 		if !s.catalog {
 			for _, client := range s.users(came / s.room) {
-				line.Add(lives[came].came+readAfter, entry{Lookup, came, client})
+				line.Add(lives[came].added+readAfter, entry{Lookup, came, client})
 			}
 		}
-		line.Add(lives[gone].gone, entry{call: Deregister, object: gone})
+		line.Add(lives[gone].removed, entry{call: Deregister, object: gone})
 	}
 }
 
@@ -90,7 +90,7 @@ func (s *schedule) addFailures(line *app.Timeline[entry], r *rand.Rand, lives []
 		for range mostTries {
 			n := r.Uint32N(s.all())
 			l := &lives[n]
-			if l.came > at-minGap || l.gone < at+criticalFor+minGap || l.busy > at {
+			if l.added > at-minGap || l.removed < at+criticalFor+minGap || l.busy > at {
 				continue
 			}
 			l.busy = at + criticalFor + minGap

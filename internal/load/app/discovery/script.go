@@ -19,15 +19,15 @@ type script struct {
 	board    *watch.Board
 	calls    app.Tally
 
-	came, gone []uint32 // by instance: the number, plus one, of the call that added it, or removed it; 0: none was sent
-	settled    []bool   // by instance: the call that its next call needs has ended
-	unsure     []bool   // by instance: a call has failed, so that its state is unknown
+	addedBy, removedBy []uint32 // by instance: the number, plus one, of the call that added it, or removed it; 0: none was sent
+	settled            []bool   // by instance: the call that its next call needs has ended
+	unsure             []bool   // by instance: a call has failed, so that its state is unknown
 }
 
 func newScript(catalog bool, setup app.Setup) *script {
 	s := &script{schedule: newSchedule(configOf(catalog, setup.Settings, setup.Seed), setup.Prefix, setup.Length), setup: setup}
 	n := s.schedule.all()
-	s.came, s.gone, s.settled, s.unsure = make([]uint32, n), make([]uint32, n), make([]bool, n), make([]bool, n)
+	s.addedBy, s.removedBy, s.settled, s.unsure = make([]uint32, n), make([]uint32, n), make([]bool, n), make([]bool, n)
 	for i := range n {
 		s.settled[i] = s.schedule.before(i)
 	}
@@ -99,9 +99,9 @@ func (s *names) Written(ev *store.Event) (uint64, bool) {
 	if !ok {
 		return 0, false
 	}
-	by := s.came[n]
+	by := s.addedBy[n]
 	if ev.Version == 0 {
-		by = s.gone[n]
+		by = s.removedBy[n]
 	}
 	return uint64(by) - 1, by > 0
 }

@@ -31,15 +31,15 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	case Register:
 		s.value = s.values.Append(s.value[:0], s.key, 0, n)
 		op.Value, s.service.Passing = s.value, true
-		s.came[e.object] = uint32(n) + 1
+		s.addedBy[e.object] = uint32(n) + 1
 	case Pass:
 		s.service.CheckOnly, s.service.Passing = true, true
-		s.came[e.object] = uint32(n) + 1
+		s.addedBy[e.object] = uint32(n) + 1
 	case Fail:
 		s.service.CheckOnly, s.settled[e.object] = true, false
-		s.gone[e.object] = uint32(n) + 1
+		s.removedBy[e.object] = uint32(n) + 1
 	case Deregister:
-		s.gone[e.object] = uint32(n) + 1
+		s.removedBy[e.object] = uint32(n) + 1
 	}
 	return n
 }

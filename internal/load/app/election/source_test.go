@@ -157,7 +157,7 @@ func (s *scripted) answer(n uint64) {
 			s.waiting[w] = s.way.Watches
 			*ev = store.Event{What: store.Notify, Watcher: uint32(w), Revision: s.zxid, At: s.zxid, Key: s.names(w)}
 			if s.records != nil {
-				s.records.Told(uint32(w), ev, s.now, 0, s.now)
+				s.records.WatchEvent(uint32(w), ev, s.now, 0, s.now)
 			}
 			s.Notified(ev)
 		}

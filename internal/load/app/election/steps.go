@@ -28,7 +28,7 @@ type chronicle struct {
 	last     int64            // end of the latest operation or event
 	watchers uint32           // number of watchers so far; each wait of a candidate is a new one
 	key      []byte           // memory
-	told     history.Op       // memory
+	eventOp  history.Op       // memory
 	members  map[int64]uint64 // numbers of keys by the leases in their names
 	lists    uint32           // number of lists of a queue so far
 }
@@ -161,16 +161,16 @@ func (c *chronicle) beginWatcher(of int, key uint64, from int64, ev *store.Event
 	})
 }
 
-// Told implements engine.History.
-func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
+// WatchEvent implements engine.History.
+func (c *chronicle) WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64) {
 	if int(watcher) >= len(c.of) || !c.of[watcher].watches {
 		return
 	}
 	r := &c.of[watcher]
 	c.last = now
-	t := watch.Telling{Watcher: watch.Watcher{First: r.watched, Keys: 1}, Number: r.watcher}
-	o, ok := &c.told, false
-	if *o, ok = t.Told(ev, asked, from, now); !ok {
+	t := watch.RecordedWatcher{Watcher: watch.Watcher{First: r.watched, Keys: 1}, Number: r.watcher}
+	o, ok := &c.eventOp, false
+	if *o, ok = t.EventOp(ev, asked, from, now); !ok {
 		return
 	}
 	if ev.What == store.Ended {

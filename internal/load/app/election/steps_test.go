@@ -67,7 +67,7 @@ func TestRecordsARaceForANode(t *testing.T) {
 	// A response on the same session shows that the watch has delivered everything before it.
 	reached := history.Op{Kind: kv.Watch, Watch: history.Reached, Key: 1, Mod: 80, Invoked: 200, Done: 200}
 	storetest.SameOps(t, "pinged", r.ended(of, Renew, callState{}, store.Event{At: 80}), reached)
-	r.c.Told(of, &store.Event{What: store.Notify, Watcher: of, Key: []byte("/x"), Revision: 90, At: 90}, 0, 0, 300)
+	r.c.WatchEvent(of, &store.Event{What: store.Notify, Watcher: of, Key: []byte("/x"), Revision: 90, At: 90}, 0, 0, 300)
 	storetest.SameOps(t, "told", r.to.Since(), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 90, At: 90, Invoked: 300, Done: 300})
 	if got := r.ended(of, Renew, callState{}, store.Event{At: 95}); len(got) > 0 {
 		t.Errorf("recorded of a watch after its event: %+v", got)
@@ -218,7 +218,7 @@ func TestRecordsElectionsByLeases(t *testing.T) {
 	storetest.SameOps(t, "no candidate before", r.ended(of, Look, callState{own: 50}, store.Event{At: 60}))
 	storetest.SameOps(t, "waits", r.ended(of, Await, callState{before: 6, from: 60}, store.Event{At: 61}),
 		history.Op{Kind: kv.Watch, Watch: history.Began, Key: 5, Written: 1, Mod: 60, At: 61})
-	r.c.Told(of, &store.Event{What: store.Notify, Watcher: of, Key: appendLeaseKey(nil, "p/", 1, 5), Revision: 90, At: 90}, 0, 0, 300)
+	r.c.WatchEvent(of, &store.Event{What: store.Notify, Watcher: of, Key: appendLeaseKey(nil, "p/", 1, 5), Revision: 90, At: 90}, 0, 0, 300)
 	if got := r.to.Since(); len(got) != 1 || got[0].Outcome != kv.WrongAnswer {
 		t.Errorf("recorded of another key's event: %+v", got)
 	}
@@ -317,7 +317,7 @@ func TestRecordsSessionLocks(t *testing.T) {
 	key := r.AppendKey(nil, 1)
 	tellIt := func(holder []byte) []history.Op {
 		r.to.Since()
-		r.c.Told(of, &store.Event{What: store.Notify, Watcher: of, Key: key, Revision: 60, Version: 1, Value: written(6), Before: holder}, 0, 0, 300)
+		r.c.WatchEvent(of, &store.Event{What: store.Notify, Watcher: of, Key: key, Revision: 60, Version: 1, Value: written(6), Before: holder}, 0, 0, 300)
 		return r.to.Since()
 	}
 	if got := tellIt(nil); len(got) > 0 {

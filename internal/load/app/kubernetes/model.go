@@ -161,14 +161,14 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	return s.values[r].Of(s.read, value)
 }
 
-// Told implements engine.History.
-func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
-	c.heard.Told(watcher, ev, asked, from, now, c)
+// WatchEvent implements engine.History.
+func (c *chronicle) WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64) {
+	c.heard.Record(watcher, ev, asked, from, now, c)
 }
 
-// Happened implements watch.Happened. It returns false if the event's object does not belong to
+// CompleteEvent implements watch.EventCompleter. It returns false if the event's object does not belong to
 // this load but is in the watcher's range: another load may have left it.
-func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
+func (c *chronicle) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool {
 	number, ours := c.names.Number(watcher, ev.Key)
 	if !ours {
 		o.Outcome = kv.WrongAnswer

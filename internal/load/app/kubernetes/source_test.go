@@ -66,7 +66,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 				ev.Value = nil
 			}
 			ev.What, ev.Revision = store.Notify, revision
-			chronicle.Told(watcher, &ev, 0, 0, revision)
+			chronicle.WatchEvent(watcher, &ev, 0, 0, revision)
 			number, found := told.Number(watcher, ev.Key)
 			by, ours := told.Written(&ev)
 			if !found || !ours || number != uint64(e.Object) || by != uint64(n) {

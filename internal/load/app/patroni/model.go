@@ -265,17 +265,17 @@ func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// Told implements engine.History.
-func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
+// WatchEvent implements engine.History.
+func (c *chronicle) WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64) {
 	if c.last = max(c.last, now); ev.What == store.Notify {
 		c.recordExpiries(int(c.watched.Watchers[watcher].First)/c.script.PerCluster(), now, now) // #nosec G115 -- below Keys
 	}
-	c.watched.Told(watcher, ev, asked, from, now, c)
+	c.watched.Record(watcher, ev, asked, from, now, c)
 }
 
-// Happened implements watch.Happened. It returns false for a key of the cluster that is not one of
+// CompleteEvent implements watch.EventCompleter. It returns false for a key of the cluster that is not one of
 // this load's, because others may have left it.
-func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
+func (c *chronicle) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool {
 	s := c.script
 	number, own := s.Number(s.prefix, ev.Key)
 	if !own {

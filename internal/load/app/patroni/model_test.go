@@ -196,7 +196,7 @@ func TestRecordsHolds(t *testing.T) {
 		timed(history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: 5, Key: 1, Written: 6, Mod: 60}, 100, 210),
 		timed(history.Op{Kind: kv.KeepAlive, Lock: history.Released, Session: 4, Key: 1, Written: 5, Mod: 50}, 211, 211))
 	tellGone := func(revision int64) {
-		r.c.Told(3, &store.Event{What: store.Notify, Key: r.AppendKey(nil, leaderKey), Revision: revision, At: revision}, 0, 0, 300)
+		r.c.WatchEvent(3, &store.Event{What: store.Notify, Key: r.AppendKey(nil, leaderKey), Revision: revision, At: revision}, 0, 0, 300)
 	}
 	tellGone(55) // before the present leader's
 	if r.c.holders[1] == none {
@@ -288,7 +288,7 @@ func TestRecordsCallsWithNodes(t *testing.T) {
 		if made > 0 {
 			r.ended(Lead, 0, store.Event{At: made})
 		}
-		r.c.Told(4, &store.Event{What: store.Notify, Key: r.AppendKey(nil, leaderKey), Revision: 12, At: 12}, 0, 0, 300)
+		r.c.WatchEvent(4, &store.Event{What: store.Notify, Key: r.AppendKey(nil, leaderKey), Revision: 12, At: 12}, 0, 0, 300)
 		deleted := history.Op{Kind: kv.Watch, Watch: history.Happened, Session: 4, Key: leaderKey, Mod: 12, At: 12, Invoked: 300, Done: 300}
 		storetest.SameOps(t, "the end of an earlier load's", r.to.Since(), append(want, deleted)...)
 	}
@@ -361,7 +361,7 @@ func TestRecordsKeysThatEndWithASession(t *testing.T) {
 func TestRecordsWatchEvents(t *testing.T) {
 	r := record(t, Leases)
 	tellIt := func(key, value []byte) []history.Op {
-		r.c.Told(4, &store.Event{What: store.Notify, Key: key, Value: value, Version: 3, Revision: 60, At: 60}, 0, 0, 300)
+		r.c.WatchEvent(4, &store.Event{What: store.Notify, Key: key, Value: value, Version: 3, Revision: 60, At: 60}, 0, 0, 300)
 		return r.to.Since()
 	}
 	status := AppendStatus(nil, 1, 3, 7)
@@ -416,7 +416,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 				o = history.Op{Kind: op.Kind, Consistency: op.Consistency}
 				r.c.Ended(&engine.Completion{Phase: measure.Measured, N: uint64(n), Ref: ref, Expected: op.Revision, Event: &ev, Op: &o})
 				ev = store.Event{What: store.Notify, Key: r.key, Value: r.value, Version: 1, Revision: 50, At: 50}
-				r.c.Told(uint32(n)%4, &ev, 0, 0, 5)
+				r.c.WatchEvent(uint32(n)%4, &ev, 0, 0, 5)
 				r.Lost(n % r.All())
 				o = history.Op{Kind: kv.Ephemeral, At: 60, Mod: 50}
 				r.c.SessionEnded(ref, &o)

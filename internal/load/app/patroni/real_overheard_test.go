@@ -58,7 +58,7 @@ func (o *overheard) Gap(g call.Gap) { o.t.Errorf("the passive decoder has a gap:
 
 // Call implements relay.Sink.
 func (o *overheard) Call(c *call.Call) {
-	if c.Told || len(c.Parts) == 0 {
+	if c.Pushed || len(c.Parts) == 0 {
 		return
 	}
 	p, guard := c.Parts[0], ""

@@ -31,9 +31,9 @@ type Breaks struct {
 	last      *record.Trial // the trial of the last fault that was added
 	// Definite and Indefinite count the errors of all faults (record.Recovery).
 	Definite, Indefinite uint64
-	// Told sums over all faults; nil without watch events and expired leases.
-	Told  *BrokenTold
-	Spans []BrokenFor // in the order of BreakSpans
+	// EventCounts sums over all faults; nil without watch events and expired leases.
+	EventCounts *EventCounts
+	Spans       []BrokenFor // in the order of BreakSpans
 }
 
 // BrokenFor is one period of a kind of fault, with its lengths over all faults.
@@ -303,7 +303,7 @@ func (b *Breaks) add(t *record.Trial, f *record.Fault) {
 	if f.OutageLasted {
 		b.Lasted++
 	}
-	b.told(f)
+	b.addEvents(f)
 	for i := range b.Spans {
 		if x := b.Spans[i].of(t, f); x != nil {
 			b.Spans[i].All = append(b.Spans[i].All, *x)

@@ -2,8 +2,8 @@ package faults
 
 import "github.com/quorumbench/quorumbench/internal/results/record"
 
-// BrokenTold are counts of watch events and leases (record.WatchRecovery, EndedLeases).
-type BrokenTold struct {
+// EventCounts are counts of watch events and leases (record.WatchRecovery, EndedLeases).
+type EventCounts struct {
 	Late, Lost, EndedWatchers, Resubscribed uint64
 	Leases, EarlyLeases                     uint64
 	// Events reports whether watchers received any event, and ShowsLost whether events show
@@ -11,33 +11,33 @@ type BrokenTold struct {
 	Events, ShowsLost bool
 }
 
-// told adds the watch events of a fault, and the leases that expired.
-func (b *Breaks) told(f *record.Fault) {
+// addEvents adds the watch events of a fault, and the leases that expired.
+func (b *Breaks) addEvents(f *record.Fault) {
 	if f.Watch == nil && f.Leases == nil {
 		return
 	}
-	if b.Told == nil {
-		b.Told = &BrokenTold{}
+	if b.EventCounts == nil {
+		b.EventCounts = &EventCounts{}
 	}
 	if w := f.Watch; w != nil {
-		b.Told.Events = true
-		b.Told.Late += w.Late
+		b.EventCounts.Events = true
+		b.EventCounts.Late += w.Late
 		if w.Lost != nil {
-			b.Told.Lost, b.Told.ShowsLost = b.Told.Lost+*w.Lost, true
+			b.EventCounts.Lost, b.EventCounts.ShowsLost = b.EventCounts.Lost+*w.Lost, true
 		}
-		b.Told.EndedWatchers += w.Ended
-		b.Told.Resubscribed += w.Again
+		b.EventCounts.EndedWatchers += w.Ended
+		b.EventCounts.Resubscribed += w.Again
 	}
 	if l := f.Leases; l != nil {
-		b.Told.Leases += l.Ended
-		b.Told.EarlyLeases += l.Early
+		b.EventCounts.Leases += l.Ended
+		b.EventCounts.EarlyLeases += l.Early
 	}
 }
 
 // eventColumn is a count of watch events or of leases.
 type eventColumn struct {
 	title string
-	of    func(*BrokenTold) (count uint64, known bool)
+	of    func(*EventCounts) (count uint64, known bool)
 }
 
 // eventColumns returns the columns with content: events if any watcher received one, and leases
@@ -45,18 +45,18 @@ type eventColumn struct {
 func eventColumns(all []*Breaks) (out []eventColumn) {
 	events, leases := false, false
 	for _, b := range all {
-		events = events || b.Told != nil && b.Told.Events
-		leases = leases || b.Told != nil && b.Told.Leases > 0
+		events = events || b.EventCounts != nil && b.EventCounts.Events
+		leases = leases || b.EventCounts != nil && b.EventCounts.Leases > 0
 	}
 	if events {
 		out = append(out,
-			eventColumn{"late events", func(t *BrokenTold) (uint64, bool) { return t.Late, t.Events }},
-			eventColumn{"lost events", func(t *BrokenTold) (uint64, bool) { return t.Lost, t.ShowsLost }})
+			eventColumn{"late events", func(t *EventCounts) (uint64, bool) { return t.Late, t.Events }},
+			eventColumn{"lost events", func(t *EventCounts) (uint64, bool) { return t.Lost, t.ShowsLost }})
 	}
 	if leases {
 		out = append(out,
-			eventColumn{"leases ended", func(t *BrokenTold) (uint64, bool) { return t.Leases, true }},
-			eventColumn{"ended early", func(t *BrokenTold) (uint64, bool) { return t.EarlyLeases, true }})
+			eventColumn{"leases ended", func(t *EventCounts) (uint64, bool) { return t.Leases, true }},
+			eventColumn{"ended early", func(t *EventCounts) (uint64, bool) { return t.EarlyLeases, true }})
 	}
 	return out
 }

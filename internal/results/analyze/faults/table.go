@@ -29,7 +29,7 @@ func BrokenTables(rows []*analyze.Row) []analyze.Table {
 	}
 	c := brokenColumns{
 		all:       all,
-		told:      eventColumns(all),
+		events:    eventColumns(all),
 		intervals: slices.ContainsFunc(all, func(b *Breaks) bool { return b.Outage().HasInterval }),
 	}
 	t := analyze.Table{Kind: analyze.OfFaults, Columns: c.columns()}
@@ -43,7 +43,7 @@ func BrokenTables(rows []*analyze.Row) []analyze.Table {
 // brokenColumns holds the columns of the table of outages and the footnotes of its cells.
 type brokenColumns struct {
 	all       []*Breaks
-	told      []eventColumn
+	events    []eventColumn
 	intervals bool // some outage has an interval
 	notes     analyze.FootnoteList
 }
@@ -77,7 +77,7 @@ func (c *brokenColumns) columns() []analyze.Column {
 		}
 	}
 	columns = append(columns, analyze.Column{Title: "failed"}, analyze.Column{Title: "outcome unknown"})
-	for _, told := range c.told {
+	for _, told := range c.events {
 		columns = append(columns, analyze.Column{Title: told.title})
 	}
 	return columns
@@ -99,10 +99,10 @@ func (c *brokenColumns) row(b *Breaks) []analyze.Cell {
 		}
 	}
 	row = append(row, analyze.CountCell(b.Definite+b.Indefinite), analyze.CountCell(b.Indefinite))
-	for _, told := range c.told {
+	for _, told := range c.events {
 		cell := analyze.FigureCell(record.Value{})
-		if b.Told != nil {
-			if count, known := told.of(b.Told); known {
+		if b.EventCounts != nil {
+			if count, known := told.of(b.EventCounts); known {
 				cell = analyze.CountCell(count)
 			}
 		}

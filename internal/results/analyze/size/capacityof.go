@@ -237,8 +237,8 @@ func (f *CapacityFinding) CountMisses() (missed, disturbed int) {
 	return missed, disturbed
 }
 
-// Told reports whether any trial of the curve is evidence about the store.
-func (f *CapacityFinding) Told() bool {
+// HasEvidence reports whether any trial of the curve is evidence about the store.
+func (f *CapacityFinding) HasEvidence() bool {
 	return slices.ContainsFunc(f.Curve, func(p CapacityPoint) bool { return p.Void == "" })
 }
 
@@ -251,7 +251,7 @@ func (f *CapacityFinding) Known() bool {
 	switch {
 	case f.None():
 		return true
-	case f.Status == string(capacity.NotKnown) || !f.Told():
+	case f.Status == string(capacity.NotKnown) || !f.HasEvidence():
 		return false
 	case f.Parameter == "" || f.LowerPerSecond > 0:
 		return f.LowerPerSecond > 0

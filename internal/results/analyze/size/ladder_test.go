@@ -17,7 +17,7 @@ import (
 // step returns a closed loop of some clients, whose times follow from Little's law.
 func step(name string, clients int, perSecond float64) *record.Trial {
 	mean := measure.Figure{NS: float64(clients) / perSecond * 1e9, Known: true}
-	t := &record.Trial{State: record.Complete, Seconds: 10, Counts: record.Counts{PerSecond: perSecond}, Course: record.Course{MeanInFlight: float64(clients)}, Verdict: verdict.Verdict{State: verdict.Valid}}
+	t := &record.Trial{State: record.Complete, Seconds: 10, Counts: record.Counts{PerSecond: perSecond}, WindowSummary: record.WindowSummary{MeanInFlight: float64(clients)}, Verdict: verdict.Verdict{State: verdict.Valid}}
 	t.Conditions = record.Conditions{Name: name, Repeat: 1, Repeats: 1, Store: "etcd", Members: 3, Operation: "put",
 		Load: scenario.Load{Clients: clients, Connections: 100, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}}}
 	t.ServiceTime = record.Times{Summary: measure.Summary{Mean: mean, Count: uint64(10 * perSecond)}}

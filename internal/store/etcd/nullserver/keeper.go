@@ -99,7 +99,7 @@ func (m *memory) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong n
 	}
 	var one [1]*entry
 	found, count, more := m.find(one[:0], r, m.lagging(id, r))
-	b = id.appendHeader(b, null.Told(revision, wrong))
+	b = id.appendHeader(b, null.ResponseRevision(revision, wrong))
 	if wrong == null.LieAbsent {
 		return b, nil
 	}
@@ -231,7 +231,7 @@ func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.
 		return b, err
 	}
 	revision := m.Next()
-	b = id.appendHeader(b, null.Told(revision, wrong))
+	b = id.appendHeader(b, null.ResponseRevision(revision, wrong))
 	if wrong == null.LieLost {
 		return b, nil
 	}

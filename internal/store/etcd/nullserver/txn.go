@@ -54,7 +54,7 @@ func (m *memory) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 		r.Responses = append(r.Responses, w.carryOut(op, wrong))
 	}
 	r.Header = w.header()
-	r.Header.Revision = null.Told(r.Header.Revision, wrong)
+	r.Header.Revision = null.ResponseRevision(r.Header.Revision, wrong)
 	return r, nil
 }
 
