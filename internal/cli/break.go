@@ -143,7 +143,8 @@ func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words stri
 	}
 	a.Warn(s.Warnings...)
 	b := a.newBar(f.format, f.duration.Seconds(), " s")
-	return a.check(ctx, &f.checkFlags, s, b, b.seconds, func(t *record.Trial) error {
+	b.sent = "operations"
+	err = a.check(ctx, &f.checkFlags, s, b, b.seconds, func(t *record.Trial) error {
 		if t.State == record.Interrupted {
 			return nil
 		}
@@ -153,4 +154,12 @@ func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words stri
 		}
 		return judged(e.Fault.Failure == "", false, a.Report(f.format, report.Effect(e)))
 	})
+	if err == nil && f.format == "text" {
+		if f.out == "" {
+			a.Next("%s (keeps the run for report)", a.Again("--out", "DIR"))
+		} else {
+			a.Next("quorumbench report %s --format html --out PAGE (draws the outage)", command.Quoted(f.out))
+		}
+	}
+	return err
 }

@@ -373,7 +373,8 @@ type bar struct {
 	*command.Display
 	total float64 // in unit, when the bar is full
 	unit  string
-	local bool // the check sends no requests, so there are no errors to show
+	sent  string // what the check sends
+	local bool   // the check sends no requests, so there are no errors to show
 }
 
 // newBar returns a bar; with --format json it shows nothing.
@@ -382,7 +383,7 @@ func (a *commandLine) newBar(format string, total float64, unit string) *bar {
 	if format == "json" {
 		to = io.Discard
 	}
-	return &bar{Display: command.NewDisplay(to, nil), total: total, unit: unit}
+	return &bar{Display: command.NewDisplay(to, nil), total: total, unit: unit, sent: "writes"}
 }
 
 // seconds shows how many seconds of the measurement window have passed.
@@ -409,5 +410,5 @@ func (b *bar) text(p runner.Progress, at float64) string {
 	if b.local {
 		return words
 	}
-	return fmt.Sprintf("%s, %s writes, %s", words, text.Count(p.Done), text.Plural(p.Errors, "error"))
+	return fmt.Sprintf("%s, %s %s, %s", words, text.Count(p.Done), b.sent, text.Plural(p.Errors, "error"))
 }

@@ -66,6 +66,7 @@ func (a *commandLine) checkMembers(ctx context.Context, f *checkFlags, rate floa
 		return err
 	}
 	b := a.newBar(f.format, duration.Seconds(), " s")
+	b.sent = "operations"
 	err = a.check(ctx, f, s, b, b.seconds, func(t *record.Trial) error {
 		c := analyze.CheckMembers(t)
 		return judged(c.Pass, false, a.Report(f.format, report.MembersCheck(&c)))
