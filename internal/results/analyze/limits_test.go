@@ -74,6 +74,17 @@ func slowTrial() *record.Trial {
 	return t
 }
 
+// A member's CPU use over a moment, such as after a restart, is no limit.
+func TestCPUUseOfAMomentIsNotJudged(t *testing.T) {
+	m := MemberMetrics{Name: "m1", Seconds: 0.9, Metrics: store.Sample{store.CPUSeconds: {Value: 1.8}, store.Processors: {Value: 2}}}
+	if got := processors(&m); got != nil {
+		t.Errorf("over 0.9 s: %+v", got)
+	}
+	if m.Seconds = 1; processors(&m) == nil {
+		t.Error("over 1 s CPU use is not judged")
+	}
+}
+
 // Each row is a trial with one cause, and only that one is found.
 func TestWhatLimited(t *testing.T) {
 	end := func(metric store.Metric, r store.Reading) func(*record.Trial) {

@@ -80,10 +80,14 @@ func TimerPercentile(r store.Reading, p float64) (seconds float64, ok bool) {
 	return r.Quantile(p / 100)
 }
 
+// leastSpan is the shortest time, in seconds, over which CPU use is judged. A member that restarted
+// may report for less.
+const leastSpan = 1
+
 // processors judges a member's own CPU time, if it reports how many CPUs it may use.
 func processors(m *MemberMetrics) *Cause {
 	used, cores := m.Metrics[store.CPUSeconds].Value, m.Metrics[store.Processors].Value
-	if cores <= 0 || m.Seconds <= 0 {
+	if cores <= 0 || m.Seconds < leastSpan {
 		return nil
 	}
 	share := used / (m.Seconds * cores)
