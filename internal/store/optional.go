@@ -174,7 +174,7 @@ type Leaser interface {
 	// store identifies leases by names; otherwise nil.
 	LeaseNames(ids []int64) []string
 	// LeasesOf returns the names of the leases whose keys all have the prefix,
-	// and that have at least one key.
+	// and that have at least one key. It limits the time of each of its requests.
 	LeasesOf(ctx context.Context, prefix []byte) (names []string, err error)
 	// EndLeases ends leases by names from LeasesOf or Grants. An unknown lease is
 	// not an error.

@@ -135,7 +135,7 @@ func (g *Guard) clear(ctx context.Context, c *claim, m *Marker) error {
 	if m.State() != Ended || m.Kept {
 		return g.inUse(c.Prefix, m)
 	}
-	g.Say(fmt.Sprintf("removing the keys below %q that a run of %s left when it was killed", m.Began.Format(time.RFC3339), m.Prefix))
+	g.Say(fmt.Sprintf("removing the keys below %q that a run of %s left when it was killed", m.Prefix, m.Began.Format(time.RFC3339)))
 	if _, err := g.removeMarked(ctx, m); err != nil {
 		return fmt.Errorf("the keys that a killed run left below %q cannot be removed: %w", m.Prefix, err)
 	}

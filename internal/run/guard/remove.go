@@ -37,14 +37,19 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 	defer func() { _ = admin.Close() }() // no request is pending
 	var leases []string
 	ender, ends := admin.(store.Leaser)
+	findLeases := func(ctx context.Context) (err error) { // it may send many requests, and limits the time of each
+		leases, err = ender.LeasesOf(ctx, []byte(m.Prefix))
+		return err
+	}
+	if ends && m.Leases {
+		if err := g.again(ctx, removeWithin, findLeases); err != nil {
+			return 0, err
+		}
+	}
 	for _, step := range []struct {
 		due bool
 		do  func(context.Context) error
 	}{
-		{ends && m.Leases, func(ctx context.Context) (err error) {
-			leases, err = ender.LeasesOf(ctx, []byte(m.Prefix))
-			return err
-		}},
 		{true, func(context.Context) error { // it limits its own time
 			n, err := g.removeKeys(ctx, admin, m)
 			removed += n
@@ -62,17 +67,17 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 		if !step.due {
 			continue
 		}
-		if err := g.again(ctx, step.do); err != nil {
+		if err := g.again(ctx, removeTry, step.do); err != nil {
 			return removed, err
 		}
 	}
 	return removed, nil
 }
 
-// again repeats do until it succeeds, or has failed for giveUp.
-func (g *Guard) again(ctx context.Context, do func(context.Context) error) error {
+// again repeats do, which may take as long as within, until it succeeds, or has failed for giveUp.
+func (g *Guard) again(ctx context.Context, within time.Duration, do func(context.Context) error) error {
 	for began := g.Now(); ; {
-		asked, cancel := context.WithTimeout(ctx, removeTry)
+		asked, cancel := context.WithTimeout(ctx, within)
 		err := do(asked)
 		cancel()
 		if err == nil || g.Now().Sub(began) > giveUp || !pause(ctx, removePause) {

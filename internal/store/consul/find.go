@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/consul/api"
 
@@ -36,16 +37,21 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	return names[:min(len(names), most)], len(names) > most, nil
 }
 
+// listWithin is how long a list of keys with their values may take.
+const listWithin = 20 * time.Second
+
 // LeasesOf implements store.Leaser. It returns the sessions that hold keys.
 func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	c, err := a.first(ctx)
 	if err != nil {
 		return nil, err
 	}
-	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.Allow(ctx, maxKeys))
+	asked, cancel := context.WithTimeout(ctx, listWithin)
+	defer cancel()
+	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.Allow(asked, maxKeys))
 	pairs, _, err := c.KV().List(string(httpkv.Bare(prefix)), query)
 	if err != nil {
-		return nil, fmt.Errorf("Consul did not list the keys with the prefix %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
+		return nil, fmt.Errorf("Consul did not list the keys with the prefix %q: %s", prefix, reason(asked, err)) //nolint:staticcheck // a name
 	}
 	var names []string
 	for _, p := range pairs {

@@ -50,6 +50,14 @@ func (p *readPace) recordRead(n int, now time.Time) time.Duration {
 	return time.Duration(-p.left / readPerSecond * float64(time.Second))
 }
 
+// credit returns n bytes to the burst: those of a response that was requested, and is
+// not part of a flood.
+func (p *readPace) credit(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left = min(p.left+float64(n), p.burst)
+}
+
 // dial opens a connection whose reads are paced.
 func (p *readPace) dial(ctx context.Context, endpoint string) (net.Conn, error) {
 	conn, err := p.connect(ctx, endpoint)

@@ -14,6 +14,8 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // leasesAtOnce is the number of leases granted or revoked concurrently. A member
@@ -80,9 +82,47 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// leasePage is how many keys are read at once to find their leases. They are read
-// with their values, because keys_only omits the leases, too (etcd 3.7).
-const leasePage = 100
+// Keys are read in pages to find their leases: with their values, because keys_only
+// omits the leases, too (etcd 3.7). The first page has firstPage keys, and each
+// further one as many as fit into pageBytes if they are as large as those before;
+// gRPC refuses a message above 4 MiB. A page is requested up to pageTries times.
+const (
+	firstPage = 2
+	pageBytes = 1 << 20
+	maxPage   = 1000
+	pageTries = 3
+)
+
+// nextPage returns the number of keys to request after n keys had size bytes.
+func nextPage(n, size int) int64 {
+	if n == 0 {
+		return firstPage
+	}
+	return int64(min(max(pageBytes*n/max(size, 1), 1), maxPage))
+}
+
+// page requests a page of keys, a smaller one if that is too large for a message. Each
+// try has its own time limit. The requested bytes do not count as a flood.
+func (a *admin) page(ctx context.Context, c *clientv3.Client, from, end string, limit int64) (r *clientv3.GetResponse, size int, err error) {
+	for try := 0; ; {
+		asked, cancel := context.WithTimeout(ctx, a.timeout)
+		r, err = c.Get(asked, from, clientv3.WithRange(end), clientv3.WithLimit(limit))
+		cancel()
+		if err == nil {
+			break
+		}
+		if status.Code(err) == codes.ResourceExhausted && limit > 1 {
+			limit = 1 + limit/8
+		} else if try++; try == pageTries || ctx.Err() != nil {
+			return nil, 0, err
+		}
+	}
+	for _, pair := range r.Kvs {
+		size += len(pair.Key) + len(pair.Value)
+	}
+	a.pace.credit(size)
+	return r, size, nil
+}
 
 // LeaseNames implements store.Leaser. etcd has no lease names, only numbers.
 func (*admin) LeaseNames([]int64) []string { return nil }
@@ -98,11 +138,13 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	}
 	keys := map[int64]int{} // number of keys with the prefix, by lease
 	end := clientv3.GetPrefixRangeEnd(string(prefix))
+	limit := int64(firstPage)
 	for from, more := string(prefix), true; more; {
-		r, err := c.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(leasePage))
+		r, size, err := a.page(ctx, c, from, end, limit)
 		if err != nil {
 			return fail(err)
 		}
+		limit = nextPage(len(r.Kvs), size)
 		for _, pair := range r.Kvs {
 			if from = string(pair.Key) + "\x00"; pair.Lease != 0 {
 				keys[pair.Lease]++

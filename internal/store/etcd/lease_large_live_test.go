@@ -1,0 +1,63 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// The leases of keys with large values are found: the limit that protects from a flood of
+// unrequested data (4 MiB, then 1 MiB a second) does not slow the pages that were requested.
+func TestLiveLeasesOfLargeKeysAreFound(t *testing.T) {
+	l, _ := dialLive(t)
+	admin := adminOf(t, store.Access{Endpoints: []string{l.endpoint}})
+	leaser := admin.(store.Leaser)
+	ids, err := leaser.Grant(t.Context(), 2, 600*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := strings.Repeat("v", 1<<20)
+	for i := range 40 {
+		lease := ids[i%2]
+		if i == 39 {
+			lease = 0
+		}
+		of := value
+		if i < 4 { // after small keys, the next page is too large for a message
+			of = "v"
+		}
+		if _, err := l.client.Put(t.Context(), fmt.Sprintf("large/%02d", i), of, clientv3.WithLease(clientv3.LeaseID(lease))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	names, err := leaser.LeasesOf(ctx, []byte("large/"))
+	want := []string{fmt.Sprint(ids[0]), fmt.Sprint(ids[1])}
+	slices.Sort(names)
+	slices.Sort(want)
+	if err != nil || !slices.Equal(names, want) {
+		t.Errorf("leases %q, %v; want %q", names, err, want)
+	}
+	if err := leaser.EndLeases(t.Context(), names); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNextPageFitsTheSizeOfKeys(t *testing.T) {
+	for _, c := range []struct {
+		n, size int
+		want    int64
+	}{{0, 0, firstPage}, {2, 200, maxPage}, {4, 16 << 10, 256}, {4, 4 << 20, 1}, {1, 2 << 20, 1}} {
+		if got := nextPage(c.n, c.size); got != c.want {
+			t.Errorf("after %d keys of %d bytes, nextPage returns %d, want %d", c.n, c.size, got, c.want)
+		}
+	}
+}
