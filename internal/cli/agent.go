@@ -32,14 +32,14 @@ func (a *commandLine) agentCommand() *cobra.Command {
 	f := &agentFlags{heartbeat: agent.DefaultHeartbeat, lease: agent.DefaultLease}
 	c := &cobra.Command{
 		Use:   "agent",
-		Short: "Make this machine available to a run on another machine: members and load generators",
-		Long: `Make this machine available to a run on another machine: for members and load
-generators that a scenario places here (docs/how-to/many-machines.md).
+		Short: "Run members and load generators on this machine for a controller on another machine",
+		Long: `Run members and load generators on this machine for a controller on another machine.
+A scenario places them here (docs/how-to/many-machines.md).
 
-The agent starts only the stores' servers, writes only below --dir, and serves one
-controller at a time, which must present a certificate of the same authority. The
-first line on standard output is the address at which the agent listens. It serves
-until SIGINT, SIGTERM or SIGHUP.`,
+The agent starts only the stores' servers and writes only in the folder --dir. It serves
+one controller at a time, and accepts only a controller whose certificate is from the same
+authority as its own. The first line on standard output is the address at which the agent
+listens. The agent runs until it receives SIGINT, SIGTERM or SIGHUP.`,
 		Example: `  quorumbench agent certs --hosts 10.0.0.1,10.0.0.2 --dir certs
   quorumbench agent --listen 10.0.0.1:7420 --ca ca.crt --cert 10.0.0.1.crt --key 10.0.0.1.key \
       --dir /var/lib/quorumbench
@@ -48,16 +48,16 @@ until SIGINT, SIGTERM or SIGHUP.`,
 	}
 	r := command.NewFlags(c.Flags())
 	r.Text("listen", &f.listen, "ADDR", "HOST:PORT, or unix:PATH for a socket that only this user can open")
-	r.Text("ca", &f.ca, "FILE", "certificate of the authority (PEM); a controller must present a certificate that it signed")
+	r.Text("ca", &f.ca, "FILE", "certificate of the authority (PEM) that must have signed the controller's certificate")
 	r.Text("cert", &f.cert, "FILE", "this machine's certificate (PEM)")
 	r.Text("key", &f.key, "FILE", "private key of the certificate (PEM)")
-	r.Text("dir", &f.dir, "DIR", "folder below which the agent writes everything")
+	r.Text("dir", &f.dir, "DIR", "folder in which the agent keeps all its files")
 	r.Text("address", &f.address, "IP", "IP address at which this machine's servers listen; default: the address of --listen")
-	command.Repeated(r, "exec", &f.execs, "PATH", filepath.Abs, "path of another server on this machine that a scenario may name with exec")
-	r.Span("heartbeat", &f.heartbeat, "interval of the controller's heartbeats; after two missing ones its load stops")
-	r.Span("lease", &f.lease, "how long servers keep running after the controller was lost")
-	r.Toggle("once", &f.once, "serve one controller and exit, after the lease if the controller was lost; also exit when standard input ends, or if no controller connects within a minute")
-	r.Toggle("reach", &f.reach, "open connections to members for a controller that cannot reach them: for their state and their metrics")
+	command.Repeated(r, "exec", &f.execs, "PATH", filepath.Abs, "path of another server on this machine that scenarios may select with exec")
+	r.Span("heartbeat", &f.heartbeat, "interval between the controller's heartbeats; if two are missing, the load on this machine stops")
+	r.Span("lease", &f.lease, "how long servers keep running after the connection to the controller is lost")
+	r.Toggle("once", &f.once, "serve one controller and exit, or exit at the end of the lease if the controller is lost; also exit when standard input ends, or if no controller connects within a minute")
+	r.Toggle("reach", &f.reach, "connect to members on behalf of a controller that cannot reach them, to read their state and metrics")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.agent(c.Context(), f) }
 	c.AddCommand(a.agentCertsCommand())
 	return c
@@ -81,11 +81,11 @@ func (a *commandLine) agent(ctx context.Context, f *agentFlags) error {
 	}
 	defer command.Lean()()
 	if f.once {
-		// The reader of standard error may exit before the lease ends; a write must then fail
-		// and not end the agent.
+		// The program that reads standard error may exit before the lease ends. Writing to standard
+		// error must then fail, and must not end the agent.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 		go func() {
-			_, _ = io.Copy(io.Discard, a.Stdin) // the session ends with standard input, even after a read error
+			_, _ = io.Copy(io.Discard, a.Stdin) // the session ends when standard input ends, even if reading it fails
 			s.Leave()
 		}()
 	}
@@ -109,9 +109,9 @@ func (a *commandLine) agentOptions(f *agentFlags) (agent.Options, error) {
 	certificates := f.ca != "" || f.cert != "" || f.key != ""
 	switch {
 	case f.listen == "":
-		return o, command.Usage("--listen is missing: write HOST:PORT, or unix:PATH")
+		return o, command.Usage("--listen is missing; give HOST:PORT or unix:PATH")
 	case f.dir == "":
-		return o, command.Usage("--dir is missing: the folder below which the agent writes")
+		return o, command.Usage("--dir is missing; give the folder in which the agent keeps all its files")
 	case f.address != "" && net.ParseIP(f.address) == nil:
 		return o, command.Usage("--address: %q is not an IP address", f.address)
 	case f.heartbeat < 10*time.Millisecond || f.heartbeat > time.Minute:
@@ -119,12 +119,12 @@ func (a *commandLine) agentOptions(f *agentFlags) (agent.Options, error) {
 	case f.lease < time.Second || f.lease > time.Hour:
 		return o, command.Usage("--lease must be from 1s to 1h, not %v", f.lease)
 	case agent.IsUnix(f.listen) && certificates:
-		return o, command.Usage("--listen %s: a Unix socket takes no certificates; leave out --ca, --cert and --key", f.listen)
+		return o, command.Usage("--listen %s: a Unix socket does not use certificates; omit --ca, --cert and --key", f.listen)
 	case agent.IsUnix(f.listen):
 	case err != nil:
-		return o, command.Usage("--listen: %q is not an address; write HOST:PORT, or unix:PATH", f.listen)
+		return o, command.Usage("--listen: %q is not an address; write HOST:PORT or unix:PATH", f.listen)
 	case !certificates:
-		return o, command.Usage("--listen %s: without certificates anybody could use this machine; give --ca, --cert and --key (quorumbench agent certs makes them), or --listen unix:PATH", f.listen)
+		return o, command.Usage("--listen %s: without certificates, anybody could use this machine; give --ca, --cert and --key (quorumbench agent certs creates them), or --listen unix:PATH", f.listen)
 	case f.ca == "" || f.cert == "" || f.key == "":
 		return o, command.Usage("--ca, --cert and --key belong together; give all three")
 	case f.address == "" && ip != nil && !ip.IsUnspecified():
@@ -142,11 +142,10 @@ func (a *commandLine) agentOptions(f *agentFlags) (agent.Options, error) {
 	return o, err
 }
 
-// say prints a message on standard error.
+// say prints a message to standard error.
 func (a *commandLine) say(format string, args ...any) { a.Remark(format, args...) }
 
-// agentVersion returns the version and revision, which must be equal at the agent and the
-// controller.
+// agentVersion returns the program's version and revision. The agent's must equal the controller's.
 func agentVersion() string {
 	t := command.Tool()
 	if t.Revision == "" {
@@ -165,17 +164,17 @@ func (a *commandLine) agentCertsCommand() *cobra.Command {
 	f := &agentCertsFlags{valid: 7 * 24 * time.Hour}
 	c := &cobra.Command{
 		Use:   "certs",
-		Short: "Create the certificates of agents and a controller",
-		Long: `Create the certificates of agents and a controller: an authority, whose key is not
-kept, a certificate for each host, and one for the controller. Copy HOST.crt,
-HOST.key and ca.crt to each host.`,
+		Short: "Create the certificates for agents and a controller",
+		Long: `Create the certificates for agents and a controller: an authority, a certificate for
+each host, and one for the controller. The authority's key is not kept. Copy
+HOST.crt, HOST.key and ca.crt to each host.`,
 		Example: `  quorumbench agent certs --hosts 10.0.0.1,db2.example.org --dir certs`,
 		Args:    command.Takes(0, 0, ""),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Text("hosts", &f.hosts, "HOST,...", "names or IP addresses at which the controller reaches the agents")
-	r.Text("dir", &f.dir, "DIR", "folder for the files, which only this user can read; none of the files may exist")
-	r.Span("valid", &f.valid, "validity of the certificates")
+	r.Text("hosts", &f.hosts, "HOST,...", "names or IP addresses of the hosts, as the controller reaches them")
+	r.Text("dir", &f.dir, "DIR", "folder for the new files; only this user can read them, and none of them may exist yet")
+	r.Span("valid", &f.valid, "how long the certificates are valid")
 	c.RunE = func(*cobra.Command, []string) error { return a.agentCerts(f) }
 	return c
 }
@@ -183,9 +182,9 @@ HOST.key and ca.crt to each host.`,
 func (a *commandLine) agentCerts(f *agentCertsFlags) error {
 	switch {
 	case f.hosts == "":
-		return command.Usage("--hosts is missing: write HOST,HOST")
+		return command.Usage("--hosts is missing; give HOST,HOST,...")
 	case f.dir == "":
-		return command.Usage("--dir is missing: the folder for the files")
+		return command.Usage("--dir is missing; give a folder for the files")
 	case f.valid < time.Minute || f.valid > 365*24*time.Hour:
 		return command.Usage("--valid must be from 1m to 8760h, not %v", f.valid)
 	}

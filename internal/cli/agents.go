@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// agents holds the sessions with the agents of a run's hosts.
+// agents holds the sessions with the agents on the hosts of a run.
 type agents struct {
-	certs  string         // folder that "agent certs" made; empty for none
+	certs  string         // folder that "agent certs" created; empty if not given
 	access overssh.Access // for hosts reached via ssh
 	say    func(format string, args ...any)
 
@@ -25,8 +25,8 @@ type agents struct {
 	hosts   []scenario.Host // hosts of the scenario
 }
 
-// check returns a usage error if the scenario's agents need certificates that are not given, or if
-// flags for agents or ssh are given and no host uses them.
+// check returns a usage error if an agent of the scenario needs certificates and none are given, or
+// if flags for agents or ssh are given and no host uses them.
 func (a *agents) check(s *scenario.Scenario) error {
 	needed, overSSH := "", false
 	for i := range s.Hosts {
@@ -38,16 +38,17 @@ func (a *agents) check(s *scenario.Scenario) error {
 	}
 	switch {
 	case needed != "" && a.certs == "":
-		return command.Usage("--agent-certs is missing: the folder with ca.crt, controller.crt and controller.key, for the agent of host %s", needed)
+		return command.Usage("--agent-certs is missing, and host %s has an agent; give the folder with ca.crt, controller.crt and controller.key", needed)
 	case needed == "" && a.certs != "":
-		return command.Usage("--agent-certs is for hosts that are reached via agent, and the scenario has none")
+		return command.Usage("--agent-certs is only for hosts that are reached via agent, and the scenario has no such host; omit --agent-certs")
 	case a.access != overssh.Access{} && !overSSH:
-		return command.Usage("--ssh-identity, --ssh-known-hosts and --ssh-config are for hosts that are reached via ssh, and the scenario has none")
+		return command.Usage("--ssh-identity, --ssh-known-hosts and --ssh-config are only for hosts that are reached via ssh, and the scenario has no such host; omit them")
 	}
 	return nil
 }
 
-// dial begins a session with the agent of a host. It is called concurrently for several hosts.
+// dial starts a session with the agent on a host. It may be called concurrently for different
+// hosts.
 func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
 	to := agent.Target{Name: h.Name, Address: h.Address, Version: agentVersion()}
 	switch {
@@ -63,7 +64,7 @@ func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, err
 	return a.keep(h)(agent.Dial(ctx, to))
 }
 
-// keep returns a function that passes the result of a dial on and remembers the host's agent.
+// keep returns a function that remembers the agent in the result of a dial and returns that result.
 func (a *agents) keep(h *scenario.Host) func(*agent.Remote, error) (*agent.Remote, error) {
 	return func(r *agent.Remote, err error) (*agent.Remote, error) {
 		if err == nil {
@@ -98,14 +99,14 @@ func (a *agents) overSSH(ctx context.Context, h *scenario.Host) (*overssh.Machin
 	})
 }
 
-// inPods returns the dial function for hosts that are pods.
+// inPods returns the dial function for hosts that are Kubernetes pods.
 func (a *agents) inPods(p *pods) func(context.Context, *scenario.Host) (*agent.Remote, error) {
 	return func(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
 		return a.keep(h)(p.dial(ctx, h))
 	}
 }
 
-// clocks returns a sentence about each agent's clock.
+// clocks returns one sentence per agent about the difference between its clock and this machine's.
 func (a *agents) clocks() (lines []string) {
 	for i := range a.hosts {
 		r := a.remotes[&a.hosts[i]]
@@ -117,9 +118,9 @@ func (a *agents) clocks() (lines []string) {
 		if o.Ahead < 0 {
 			way = "behind"
 		}
-		line := fmt.Sprintf("the clock of agent %s was %v %s this machine's (± %v); the times that it reported are corrected", r.Name(), o.Ahead.Abs().Round(time.Microsecond), way, o.Bound.Round(time.Microsecond))
+		line := fmt.Sprintf("the clock of agent %s was %v %s this machine's (± %v); times that this agent reported have been corrected", r.Name(), o.Ahead.Abs().Round(time.Microsecond), way, o.Bound.Round(time.Microsecond))
 		if o.Jumps > 0 {
-			line += fmt.Sprintf("; the clock was set %s and moved by %v in total, and times before each step are corrected by the earlier offset", text.Plural(uint64(o.Jumps), "time"), o.Moved.Round(time.Microsecond))
+			line += fmt.Sprintf("; the agent's clock was set %s and moved by %v in total, and times before each change are corrected by the offset that was valid then", text.Plural(uint64(o.Jumps), "time"), o.Moved.Round(time.Microsecond))
 		}
 		lines = append(lines, line)
 	}

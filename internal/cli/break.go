@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	_ "embed" // for the load
+	_ "embed" // for the scenario with the load
 	"errors"
 	"regexp"
 	"strconv"
@@ -22,7 +22,7 @@ import (
 //go:embed break.yaml
 var breakLoad string
 
-// Default start and duration of the fault of `break`.
+// Default start and duration of the fault that `break` injects.
 const (
 	faultAt  = " at 5s"
 	faultFor = " for 3s"
@@ -41,16 +41,16 @@ type breakFlags struct {
 func (a *commandLine) breakCommand() *cobra.Command {
 	f := &breakFlags{checkFlags: checkFlags{seed: scenario.DefaultSeed, format: "text"}, rate: 500, clients: 30, duration: 25 * time.Second}
 	c := &cobra.Command{
-		Use: "break 'FAULT'", Short: "Break a member of a local cluster, and report what happened to clients", Args: command.Takes(1, 1, "one fault, such as 'kill leader'"),
+		Use: "break 'FAULT'", Short: "Inject a fault into a local cluster, and report the effect on clients", Args: command.Takes(1, 1, "one fault, such as 'kill leader'"),
 		Long: `Start a cluster of three members on this machine, send reads and writes at a steady rate,
-break a member, and report what happened to clients in one sentence: the outage, the time
-until throughput was back, the errors, and the p99 before and after.
+inject a fault, and report the effect on clients in one sentence: the outage, the time
+until throughput recovered, the errors, and the p99 before and after.
 
-FAULT is a fault of scenario files, such as 'pause follower' or 'kill leader for 5s'. It
-begins 5 s after the start of the measurement and lasts 3 s, unless it has other times.
-docs/reference/faults.md lists all faults.
+FAULT has the same form as in scenario files, for example 'pause follower' or 'kill leader
+for 5s'. Unless it states other times, it begins 5 s after the start of the measurement
+and lasts 3 s. docs/reference/faults.md lists all faults.
 
-The exit code is 0 if the fault was injected as requested, whatever it broke.`,
+The exit code is 0 if the fault was injected as requested, whatever its effect.`,
 		Example: `  quorumbench break 'kill leader'
   quorumbench break 'isolate leader for 5s' --store zookeeper --duration 40s`,
 	}
@@ -58,10 +58,10 @@ The exit code is 0 if the fault was injected as requested, whatever it broke.`,
 	r.Text("store", &f.store, "NAME[@VERSION]", "store (default etcd)")
 	r.Number("rate", &f.rate, "R", "reads and writes per second")
 	r.Whole("clients", &f.clients, "number of connections")
-	r.Span("duration", &f.duration, "duration of the measurement; the fault must end before")
-	r.Seed("seed", &f.seed, "seed of everything random")
+	r.Span("duration", &f.duration, "duration of the measurement; the fault must end before the measurement does")
+	r.Seed("seed", &f.seed, "seed for all random choices")
 	r.Format(&f.format, &a.Wide, "text", "json")
-	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
+	r.Text("out", &f.out, "DIR", "keep the run directory at this path, which must be empty or absent")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed
 		return a.breakMember(c.Context(), f, args[0])
@@ -69,7 +69,7 @@ The exit code is 0 if the fault was injected as requested, whatever it broke.`,
 	return c
 }
 
-// oneFault returns the text of a fault, completed with the default start and duration.
+// oneFault returns the fault's text, with the default start and duration added if they are missing.
 func oneFault(words string) (string, error) {
 	whole := strings.TrimSpace(words)
 	if !strings.Contains(whole, " at ") {
@@ -80,7 +80,7 @@ func oneFault(words string) (string, error) {
 		return "", command.Usage("%s", strings.ReplaceAll(err.Error(), whole, words))
 	}
 	if f.Every > 0 || f.Repeat > 0 {
-		return "", command.Usage("break injects one fault, and %q repeats it; drop every and repeat, or use run --set faults=...", words)
+		return "", command.Usage("break injects a fault only once, and %q repeats it; remove \"every\" and \"repeat\" from the fault, or use run --set faults=...", words)
 	}
 	if f.For == 0 && !strings.Contains(whole, " for ") {
 		f.For = 1
@@ -91,7 +91,7 @@ func oneFault(words string) (string, error) {
 	return whole, nil
 }
 
-// scenario returns the scenario of `break` with the fault.
+// scenario returns the scenario that `break` runs with the fault.
 func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario, error) {
 	whole, err := oneFault(words)
 	if err != nil {
@@ -120,12 +120,12 @@ func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario,
 	return s, nil
 }
 
-// setFaults matches the start of an error about the fault. It names --set, and users of `break`
-// give the fault as an argument.
+// setFaults matches the start of an error about the fault. Such an error mentions --set, but users
+// of `break` give the fault as an argument.
 var setFaults = regexp.MustCompile(`--set faults=[^:]*: `)
 
-// inFlags returns the first error of err as a usage error that names arguments and flags of `break`
-// instead of --set.
+// inFlags returns the first error in err as a usage error. It replaces --set by the arguments and
+// flags that `break` has.
 func inFlags(err error) error {
 	var all scenario.Errors
 	text := err.Error()

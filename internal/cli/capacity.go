@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,23 +53,23 @@ func (a *commandLine) capacityCommand() *cobra.Command {
 	f := &capacityFlags{until: 10 * time.Minute, warmUp: search.MostWarmUp, width: capacity.DefaultWidth, from: search.FirstRate, most: scenario.MaxRate, root: "runs", format: "text", seed: scenario.DefaultSeed}
 	c := &cobra.Command{
 		Use:   "capacity [FILE.yaml|NAME]",
-		Short: "Search for the highest rate at which an objective holds",
-		Long: `Search for the highest rate at which an objective holds, and report it as an interval.
-The search runs short open-loop trials, one after the other on one cluster, until the
-interval is 2% wide or the time is over.
+		Short: "Search for the highest rate at which an objective is met",
+		Long: `Search for the highest rate at which an objective is met, and report it as an interval.
+The search runs short open-loop trials, one after the other on the same cluster, until the
+interval is as narrow as --width or the time limit --until is reached.
 
-The load is the trial of the scenario file or of the ready scenario NAME, or the trial
-that --trial names; its rate and times are ignored. Without a file, the load is puts of
-256 bytes. With --endpoints the search uses a running cluster; without it, the search
-starts one.
+The load is the trial in the scenario file or in the built-in scenario NAME; if there are
+several trials, --trial selects one. The trial's rate and times are ignored. Without a
+file, the load consists of puts with values of 256 bytes. With --endpoints the search uses
+a running cluster; without it, the search starts a cluster.
 
 ` + overSentence + `.
-If the search starts its clusters, each value of the first form has its own cluster, and
---until limits all of them together; in the second form each trial has its own cluster,
-with its objects created before the load.
+If the search starts the clusters, the first form uses one cluster per value, and --until
+limits the total time for all values. The second form uses one cluster per trial, and
+creates the application's objects there before the load.
 
-The exit code is 0 if there is an interval, 1 if the objective holds nowhere, and 6 if
-the capacity is not known because the trials showed too little of the store.`,
+The exit code is 0 if the search finds an interval, 1 if no rate meets the objective, and
+6 if the capacity is not known because the trials showed too little of the store.`,
 		Example: `  quorumbench capacity --objective 'p99<20ms, errors<0.1%' --endpoints 10.0.0.1:2379,10.0.0.2:2379
   quorumbench capacity my-load.yaml --objective 'p99.9<100ms' --until 5m --format json
   quorumbench capacity --objective 'p99<20ms' --over value-size=128,1KiB,16KiB --until 15m
@@ -77,23 +78,23 @@ the capacity is not known because the trials showed too little of the store.`,
 	}
 	r := command.NewFlags(c.Flags())
 	command.Value(r, "objective", &f.objective, "METRIC<LIMIT,...", size.ParseObjective, func(o size.Objective) string { return o.Text },
-		"objective to meet, as in 'p99<20ms, errors<0.1%': percentiles of response times and the share of errors")
-	command.Value(r, "until", &f.until, "DURATION", scenario.ParseAtMost, text.FormatDuration, "start no trial that would end later than this after the first began")
-	command.Value(r, "width", &f.width, "SHARE", text.ParseShare, text.Share, "width of the interval at which the search ends")
-	r.Number("from", &f.from, "R", "first rate, or first value of the searched parameter, to try; default: the scenario's")
+		"objective to meet: limits for percentiles of response times and for the share of errors, for example 'p99<20ms, errors<0.1%'")
+	command.Value(r, "until", &f.until, "DURATION", scenario.ParseAtMost, text.FormatDuration, "time limit for the search: start no trial that would end after it")
+	command.Value(r, "width", &f.width, "SHARE", text.ParseShare, text.Share, "stop the search when the interval is at most this wide")
+	r.Number("from", &f.from, "R", "first rate, or first value of the searched parameter, to try (default: the value in the scenario)")
 	r.Number("max-rate", &f.most, "R", "highest rate to try")
-	r.Number("max-value", &f.mostValue, "V", "highest value of the searched parameter to try; default: its maximum")
-	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, over.String, "search once for each value of a parameter of the load or cluster, as in value-size=128,1KiB,16KiB; store=NAME[@VERSION],NAME=PATH,... searches for each store; without values, search for the largest value of a parameter that an application's load grows with, as in nodes")
-	r.Span("warm-up", &f.warmUp, "maximum time to warm up a new cluster with a closed loop before the first trial; 0 for no warm-up")
-	r.Text("trial", &f.trial, "NAME", "trial of the file with the load, if the file has several")
+	r.Number("max-value", &f.mostValue, "V", "highest value of the searched parameter to try (default: the parameter's maximum)")
+	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, over.String, "search once for each of these values of a load or cluster parameter, for example value-size=128,1KiB,16KiB, or once for each store with store=NAME[@VERSION],NAME=PATH,...; without values, search for the highest value of an application's parameter that determines its load, for example nodes")
+	r.Span("warm-up", &f.warmUp, "maximum time to warm up a new cluster with a closed loop before the first trial; 0 means no warm-up")
+	r.Text("trial", &f.trial, "NAME", "trial in the file whose load to use, if the file has several trials")
 	f.RegisterOptional(r)
-	r.Text("exec", &f.exec, "PATH", "path of the server to start instead of the store's own")
-	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "set a parameter of the load or cluster, instead of the file's, as in value-size=1KiB")
-	r.Text("data-dir", &f.dataDir, "DIR", "folder for the members' data; default: in the run directory")
-	r.Text("out", &f.out, "DIR", "run directory; it must be empty or absent")
-	r.Text("runs-dir", &f.root, "DIR", "folder for new run directories, unless --out names one")
+	r.Text("exec", &f.exec, "PATH", "path of the server binary to start instead of the store's default server")
+	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "override a load or cluster parameter of the file, for example value-size=1KiB")
+	r.Text("data-dir", &f.dataDir, "DIR", "folder for the members' data (default: in the run directory)")
+	r.Text("out", &f.out, "DIR", "path of the run directory, which must be empty or absent")
+	r.Text("runs-dir", &f.root, "DIR", "folder in which run directories are created, unless --out is given")
 	r.Format(&f.format, &a.Wide, "text", "json")
-	r.Seed("seed", &f.seed, "seed of everything random")
+	r.Seed("seed", &f.seed, "seed for all random choices")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed
 		return a.capacity(c.Context(), f, args)
@@ -106,39 +107,39 @@ the capacity is not known because the trials showed too little of the store.`,
 func (f *capacityFlags) check() error {
 	switch {
 	case len(f.objective.Parts) == 0:
-		return command.Usage("--objective is missing; give one such as --objective 'p99<20ms, errors<0.1%%'")
+		return command.Usage("--objective is missing; give it, for example --objective 'p99<20ms, errors<0.1%%'")
 	case f.out != "" && f.given("runs-dir"):
-		return command.Usage("--out names the run directory and --runs-dir a folder to make it in; give one of them")
+		return command.Usage("--out names the run directory, and --runs-dir a folder in which to create one; give only one of them")
 	case f.root == "":
 		return command.Usage("--runs-dir is empty; name a folder")
 	case f.over.searched() && f.given("max-rate"):
-		return command.Usage("--max-rate bounds a rate, and --over %s searches that parameter; bound it with --max-value", f.over.key)
+		return command.Usage("--max-rate limits a rate, but --over %s searches for a value of that parameter; limit it with --max-value", f.over.key)
 	case f.over.searched() && f.given("warm-up"):
-		return command.Usage("--warm-up is by a closed loop, and an application's load is none; with --over %s drop it", f.over.key)
+		return command.Usage("--warm-up uses a closed loop, which an application's load is not; remove --warm-up if you give --over %s", f.over.key)
 	case !f.over.searched() && f.given("max-value"):
-		return command.Usage("--max-value bounds a parameter that is searched, and none is: %s", overLine())
+		return command.Usage("--max-value limits the searched parameter, but the search is for a rate; remove it, or search a parameter: %s", overLine())
 	case !(f.most >= search.LeastRate) || f.most > scenario.MaxRate:
 		return command.Usage("--max-rate must be from %d to %d, not %g", search.LeastRate, scenario.MaxRate, f.most)
 	case f.over.searched(): // the scenario has the bounds of the parameter
 	case !(f.from >= search.LeastRate) || f.from > f.most:
-		return command.Usage("--from must be from %d to %g, the highest rate to try, not %g", search.LeastRate, f.most, f.from)
+		return command.Usage("--from must be from %d to the highest rate to try, %s, not %g", search.LeastRate, strconv.FormatFloat(f.most, 'f', -1, 64), f.from)
 	case f.given("warm-up") && (f.warmUp < 0 || f.warmUp > f.until):
-		return command.Usage("--warm-up must be from 0 to the %s that the search may take, not %s", f.until, f.warmUp)
+		return command.Usage("--warm-up must be from 0 to %s, the time limit --until of the search, not %s", f.until, f.warmUp)
 	}
 	for _, a := range f.set {
 		of, _, _ := strings.Cut(a.Key, ".")
 		switch {
 		case slices.Contains(bySearch, of) && (!f.over.searched() || of != "warmup"):
-			return command.Usage("--set %s: the search itself chooses %s; drop it", a.Shown(load.Applications()), of)
+			return command.Usage("--set %s: the search sets %s itself; remove this flag", a.Shown(load.Applications()), of)
 		case of == "arrival" && a.Value == scenario.Closed.String():
-			return command.Usage("--set %s: a search is by open loops; drop it, or use run", a.Shown(load.Applications()))
+			return command.Usage("--set %s: a search uses only open loops; remove this flag, or use quorumbench run", a.Shown(load.Applications()))
 		}
 	}
 	return f.over.check(f)
 }
 
-// template returns the scenario with the single trial that has the searched load. If value is not
-// nil, it is set as the parameter of --over.
+// template returns the scenario with only the trial whose load is searched. If value is not nil,
+// template sets the parameter of --over to this value.
 func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.Assignment) (*scenario.Scenario, error) {
 	attach, err := f.Running()
 	if err != nil {
@@ -181,8 +182,8 @@ func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.
 	return s, f.over.fits(&s.Trials[0])
 }
 
-// rereading reads standard input if it has the scenario, and returns a function to call before
-// each further reading of the scenario.
+// rereading reads standard input if the scenario is there, and returns a function that must be
+// called before the scenario is read again.
 func (a *commandLine) rereading(args []string) (rewind func(), err error) {
 	if len(args) == 0 || args[0] != "-" {
 		return func() {}, nil
@@ -196,7 +197,7 @@ func (a *commandLine) rereading(args []string) (rewind func(), err error) {
 	return rewind, nil
 }
 
-// templates returns a scenario with the trials of the templates for all values of --over.
+// templates returns one scenario that has the trial of each template, one for each value in --over.
 func (a *commandLine) templates(f *capacityFlags, args []string, rewind func()) (all *scenario.Scenario, err error) {
 	if len(f.over.values) == 0 {
 		return a.template(f, args, nil)
@@ -221,8 +222,8 @@ func (a *commandLine) templates(f *capacityFlags, args []string, rewind func()) 
 	return all, nil
 }
 
-// keepTrial drops all trials of a scenario except the named one; without a name, the scenario must
-// have only one.
+// keepTrial removes all trials from a scenario except the trial with the given name. Without a
+// name, the scenario must have exactly one trial.
 func keepTrial(s *scenario.Scenario, name string) error {
 	var names []string
 	var found []scenario.Trial
@@ -235,16 +236,16 @@ func keepTrial(s *scenario.Scenario, name string) error {
 			found = append(found, t)
 		}
 	}
-	slices.Sort(names) // the scenario's own order is random
+	slices.Sort(names) // the scenario lists them in random order
 	switch {
 	case len(found) == 0 && name != "":
 		return command.Usage("--trial: the scenario has no trial %q%s", name, command.Suggest(name, names, ""))
 	case len(found) != 1:
-		return command.Usage("the scenario has %s, and a capacity is that of one load; choose one with --trial, such as %s", text.Plural(uint64(len(names)), "trial"), names[0])
+		return command.Usage("the scenario has %s, but a search needs a single load; choose one with --trial, such as %s", text.Plural(uint64(len(names)), "trial"), names[0])
 	case len(s.Hosts) > 0:
-		return command.Usage("the scenario names hosts, and a search is conducted on this machine; take them out, or start the cluster there and give --endpoints")
+		return command.Usage("the scenario names hosts, but a search uses only this machine; remove the hosts, or start the cluster on them and give --endpoints")
 	case len(found[0].Load.Faults) > 0 || found[0].Load.Verify:
-		return command.Usage("the trial %s has faults or verifies its responses, and a capacity is that of a load without; use run for them", found[0].Name)
+		return command.Usage("the trial %s injects faults or verifies responses, which a search cannot do; remove them, or use quorumbench run", found[0].Name)
 	}
 	s.Trials = found
 	return nil
@@ -277,7 +278,7 @@ func (a *commandLine) capacity(ctx context.Context, f *capacityFlags, args []str
 	return a.search(ctx, f, s, parameter)
 }
 
-// search searches for the capacity of each trial of a scenario, and reports it.
+// search searches for the capacity of each trial in a scenario, and reports each result.
 func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.Scenario, parameter *search.Parameter) error {
 	path, err := command.Self()
 	if err != nil {
@@ -295,7 +296,7 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 		say = func(s string) { a.Remark("%s", s) }
 	}
 	defer d.Clear()
-	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping; press Ctrl-C again to stop at once") })
+	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping cleanly; press Ctrl-C again to stop at once") })
 	defer stop()
 	asked := record.Asked{Exec: f.exec}
 	if f.dataDir != "" {
@@ -303,7 +304,7 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 			return err
 		}
 	}
-	asked.Store, asked.Version, _ = storeVersion(f.Store, f.exec) // template returned the error of an invalid value
+	asked.Store, asked.Version, _ = storeVersion(f.Store, f.exec) // template has already returned the error for an invalid value
 	for _, one := range f.set {
 		asked.Set = append(asked.Set, one.Shown(load.Applications()))
 	}
@@ -331,13 +332,13 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 	return err
 }
 
-// nextOfSearch prints what to do after a search that ended with err.
+// nextOfSearch suggests a command to run after a search that returned err.
 func (a *commandLine) nextOfSearch(f *capacityFlags, dir string, found *size.CapacityFindings, err error) {
 	switch code := command.ExitCode(err); {
 	case code == command.ExitNotKnown && !slices.ContainsFunc(found.All, (*size.CapacityFinding).HasEvidence):
 		a.Next("repeat it on a quieter machine, or with the load generator on another machine")
 	case code == command.ExitNotKnown:
-		a.Next("%s (searches twice as long)", a.Again("--until", text.FormatDuration(2*f.until)))
+		a.Next("%s (searches for twice as long)", a.Again("--until", text.FormatDuration(2*f.until)))
 	case code != command.ExitDone || f.over.key != "":
 		a.Next("quorumbench report %s --format html --out PAGE (draws every trial)", command.Quoted(dir))
 	default:
@@ -345,7 +346,8 @@ func (a *commandLine) nextOfSearch(f *capacityFlags, dir string, found *size.Cap
 	}
 }
 
-// slowAtFirst returns why a store is slower after its start; empty if that is not known.
+// slowAtFirst returns the reason why a store is slower after its start, or an empty string if the
+// reason is not known.
 func (a *commandLine) slowAtFirst(name string) string {
 	st, err := a.Lookup(name)
 	if err != nil {
@@ -354,7 +356,7 @@ func (a *commandLine) slowAtFirst(name string) string {
 	return st.Capabilities().SlowAtFirst
 }
 
-// searched returns the error of a search after its findings were printed, for the exit code.
+// searched returns the error that decides the exit code of a search whose findings were printed.
 func searched(found *size.CapacityFindings, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -13,56 +13,58 @@ import (
 	"github.com/quorumbench/quorumbench/internal/search"
 )
 
-// over is the value of --over: a parameter and the values to search with; without values, the
-// parameter's largest value is searched for. The zero value is an absent flag.
+// over is the value of --over: a parameter and the values for which the search runs. Without
+// values, the command searches for the largest value of the parameter. The zero value means that
+// the flag was not given.
 type over struct {
 	key    string
 	values []string
 }
 
-// overStore is the key in --over for the store and its version.
+// overStore is the key that --over uses for the store and its version.
 const overStore = "store"
 
 // mostOver is the maximum number of values in --over.
 const mostOver = 100
 
 // overSentence explains the two forms of --over.
-const overSentence = `--over KEY=VALUE,... searches the highest rate for each value, and --over KEY the largest
-value of a parameter that an application's load grows with, such as nodes`
+const overSentence = `--over KEY=VALUE,... searches for the highest rate with each value, and --over KEY for the
+highest value of an application's parameter that determines its load, such as nodes`
 
 // overLine returns overSentence as one line, for errors.
 func overLine() string { return strings.ReplaceAll(overSentence, "\n", " ") }
 
-// searched reports whether the search is for the parameter's largest value.
+// searched reports whether the command searches for the largest value of the parameter.
 func (o *over) searched() bool { return o.key != "" && len(o.values) == 0 }
 
-// fits returns a usage error if the trial's load has no rate, or not the parameter, to search for.
+// fits returns a usage error if the trial's load has nothing to search for: no rate, or not the
+// parameter in --over.
 func (o *over) fits(t *scenario.Trial) error {
 	app := application.Find(load.Applications(), t.Load.Application.Name)
 	if app == nil {
 		if o.searched() {
-			return command.Usage("--over %s: the load of the trial %s is no application's, and %s", o.key, t.Name, overLine())
+			return command.Usage("--over %s: the load of the trial %s is not that of an application; note that %s", o.key, t.Name, overLine())
 		}
 		return nil
 	}
 	d := app.Definition()
 	switch {
 	case len(d.Scales) == 0:
-		return command.Usage("the trial %s is what %s sends, of which no capacity is searched, because %s; use run with several values, such as a matrix", t.Name, d.Name, d.Unsearched)
+		return command.Usage("the trial %s has the load of %s, whose capacity cannot be searched for because %s; use quorumbench run with a matrix of values", t.Name, d.Name, d.Unsearched)
 	case !o.searched():
-		return command.Usage("the trial %s is what an application sends, whose rate follows from its parameters (%s); search one of these: %s", t.Name, strings.Join(d.Scales, ", "), overLine())
+		return command.Usage("the trial %s has the load of an application, whose rate depends on its parameters (%s); give one of them to --over: %s", t.Name, strings.Join(d.Scales, ", "), overLine())
 	case d.Scaling(o.key) == nil:
-		return command.Usage("--over %s: the load of %s does not grow with it, but with %s; search one of these", o.key, d.Name, strings.Join(d.Scales, ", "))
+		return command.Usage("--over %s: this parameter does not determine the load of %s; choose one of %s", o.key, d.Name, strings.Join(d.Scales, ", "))
 	}
 	return nil
 }
 
-// parseOver parses KEY=VALUE,VALUE,..., or KEY. Commas within brackets and braces do not separate
-// values, as in mix={put: 20, get: 80}.
+// parseOver parses KEY or KEY=VALUE,VALUE,... . Commas inside brackets and braces do not separate
+// values, for example in mix={put: 20, get: 80}.
 func parseOver(text string) (o over, err error) {
 	key, list, ok := strings.Cut(text, "=")
 	if o.key = strings.TrimSpace(key); o.key == "" {
-		return o, fmt.Errorf("%q names no parameter; write KEY=VALUE,VALUE, as in value-size=128,1KiB, or KEY, as in nodes", text)
+		return o, fmt.Errorf("%q names no parameter; write KEY=VALUE,VALUE such as value-size=128,1KiB, or KEY such as nodes", text)
 	}
 	if !ok {
 		return o, nil
@@ -93,12 +95,12 @@ func parseOver(text string) (o over, err error) {
 		}
 	}
 	if n := len(o.values); n == 0 || n > mostOver {
-		return o, fmt.Errorf("%q has %d values, and 1 to %d can be gone through", text, n, mostOver)
+		return o, fmt.Errorf("%q has %d values, but must have from 1 to %d", text, n, mostOver)
 	}
 	return o, nil
 }
 
-// String returns o in the form that parseOver parses.
+// String returns o in the syntax that parseOver accepts.
 func (o over) String() string {
 	if o.key == "" || o.searched() {
 		return o.key
@@ -106,7 +108,7 @@ func (o over) String() string {
 	return o.key + "=" + strings.Join(o.values, ",")
 }
 
-// bySearch lists the parameters that the search itself chooses.
+// bySearch lists the parameters that the search sets itself.
 var bySearch = []string{"rate", "duration", "warmup", "total", "repeats"}
 
 // check returns a usage error if --over contradicts another flag or names an unsuitable parameter.
@@ -115,29 +117,29 @@ func (o over) check(f *capacityFlags) error {
 	case o.key == "":
 		return nil
 	case slices.Contains(bySearch, o.key):
-		return command.Usage("--over %s: the search itself chooses it; go through another parameter", o.key)
+		return command.Usage("--over %s: the search sets this parameter itself; choose another parameter", o.key)
 	case o.searched() && !ofApplication(o.key):
-		return command.Usage("--over %s names no values; write KEY=VALUE,VALUE, as in value-size=128,1KiB: %s", o.key, overLine())
+		return command.Usage("--over %s has no values; write KEY=VALUE,VALUE such as value-size=128,1KiB: %s", o.key, overLine())
 	case o.key == overStore && (f.given("store") || f.given("exec") || f.given("endpoints")):
-		return command.Usage("--over store starts each store, and --store, --exec and --endpoints name one; give one of them")
+		return command.Usage("--over store starts each store in turn, so --store, --exec and --endpoints cannot be given; remove them, or --over")
 	case o.key == overStore && slices.ContainsFunc(f.set, scenario.Assignment.OfRunning):
 		of := f.set[slices.IndexFunc(f.set, scenario.Assignment.OfRunning)]
-		return command.Usage("--over store starts each store, and --set %s names a cluster that runs already; give one of them", of.Key)
+		return command.Usage("--over store starts each store in turn, but --set %s is for a cluster that is already running; remove one of them", of.Key)
 	case o.key == "version" || o.key == "exec":
-		return command.Usage("--over %s: go through stores with their versions, as in --over store=NAME@VERSION,NAME@VERSION", o.key)
+		return command.Usage("--over %s: to compare versions, give them with their stores: --over store=NAME@VERSION,NAME@VERSION", o.key)
 	case f.sets(o.key):
-		return command.Usage("--set and --over both give %s; give one of them", o.key)
+		return command.Usage("--set and --over both set %s; remove one of them", o.key)
 	}
 	return nil
 }
 
-// sets reports whether --set gives the parameter.
+// sets reports whether a --set flag sets the parameter.
 func (f *capacityFlags) sets(key string) bool {
 	return slices.ContainsFunc(f.set, func(a scenario.Assignment) bool { return a.Key == key })
 }
 
-// ofApplication reports whether any application has the parameter. Method fits checks later that
-// the load grows with it.
+// ofApplication reports whether at least one application has the parameter. The method fits checks
+// later whether the application's load grows with the parameter.
 func ofApplication(key string) bool {
 	return slices.ContainsFunc(load.Applications(), func(a application.Application) bool {
 		return slices.ContainsFunc(a.Definition().Parameters, func(p application.Parameter) bool { return p.Key == key })
@@ -145,16 +147,16 @@ func ofApplication(key string) bool {
 }
 
 // parameter returns the searched parameter, with bounds from the scenario and the flags. Trial t
-// has the scenario's own value of the parameter.
+// has the value that the scenario sets.
 func (f *capacityFlags) parameter(t *scenario.Trial, read func(value string) (*scenario.Scenario, error)) (*search.Parameter, error) {
 	app := &t.Load.Application
-	d := application.Find(load.Applications(), app.Name).Definition() // not nil: fits refuses trials without an application
+	d := application.Find(load.Applications(), app.Name).Definition() // not nil: fits rejects trials without an application
 	p := search.NewParameter(d.Scaling(f.over.key), app.Values()[f.over.key], read)
 	within := func(flag string, value float64) error {
 		if value >= p.Least && value <= p.Most {
 			return nil
 		}
-		return command.Usage("%s must be from %s to %s, which the scenario allows %s, not %s", flag, p.Text(p.Least), p.Text(p.Most), p.Key, application.Format(value))
+		return command.Usage("%s must be from %s to %s, because of the limits for %s in this scenario, not %s", flag, p.Text(p.Least), p.Text(p.Most), p.Key, application.Format(value))
 	}
 	if f.given("max-value") {
 		if err := within("--max-value", f.mostValue); err != nil {
@@ -170,7 +172,7 @@ func (f *capacityFlags) parameter(t *scenario.Trial, read func(value string) (*s
 		p.From = f.from
 	}
 	if p.Whole && (p.From != math.Trunc(p.From) || p.Most != math.Trunc(p.Most)) {
-		return nil, command.Usage("--from and --max-value must be whole numbers, because %s is", p.Key)
+		return nil, command.Usage("--from and --max-value must be whole numbers, because %s is a whole number", p.Key)
 	}
 	return p, nil
 }

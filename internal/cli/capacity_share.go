@@ -32,26 +32,27 @@ func (a *commandLine) capacityShareCommand() *cobra.Command {
 	f := &shareFlags{history: 5 * time.Minute, format: "text"}
 	c := &cobra.Command{
 		Use:   "share RUN...",
-		Short: "Estimate how much of a cluster a load uses, from recorded capacities",
-		Long: `Estimate how much of a cluster a load uses, from the run directories of quorumbench
-capacity: its share of the capacity, of CPUs, disk, network and memory, and of the
-store's own limits, such as etcd's database quota; the resource limit that it reaches
-first; and the recommendations of the store's documentation, each with its source.
+		Short: "Estimate from recorded searches how much of a cluster's capacity a load uses",
+		Long: `Estimate how much of a cluster a load uses, from run directories that quorumbench
+capacity wrote. The report shows the load's share of the capacity, of CPUs, disk, network
+and memory, and of the store's own limits, such as etcd's database quota. It also shows
+which resource limit the load reaches first, and what the store's documentation
+recommends, with sources.
 
-The load is the load of the recorded search at another rate, changed by --set, or the
-trial of the scenario file that --load names. The command contacts no server.`,
+The load is that of the recorded search at another rate, with the changes of --set, or
+the load of a trial in the scenario file --load. The command contacts no server.`,
 		Example: `  quorumbench capacity share runs/capacity-1 --rate 2000
   quorumbench capacity share runs/capacity-1 --rate 500 --set value-size=1KiB --set key-space=200000
   quorumbench capacity share runs/* --load my-load.yaml --format json`,
 		Args: command.Takes(1, math.MaxInt, "run directories"),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Number("rate", &f.rate, "R", "operations per second of the load; default: the file's rate")
+	r.Number("rate", &f.rate, "R", "operations per second of the load (default: the rate in the file)")
 	r.Text("load", &f.load, "FILE", "scenario file with the load")
-	r.Text("trial", &f.trial, "NAME", "trial of the file, if the file has several")
-	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "set a parameter of the load, as in value-size=1KiB")
-	r.Span("history", &f.history, "time between compactions, for which the store keeps replaced values")
-	r.Size("network", &f.network, "bytes per second of a member's network interface, as in 125MB; without it the network's share is not known")
+	r.Text("trial", &f.trial, "NAME", "trial in the file to use, if the file has several trials")
+	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "change a parameter of the load, for example value-size=1KiB")
+	r.Span("history", &f.history, "time between compactions; until the next compaction, the store keeps overwritten values")
+	r.Size("network", &f.network, "bandwidth of a member's network interface in bytes per second, for example 125MB; without it, the share of the network is not known")
 	r.Format(&f.format, &a.Wide, "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed
@@ -63,19 +64,19 @@ trial of the scenario file that --load names. The command contacts no server.`,
 func (f *shareFlags) check() error {
 	switch {
 	case f.load == "" && f.trial != "":
-		return command.Usage("--trial names one of a file's trials, and there is no file; give it with --load")
+		return command.Usage("--trial selects a trial in a file, but there is no file; give one with --load")
 	case f.load == "" && !f.given("rate"):
-		return command.Usage("--rate is missing: the operations a second of the load; or give the load as a scenario file with --load")
+		return command.Usage("--rate is missing; give the load's operations per second, or give the load as a scenario file with --load")
 	case f.given("rate") && !(f.rate > 0 && f.rate <= scenario.MaxRate):
 		return command.Usage("--rate must be above 0 and at most %d, not %g", scenario.MaxRate, f.rate)
 	case f.given("rate") && f.sets(scenario.Assignment{Key: "rate"}):
-		return command.Usage("--rate and --set rate both give the rate; give one of them")
+		return command.Usage("--rate and --set rate both set the rate; give only one of them")
 	case slices.ContainsFunc(f.set, scenario.Assignment.OfRunning):
-		return command.Usage("--set says how a cluster is reached, and no server is asked here; drop it")
+		return command.Usage("--set is for connecting to a cluster, but this command contacts no server; remove this --set")
 	case f.history < 0:
-		return command.Usage("--history must not be below 0, and is %s", f.history)
+		return command.Usage("--history is %s, but must be at least 0", f.history)
 	case f.network < 0:
-		return command.Usage("--network must not be below 0, and is %d", f.network)
+		return command.Usage("--network is %d, but must be at least 0", f.network)
 	}
 	return nil
 }
@@ -100,7 +101,7 @@ func (a *commandLine) capacityShare(f *shareFlags, dirs []string) error {
 		runs = append(runs, run)
 	}
 	if first == nil {
-		return command.Usage("%s is no search for a capacity; record one with quorumbench capacity", dirs[0])
+		return command.Usage("%s does not have a capacity search; record a search with quorumbench capacity", dirs[0])
 	}
 	load, err := a.sharedLoad(f, first)
 	if err != nil {
@@ -109,7 +110,7 @@ func (a *commandLine) capacityShare(f *shareFlags, dirs []string) error {
 	sizes, err := size.SizesOf(runs, load, func(name string) store.Sizer {
 		st, err := a.Lookup(name)
 		if err != nil {
-			return nil // the record names a store that this version does not know
+			return nil // the run was recorded with a store that this version does not know
 		}
 		sizer, _ := st.(store.Sizer)
 		return sizer
@@ -120,21 +121,21 @@ func (a *commandLine) capacityShare(f *shareFlags, dirs []string) error {
 	if err := a.Report(f.format, report.Sizes(sizes)); err != nil || f.format != "text" {
 		return err
 	}
-	a.Next("quorumbench check perf --rate %g --endpoints HOST:PORT,... (does the cluster carry the rate)", load.Rate)
+	a.Next("quorumbench check perf --rate %g --endpoints HOST:PORT,... (checks whether the cluster can carry this rate)", load.Rate)
 	return nil
 }
 
-// sharedLoad returns the load whose share is estimated: the load of --load, or the load of the
-// recorded search changed by --set.
+// sharedLoad returns the load whose share is estimated. This is the load in the file of --load, or
+// the load of the recorded search with the changes of --set.
 func (a *commandLine) sharedLoad(f *shareFlags, recorded *record.Trial) (load size.Load, err error) {
 	o := scenario.Options{Set: f.set}
 	var s *scenario.Scenario
 	if f.load != "" {
 		s, err = a.load([]string{f.load}, o)
 	} else if name := recorded.Application.Name; name != "" {
-		return load, command.Usage("the search is of what an application sends (%s): its interval says how much of it the cluster carries, and its parameters are no shares of a rate; search a rate, or give another run", name)
+		return load, command.Usage("this run searched the load of an application (%s), so its result is not a rate of which a share can be estimated; search for a rate, or give another run", name)
 	} else {
-		o.Set = append(loadOf(recorded), scenario.Assignment{Key: "max-in-flight", Value: "1"}) // nothing is sent, so operations in flight need no memory
+		o.Set = append(loadOf(recorded), scenario.Assignment{Key: "max-in-flight", Value: "1"}) // nothing is sent, so no memory is needed for operations in flight
 		o.Set = append(slices.DeleteFunc(o.Set, f.sets), f.set...)
 		o.Store = recorded.Store
 		s, err = scenario.Parse("capacity.yaml", scenario.OfCapacity(), a.Catalog, o)
@@ -146,26 +147,26 @@ func (a *commandLine) sharedLoad(f *shareFlags, recorded *record.Trial) (load si
 		return load, err
 	}
 	if name := s.Trials[0].Load.Application.Name; name != "" {
-		return load, command.Usage("the trial %s is what an application sends (%s), and no curve is of its calls; search how much of it the cluster carries with capacity --over", s.Trials[0].Name, name)
+		return load, command.Usage("the trial %s has the load of an application (%s), for which no search was recorded; find out how much of it the cluster can carry with quorumbench capacity --over", s.Trials[0].Name, name)
 	}
 	load = size.Load{Load: s.Trials[0].Load, Rate: s.Trials[0].Load.Rate.PerSecond, History: f.history, Network: float64(f.network)}
 	if f.given("rate") {
 		load.Rate = f.rate
 	}
 	if load.Rate <= 0 {
-		return load, command.Usage("the trial %s has no rate: it is a closed loop, or takes its rate from another trial; give --rate", s.Trials[0].Name)
+		return load, command.Usage("the trial %s has no rate: it is a closed loop, or its rate comes from another trial; give --rate", s.Trials[0].Name)
 	}
 	return load, nil
 }
 
-// sets reports whether --set replaces a recorded parameter.
+// sets reports whether --set replaces a parameter in the record.
 func (f *shareFlags) sets(recorded scenario.Assignment) bool {
 	return slices.ContainsFunc(f.set, func(a scenario.Assignment) bool {
 		return a.Key == recorded.Key || a.Key == "operation" && recorded.Key == "mix"
 	})
 }
 
-// sizedBy lists the parameters that determine the size of a load.
+// sizedBy lists the parameters that determine how much of the cluster a load uses.
 var sizedBy = []string{"mix", "key-size", "value-size", "key-space", "connections"}
 
 // loadOf returns the assignments that reproduce a recorded load.

@@ -25,24 +25,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Exit codes that only `check` has; they equal those of etcdctl.
+// Exit codes that only `check` has. They equal those in etcdctl.
 const (
-	ExitNotEmpty    = 3 // there are keys with the prefix
-	ExitUnknownLoad = 4 // --load names no load
+	ExitNotEmpty    = 3 // the cluster already has keys with the prefix
+	ExitUnknownLoad = 4 // --load does not name a known load
 )
 
 func (a *commandLine) checkCommand() *cobra.Command {
-	g := command.Group("check", "Check whether a cluster, a disk or this machine is fast enough", "perf, datascale, members, disk or machine",
+	g := command.Group("check", "Check whether a cluster, disk or machine is fast enough", "perf, datascale, members, disk or machine",
 		a.checkPerfCommand(), a.checkDatascaleCommand(), a.checkMembersCommand(), a.checkDiskCommand(), a.checkMachineCommand())
 	g.Example = `  quorumbench check disk /var/lib/etcd
   quorumbench check perf --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379`
-	g.Long = `Check whether a running cluster or a disk is fast enough: the checks of etcdctl for
-every store, with the reason when one fails. "check machine" measures what this machine
-and its load generator can resolve. The checks remove everything they write.`
+	g.Long = `Check whether a running cluster or a disk is fast enough. These are the checks of etcdctl
+for every store; a failed check states the reason. "check machine" measures the limits of
+this machine and of its load generator. The checks remove everything that they write.`
 	return g
 }
 
-// checkFlags holds the flags that the checks of a cluster share; some set parameters of a preset.
+// checkFlags holds the flags that all cluster checks share. Some flags set parameters of a preset.
 type checkFlags struct {
 	command.AttachFlags
 	preset  *scenario.Command
@@ -55,30 +55,30 @@ type checkFlags struct {
 	upload  *upload.Destination
 }
 
-// newCheckFlags registers the flags of a check with the named preset.
+// newCheckFlags registers the flags for a check that uses the named preset.
 func newCheckFlags(r command.Flags, preset string, wide *bool) *checkFlags {
 	c := scenario.NewCommand(preset)
 	c.Names["max-in-flight"] = "--clients" // an open loop has no clients
 	f := &checkFlags{AttachFlags: command.NewAttachFlags(), preset: c, load: "s", seed: scenario.DefaultSeed, format: "text"}
-	r.Text("load", &f.load, "s|m|l|xl", "load: s(mall), m(edium), l(arge) or xl (xLarge)")
-	r.Parameter(c, c.Parameter("prefix"), "prefix of every key; no key may have it. etcdctl's prefixes are /etcdctl-check-perf/ and /etcdctl-check-datascale/")
+	r.Text("load", &f.load, "s|m|l|xl", "size of the load: s (small), m (medium), l (large) or xl (extra large)")
+	r.Parameter(c, c.Parameter("prefix"), "prefix of every key; no key with this prefix may exist. etcdctl's prefixes are /etcdctl-check-perf/ and /etcdctl-check-datascale/")
 	r.Parameter(c, c.Parameter("overwrite-existing"), c.Parameter("overwrite-existing").Meaning)
 	r.Parameter(c, c.Parameter("cleanup-compact"), "compact the history afterwards")
 	r.Parameter(c, c.Parameter("cleanup-defragment"), "defragment every member afterwards")
 	f.Register(r)
-	r.Whole("conns", &f.conns, "number of connections; 0: one for each client")
-	r.Parameter(c, c.Parameter("timeout"), "timeout of one write, from when it is sent")
-	r.Parameter(c, c.Parameter("threads"), "number of event loops of the load generator; 0 chooses")
-	r.Seed("seed", &f.seed, "seed of everything random")
-	r.Toggle("verbose", &f.verbose, "print percentiles, and the measurements of the cluster also if the check passes")
+	r.Whole("conns", &f.conns, "number of connections; 0 means one per client")
+	r.Parameter(c, c.Parameter("timeout"), "timeout of a write, starting when it is sent")
+	r.Parameter(c, c.Parameter("threads"), "number of event loops in the load generator; 0 chooses automatically")
+	r.Seed("seed", &f.seed, "seed for all random choices")
+	r.Toggle("verbose", &f.verbose, "print percentiles, and print measurements of the cluster even if the check passes")
 	r.Format(&f.format, wide, "text", "json")
-	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
+	r.Text("out", &f.out, "DIR", "keep the run directory at this path, which must be empty or absent")
 	r.Destination(&f.upload)
 	return f
 }
 
-// findLoad returns the load that --load names. An unknown load ends the command with
-// ExitUnknownLoad.
+// findLoad returns the load that --load names. If there is no such load, the command exits with
+// status ExitUnknownLoad.
 func (f *checkFlags) findLoad(of map[string]scenario.CheckLoad) (short string, l scenario.CheckLoad, err error) {
 	if short, l, err = scenario.FindCheckLoad(f.load, of); err != nil {
 		err = &command.Exit{Code: ExitUnknownLoad, Cause: err}
@@ -86,8 +86,8 @@ func (f *checkFlags) findLoad(of map[string]scenario.CheckLoad) (short string, l
 	return short, l, err
 }
 
-// scenario returns the scenario of the preset, changed by the flags. The number of connections is
-// the number of clients, as in etcdctl, unless --conns is given.
+// scenario returns the preset's scenario with the changes of the flags. There are as many
+// connections as clients, as in etcdctl, unless --conns is given.
 func (f *checkFlags) scenario(a *commandLine, clients int) (*scenario.Scenario, error) {
 	if f.conns < 0 {
 		return nil, command.Usage("--conns must be from 0 to %d, not %d", scenario.MaxConnections, f.conns)
@@ -102,8 +102,8 @@ func (f *checkFlags) scenario(a *commandLine, clients int) (*scenario.Scenario, 
 	return f.Scenario(f.preset, a.Catalog, scenario.Ask{Seed: f.seed, Repeats: 1})
 }
 
-// check runs a check's scenario and passes its single trial to judge. Without --out it removes the
-// run directory.
+// check runs the scenario and passes its single trial to judge. Without --out it removes the run
+// directory.
 func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b *bar, show func(runner.Progress), judge func(*record.Trial) error) (failed error) {
 	path, err := command.Self()
 	if err != nil {
@@ -112,7 +112,9 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 	if err := command.CheckKept(f.upload, f.out); err != nil {
 		return err
 	}
-	ctx, stop := command.Interruptible(ctx, func() { b.Note("stopping and cleaning up; press Ctrl-C again to stop at once and leave the keys") })
+	ctx, stop := command.Interruptible(ctx, func() {
+		b.Note("stopping and cleaning up; press Ctrl-C again to stop at once and leave the written keys")
+	})
 	defer stop()
 	if err := command.Reachable(ctx, f.upload); err != nil {
 		return err
@@ -150,12 +152,12 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 		err = left
 	}
 	if err != nil && f.out == "" {
-		b.Line("the run directory is not kept; --out DIR keeps it")
+		b.Line("the run directory was not kept; use --out DIR to keep it")
 	}
 	return err
 }
 
-// checkedRun reads the run of a check. A run without a trial is an error.
+// checkedRun reads the run that a check recorded. It returns an error if the run has no trial.
 func (a *commandLine) checkedRun(f *checkFlags, dir string, runErr error) (*record.Run, error) {
 	var notEmpty *guard.NotEmptyError
 	var unread *trial.UnreadError
@@ -181,7 +183,8 @@ func (a *commandLine) checkedRun(f *checkFlags, dir string, runErr error) (*reco
 	return run, nil
 }
 
-// unread prints, in etcdctl's words, that a member's memory is not known, and returns the error.
+// unread prints, in etcdctl's words, that the memory of a member is not known, and returns the
+// error.
 func (a *commandLine) unread(f *checkFlags, when, why string) error {
 	if f.format != "json" {
 		a.Printf("FAIL: Could not read process_resident_memory_bytes %s the put operations.\n", when)
@@ -189,12 +192,12 @@ func (a *commandLine) unread(f *checkFlags, when, why string) error {
 	return &command.Exit{Code: command.ExitNotKnown, Cause: errors.New(why)}
 }
 
-// judged returns the error of a check, for the exit code. err is the error of printing the result;
-// a result that is not known neither passes nor fails.
+// judged returns the error that decides the exit code of a check. err is the error from printing
+// the result. A check without a result neither passes nor fails.
 func judged(pass, notKnown bool, err error) error {
 	switch {
 	case err != nil:
-		return fmt.Errorf("the result cannot be written: %w", err)
+		return fmt.Errorf("cannot write the result: %w", err)
 	case notKnown:
 		return &command.Exit{Code: command.ExitNotKnown}
 	case !pass:
@@ -214,11 +217,11 @@ type perfFlags struct {
 
 func (a *commandLine) checkPerfCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "perf", Short: "Check whether a cluster takes a load in time, and say what is too slow if not", Args: command.Takes(0, 0, ""),
-		Long: `Check whether a cluster can carry a load: puts of 256 + 1,024 bytes that become due
-on one schedule for all clients, for 60 seconds. The check fails at 90% of the rate or
-less, a slowest write above 0.5 s, a standard deviation above 0.1 s, or any error,
-and then names the component that is too slow.
+		Use: "perf", Short: "Check whether a cluster can carry a load, and name what is too slow if it cannot", Args: command.Takes(0, 0, ""),
+		Long: `Check whether a cluster can carry a load for 60 seconds: puts with keys of 256 bytes and
+values of 1,024 bytes, due at a constant rate. The check fails if throughput is at most
+90% of the rate, the slowest write takes more than 0.5 s, the standard deviation is above
+0.1 s, or there is any error. It then names the component that is too slow.
 
   load  writes/s  clients
   s          150       50
@@ -226,22 +229,22 @@ and then names the component that is too slow.
   l        8,000      500
   xl      15,000    1,000
 
-The exit code is 0 if the check passes, 1 if it fails, 3 if there are keys with the
-prefix, 4 for an unknown load, and 6 if a disturbance can explain every exceeded limit.`,
+The exit code is 0 if the check passes, 1 if it fails, 3 if keys with the prefix already
+exist, 4 if the load is unknown, and 6 if a disturbance can explain every exceeded limit.`,
 		Example: `  quorumbench check perf --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379
   quorumbench check perf --rate 500 --clients 20 --duration 5m --verbose`,
 	}
 	r := command.NewFlags(c.Flags())
 	f := &perfFlags{checkFlags: newCheckFlags(r, "check-perf", &a.Wide), duration: time.Minute, set: c.Flags()}
-	r.Whole("clients", &f.clients, "maximum number of writes in flight, instead of the load's clients")
-	r.Number("rate", &f.rate, "R", "writes per second, instead of the load's")
-	r.Span("duration", &f.duration, "duration")
-	r.Text("data-dir", &f.Cluster.DataDir, "DIR", "data folder of a member on this machine; fdatasync is measured there after the load")
+	r.Whole("clients", &f.clients, "maximum number of writes in flight, instead of the load's number of clients")
+	r.Number("rate", &f.rate, "R", "writes per second, instead of the load's rate")
+	r.Span("duration", &f.duration, "duration of the load")
+	r.Text("data-dir", &f.Cluster.DataDir, "DIR", "data folder of a member on this machine; the duration of fdatasync is measured there after the load")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkPerf(c.Context(), f) }
 	return c
 }
 
-// fill returns the load l changed by the flags, and sets the preset's parameters.
+// fill returns the load l with the changes of the flags, and sets the preset's parameters.
 func (f *perfFlags) fill(l scenario.CheckLoad) (scenario.CheckLoad, error) {
 	if f.set.Changed("rate") {
 		l.Rate = f.rate
@@ -259,7 +262,7 @@ func (f *perfFlags) fill(l scenario.CheckLoad) (scenario.CheckLoad, error) {
 	}
 	if f.Cluster.DataDir != "" {
 		if info, err := os.Stat(f.Cluster.DataDir); err != nil || !info.IsDir() {
-			return l, command.Usage("--data-dir: there is no folder %s on this machine; give the folder of a member's data, or drop the flag", f.Cluster.DataDir)
+			return l, command.Usage("--data-dir: there is no folder %s on this machine; give a member's data folder, or remove the flag", f.Cluster.DataDir)
 		}
 	}
 	f.preset.Let("rate", strconv.FormatFloat(l.Rate, 'g', -1, 64))
@@ -288,25 +291,25 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 	if f.format == "text" {
 		switch {
 		case err == nil:
-			a.Next("quorumbench capacity --objective 'p99<100ms'%s (how much more the cluster carries)", f.Shown())
+			a.Next("quorumbench capacity --objective 'p99<100ms'%s (finds the highest rate that the cluster can carry)", f.Shown())
 		case isOnlyCode(err, command.ExitFailed):
-			a.Next("quorumbench check disk DIR (on each member's machine, with its data folder)")
+			a.Next("quorumbench check disk DIR (run this on each member's machine, with its data folder)")
 		case isOnlyCode(err, command.ExitNotKnown):
-			a.Next("repeat it on a quieter machine than this one")
+			a.Next("repeat the check on a machine with less other load")
 		}
 	}
 	return err
 }
 
-// isOnlyCode reports whether err only sets the exit code to code, after a printed result.
+// isOnlyCode reports whether err has no message and only sets this exit code.
 func isOnlyCode(err error, code int) bool { return command.ExitCode(err) == code && err.Error() == "" }
 
 func (a *commandLine) checkDatascaleCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "datascale", Short: "Check the cost of keys for each member: memory, disk and time", Args: command.Takes(0, 0, ""),
+		Use: "datascale", Short: "Measure the memory, disk space and time that keys cost each member", Args: command.Takes(0, 0, ""),
 		Example: `  quorumbench check datascale --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379`,
-		Long: `Check the cost of keys of 512 + 512 bytes for each member: its memory and its database
-before and after, the bytes per key, and the duration of the writes.
+		Long: `Measure what keys of 512 bytes with values of 512 bytes cost each member: its memory and
+database size before and after, the bytes per key, and the duration of the writes.
 
   load       keys  clients
   s        10,000       50
@@ -314,8 +317,8 @@ before and after, the bytes per key, and the duration of the writes.
   l     1,000,000      500
   xl    3,000,000    1,000
 
-The exit code is 0 if the check completed, 1 if a write failed or no memory could be
-read, 3 if there are keys with the prefix, 4 for an unknown load.`,
+The exit code is 0 if the check completed, 1 if a write failed or the memory could not be
+read, 3 if keys with the prefix already exist, and 4 if the load is unknown.`,
 	}
 	f := newCheckFlags(command.NewFlags(c.Flags()), "check-datascale", &a.Wide)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkDatascale(c.Context(), f) }
@@ -352,7 +355,7 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 			begin() // the load ended before its first progress report
 		}
 		c := analyze.CheckScale(t)
-		first := analyze.MemberCost{Unread: "no member was asked"}
+		first := analyze.MemberCost{Unread: "no member was queried"}
 		if len(c.Members) > 0 {
 			first = c.Members[0]
 		}
@@ -362,22 +365,22 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 		return judged(c.Pass, false, a.Report(f.format, report.ScaleCheck(&c, load, f.verbose)))
 	})
 	if err == nil && f.format == "text" {
-		a.Next("quorumbench check perf%s (does the cluster take a load in time)", f.Shown())
+		a.Next("quorumbench check perf%s (checks whether the cluster can carry a load)", f.Shown())
 	}
 	return err
 }
 
-// bar shows the progress of a check: on a terminal a bar that fills in place, elsewhere plain
-// lines.
+// bar shows the progress of a check. On a terminal, the bar grows in place; elsewhere, it is
+// printed as plain lines.
 type bar struct {
 	*command.Display
-	total float64 // in unit, when the bar is full
+	total float64 // total number of units at which the bar is full
 	unit  string
 	sent  string // what the check sends
-	local bool   // the check sends no requests, so there are no errors to show
+	local bool   // set if the check sends no requests, so there are no errors to show
 }
 
-// newBar returns a bar; with --format json it shows nothing.
+// newBar returns a bar. It shows nothing if the format is json.
 func (a *commandLine) newBar(format string, total float64, unit string) *bar {
 	to := a.Screen
 	if format == "json" {

@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// diskFlags holds the flags of `check disk`. Their defaults equal the measurement with fio in
-// etcd's documentation: 22 MiB in records of 2,300 bytes, for at most a minute.
+// diskFlags holds the flags of `check disk`. The defaults are those of the fio measurement in
+// etcd's documentation: 22 MiB in records of 2,300 bytes, for at most one minute.
 type diskFlags struct {
 	store    string
 	record   int
@@ -29,41 +29,41 @@ type diskFlags struct {
 	format   string
 }
 
-// maxDiskSize is the maximum number of bytes that a check writes.
+// maxDiskSize is the maximum number of bytes that `check disk` writes.
 const maxDiskSize = 1 << 40
 
 func (a *commandLine) checkDiskCommand() *cobra.Command {
 	f := &diskFlags{store: "etcd", record: 2300, size: 22 << 20, duration: time.Minute, format: "text"}
 	c := &cobra.Command{
-		Use: "disk DIR", Short: "Check whether a disk is fast enough for a store's log", Args: command.Takes(1, 1, "DIR, the folder to write in"),
+		Use: "disk DIR", Short: "Check whether a disk is fast enough for a store's log", Args: command.Takes(1, 1, "DIR, the folder in which to write"),
 		Example: `  quorumbench check disk /var/lib/etcd
   quorumbench check disk /var/lib/zookeeper --store zookeeper --size 200MiB`,
-		Long: `Check whether a disk is fast enough for a store's write-ahead log: records of 2,300
-bytes are written one after the other, each followed by fdatasync, as in the
-measurement that etcd's documentation makes with fio. The file is in a new folder
-quorumbench-data-*, which is removed. The folder of a killed command is removed first.
+		Long: `Check whether a disk is fast enough for a store's write-ahead log. The command writes
+records of 2,300 bytes one after the other, each followed by fdatasync, like the fio
+measurement in etcd's documentation. The file is in a new folder quorumbench-data-*, which
+is removed at the end. A folder left by a killed command is removed first.
 
-The exit code is 1 if the rule of the store that --store names does not hold:
-for etcd a p99 of fdatasync below 10 ms.`,
+The exit code is 1 if the disk misses the limit that the store --store recommends: for
+etcd, a p99 of fdatasync below 10 ms.`,
 	}
 	r := command.NewFlags(c.Flags())
-	r.Text("store", &f.store, "NAME", "store whose rule decides the exit code")
+	r.Text("store", &f.store, "NAME", "store whose recommended limit decides the exit code")
 	r.Size("record-size", &f.record, "size of one record")
 	r.Size("size", &f.size, "bytes to write in total")
-	r.Whole("records", &f.records, "number of records to write, instead of a size")
+	r.Whole("records", &f.records, "number of records to write, instead of --size")
 	r.Span("duration", &f.duration, "maximum duration")
 	r.Format(&f.format, &a.Wide, "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("size") && c.Flags().Changed("records") {
-			return command.Usage("--size and --records both say how much; give one of them")
+			return command.Usage("--size and --records both set the amount to write; give only one of them")
 		}
 		return a.checkDisk(c.Context(), f, args[0], c.Flags().Changed("records"))
 	}
 	return c
 }
 
-// writes checks the flags and returns the writes to measure. counted: --records is given, so --size
-// is ignored.
+// writes checks the flags and returns the writes to measure. If counted is true, --records was
+// given and --size is ignored.
 func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err error) {
 	switch {
 	case f.record < 1 || f.record > scenario.MaxValueSize:
@@ -86,9 +86,9 @@ func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err err
 	var cause *os.PathError
 	switch {
 	case errors.As(err, &cause):
-		return w, fmt.Errorf("there is no folder %s to write in: %w; name an existing folder on the disk of the store's log", dir, cause.Err)
+		return w, fmt.Errorf("there is no folder %s to write in: %w; name an existing folder on the disk that has the store's log", dir, cause.Err)
 	case !info.IsDir():
-		return w, fmt.Errorf("%s is not a folder; name a folder on the disk of the store's log", dir)
+		return w, fmt.Errorf("%s is not a folder; name a folder on the disk that has the store's log", dir)
 	}
 	return w, nil
 }
@@ -110,7 +110,7 @@ func (a *commandLine) checkDisk(ctx context.Context, f *diskFlags, dir string, c
 	defer stop()
 	folder, err := command.ClaimFolder(dir, func(s string) { a.Remark("%s", s) })
 	if err != nil {
-		return fmt.Errorf("the disk cannot be checked: %w", err)
+		return fmt.Errorf("cannot check the disk: %w", err)
 	}
 	w.Dir = folder.Path()
 	result, err := w.Run(ctx)
@@ -134,9 +134,9 @@ func (a *commandLine) checkDisk(ctx context.Context, f *diskFlags, dir string, c
 	if f.format == "text" {
 		switch {
 		case err == nil:
-			a.Next("quorumbench check perf --endpoints HOST:PORT,... (is the cluster fast enough)")
+			a.Next("quorumbench check perf --endpoints HOST:PORT,... (checks whether the cluster is fast enough)")
 		case isOnlyCode(err, command.ExitFailed):
-			a.Next("quorumbench check disk DIR (is another disk fast enough)")
+			a.Next("quorumbench check disk DIR (checks another disk)")
 		}
 	}
 	return err

@@ -37,7 +37,7 @@ type machineFlags struct {
 	format    string
 }
 
-// maxCalibrationRounds is the maximum of --rounds.
+// maxCalibrationRounds is the highest value that --rounds accepts.
 const maxCalibrationRounds = 100
 
 func (a *commandLine) checkMachineCommand() *cobra.Command {
@@ -45,29 +45,29 @@ func (a *commandLine) checkMachineCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "machine", Short: "Measure the limits of this machine, its network and the load generator", Args: command.Takes(0, 0, ""),
 		Long: `Measure the limits of this machine, its network and the load generator: the shortest
-times and the highest rates that the generator measures against a null server, how late
-it sends and wakes up, fdatasync in a folder, and TCP connections over loopback and to
-endpoints. It takes about half a minute.
+latencies and the highest rates that the generator measures with a null server, how late
+it sends and wakes up, the duration of fdatasync in a folder, and the duration of
+connecting over TCP to this machine and to endpoints. It takes about half a minute.
 
-The result is kept for this machine in the user's cache folder, and every later report
-on this machine shows it, until the machine, its kernel or the program changes.`,
+The result is stored in the user's cache folder, and every later report on this machine
+shows it, until the machine, its kernel or the program changes.`,
 		Example: `  quorumbench check machine
   quorumbench check machine --dir /var/lib/etcd --endpoints 10.0.0.1:2379,10.0.0.2:2379`,
 	}
 	r := command.NewFlags(c.Flags())
-	r.Text("dir", &f.dir, "DIR", "folder in which fdatasync is timed")
+	r.Text("dir", &f.dir, "DIR", "folder in which to measure the duration of fdatasync")
 	command.Value(r, "endpoints", &f.endpoints, "HOST:PORT,...", parseEndpoints, func(all []string) string { return strings.Join(all, ",") },
-		"also time TCP connections to these; with https:// in front, include the TLS handshake")
+		"also measure how long TCP connections to these endpoints take; https:// in front includes the TLS handshake")
 	r.Text("store", &f.store, "NAME", "store whose protocol the null server speaks")
-	r.Whole("rounds", &f.rounds, "number of rounds; the result is their median and range")
-	r.Span("duration", &f.window, "duration of each of the four loads of a round")
-	r.Seed("seed", &f.seed, "seed of everything random")
+	r.Whole("rounds", &f.rounds, "number of rounds; the result is the median and range of all rounds")
+	r.Span("duration", &f.window, "duration of each of the four loads in a round")
+	r.Seed("seed", &f.seed, "seed for all random choices")
 	r.Format(&f.format, &a.Wide, "text", "json")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkMachine(c.Context(), f) }
 	return c
 }
 
-// parseEndpoints parses a list of endpoints, each with or without a scheme.
+// parseEndpoints parses a list of endpoints. Each may start with a scheme.
 func parseEndpoints(text string) (all []string, err error) {
 	for e := range strings.SplitSeq(text, ",") {
 		if e = strings.TrimSuffix(strings.TrimSpace(e), "/"); e == "" {
@@ -100,14 +100,14 @@ func (f *machineFlags) check(a *commandLine) error {
 	_, served := st.(store.NullServed)
 	switch {
 	case !served:
-		return command.Usage("--store: %s has no null server; name the store whose protocol it speaks", f.store)
+		return command.Usage("--store: there is no null server for %s; name the store whose protocol this store speaks", f.store)
 	case f.rounds < 1 || f.rounds > maxCalibrationRounds:
 		return command.Usage("--rounds must be from 1 to %d, not %d", maxCalibrationRounds, f.rounds)
 	case f.window < 100*time.Millisecond || f.window > time.Minute:
 		return command.Usage("--duration must be from 100ms to 1m, not %v", f.window)
 	}
 	if info, err := os.Stat(f.dir); err != nil || !info.IsDir() {
-		return command.Usage("--dir: there is no folder %s on this machine; create it or name another one", f.dir)
+		return command.Usage("--dir: there is no folder %s on this machine; create this folder or name another one", f.dir)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (a *commandLine) checkMachine(ctx context.Context, f *machineFlags) error {
 	d.Clear()
 	switch {
 	case ctx.Err() != nil:
-		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; nothing was kept")}
+		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; no result was stored")}
 	case err != nil:
 		return err
 	}
@@ -137,21 +137,21 @@ func (a *commandLine) checkMachine(ctx context.Context, f *machineFlags) error {
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return fmt.Errorf("the calibration cannot be stored, so later reports cannot use it: %w", err)
+		return fmt.Errorf("cannot store the calibration, so later reports will not show it: %w", err)
 	}
 	path := record.CalibrationFile(cache, &c.Machine)
 	if err := c.Write(path); err != nil {
 		return err
 	}
 	if f.format != "json" {
-		a.Printf("\nKept in %s\n", path)
-		a.Next("quorumbench run (its report shows these limits)")
+		a.Printf("\nStored in %s\n", path)
+		a.Next("quorumbench run (the report will show these limits)")
 	}
 	return nil
 }
 
-// measureMachine takes all measurements. Endpoints come first, so that unreachable endpoints are
-// reported before the longer measurements. d shows the progress.
+// measureMachine runs all measurements. It connects to the endpoints first, so that an unreachable
+// endpoint is reported before the longer measurements start. d shows the progress.
 func (a *commandLine) measureMachine(ctx context.Context, f *machineFlags, d *command.Display) (*record.Calibration, error) {
 	began := time.Now()
 	say := func(step string) { d.Update(step, time.Since(began), step) }
@@ -201,11 +201,11 @@ func (a *commandLine) measureMachine(ctx context.Context, f *machineFlags, d *co
 // connectWithin is the timeout of a connection to an endpoint.
 const connectWithin = 5 * time.Second
 
-// timeDisk measures fdatasync in a folder.
+// timeDisk measures the duration of fdatasync in a folder.
 func timeDisk(ctx context.Context, dir string) (*record.DataDir, error) {
 	path, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, fmt.Errorf("the path of the folder %s cannot be resolved: %w", dir, err)
+		return nil, fmt.Errorf("cannot resolve the path of the folder %s: %w", dir, err)
 	}
 	all, err := host.NewLocal(nil, nil).Fsync(ctx, []string{path}, probe.FsyncWrites)
 	if err != nil {
@@ -219,8 +219,8 @@ func timeDisk(ctx context.Context, dir string) (*record.DataDir, error) {
 	return d, nil
 }
 
-// limits runs the calibration scenario against a null server: all loads, and then the load of one
-// client again with client and server bound to one CPU and to two CPUs.
+// limits runs the calibration scenario against a null server. It runs all loads first, and then
+// repeats the load with one client twice: with client and server bound to one CPU, and to two CPUs.
 func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func(runner.Progress)) (g record.GeneratorLimits, failed error) {
 	self, err := command.Self()
 	if err != nil {
@@ -228,9 +228,9 @@ func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func
 	}
 	logs, err := command.TemporaryFolder(func(s string) { a.Remark("%s", s) })
 	if err != nil {
-		return g, fmt.Errorf("there is no room for the null server's log: %w", err)
+		return g, fmt.Errorf("cannot create a folder for the null server's log: %w", err)
 	}
-	defer func() { _ = logs.Release(context.WithoutCancel(ctx)) }() // the next command removes the rest
+	defer func() { _ = logs.Release(context.WithoutCancel(ctx)) }() // the next command removes what is left
 	server, err := calibrate.StartNullServer(ctx, self, f.store, logs.Path())
 	if err != nil {
 		return g, err
@@ -261,7 +261,7 @@ func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func
 	}{{true, &g.OneProcessorP50NS, &g.OneProcessorP99NS}, {false, &g.TwoProcessorsP50NS, &g.TwoProcessorsP99NS}} {
 		undo, err := server.Bind(by.together)
 		if err != nil {
-			continue // this system cannot bind processes to CPUs, so these figures stay unknown
+			continue // this system cannot bind processes to CPUs: these figures stay unknown
 		}
 		err = measured(ctx, o, func(run *record.Run) (err error) {
 			*by.p50, *by.p99, err = analyze.OneClient(run)
@@ -274,11 +274,11 @@ func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func
 	return g, nil
 }
 
-// boundRounds is the maximum number of rounds with processes bound to CPUs. Few rounds are enough,
-// because times vary little in each of the two modes.
+// boundRounds is the maximum number of rounds with processes bound to CPUs. A few rounds are
+// enough, because latencies vary little when processes are bound.
 const boundRounds = 3
 
-// measured executes a run, passes its record to read, and removes the record.
+// measured executes a run, calls read with its record, and then deletes the record.
 func measured(ctx context.Context, o runner.Options, read func(*record.Run) error) (failed error) {
 	remove, err := command.TemporaryOut(&o, func(string) {})
 	if err != nil {
@@ -296,7 +296,7 @@ func measured(ctx context.Context, o runner.Options, read func(*record.Run) erro
 	return read(run)
 }
 
-// nowhere is a screen that discards everything.
+// nowhere is an output that discards everything.
 type nowhere struct{}
 
 func (nowhere) Write(b []byte) (int, error) { return len(b), nil }

@@ -18,16 +18,17 @@ import (
 func (a *commandLine) checkMembersCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "members", Short: "Find the slow member of a cluster", Args: command.Takes(0, 0, ""),
-		Long: `Find the slow member of a cluster: reads and writes go to every member in turn at a low
-rate, and the times of each member are printed next to its round trip and, if the store
+		Long: `Find the slow member of a cluster. Reads and writes go to every member in turn at a low
+rate. The report shows each member's latencies, its network round trip and, if the store
 reports them, the p99 of its fsync and commit.
 
 A member is slow if its p50, its p99 (p90 if there are fewer than 1,000 operations) or its
 round trip is more than twice the median of all members, and at least 5 ms longer (2 ms
-for a round trip). A member that does not answer is named, and the others are measured.
+for a round trip). If a member does not answer, the report names it, and the other members
+are measured.
 
-The exit code is 0 if no member is slow, 1 if one is slow, fails or does not answer, and
-3 if there are keys with the prefix.`,
+The exit code is 0 if no member is slow, 1 if a member is slow, fails or does not answer,
+and 3 if keys with the prefix already exist.`,
 		Example: `  quorumbench check members --endpoints 10.0.0.1:2379
   quorumbench check members --store zookeeper --endpoints 10.0.0.1:2181,10.0.0.2:2181 --format json`,
 	}
@@ -37,13 +38,13 @@ The exit code is 0 if no member is slow, 1 if one is slow, fails or does not ans
 	rate, duration := 240.0, 30*time.Second
 	r := command.NewFlags(c.Flags())
 	f.Register(r)
-	r.Number("rate", &rate, "R", "operations per second, of all members together")
-	r.Span("duration", &duration, "duration")
-	r.Parameter(preset, preset.Parameter("prefix"), "prefix of every key; no key may have it")
-	r.Parameter(preset, preset.Parameter("timeout"), "timeout of one operation, from when it is sent")
-	r.Seed("seed", &f.seed, "seed of everything random")
+	r.Number("rate", &rate, "R", "operations per second, for all members together")
+	r.Span("duration", &duration, "duration of the load")
+	r.Parameter(preset, preset.Parameter("prefix"), "prefix of every key; no key with this prefix may exist")
+	r.Parameter(preset, preset.Parameter("timeout"), "timeout of an operation, starting when it is sent")
+	r.Seed("seed", &f.seed, "seed for all random choices")
 	r.Format(&f.format, &a.Wide, "text", "json")
-	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
+	r.Text("out", &f.out, "DIR", "keep the run directory at this path, which must be empty or absent")
 	r.Destination(&f.upload)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkMembers(c.Context(), f, rate, duration) }
 	return c
@@ -74,9 +75,9 @@ func (a *commandLine) checkMembers(ctx context.Context, f *checkFlags, rate floa
 	if f.format == "text" {
 		switch {
 		case err == nil:
-			a.Next("quorumbench check perf%s (does the cluster take a load in time)", f.Shown())
+			a.Next("quorumbench check perf%s (checks whether the cluster can carry a load)", f.Shown())
 		case isOnlyCode(err, command.ExitFailed):
-			a.Next("quorumbench check disk DIR (on the slow member's machine, with its data folder)")
+			a.Next("quorumbench check disk DIR (run this on the slow member's machine, with its data folder)")
 		}
 	}
 	return err

@@ -26,22 +26,22 @@ type cleanupFlags struct {
 func (a *commandLine) cleanupCommand() *cobra.Command {
 	f := &cleanupFlags{AttachFlags: command.NewAttachFlags()}
 	c := &cobra.Command{
-		Use: "cleanup", Short: "Remove from a running cluster what a killed run left there", Args: command.Takes(0, 0, ""),
-		Long: `Remove from a running cluster everything that a killed run left there, and nothing
-else: its keys, the leases and sessions that they are bound to, its services, and the
-parent nodes of its keys.
+		Use: "cleanup", Short: "Remove what a killed run left in a running cluster", Args: command.Takes(0, 0, ""),
+		Long: `Remove everything that a killed run left in a running cluster, and nothing else: the run's
+keys, their leases and sessions, the run's services, and the parent nodes of the keys.
 
-A run writes a marker before its first key (PREFIX.quorumbench-run) and removes it
-last. The marker proves that no key was below the prefix when the run began. Keys below
-a prefix without a marker stay, and so do the keys of a run that is still active. Name a
-run of another machine by --run, because this machine cannot see whether it is active.`,
+A run writes a marker (PREFIX.quorumbench-run) before its first key, and removes the
+marker last. The marker proves that no key had the prefix when the run began. If there is
+no marker, keys with the prefix stay. The keys of a run that is still active stay, too.
+For a run from another machine, this machine cannot see whether the run is active; confirm
+that it has ended with --run.`,
 		Example: `  quorumbench cleanup --endpoints 10.0.0.1:2379
   quorumbench cleanup --store zookeeper --endpoints 10.0.0.1:2181 --prefix /app/bench/`,
 	}
 	r := command.NewFlags(c.Flags())
 	f.Register(r)
-	r.Text("prefix", &f.prefix, "TEXT", "prefix of the run; default: all prefixes that loads have by default")
-	r.Text("run", &f.run, "ID", "id of the run, if it began on another machine and has ended")
+	r.Text("prefix", &f.prefix, "TEXT", "key prefix of the run (default: every default prefix of loads)")
+	r.Text("run", &f.run, "ID", "ID of a run that began on another machine and has ended")
 	r.Toggle("dry-run", &f.dryRun, "print what would be removed, and remove nothing")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.cleanup(c.Context(), f, c.Flags().Changed("prefix"))
@@ -97,14 +97,15 @@ func (a *commandLine) cleanup(ctx context.Context, f *cleanupFlags, named bool) 
 	case len(found) == 0:
 		a.Printf("No run has left anything below %s.\n", strings.Join(quotedAll(prefixes), ", "))
 	case named && stays > 0:
-		return &command.Exit{Code: command.ExitFailed} // cleanOne printed the reason
+		return &command.Exit{Code: command.ExitFailed} // cleanOne has already printed the reason
 	}
 	return nil
 }
 
-// cleanOne removes the keys that a run left, or prints why they stay and returns false.
+// cleanOne removes the keys that a run left. If the keys must stay, it prints the reason and
+// returns false.
 func (a *commandLine) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Guard, l *guard.Leftover, named bool) (cleaned bool, err error) {
-	run := fmt.Sprintf("run %s, which process %d on %s began at %s", l.Run, l.Owner.PID, l.Machine, l.Began.Format(time.RFC3339))
+	run := fmt.Sprintf("run %s, which process %d on %s started at %s", l.Run, l.Owner.PID, l.Machine, l.Began.Format(time.RFC3339))
 	switch {
 	case l.Kept && !named:
 		a.Printf("Keys below %q stay: the %s was asked to leave them; --prefix %s removes them.\n", l.Prefix, run, l.Prefix)
@@ -116,10 +117,10 @@ func (a *commandLine) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Gu
 		a.Printf("Keys below %q stay: this machine cannot see whether the %s still runs. If it has ended, remove them with --run %s.\n", l.Prefix, run, l.Run)
 		return false, nil
 	case f.run != "" && f.run != l.Run:
-		a.Printf("Keys below %q stay: they are of the %s.\n", l.Prefix, run)
+		a.Printf("Keys below %q stay: they belong to the %s.\n", l.Prefix, run)
 		return false, nil
 	}
-	a.Printf("Below %q is what the %s left.\n", l.Prefix, run)
+	a.Printf("The %[2]s left keys below %[1]q.\n", l.Prefix, run)
 	if f.dryRun {
 		return true, nil
 	}
@@ -130,17 +131,18 @@ func (a *commandLine) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Gu
 	return err == nil, err
 }
 
-// unmarked prints that no run left keys below a prefix without a marker. Keys there are an error.
+// unmarked handles a prefix without a marker. It prints that no run left keys there, or returns an
+// error if there are keys below the prefix.
 func (a *commandLine) unmarked(ctx context.Context, g *guard.Guard, prefix string) error {
 	if strings.Trim(prefix, "/") == "" {
-		return fmt.Errorf("no run has left a marker for the prefix %q, so nothing is removed", prefix)
+		return fmt.Errorf("no run left a marker for the prefix %q, so nothing is removed", prefix)
 	}
 	n, _, err := g.Count(ctx, guard.Below(prefix))
 	switch {
 	case err != nil:
 		return err
 	case n > 0:
-		return fmt.Errorf("keys are below %q, and no marker proves that a run of quorumbench wrote them, so they stay", prefix)
+		return fmt.Errorf("there are keys below %q, but no marker proves that quorumbench wrote them, so they stay", prefix)
 	}
 	a.Printf("No run has left anything below %q.\n", prefix)
 	return nil

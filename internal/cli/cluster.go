@@ -19,13 +19,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// statusTimeout is how long `cluster status` waits for members to report their state.
+// statusTimeout is how long `cluster status` waits for the members to report their state.
 const statusTimeout = 5 * time.Second
 
 // clusterFlags holds the flags of the `cluster` commands.
 type clusterFlags struct {
-	store   string // without the version once clusterUp has parsed it
-	version string // only for `up`: version of an installed server
+	store   string // clusterUp removes the version from it
+	version string // version of an installed server; only for `up`
 	dir     string
 	exec    string
 	members int
@@ -50,10 +50,10 @@ func (a *commandLine) clusterOne(name, short, example string, do func(context.Co
 		kind = "NAME[@VERSION]"
 	}
 	r.Text("store", &f.store, kind, "kind of store")
-	r.Text("dir", &f.dir, "DIR", "folder of the cluster; default: one per store in the user's cache folder")
+	r.Text("dir", &f.dir, "DIR", "folder of the cluster (default: a folder per store in the user's cache folder)")
 	if name == "up" {
 		r.Whole("members", &f.members, "number of members to start")
-		r.Text("exec", &f.exec, "PATH", "path of another server binary")
+		r.Text("exec", &f.exec, "PATH", "path of the server binary to start instead of the store's default server")
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error { return do(c.Context(), f) }
 	return c
@@ -62,7 +62,7 @@ func (a *commandLine) clusterOne(name, short, example string, do func(context.Co
 // resolve returns the store that the flags name, and sets the default folder.
 func (a *commandLine) resolve(f *clusterFlags) (store.Store, error) {
 	if name, _, versioned := strings.Cut(f.store, "@"); versioned {
-		return nil, command.Usage("--store %s: a cluster is found by its store alone, whatever its version; write --store %s", f.store, name)
+		return nil, command.Usage("--store %s: the name of the store is enough to find a cluster; omit the version: --store %s", f.store, name)
 	}
 	st, err := a.Lookup(f.store)
 	if err != nil {
@@ -104,7 +104,7 @@ func (a *commandLine) clusterUp(ctx context.Context, f *clusterFlags) error {
 	spec := cluster.Spec{Members: f.members, Exec: server, Self: path, Dir: f.dir}
 	p, status, err := cluster.Up(ctx, host.NewLocal(nil, nil), st, spec, time.Now())
 	if err != nil && ctx.Err() != nil {
-		cause := errors.New("interrupted; no member is left")
+		cause := errors.New("interrupted; no member is left running")
 		if left := (*cluster.NotUndone)(nil); errors.As(err, &left) {
 			cause = fmt.Errorf("interrupted; %w", left.Left)
 		}
@@ -120,7 +120,7 @@ func (a *commandLine) clusterUp(ctx context.Context, f *clusterFlags) error {
 	return nil
 }
 
-// again returns the flags with which another `cluster` command finds the same cluster.
+// again returns the flags that select the same cluster in another `cluster` command.
 func (f *clusterFlags) again() string {
 	if dir, err := cluster.DefaultDir(f.store); err == nil && dir == f.dir {
 		return " --store " + f.store
@@ -167,7 +167,7 @@ func (a *commandLine) members(p *cluster.Playground, status store.Status) {
 		process := "not running"
 		switch {
 		case elsewhere:
-			process = "not seen from here"
+			process = "not visible here"
 		case m.Running():
 			process = fmt.Sprint(m.Process.PID)
 		}
@@ -178,7 +178,7 @@ func (a *commandLine) members(p *cluster.Playground, status store.Status) {
 		rows = append(rows, []string{m.Name, m.Endpoint, role, version, process, m.LogFile})
 	}
 	a.Printf("\n")
-	_ = text.Table(a.Stdout, rows) // output keeps its first error
+	_ = text.Table(a.Stdout, rows) // a.Stdout keeps its first error
 }
 
 func (a *commandLine) clusterDown(ctx context.Context, f *clusterFlags) error {
@@ -195,7 +195,7 @@ func (a *commandLine) clusterDown(ctx context.Context, f *clusterFlags) error {
 	}
 	a.Printf("stopped %s of %s", text.Plural(uint64(len(stopped.Ended)), "member"), stopped.Store)
 	if n := len(stopped.Gone); n > 0 {
-		a.Printf(" (%d more ran no longer)", n)
+		a.Printf(" (%d more had already ended)", n)
 	}
 	a.Printf(" and removed the data in %s\n", f.dir)
 	return nil

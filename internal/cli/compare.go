@@ -30,21 +30,21 @@ func (a *commandLine) compareCommand() *cobra.Command {
 		Short: "Report whether recorded runs are better or worse than a baseline",
 		Example: `  quorumbench compare runs/before runs/after
   quorumbench compare runs/regression --metric ops --metric p99.9 --fail-on worse`,
-		Long: `Report for recorded runs, trial by trial and figure by figure, whether they are
-better than a baseline, worse or the same, or how many more repeats would decide it.
+		Long: `Report for each trial and metric of recorded runs whether it is better than in a
+baseline, worse or unchanged, or how many more repeats are needed to decide.
 
 BASELINE and each RUN are run directories of the same scenario. A single RUN is
-compared with the baselines that its scenario defines. Repeats that are invalid,
-were interrupted or lost a worker are left out and named; the interval includes how
-far a disturbance can have moved a repeat. The changes of all runs are judged
-together, with a correction for their number.`,
+compared with the baselines that its scenario defines. Repeats that are invalid, were
+interrupted or lost a worker are left out, and the report names them. The confidence
+intervals include how far disturbances may have moved a repeat. All changes are judged
+together, with a correction for the number of comparisons.`,
 		Args: command.Takes(1, math.MaxInt, "RUN, a run directory whose scenario has baselines, or BASELINE and RUN"),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Format(&f.format, &a.Wide, "text", "markdown", "json", "csv", "junit")
-	r.Set.Var(&f.metrics, "metric", "metric to compare, as in p99.9 or errors; can be given again")
-	r.Set.Var(&f.margin, "margin", "changes within this margin count as the same, as in 3%")
-	r.Choice("fail-on", &f.failOn, "exit with 1 if a change is worse, and with 6 if a trial could not be judged", "worse")
+	r.Set.Var(&f.metrics, "metric", "metric to compare, for example p99.9 or errors; can be repeated")
+	r.Set.Var(&f.margin, "margin", "treat changes within this margin as no change, for example 3%")
+	r.Choice("fail-on", &f.failOn, "exit with status 1 if a metric became worse, or with 6 if a trial could not be judged", "worse")
 	c.RunE = func(_ *cobra.Command, args []string) error { return a.compare(f, args) }
 	return c
 }
@@ -63,7 +63,7 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	if len(dirs) == 1 {
 		c := compare.WithinBy(base, by)
 		if c == nil {
-			return fmt.Errorf("%s has no baselines; name the baseline run before it: quorumbench compare BASELINE RUN", dirs[0])
+			return fmt.Errorf("the scenario of %s defines no baselines; name a baseline run first: quorumbench compare BASELINE RUN", dirs[0])
 		}
 		all, against = append(all, c), "its baseline"
 	}
@@ -74,7 +74,7 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 		}
 		c, err := compare.Compare(run, base, by)
 		if err != nil {
-			return fmt.Errorf("%s cannot be compared with %s: %w", dir, dirs[0], err)
+			return fmt.Errorf("cannot compare %s with %s: %w", dir, dirs[0], err)
 		}
 		all = append(all, c)
 	}
@@ -106,7 +106,7 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	return nil
 }
 
-// metrics is a flag that may be given several times; the first value replaces the defaults.
+// metrics is a flag that may be given several times. The first value replaces the defaults.
 type metrics struct {
 	names []string
 	given bool
@@ -131,14 +131,14 @@ func (m *metrics) String() string { return strings.Join(m.names, " ") }
 // Type implements pflag.Value.
 func (m *metrics) Type() string { return "METRIC" }
 
-// margin is a flag whose value is a share above 0 and below 1.
+// margin is a flag whose value is a fraction between 0 and 1, both excluded.
 type margin float64
 
 // Set implements pflag.Value.
 func (m *margin) Set(s string) error {
 	x, err := text.ParseShare(s)
 	if err != nil {
-		return fmt.Errorf("%q is no margin; write a share above 0 and below 100 %%, as in 3%%", s)
+		return fmt.Errorf("%q is not a margin; write a percentage above 0 and below 100, such as 3%%", s)
 	}
 	*m = margin(x)
 	return nil

@@ -10,12 +10,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// diskCommand returns the hidden command that serves a member's disk with injected faults. Only
-// package host starts it.
+// diskCommand returns the hidden command that provides a member's disk and injects faults into it.
+// Only package host starts this command.
 func diskCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: disk.Command + " FOLDER FILES", Short: "Serve a disk that fails on request", Hidden: true,
-		Args: command.Takes(2, 2, "the folder, and the one that keeps its files"),
+		Args: command.Takes(2, 2, "the folder, and the folder that keeps its files"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			probe.GiveBackPages()
 			return disk.Serve(args[0], args[1], os.Stdin, os.Stdout)

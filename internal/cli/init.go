@@ -15,13 +15,13 @@ import (
 //go:embed first.yaml
 var firstScenario string
 
-// firstFile is the default file of `init`.
+// firstFile is the name of the file that `init` writes by default.
 const firstFile = "scenario.yaml"
 
 func (a *commandLine) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "init [FILE.yaml]", Short: "Write a first scenario file with comments", Args: command.Takes(0, 1, "one file name"),
-		Long: `Write a first scenario file, in which comments explain every key, to ` + firstFile + `
+		Long: `Write a first scenario file, with comments that explain every key, to ` + firstFile + `
 or FILE.yaml. An existing file is never overwritten.`,
 		Example: `  quorumbench init
   quorumbench init mine.yaml`,

@@ -163,7 +163,7 @@ func TestInterruptedStartLeavesNothing(t *testing.T) {
 		if err := b.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		b.await(t, "quorumbench: interrupted; no member is left")
+		b.await(t, "quorumbench: interrupted; no member is left running")
 		if code := b.end(); code != command.ExitInterrupted {
 			t.Errorf("%v: exit code %d", signal, code)
 		}

@@ -1,6 +1,6 @@
-// Package cli implements the command line, with one file per command. A command turns flags into a
-// scenario or a call, shows progress, reads the record to print the result, and returns an exit
-// code.
+// Package cli implements the command line, with one file per command. A command turns its flags
+// into a scenario or a function call, shows progress, prints the result from the record, and
+// returns an exit code.
 package cli
 
 import (
@@ -21,11 +21,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// commandLine is the receiver of all commands, and holds what they share.
+// commandLine is the receiver of all commands. It holds the state that they share.
 type commandLine struct{ *command.App }
 
-// Main executes a command line, given without the program's name, and returns the exit code.
-// Results go to stdout; progress, warnings and errors (one sentence each) go to stderr.
+// Main executes a command line and returns the exit code. args does not include the program's name.
+// Results go to stdout; progress, warnings and errors go to stderr. Each error is one sentence.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	return carryOut(stdin, stdout, stderr, func(a *commandLine) error {
 		a.Args = args
@@ -33,7 +33,8 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	})
 }
 
-// carryOut calls do, prints its error, and returns the exit code. A panic becomes an error.
+// carryOut calls do, prints the error that do returns, and returns the exit code. If do panics,
+// carryOut prints the panic as an error.
 func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*commandLine) error) (code int) {
 	shown := text.NewWriter(stderr)
 	defer func() {
@@ -41,14 +42,15 @@ func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*commandLine) e
 			command.Say(shown, fmt.Errorf("internal error: %v, at %s (please report)", r, culprit()))
 			code = command.ExitFailed
 		}
-		_ = shown.Flush() // an error cannot be reported anywhere else
+		_ = shown.Flush() // there is no place to report an error
 	}()
 	a := &commandLine{&command.App{
 		Stdin: stdin, Stdout: command.NewOutput(stdout), Stderr: shown, Screen: stderr,
 		Lookup: registry.Lookup, Catalog: registry.Catalog{Apps: load.Applications},
 	}}
-	// A reader that closes the pipe, such as head, must not end the program before the program
-	// has cleaned up: the next write fails instead. (Members would inherit an ignored signal.)
+	// If a program such as head closes the pipe, quorumbench must still clean up. Catching SIGPIPE
+	// makes the next write fail instead of ending the program. (Ignoring it would not do: members
+	// would inherit that.)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	err := do(a)
 	a.Stdout.Flush()
@@ -56,22 +58,22 @@ func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*commandLine) e
 	case errors.Is(a.Stdout.Err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE)):
 		err = &command.Exit{Code: command.ExitFailed}
 	case err == nil && a.Stdout.Err != nil:
-		err = fmt.Errorf("the result cannot be written to standard output: %w", a.Stdout.Err)
+		err = fmt.Errorf("cannot write the result to standard output: %w", a.Stdout.Err)
 	}
 	command.Say(shown, withAuthority(err))
 	return command.ExitCode(err)
 }
 
-// withAuthority adds the remedy to the error of a certificate whose authority is not known.
+// withAuthority adds the remedy to an error about a certificate from an unknown authority.
 func withAuthority(err error) error {
 	const unknown = "certificate signed by unknown authority"
 	if err == nil || !strings.Contains(err.Error(), unknown) {
 		return err
 	}
-	return fmt.Errorf("%w; give the authority of the servers' certificates with --cacert FILE", err)
+	return fmt.Errorf("%w; give the authority that signed the servers' certificates with --cacert FILE", err)
 }
 
-// culprit returns the file and line of the panic that is being recovered, for the error message.
+// culprit returns the file and line at which the panic occurred, for the error message.
 func culprit() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])

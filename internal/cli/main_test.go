@@ -92,7 +92,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("no space 
 func TestOutputThatCannotBeWrittenFails(t *testing.T) {
 	var stderr bytes.Buffer
 	code := Main([]string{"run", "--dry-run"}, strings.NewReader(""), brokenWriter{}, &stderr)
-	want := "quorumbench: the result cannot be written to standard output: no space left on device\n"
+	want := "quorumbench: cannot write the result to standard output: no space left on device\n"
 	if code != command.ExitFailed || stderr.String() != want {
 		t.Errorf("exit code %d and %q, want 1 and %q", code, stderr.String(), want)
 	}

@@ -11,18 +11,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// memberCommand returns the hidden command that runs a member of a cluster in this process. Only
-// clusters start it.
+// memberCommand returns the hidden command that runs one member of a cluster in this process. Only
+// package cluster starts this command.
 func (a *commandLine) memberCommand() *cobra.Command {
 	var config string
 	c := &cobra.Command{
 		Use: "member STORE", Short: "Run one member of a cluster", Hidden: true,
 		Args: command.Takes(1, 1, "the store's name"),
 	}
-	command.NewFlags(c.Flags()).Text("config", &config, "FILE", "configuration of the member")
+	command.NewFlags(c.Flags()).Text("config", &config, "FILE", "the member's configuration file")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if config == "" {
-			return command.Usage("--config is missing: the member's configuration")
+			return command.Usage("--config is missing; give the member's configuration file")
 		}
 		st, err := a.Lookup(args[0])
 		if err != nil {
@@ -32,14 +32,15 @@ func (a *commandLine) memberCommand() *cobra.Command {
 		if !ok {
 			return fmt.Errorf("the server of %s is not built into this program", st.Name())
 		}
-		probe.GiveBackPages() // pages of start-up would count as the store's memory
+		probe.GiveBackPages() // memory from start-up would otherwise be counted as the store's memory
 		return runMember(c.Context(), embedded, config)
 	}
 	return c
 }
 
-// runMember runs a member until it ends. A server that cannot continue, for example on a full disk,
-// panics; runMember returns the panic as an error, because it is not a defect of quorumbench.
+// runMember runs a member until it ends. A server that cannot continue panics, for example when the
+// disk is full. runMember returns such a panic as an error, because it is not a defect in
+// quorumbench.
 func runMember(ctx context.Context, st store.Embedded, config string) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

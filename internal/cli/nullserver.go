@@ -38,26 +38,27 @@ func (a *commandLine) nullServerCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "null-server",
 		Short: "Serve a store's protocol without a store",
-		Long: `Serve a store's protocol without a store: it responds at once, or as a script says.
+		Long: `Serve a store's protocol without a store. The server responds at once, or as a script
+specifies.
 
-The first line on standard output has the members' endpoints, for --endpoints of
-"quorumbench bench". The server runs until SIGINT, SIGTERM or SIGHUP.`,
+The first line on standard output has the members' endpoints, which "quorumbench bench
+--endpoints" accepts. The server runs until it receives SIGINT, SIGTERM or SIGHUP.`,
 		Example: `  quorumbench null-server --script 'delay=1ms'
   quorumbench null-server --script 'stall=800ms@3s; error=unavailable every 1000'`,
 		Args: command.Takes(0, 0, ""),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Text("protocol", &f.protocol, "STORE", "store whose protocol the server speaks")
-	r.Text("listen", &f.listen, "HOST:PORT", "address of the first member; the others use the next ports. Port 0 uses free ports")
-	r.Whole("members", &f.members, "number of members; the first leads")
-	r.Text("script", &f.script, "TEXT", "script of what happens to operations, such as delay=1ms; see docs/reference/null-server.md")
-	r.Text("script-file", &f.scriptFile, "FILE", "file with the script; - is standard input")
-	r.Toggle("memory", &f.options.Memory, "remember written values; =false: every key exists, with the same value")
-	r.Size("value-size", &f.options.ValueSize, "with --memory=false: size of that value")
-	r.Text("user", &f.options.User, "NAME:PASSWORD", "require this user and password")
+	r.Text("listen", &f.listen, "HOST:PORT", "address of the first member; other members use the ports that follow. Port 0 chooses free ports")
+	r.Whole("members", &f.members, "number of members; the first is the leader")
+	r.Text("script", &f.script, "TEXT", "script that defines how the server responds, such as delay=1ms (docs/reference/null-server.md)")
+	r.Text("script-file", &f.scriptFile, "FILE", "file with the script; - means standard input")
+	r.Toggle("memory", &f.options.Memory, "store written values; with =false, every key exists and has the same value")
+	r.Size("value-size", &f.options.ValueSize, "with --memory=false: size of the value that every key has")
+	r.Text("user", &f.options.User, "NAME:PASSWORD", "user and password that clients must log in with")
 	r.Text("cert", &f.cert, "FILE", "serve over TLS with this certificate (PEM)")
 	r.Text("key", &f.key, "FILE", "private key of the certificate (PEM)")
-	r.Whole("max-streams", &f.options.MaxStreams, "maximum number of requests in flight on one connection; 0 for no limit")
+	r.Whole("max-streams", &f.options.MaxStreams, "maximum number of requests in flight on one connection; 0 means no limit")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.nullServer(c.Context(), f, c.Flags().Changed("value-size"))
 	}
@@ -102,9 +103,9 @@ func (a *commandLine) nullOptions(f *nullFlags, sized bool) (store.NullOptions, 
 	case f.members < 1 || f.members > kv.MaxMembers:
 		return o, command.Usage("--members must be from 1 to %d, not %d", kv.MaxMembers, f.members)
 	case f.script != "" && f.scriptFile != "":
-		return o, command.Usage("--script and --script-file both say what happens; give one of them")
+		return o, command.Usage("--script and --script-file both give the script; give only one of them")
 	case sized && o.Memory:
-		return o, command.Usage("--value-size is for a server without memory; add --memory=false")
+		return o, command.Usage("--value-size applies only to a server that stores no values; add --memory=false")
 	case o.ValueSize < 0 || o.ValueSize > scenario.MaxValueSize:
 		return o, command.Usage("--value-size must be from 0 to %s, not %d", text.FormatSize(scenario.MaxValueSize), o.ValueSize)
 	case o.MaxStreams < 0:
@@ -125,17 +126,17 @@ func (a *commandLine) nullOptions(f *nullFlags, sized bool) (store.NullOptions, 
 	if f.cert != "" {
 		pair, err := load.KeyPair(f.cert, f.key)
 		if err != nil {
-			return o, command.Usage("the certificate %s with the key %s cannot be used: %w", f.cert, f.key, err)
+			return o, command.Usage("cannot use the certificate %s with the key %s: %w", f.cert, f.key, err)
 		}
 		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
 	return o, nil
 }
 
-// maxScript is the maximum size of a script in bytes, far above any real script.
+// maxScript is the maximum size of a script in bytes. It is far larger than any real script.
 const maxScript = 1 << 20
 
-// readFile reads a file or, for -, standard input.
+// readFile reads a file, or standard input if the path is "-".
 func (a *commandLine) readFile(path string) ([]byte, error) {
 	if path == "-" {
 		return files.All(a.Stdin, maxScript)
@@ -148,8 +149,8 @@ func (a *commandLine) readFile(path string) ([]byte, error) {
 	return b, err
 }
 
-// listen opens a listener for each member, on consecutive ports starting with first's port or, if
-// that is 0, on free ports.
+// listen opens one listener per member. The ports are consecutive and start with the port in first,
+// or they are free ports if that port is 0.
 func listen(first string, members int) ([]net.Listener, error) {
 	host, text, err := net.SplitHostPort(first)
 	port, bad := strconv.ParseUint(text, 10, 16)
@@ -157,7 +158,7 @@ func listen(first string, members int) ([]net.Listener, error) {
 		return nil, command.Usage("--listen: %q is not an address; write HOST:PORT", first)
 	}
 	if port > 0 && int(port)+members-1 > 65535 {
-		return nil, command.Usage("--listen needs %d ports, but there are too few starting with %d; choose a lower port", members, port)
+		return nil, command.Usage("--listen: %d consecutive ports are needed, and there are too few from port %d upwards; choose a lower port", members, port)
 	}
 	var listeners []net.Listener
 	for i := range members {

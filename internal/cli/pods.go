@@ -13,10 +13,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// onKubernetes is the value of --on.
+// onKubernetes is the only value that --on accepts.
 const onKubernetes = "kubernetes"
 
-// pods holds the flags and the agents of `run --on kubernetes`.
+// pods holds the flags of `run --on kubernetes`, and the sessions with the agents in its pods.
 type pods struct {
 	on        string
 	o         kubernetes.Options
@@ -24,13 +24,13 @@ type pods struct {
 	workers   int
 	endpoints string
 
-	making sync.Mutex // held while the first call of dial makes all pods
+	making sync.Mutex // held while the first call of dial creates all pods
 	made   *kubernetes.Pods
-	failed error // why the sessions could not begin
+	failed error // why the sessions could not be started
 
 	mu        sync.Mutex
-	remotes   map[string]*agent.Remote // by host name
-	addresses map[string]string        // addresses of the pods, by host name
+	remotes   map[string]*agent.Remote // key: host name
+	addresses map[string]string        // addresses of the pods; key: host name
 }
 
 // podFlags lists the flags that are valid only with --on kubernetes.
@@ -42,19 +42,19 @@ func (p *pods) register(r command.Flags) {
 	p.o.CPU, _ = kubernetes.ParseShare("1")      // a valid quantity
 	p.o.Memory, _ = kubernetes.ParseShare("1Gi") // a valid quantity
 	p.o.Ready, p.o.Storage = 5*time.Minute, "10Gi"
-	r.Text("on", &p.on, onKubernetes, "create pods for members and workers, and remove them at the end (docs/how-to/many-machines.md)")
-	r.Text("namespace", &p.o.Namespace, "NAME", "with --on kubernetes: namespace of the pods; default: the namespace of the kubeconfig's context")
-	r.Text("image", &p.o.Image, "NAME", "with --on kubernetes: image of this version of quorumbench (make image)")
-	r.Text("kubeconfig", &p.o.Kubeconfig, "FILE", "with --on kubernetes: kubeconfig file; default: as kubectl finds it, or the service account in a pod")
-	r.Text("context", &p.o.Context, "NAME", "with --on kubernetes: context of the kubeconfig; default: the current one")
-	r.Whole("members", &p.members, "with --on kubernetes: members of each cluster to start, one pod each")
+	r.Text("on", &p.on, onKubernetes, "create pods for members and workers, and delete them at the end (docs/how-to/many-machines.md)")
+	r.Text("namespace", &p.o.Namespace, "NAME", "with --on kubernetes: namespace of the pods (default: the namespace of the context in the kubeconfig)")
+	r.Text("image", &p.o.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench (\"make image\" builds it)")
+	r.Text("kubeconfig", &p.o.Kubeconfig, "FILE", "with --on kubernetes: kubeconfig file (default: the file that kubectl uses or, in a pod, the service account)")
+	r.Text("context", &p.o.Context, "NAME", "with --on kubernetes: context in the kubeconfig (default: the current context)")
+	r.Whole("members", &p.members, "with --on kubernetes: number of members in each cluster to start, one pod per member")
 	r.Whole("workers", &p.workers, "with --on kubernetes: number of pods that share the load")
-	r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: a running cluster, as pods reach it, instead of clusters that trials start")
+	r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: endpoints of a running cluster, as pods reach it, to use instead of starting clusters")
 	command.Value(r, "pod-cpu", &p.o.CPU, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: CPUs of each pod")
 	command.Value(r, "pod-memory", &p.o.Memory, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: memory of each pod")
-	r.Text("pod-storage-class", &p.o.StorageClass, "NAME", "with --on kubernetes: storage class of a volume for each member's data, instead of a folder on its node")
+	r.Text("pod-storage-class", &p.o.StorageClass, "NAME", "with --on kubernetes: storage class of the volume for each member's data, instead of a folder on the member's node")
 	r.Text("pod-storage", &p.o.Storage, "SIZE", "with --pod-storage-class: size of the volume")
-	r.Span("ready-timeout", &p.o.Ready, "with --on kubernetes: how long pods may take to become ready")
+	r.Span("ready-timeout", &p.o.Ready, "with --on kubernetes: maximum time for pods to become ready")
 	command.SetGroup(r.Set, command.PodFlags, append([]string{"on"}, podFlags...)...)
 }
 
@@ -63,24 +63,24 @@ func (p *pods) check(given func(string) bool) error {
 	if p.on == "" {
 		for _, flag := range podFlags {
 			if given(flag) {
-				return command.Usage("--%s is for pods; give --on kubernetes, too", flag)
+				return command.Usage("--%s applies only to pods; add --on kubernetes", flag)
 			}
 		}
 		return nil
 	}
 	switch {
 	case p.on != onKubernetes:
-		return command.Usage("--on: there is no %q; write kubernetes", p.on)
+		return command.Usage("--on: %q is not known; write --on kubernetes", p.on)
 	case p.o.Image == "":
-		return command.Usage("--image is missing: the image of this version of quorumbench, which `make image` makes")
+		return command.Usage("--image is missing; give the image with this version of quorumbench, which `make image` builds")
 	case p.members > 0 && p.endpoints != "":
-		return command.Usage("--members are started, and --endpoints are of a cluster that runs already; give one of them")
+		return command.Usage("--members starts a cluster, but --endpoints names a running cluster; give only one of them")
 	case p.o.Ready < time.Second || p.o.Ready > time.Hour:
 		return command.Usage("--ready-timeout must be from 1s to 1h, not %v", p.o.Ready)
 	case p.o.StorageClass != "" && p.endpoints != "":
-		return command.Usage("--pod-storage-class is for members' data, and --endpoints are of a cluster that runs already; give one of them")
+		return command.Usage("--pod-storage-class is for the data of members that are started, but --endpoints names a running cluster; give only one of them")
 	case given("pod-storage") && p.o.StorageClass == "":
-		return command.Usage("--pod-storage is the size of a volume; give --pod-storage-class, too")
+		return command.Usage("--pod-storage is the size of a volume; add --pod-storage-class")
 	}
 	if err := kubernetes.CheckStorage(p.o.Storage); err != nil {
 		return command.Usage("--pod-storage: %w", err)
@@ -106,14 +106,14 @@ func (p *pods) set() (all []scenario.Assignment) {
 	return all
 }
 
-// place assigns the members and workers of all trials to hosts that are pods. The pods are made
+// place assigns the members and workers of all trials to hosts, one per pod. The pods are created
 // later.
 func (p *pods) place(s *scenario.Scenario) error {
 	if p.on == "" {
 		return nil
 	}
 	if len(s.Hosts) > 0 {
-		return command.Usage("--on kubernetes makes the hosts, and the scenario has its own")
+		return command.Usage("--on kubernetes creates the hosts, but the scenario defines hosts, too; remove them from the scenario")
 	}
 	for i := range s.Trials {
 		t := &s.Trials[i]
@@ -135,12 +135,12 @@ func (p *pods) place(s *scenario.Scenario) error {
 	return nil
 }
 
-// dial returns the session with the agent of a host, and sets the host's address. The first call
-// makes all pods and begins the sessions with all agents.
+// dial returns the session with the agent on a host, and sets the host's address. The first call
+// creates all pods and starts the sessions with all agents.
 func (p *pods) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
 	p.making.Lock()
 	defer p.making.Unlock()
-	if p.remotes == nil { // the first call; later calls return its error, too
+	if p.remotes == nil { // the first call; later calls return the same error
 		p.remotes, p.addresses = map[string]*agent.Remote{}, map[string]string{}
 		if p.made, p.failed = kubernetes.Make(ctx, p.o); p.failed == nil {
 			p.failed = p.made.Ready(ctx, p.reached)
@@ -153,7 +153,7 @@ func (p *pods) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error
 	return p.remotes[h.Name], nil
 }
 
-// reached begins the session with one agent.
+// reached starts the session with one agent.
 func (p *pods) reached(ctx context.Context, host, address string, way agent.Way) error {
 	r, err := agent.Dial(ctx, agent.Target{Name: host, Address: address, Version: agentVersion(), Way: way})
 	if err != nil {
@@ -165,14 +165,14 @@ func (p *pods) reached(ctx context.Context, host, address string, way agent.Way)
 	return nil
 }
 
-// remove ends the sessions and removes the pods. It returns err joined with the error of removing.
+// remove ends the sessions and deletes the pods. It joins the error from deleting them to err.
 func (p *pods) remove(err error) error {
 	if p.made == nil {
 		return err
 	}
 	var leaving sync.WaitGroup
 	for _, r := range p.remotes {
-		leaving.Go(func() { _ = r.Close() }) // the run's error has the cause
+		leaving.Go(func() { _ = r.Close() }) // the run's error already has the cause
 	}
 	leaving.Wait()
 	return errors.Join(err, p.made.Remove())

@@ -34,32 +34,33 @@ func (a *commandLine) reportCommand() *cobra.Command {
 	f := &reportFlags{format: "text"}
 	c := &cobra.Command{
 		Use:   "report RUN...",
-		Short: "Print recorded runs again, or write them as pages, charts and files",
+		Short: "Print recorded runs again, or write them as web pages, charts or other files",
 		Example: `  quorumbench report runs/20261122T222014Z-quick
   quorumbench report runs/one runs/two --format html --out page
   quorumbench report runs/one --threshold 'p99<20ms' --format junit`,
-		Long: `Print a recorded run again from its run directory. For several runs, print all trials
-in one table, on one page and in common charts. If several runs have a trial of the
-same name, it is called "NAME of RUN"; --format json has each run as recorded.
+		Long: `Print a recorded run again from its run directory. If several runs are given, their
+trials are printed together, in one table or on one page with common charts. Trials that
+have the same name in several runs are called "NAME of RUN". With --format json, each run
+is printed as recorded.
 
-Formats svg and png write charts into the folder --out, junit has a test case for each
---threshold and trial, and gobench is the format that benchstat reads. Format dbtester
-writes the client's outputs of dbtester into the folder --out: per-second series,
+Formats svg and png write charts into the folder --out. Format junit has one test case
+for each trial and --threshold. Format gobench is the input of benchstat. Format dbtester
+writes the same files as the client of dbtester into the folder --out: per-second series,
 distributions, percentiles, latency by cumulative key number, and a summary of all
 trials.`,
 		Args: command.Takes(1, math.MaxInt, "RUN, a run directory"),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Format(&f.format, &a.Wide, "text", "json", "csv", "markdown", "html", "svg", "png", "junit", "gobench", "dbtester")
-	r.Text("out", &f.out, "DIR", "write files into this folder, which must be empty or absent, instead of standard output")
+	r.Text("out", &f.out, "DIR", "write files into this folder, which must be empty or absent, instead of to standard output")
 	r.Toggle("dark", &f.dark, "draw --format png with a dark background")
 	f.gate.Judge(r)
 	c.RunE = func(c *cobra.Command, args []string) error { return a.reportWhole(c.Context(), f, args) }
 	return c
 }
 
-// reportWhole writes a report. When interrupted, it still finishes files, so that no folder
-// contains a partial report.
+// reportWhole writes a report. When interrupted, it first finishes the files, so that no folder
+// contains an incomplete report.
 func (a *commandLine) reportWhole(ctx context.Context, f *reportFlags, dirs []string) error {
 	if f.out == "" {
 		return a.report(f, dirs)
@@ -72,7 +73,7 @@ func (a *commandLine) reportWhole(ctx context.Context, f *reportFlags, dirs []st
 		return err
 	}
 	if ctx.Err() != nil {
-		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; the files in %s are whole", f.out)}
+		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; the files in %s are complete", f.out)}
 	}
 	return nil
 }
@@ -82,7 +83,7 @@ func (a *commandLine) report(f *reportFlags, dirs []string) error {
 		return err
 	}
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(60) // long runs keep many rows in memory, and collecting garbage takes little time
+		debug.SetGCPercent(60) // long runs keep many rows in memory, and garbage collection is cheap here
 	}
 	runs, run, err := openAll(dirs)
 	if err != nil {
@@ -111,7 +112,7 @@ func (a *commandLine) report(f *reportFlags, dirs []string) error {
 	return nil
 }
 
-// openAll reads run directories, and returns each run and all of them joined.
+// openAll reads run directories. It returns each run, and one run that joins them all.
 func openAll(dirs []string) (runs []*record.Run, all *record.Run, err error) {
 	for _, dir := range dirs {
 		run, err := record.Open(dir)
@@ -132,7 +133,7 @@ func openAll(dirs []string) (runs []*record.Run, all *record.Run, err error) {
 func (f *reportFlags) refuse(runs int) error {
 	switch {
 	case runs > 1 && (f.format == "gobench" || f.format == "dbtester"):
-		return command.Usage("--format %s is of one run; write one for each", f.format)
+		return command.Usage("--format %s can describe only one run; use the command once per run", f.format)
 	}
 	switch f.format {
 	case "dbtester", "svg", "png":
@@ -144,16 +145,17 @@ func (f *reportFlags) refuse(runs int) error {
 		}
 	case "junit":
 		if len(f.gate.Thresholds) == 0 {
-			return command.Usage("--format junit has a test case for each threshold; give one with --threshold, as in 'p99<20ms'")
+			return command.Usage("--format junit has one test case per threshold; give a threshold, for example --threshold 'p99<20ms'")
 		}
 	}
 	if f.dark && f.format != "png" {
-		return command.Usage("--dark is only for --format png: the other formats follow the reader's theme; drop --dark")
+		return command.Usage("--dark is only for --format png: other formats adapt to the reader's theme; remove --dark")
 	}
 	return nil
 }
 
-// write writes the report to standard output or into the folder of --out. run is all runs joined.
+// write writes the report to standard output or into the folder that --out names. run joins all
+// runs.
 func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run, comparisons []*compare.Comparison) error {
 	if f.format == "dbtester" {
 		return report.Dbtester(a.Stdout, run, f.out)
@@ -165,7 +167,7 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 	case "svg", "png":
 		var problems []string
 		if parts, problems = f.chartParts(run); len(parts) == 0 {
-			return fmt.Errorf("no second of %s is recorded, so that there are no charts", inFolders(run))
+			return fmt.Errorf("no measured second was recorded in %s, so there are no charts", inFolders(run))
 		}
 		a.Warn(problems...)
 	case "junit":
@@ -173,7 +175,7 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 	case "gobench":
 		kept, leftOut := analyze.Counting(run)
 		if len(kept) == 0 {
-			return fmt.Errorf("no trial of %s has a result that counts: %s", inFolders(run), strings.Join(leftOut, ", "))
+			return fmt.Errorf("no trial in %s has a valid result: %s", inFolders(run), strings.Join(leftOut, ", "))
 		}
 		parts = append(parts, part{name: "gobench.txt", write: func(w io.Writer) error { return report.GoBench(w, run, kept, leftOut) }})
 	case "json":
@@ -229,7 +231,7 @@ func inFolders(run *record.Run) string {
 	return "the runs in " + strings.Join(dirs, ", ")
 }
 
-// into writes the part as a file in a folder, and returns the file's path.
+// into writes the part as a file in a folder, and returns the path of the file.
 func (p *part) into(folder string) (path string, err error) {
 	if p.binary {
 		return report.WriteBinary(folder, p.name, p.write)
@@ -237,7 +239,7 @@ func (p *part) into(folder string) (path string, err error) {
 	return report.WriteFile(folder, p.name, p.write)
 }
 
-// chartParts returns a run's charts, one file each, and warnings about missing data.
+// chartParts returns one file per chart of a run, and warnings about missing data.
 func (f *reportFlags) chartParts(run *record.Run) (parts []part, problems []string) {
 	files, problems := web.Charts(run)
 	for i := range files {
@@ -250,7 +252,7 @@ func (f *reportFlags) chartParts(run *record.Run) (parts []part, problems []stri
 	return parts, problems
 }
 
-// junitPart returns junit.xml, which has the result of each threshold.
+// junitPart returns the file junit.xml, which has the result for each threshold.
 func junitPart(g *command.Gate, run *record.Run) part {
 	return part{name: "junit.xml", write: func(w io.Writer) error {
 		held, err := analyze.HoldRun(g.Thresholds, run)
@@ -261,15 +263,15 @@ func junitPart(g *command.Gate, run *record.Run) part {
 	}}
 }
 
-// part is a file of a report.
+// part is one file of a report.
 type part struct {
 	name   string
 	write  func(io.Writer) error
-	binary bool // not text
+	binary bool // set if the file is not text
 }
 
-// csvParts returns the table of trials and, if files is true, also tables of faults, of calls, and
-// of each comparison with a baseline of the same run.
+// csvParts returns the table of trials. If files is true, it also returns the tables of faults and
+// calls, and one table for each comparison with a baseline in the same run.
 func (a *commandLine) csvParts(run *record.Run, comparisons []*compare.Comparison, files bool) []part {
 	all := scenario.Parameters(a.Catalog.Applications())
 	trials := part{name: "trials.csv", write: func(w io.Writer) error { return report.CSV(w, report.Trials(run, all)) }}

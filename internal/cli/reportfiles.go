@@ -12,8 +12,8 @@ import (
 )
 
 // reportFiles writes report.html and report.md into the directory of a finished run, and junit.xml
-// if there are thresholds. It prints the path of the page unless quiet is true, because standard
-// output has JSON then.
+// if there are thresholds. It prints the path of the HTML page unless quiet is true, because
+// standard output then has JSON.
 func (a *commandLine) reportFiles(run *record.Run, dir string, quiet bool) error {
 	comparisons := compare.WithinEach(run)
 	parts := []part{
@@ -28,7 +28,7 @@ func (a *commandLine) reportFiles(run *record.Run, dir string, quiet bool) error
 		if err != nil {
 			return err
 		}
-		if err := os.Chmod(path, 0o600); err != nil { // like the other files of the directory
+		if err := os.Chmod(path, 0o600); err != nil { // the same permissions as the other files in the directory
 			return fmt.Errorf("cannot write %s: %w", path, err)
 		}
 		if p.name == "report.html" && !quiet {

@@ -13,24 +13,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// keptFlags lists the flags that --resume refuses, because the record has their values.
+// keptFlags lists the flags that cannot be combined with --resume, because their values are in the
+// record.
 var keptFlags = []string{
 	"dry-run", "validate", "out", "runs-dir", "data-dir", "seed", "scale", "verify", "store", "exec",
 	"until-precision", "at-most", "until-metric", "on",
 }
 
-// taken is a run to execute: a new one, or a recorded one that is resumed.
+// taken is a run to execute: a new run, or a recorded run that is resumed.
 type taken struct {
 	scenario *scenario.Scenario
 	asked    record.Asked
 	resume   *record.Resumption // nil for a new run
 }
 
-// takeUp reads a recorded run that --resume continues, and locks its directory.
+// takeUp reads a recorded run for --resume, and locks the run directory.
 func (a *commandLine) takeUp(f *runFlags, args []string) (_ *taken, err error) {
 	for _, flag := range keptFlags {
 		if f.given(flag) {
-			return nil, command.Usage("--resume takes the run up as it was begun; drop --%s", flag)
+			return nil, command.Usage("--resume continues the run with its original options; remove --%s", flag)
 		}
 	}
 	t := &taken{}
@@ -61,13 +62,13 @@ func (a *commandLine) takeUp(f *runFlags, args []string) (_ *taken, err error) {
 		return spec.Cluster.Attach != nil && strings.HasSuffix(spec.Cluster.Attach.User, ":***")
 	}
 	if len(args) == 0 && slices.ContainsFunc(t.scenario.Trials, hidden) {
-		return nil, command.Usage("--resume: the scenario has a password, which is not in the record; name the file, too: run FILE --resume %s", f.resume)
+		return nil, command.Usage("--resume: the scenario has a password, which is not in the record; also name the scenario file: run FILE --resume %s", f.resume)
 	}
 	return t, nil
 }
 
-// askedBefore returns the options with which a run was started. Only a password is taken from set,
-// because the record has no passwords.
+// askedBefore returns the options with which a run was started. Of set, only a password is used,
+// because records contain no passwords.
 func askedBefore(run *record.Run, set []scenario.Assignment) (scenario.Options, error) {
 	o := scenario.Options{Scale: run.Scale, Store: run.Asked.Store, Version: run.Asked.Version, Exec: run.Asked.Exec}
 	if u := run.Until; u != nil {
@@ -77,7 +78,7 @@ func askedBefore(run *record.Run, set []scenario.Assignment) (scenario.Options, 
 		if text == "user" {
 			i := slices.IndexFunc(set, func(s scenario.Assignment) bool { return s.Key == text })
 			if i < 0 {
-				return o, command.Usage("--resume: the run was given a password, which is not in the record; give it again: --set user=NAME:PASSWORD")
+				return o, command.Usage("--resume: the run was started with a password, which is not in the record; give it again with --set user=NAME:PASSWORD")
 			}
 			o.Set, set = append(o.Set, set[i]), slices.Delete(set, i, i+1)
 			continue
@@ -89,12 +90,12 @@ func askedBefore(run *record.Run, set []scenario.Assignment) (scenario.Options, 
 		o.Set = append(o.Set, s)
 	}
 	if len(set) > 0 {
-		return o, command.Usage("--resume takes the run up as it was begun; drop --set %s", set[0].Shown(load.Applications()))
+		return o, command.Usage("--resume continues the run with its original options; remove --set %s", set[0].Shown(load.Applications()))
 	}
 	return o, nil
 }
 
-// begin reads the scenario and the options of a new run.
+// begin reads the scenario and the options for a new run.
 func (a *commandLine) begin(f *runFlags, args []string) (*taken, error) {
 	options, err := f.options()
 	if err != nil {

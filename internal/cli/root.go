@@ -11,15 +11,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 )
 
-// execute finds and runs the command. It returns every error, because the library prints neither
-// errors nor usage.
+// execute finds and runs the command. It returns all errors, because the flag library is configured
+// to print neither errors nor usage.
 func (a *commandLine) execute(ctx context.Context, args []string) error {
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	root.InitDefaultHelpCmd() // so that root.Find finds help and completion
+	root.InitDefaultHelpCmd() // so that root.Find finds the commands help and completion
 	root.InitDefaultCompletionCmd(args...)
 	if err := unknownCommand(root, args); err != nil {
 		return err
@@ -29,12 +29,12 @@ func (a *commandLine) execute(ctx context.Context, args []string) error {
 
 // questions groups the commands by what the user wants to do.
 var questions = []command.HelpGroup{
-	{Title: "Ask about a cluster or machine", Names: "check capacity break"},
+	{Title: "Check a cluster or machine", Names: "check capacity break"},
 	{Title: "Measure", Names: "bench run init"},
 	{Title: "Look at results", Names: "report compare verify upload"},
 	{Title: "Real traffic", Names: "traffic"},
 	{Title: "Laboratory", Names: "stores cluster null-server agent cleanup"},
-	{Title: "Program", Names: "version"}, // and help, which the library adds
+	{Title: "Program", Names: "version"}, // and help, which the flag library adds
 }
 
 func (a *commandLine) root() *cobra.Command {
@@ -67,7 +67,7 @@ func (a *commandLine) root() *cobra.Command {
 	root.AddCommand(a.runCommand(), a.initCommand(), a.reportCommand(), a.compareCommand(), a.verifyCommand(), a.uploadCommand(), bench.Command(a.App), a.checkCommand(), a.capacityCommand(), a.breakCommand(), a.cleanupCommand(), a.clusterCommand(),
 		a.nullServerCommand(), a.trafficCommand(), a.agentCommand(), a.storesCommand(), a.versionCommand(), a.memberCommand(), diskCommand(), networkCommand())
 	root.SetHelpCommand(helpCommand())
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = command.WriteHelp(a.Stdout, c) }) // output keeps its first error
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = command.WriteHelp(a.Stdout, c) }) // a.Stdout keeps its first error
 	command.GroupCommands(root, questions...)
 	root.SetHelpCommandGroupID(questions[len(questions)-1].Title)
 	return root
@@ -91,8 +91,8 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// unknownCommand returns a usage error if args have an unknown word in place of a subcommand.
-// Without this check, flags after the word would be parsed as flags of the parent command.
+// unknownCommand returns a usage error if args has an unknown word in place of a subcommand.
+// Without this check, flags after that word would be parsed as flags of the parent command.
 func unknownCommand(root *cobra.Command, args []string) error {
 	found, rest, err := root.Find(args)
 	takesArguments := err == nil && strings.Contains(found.Use, " ")
@@ -100,7 +100,7 @@ func unknownCommand(root *cobra.Command, args []string) error {
 		return nil // the command checks its own flags and arguments
 	}
 	if strings.HasPrefix(rest[0], "__") {
-		return nil // a request of shell completion
+		return nil // a request for shell completion
 	}
 	var names []string
 	for _, c := range found.Commands() {

@@ -48,11 +48,11 @@ func (a *commandLine) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [FILE.yaml|NAME]",
 		Short: "Start clusters, measure them and print a table",
-		Long: `Start the clusters of a scenario file, measure them and print a table.
+		Long: `Start the clusters in a scenario file, measure them and print a table.
 
-NAME is a ready scenario of --list. Without a file or name the ready scenario quick
-runs: a cluster of three etcd members on this machine, in under a minute. FILE - is
-standard input. "quorumbench init" writes a first scenario file.`,
+NAME is a built-in scenario; --list lists them all. Without FILE or NAME, the built-in
+scenario "quick" runs: a cluster of three etcd members on this machine, in less than a
+minute. FILE - means standard input. "quorumbench init" writes a first scenario file.`,
 		Example: `  quorumbench run
   quorumbench run six-stores
   quorumbench run --print kubernetes > mine.yaml
@@ -61,29 +61,29 @@ standard input. "quorumbench init" writes a first scenario file.`,
 	}
 	r := command.NewFlags(c.Flags())
 	f.look.register(r)
-	r.Text("data-dir", &f.dataDir, "DIR", "folder for the members' data; default: in the run directory")
-	r.Text("out", &f.out, "DIR", "run directory; it must be empty or absent")
-	r.Text("runs-dir", &f.root, "DIR", "folder for new run directories, unless --out names one")
-	r.Text("resume", &f.resume, "DIR", "continue the interrupted or killed run in this directory as it was started: ended trials stay, the others follow")
+	r.Text("data-dir", &f.dataDir, "DIR", "folder for the members' data (default: in the run directory)")
+	r.Text("out", &f.out, "DIR", "path of the run directory, which must be empty or absent")
+	r.Text("runs-dir", &f.root, "DIR", "folder in which run directories are created, unless --out is given")
+	r.Text("resume", &f.resume, "DIR", "continue the interrupted or killed run in this directory with its original options; completed trials are not repeated")
 	r.Destination(&f.upload)
 	r.Format(&f.format, &a.Wide, "text", "json")
-	r.Toggle("strict", &f.strict, "exit with 1 also if a verdict is suspect")
-	r.Seed("seed", &f.seed, "seed of everything random; overrides the file's")
-	r.Number("scale", &f.scale, "FACTOR", "multiply totals, clients, connections, and key spaces that follow a total, but not rates, as by 0.01")
-	r.Toggle("verify", &f.verify, "record every operation, and verify the store's responses afterwards: sets the parameter verify of all trials")
-	r.Text("store", &f.store, "NAME[@VERSION]", "store, instead of the file's default one")
-	r.Text("exec", &f.exec, "PATH", "path of the server to start instead of the store's own")
+	r.Toggle("strict", &f.strict, "also exit with status 1 if a verdict is suspect")
+	r.Seed("seed", &f.seed, "seed for all random choices; overrides the seed in the file")
+	r.Number("scale", &f.scale, "FACTOR", "multiply totals, clients and connections by this factor, for example 0.01, and also key spaces whose size is that of a total; rates stay the same")
+	r.Toggle("verify", &f.verify, "record every operation and verify the store's responses afterwards (sets the parameter \"verify\" in all trials)")
+	r.Text("store", &f.store, "NAME[@VERSION]", "store to use, instead of the default store in the file")
+	r.Text("exec", &f.exec, "PATH", "path of the server binary to start instead of the store's default server")
 	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment,
-		"set a parameter of all trials by its key in scenario files, as in clients=200, watch.streams=4 or settings.snapshot-count=5000")
+		"set a parameter in all trials by its key in scenario files, for example clients=200, watch.streams=4 or settings.snapshot-count=5000")
 	command.Value(r, "until-precision", &f.until.Precision, "SHARE", text.ParseShare, unlessZero(text.Share),
-		"repeat the trials, interleaved A B B A, until every 95 % interval extends at most this far to either side, as in 2%; instead of the file's repeats")
+		"repeat the trials, interleaved A B B A, until every 95 % confidence interval extends at most this far to either side, for example 2%; overrides the repeats in the file")
 	command.Value(r, "at-most", &f.until.AtMost, "DURATION", scenario.ParseAtMost, unlessZero(text.FormatDuration),
-		"with --until-precision: start no round that would end later than this after the start; default: 30m")
-	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: metric that must be precise, as in ops or p99, instead of ops and p90; can be given again")
-	r.Text("agent-certs", &f.agents.certs, "DIR", "for hosts reached via agent: folder with the certificates of \"quorumbench agent certs\"")
-	r.Text("ssh-identity", &f.agents.access.Identity, "FILE", "for hosts reached via ssh: private key, instead of the keys of the ssh agent and of ~/.ssh")
-	r.Text("ssh-known-hosts", &f.agents.access.KnownHosts, "FILE", "for hosts reached via ssh: file with the keys of hosts, instead of ~/.ssh/known_hosts")
-	r.Text("ssh-config", &f.agents.access.Config, "FILE", "for hosts reached via ssh: configuration file instead of ~/.ssh/config, or none")
+		"with --until-precision: start no round that would end later than this after the start of the run (default: 30m)")
+	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: metric that must be precise, for example ops or p99, instead of ops and p90; can be repeated")
+	r.Text("agent-certs", &f.agents.certs, "DIR", "for hosts reached via agent: folder with the certificates that \"quorumbench agent certs\" created")
+	r.Text("ssh-identity", &f.agents.access.Identity, "FILE", "for hosts reached via ssh: private key, instead of the keys in the ssh agent and in ~/.ssh")
+	r.Text("ssh-known-hosts", &f.agents.access.KnownHosts, "FILE", "for hosts reached via ssh: file with the hosts' public keys, instead of ~/.ssh/known_hosts")
+	r.Text("ssh-config", &f.agents.access.Config, "FILE", "for hosts reached via ssh: configuration file, instead of ~/.ssh/config; \"none\" for no file")
 	f.pods.register(r)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed
@@ -95,7 +95,7 @@ standard input. "quorumbench init" writes a first scenario file.`,
 func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error {
 	switch {
 	case f.out != "" && f.given("runs-dir"):
-		return command.Usage("--out names the run directory and --runs-dir a folder to make it in; give one of them")
+		return command.Usage("--out names the run directory, and --runs-dir a folder in which to create one; give only one of them")
 	case f.root == "":
 		return command.Usage("--runs-dir is empty; name a folder")
 	}
@@ -162,7 +162,7 @@ func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error
 	return err
 }
 
-// nextOfRun prints what to do after a run.
+// nextOfRun suggests a command to run after a run.
 func (a *commandLine) nextOfRun(f *runFlags, s *scenario.Scenario, run *record.Run) {
 	switch suspect := run.Verdict() == verdict.Suspect; {
 	case suspect && s.Until == nil && f.resume == "":
@@ -177,13 +177,13 @@ func (a *commandLine) nextOfRun(f *runFlags, s *scenario.Scenario, run *record.R
 // checkDataDir returns a usage error for --data-dir if the scenario starts no members.
 func checkDataDir(dir string, s *scenario.Scenario) error {
 	if dir != "" && !slices.ContainsFunc(s.Trials, func(t scenario.Trial) bool { return t.Cluster.Attach == nil }) {
-		return command.Usage("--data-dir is for the data of members that are started, and every trial's cluster runs already; drop it, or name that cluster's folder with --set data-dir=DIR")
+		return command.Usage("--data-dir is for members that are started, but all trials use running clusters; remove it, or name the data folder of a running cluster with --set data-dir=DIR")
 	}
 	return nil
 }
 
-// unlessZero returns show, except that the zero value is shown as an empty string: help then shows
-// no default.
+// unlessZero returns a function that calls show, except that it returns an empty string for the
+// zero value. Help then shows no default.
 func unlessZero[T comparable](show func(T) string) func(T) string {
 	return func(v T) string {
 		var zero T
@@ -194,7 +194,7 @@ func unlessZero[T comparable](show func(T) string) func(T) string {
 	}
 }
 
-// options returns the changes that the flags make to the scenario file.
+// options returns the changes to the scenario file that the flags request.
 func (f *runFlags) options() (scenario.Options, error) {
 	f.until.Metrics = f.metrics.names
 	if f.verify {
@@ -214,13 +214,13 @@ func (f *runFlags) options() (scenario.Options, error) {
 	return o, nil
 }
 
-// checkUntil returns a usage error for flags about repeating without --until-precision, and for
-// metrics that cannot be compared. It warns if the time limit is too short for enough repeats.
+// checkUntil returns a usage error if flags for repeating are given without --until-precision, or
+// if a metric cannot be compared. It warns if the time limit is too short for enough repeats.
 func (a *commandLine) checkUntil(f *runFlags, s *scenario.Scenario) error {
 	if s.Until == nil {
 		for _, flag := range []string{"at-most", "until-metric"} {
 			if f.given(flag) {
-				return command.Usage("--%s is for trials that are repeated until they are precise; give --until-precision, too", flag)
+				return command.Usage("--%s applies only if trials are repeated until they are precise; add --until-precision", flag)
 			}
 		}
 		return nil
@@ -230,28 +230,28 @@ func (a *commandLine) checkUntil(f *runFlags, s *scenario.Scenario) error {
 	}
 	const fewest = stats.FewestUntilPrecise
 	if took, _ := s.EstimatedDuration(); took > s.Until.AtMost/fewest {
-		a.Warn(fmt.Sprintf("nothing is precise before %d repeats, which take longer than the %s that the run may take", fewest, text.FormatDuration(s.Until.AtMost)))
+		a.Warn(fmt.Sprintf("at least %d repeats are needed for a precise result, but they take longer than the time limit of %s", fewest, text.FormatDuration(s.Until.AtMost)))
 	}
 	return nil
 }
 
-// storeVersion parses NAME or NAME@VERSION. A version together with exec, the value of --exec, is
-// an error.
+// storeVersion parses NAME or NAME@VERSION. exec is the value of --exec; storeVersion returns an
+// error if both exec and a version are given.
 func storeVersion(given, exec string) (name, version string, err error) {
 	name, version, found := strings.Cut(given, "@")
 	switch {
 	case found && version == "":
-		err = command.Usage("--store %s names no version; write NAME or NAME@VERSION", given)
+		err = command.Usage("--store %s has no version after the @; write NAME or NAME@VERSION", given)
 	case version != "" && exec != "":
-		err = command.Usage("--store %s and --exec both name the server; give one of them", given)
+		err = command.Usage("--store %s and --exec both select the server; omit the version or --exec", given)
 	case given != "" && name == "":
-		err = command.Usage("--store %s names no store; write NAME or NAME@VERSION", given)
+		err = command.Usage("--store %s has no store before the @; write NAME or NAME@VERSION", given)
 	}
 	return name, version, err
 }
 
-// dryRun returns the errors that the run would return, and prints a summary or, if plan is true,
-// the plan. A missing server only causes a warning, because the plan is useful without it.
+// dryRun returns the errors that the run itself would return. It prints a summary, or the plan if
+// plan is true. A missing server causes only a warning, because the plan is useful without it.
 func (a *commandLine) dryRun(o runner.Options, plan bool) error {
 	if err := a.Gate.Begin(o.Scenario); err != nil {
 		return err
@@ -273,13 +273,13 @@ func (a *commandLine) printDryRun(s *scenario.Scenario) {
 		a.Printf("%s\n", line)
 	}
 	if s.Until != nil {
-		a.Printf("\nrepeated %s, in this order and backwards in turn\n", s.Until.Text())
+		a.Printf("\nrepeated %s, alternately in this order and in reverse order\n", s.Until.Text())
 	}
 	a.Printf("\n%s\n", extent(s))
 }
 
-// extent returns the number of trials of a scenario, its seed, and its estimated duration as far as
-// it is known.
+// extent describes a scenario in one line: the number of trials, the seed, and the estimated
+// duration as far as it is known.
 func extent(s *scenario.Scenario) string {
 	is := fmt.Sprintf("%s with seed %d", text.Plural(uint64(len(s.Trials)), "trial"), s.Seed)
 	took, known := s.EstimatedDuration()
@@ -291,7 +291,7 @@ func extent(s *scenario.Scenario) string {
 		about = "more than "
 	}
 	if s.Until != nil {
-		aRound = " a round"
+		aRound = " per round"
 	}
 	return fmt.Sprintf("%s: %s%s of warm-up and measurement%s, plus the time to start clusters, preload, drain and check", is, about, took.Round(time.Second), aRound)
 }

@@ -14,17 +14,17 @@ import (
 	"github.com/quorumbench/quorumbench/scenarios"
 )
 
-// defaultScenario is the ready scenario that `run` executes by default.
+// defaultScenario is the built-in scenario that `run` executes without an argument.
 const defaultScenario = "quick"
 
-// lookFlags holds the flags of `run` that show or check scenarios and run nothing.
+// lookFlags holds the flags of `run` that only show or check a scenario and run nothing.
 type lookFlags struct{ list, print, validate, dryRun bool }
 
 func (f *lookFlags) register(r command.Flags) {
-	r.Toggle("list", &f.list, "list the ready scenarios, and run nothing")
-	r.Toggle("print", &f.print, "print the file of a ready scenario, and run nothing")
-	r.Toggle("validate", &f.validate, "check the scenario, and run nothing")
-	r.Toggle("dry-run", &f.dryRun, "check the scenario, print the trials in their order, and run nothing")
+	r.Toggle("list", &f.list, "list the built-in scenarios, and run nothing")
+	r.Toggle("print", &f.print, "print the file of a built-in scenario, and run nothing")
+	r.Toggle("validate", &f.validate, "check the scenario for errors, and run nothing")
+	r.Toggle("dry-run", &f.dryRun, "check the scenario, print the trials in the order in which they would run, and run nothing")
 }
 
 // check returns a usage error for flags that contradict each other.
@@ -42,16 +42,16 @@ func (f *lookFlags) check(args []string, format string) error {
 	case len(given) == 0:
 		return nil
 	case len(given) > 1:
-		return command.Usage("%s and %s ask for different outputs; give one of them", given[0], given[1])
+		return command.Usage("%s and %s print different outputs; give only one of them", given[0], given[1])
 	case format == "json":
-		return command.Usage("%s prints text only; drop --format json", given[0])
+		return command.Usage("%s prints only text; remove --format json", given[0])
 	case f.list && len(args) > 0:
-		return command.Usage("--list lists all ready scenarios and takes no argument; drop %q, or print that scenario with --print", args[0])
+		return command.Usage("--list lists all built-in scenarios and takes no argument; remove %q, or print that scenario with --print", args[0])
 	}
 	return nil
 }
 
-// listScenarios prints the name and the description of each ready scenario.
+// listScenarios prints the name and the description of each built-in scenario.
 func (a *commandLine) listScenarios() error {
 	rows := [][]string{{"scenario", "description"}}
 	for _, name := range scenarios.Names() {
@@ -64,11 +64,11 @@ func (a *commandLine) listScenarios() error {
 	if err := text.Table(a.Stdout, rows); err != nil {
 		return err
 	}
-	a.Printf("\nTry: quorumbench run NAME; quorumbench run --print NAME shows the file.\n")
+	a.Printf("\nTry: quorumbench run NAME; quorumbench run --print NAME prints the file.\n")
 	return nil
 }
 
-// printScenario prints the file of a ready scenario unchanged.
+// printScenario prints the file of a built-in scenario unchanged.
 func (a *commandLine) printScenario(args []string) error {
 	name := defaultScenario
 	if len(args) > 0 {
@@ -76,15 +76,15 @@ func (a *commandLine) printScenario(args []string) error {
 	}
 	file, found := scenarios.Read(name)
 	if !found {
-		return command.Usage("there is no ready scenario %q%s", name, nearestScenario(name))
+		return command.Usage("there is no built-in scenario %q%s", name, nearestScenario(name))
 	}
 	_, err := a.Stdout.Write(file)
 	return err
 }
 
-// load reads the scenario from standard input (-), a ready scenario or a file. A ready scenario
-// takes precedence over a file with the same name, unless the file is given with its folder, as in
-// ./quick.
+// load reads the scenario from standard input (-), from a built-in scenario or from a file. A
+// built-in scenario takes precedence over a file with the same name, unless the path includes a
+// folder, for example ./quick.
 func (a *commandLine) load(args []string, o scenario.Options) (*scenario.Scenario, error) {
 	name := defaultScenario
 	if len(args) > 0 {
@@ -107,15 +107,15 @@ func (a *commandLine) load(args []string, o scenario.Options) (*scenario.Scenari
 	return s, err
 }
 
-// nearestScenario returns the end of an error about a missing file or scenario: the ready scenario
-// with the nearest name, or the command that lists the ready scenarios.
+// nearestScenario returns the end of an error about a missing file or scenario. It names the
+// built-in scenario with the most similar name, or the command that lists all built-in scenarios.
 func nearestScenario(name string) string {
 	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	if _, found := scenarios.Read(base); !found {
 		base = scenario.Nearest(base, scenarios.Names())
 	}
 	if base == "" {
-		return "; quorumbench run --list lists the ready scenarios"
+		return "; quorumbench run --list lists the built-in scenarios"
 	}
-	return fmt.Sprintf("; did you mean the ready scenario %s?", base)
+	return fmt.Sprintf("; did you mean the built-in scenario %s?", base)
 }

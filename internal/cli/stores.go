@@ -20,13 +20,13 @@ func (a *commandLine) storesCommand() *cobra.Command {
 	format := "text"
 	c := &cobra.Command{
 		Use:   "stores",
-		Short: "Show the stores, their servers and the meaning of their operations; install servers",
+		Short: "Show the stores, their servers and what their operations do, or install servers",
 		Example: `  quorumbench stores
   quorumbench stores --format json`,
-		Long: `Show the stores that quorumbench can measure, the servers that this machine has, the
-operations, and the real meaning of each consistency level.
+		Long: `Show the stores that quorumbench can measure, the servers on this machine, the
+operations, and what each consistency level really guarantees.
 
-"quorumbench stores install" obtains and builds a store's real server.`,
+"quorumbench stores install" downloads and builds a store's real server.`,
 		Args: command.Takes(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			all, err := a.describeStores()
@@ -44,24 +44,26 @@ operations, and the real meaning of each consistency level.
 			return nil
 		},
 	}
-	command.NewFlags(c.Flags()).Choice("format", &format, "tables, or one JSON object", "text", "json")
+	command.NewFlags(c.Flags()).Choice("format", &format, "output format: tables, or one JSON object", "text", "json")
 	c.AddCommand(a.storesInstallCommand())
 	return c
 }
 
-// storeInfo is a store as `stores` shows it; --format json prints its fields.
+// storeInfo describes a store for `stores`. --format json prints its fields.
 type storeInfo struct {
 	Name string `json:"name"`
-	// BuiltIn reports whether members run from the quorumbench binary, with BuiltInVersion.
+	// BuiltIn reports whether members run from the quorumbench binary. Their version is
+	// BuiltInVersion.
 	BuiltIn        bool         `json:"built_in"`
 	BuiltInVersion string       `json:"built_in_version,omitempty"`
 	Servers        []serverInfo `json:"servers"` // versions that can be installed
-	// Unknown is the reason if it is not known which servers are installed.
+	// Unknown is the reason why quorumbench does not know which servers are installed, or an empty
+	// string.
 	Unknown    string    `json:"unknown,omitempty"`
 	License    string    `json:"license,omitempty"`
 	Operations []meaning `json:"operations"`
 	Reads      []meaning `json:"reads"`
-	Broken     []meaning `json:"broken"`                   // operations and reads that the protocol has and that do not work
+	Broken     []meaning `json:"broken"`                   // operations and reads that the protocol defines but that do not work
 	InFlight   int       `json:"in_flight_per_connection"` // 0 for no limit
 	Durability string    `json:"durability"`
 }
@@ -71,10 +73,10 @@ type serverInfo struct {
 	Version   string `json:"version"`
 	Installed bool   `json:"installed"`
 	Path      string `json:"path,omitempty"`
-	Problem   string `json:"problem,omitempty"` // why the installed server is damaged
+	Problem   string `json:"problem,omitempty"` // what is damaged in the installed server
 }
 
-// meaning explains an operation or a consistency level of a store.
+// meaning explains what an operation or a consistency level does in a store.
 type meaning struct {
 	Name string `json:"name"`
 	Is   string `json:"is"`
@@ -121,8 +123,8 @@ func describeStore(st store.Store) (storeInfo, error) {
 	return info, info.findServers(st)
 }
 
-// findServers sets the built-in version of a store's server, and the versions that can be installed
-// with the paths of those that are.
+// findServers sets the version of the built-in server, and the versions that can be installed, with
+// the path of each installed server.
 func (info *storeInfo) findServers(st store.Store) error {
 	first, err := st.Server("")
 	if err != nil {
@@ -154,7 +156,7 @@ func (info *storeInfo) findServers(st store.Store) error {
 	return nil
 }
 
-// printStores prints a table of all stores and, below it, explanations for each store.
+// printStores prints a table of all stores and, below it, the details of each store.
 func printStores(to io.Writer, all []storeInfo) error {
 	rows := [][]string{{"store", "servers here", "operations", "reads", "in flight per connection"}}
 	for _, s := range all {
@@ -206,7 +208,7 @@ func printStore(to io.Writer, s storeInfo) error {
 	return text.Table(to, rows)
 }
 
-// here returns the versions of the store's server that this machine has.
+// here returns the versions of the store's server that are on this machine.
 func (info *storeInfo) here() string {
 	var out []string
 	if info.BuiltIn {
@@ -221,7 +223,7 @@ func (info *storeInfo) here() string {
 		}
 	}
 	if info.Unknown != "" {
-		out = append(out, "others not known")
+		out = append(out, "others unknown")
 	}
 	switch {
 	case len(out) > 0:
@@ -229,7 +231,7 @@ func (info *storeInfo) here() string {
 	case len(info.Servers) > 0:
 		return "none installed"
 	}
-	return "by --exec only"
+	return "only with --exec"
 }
 
 func (info *storeInfo) inFlight() string {

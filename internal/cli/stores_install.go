@@ -15,20 +15,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// everyStore is the argument of `stores install` for all servers that can be installed.
+// everyStore is the argument of `stores install` that selects all servers that can be installed.
 const everyStore = "all"
 
 func (a *commandLine) storesInstallCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "install NAME[@VERSION] | all",
-		Short: "Obtain and build a store's real server in the user's cache folder",
-		Long: `Obtain and build a store's real server, pinned and checked, in the user's cache
-folder. An installed server is checked and left as it is. Standard output has a line
-with the path of each server.`,
+		Short: "Download and build a store's real server in the user's cache folder",
+		Long: `Download and build a store's real server in the user's cache folder. The version is
+pinned, and the download is checked against a known hash. A server that is already
+installed is only checked. Standard output has one line with the path of each server.`,
 		Example: `  quorumbench stores install zookeeper
   quorumbench stores install consul@1.22.6
   quorumbench stores install all`,
-		Args: command.Takes(1, 1, "one store, NAME or NAME@VERSION, or all"),
+		Args: command.Takes(1, 1, "a store (NAME or NAME@VERSION), or \"all\""),
 		RunE: func(c *cobra.Command, args []string) error {
 			sources, err := a.sources(args[0])
 			if err != nil {
@@ -41,7 +41,7 @@ with the path of each server.`,
 	}
 }
 
-// sources returns the servers that an argument of `stores install` names.
+// sources returns the servers that an argument of `stores install` selects.
 func (a *commandLine) sources(arg string) ([]store.ServerSource, error) {
 	if arg != everyStore {
 		name, version, _ := strings.Cut(arg, "@")
@@ -75,9 +75,9 @@ func (a *commandLine) source(name, version string) (store.ServerSource, error) {
 	case err != nil:
 		return source, err
 	case source.Kind == store.BuiltIn:
-		return source, command.Usage("%s's server is built into quorumbench; another one's path can be given with --exec", name)
+		return source, command.Usage("the server of %s is built into quorumbench; to use another server, give its path with --exec", name)
 	case source.Kind == store.HandBuilt:
-		return source, command.Usage("%s's server cannot be installed, because no registry has it; %sgive the path of its binary with --exec", name, source.ByHand())
+		return source, command.Usage("the server of %s cannot be installed, because no registry has it; %sgive the path of its binary with --exec", name, source.ByHand())
 	}
 	if source, err = st.Server(version); err != nil {
 		return source, command.Usage("%w", err)
@@ -85,8 +85,8 @@ func (a *commandLine) source(name, version string) (store.ServerSource, error) {
 	return source, nil
 }
 
-// install installs one server after the other. It continues after a server that cannot be
-// installed, and returns the errors joined.
+// install installs the servers one after the other. If a server cannot be installed, install
+// continues with the next one. It returns all errors joined.
 func (a *commandLine) install(ctx context.Context, sources []store.ServerSource) error {
 	d := command.NewDisplay(a.Screen, nil)
 	var failed []error
@@ -98,7 +98,7 @@ func (a *commandLine) install(ctx context.Context, sources []store.ServerSource)
 		d.Clear()
 		switch {
 		case ctx.Err() != nil:
-			interrupted := fmt.Errorf("interrupted; nothing of %s was left", head)
+			interrupted := fmt.Errorf("interrupted; no part of %s is left", head)
 			return &command.Exit{Code: command.ExitInterrupted, Cause: errors.Join(append(failed, interrupted)...)}
 		case err != nil:
 			failed = append(failed, err)
@@ -117,7 +117,7 @@ type installing struct {
 	display *command.Display
 	head    string
 	elapsed func() time.Duration
-	begun   atomic.Bool // the server was not installed before
+	begun   atomic.Bool // set if the server was not installed before
 }
 
 func (i *installing) show(u install.Update) {

@@ -125,7 +125,7 @@ func TestStoresTable(t *testing.T) {
 	}
 	want := `store  servers here    operations  reads  in flight per connection
 built  3.7.3 built in  put get     local  no limit
-proxy  by --exec only                     1
+proxy  only with --exec                     1
 made   none installed                     no limit
 
 built
@@ -193,10 +193,10 @@ func TestStoresInstall(t *testing.T) {
 func TestStoresInstallRefused(t *testing.T) {
 	a, _, _ := someStores(t)
 	for args, want := range map[string]string{
-		"stores install":           "stores install needs one store",
-		"stores install made made": "takes one store, NAME or NAME@VERSION, or all and no more",
-		"stores install built":     "built's server is built into quorumbench",
-		"stores install proxy":     "proxy's server cannot be installed, because no registry has it",
+		"stores install":           "stores install needs a store",
+		"stores install made made": `takes only a store (NAME or NAME@VERSION), or "all"`,
+		"stores install built":     "the server of built is built into quorumbench",
+		"stores install proxy":     "the server of proxy cannot be installed, because no registry has it",
 		"stores install nope":      `there is no store "nope"`,
 		"stores install made@7":    `cannot install version "7" of made; known versions: 1.0.0, 0.9.0`,
 		"stores instal":            "did you mean install?",

@@ -7,7 +7,7 @@ import (
 )
 
 func (a *commandLine) trafficCommand() *cobra.Command {
-	g := command.Group("traffic", "Record the traffic of clients, describe it and send it again", "record, profile or replay",
+	g := command.Group("traffic", "Record the traffic of clients, derive a scenario from it, and send it again", "record, profile or replay",
 		a.recordCommand(), a.profileCommand(), a.replayCommand())
 	g.Example = `  quorumbench traffic record --capture 10.0.0.5:2379 --duration 10m --out monday.qbrec
   quorumbench traffic profile monday.qbrec > monday.yaml`

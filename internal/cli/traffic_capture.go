@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// captured is a capture that already collects packets.
+// captured is a capture that is already collecting packets.
 type captured struct {
 	cfg     passive.CaptureConfig
 	of      string
@@ -34,13 +34,13 @@ func (c *captured) hear(ctx context.Context, understood *passive.TapConfig, bega
 	all = heard.Connections
 	switch {
 	case all == 0 && len(heard.Elsewhere) > 0:
-		missing = fmt.Sprintf("no connection to %s was heard, and its port is used at %v: give the address that the member has for its clients, or :PORT for any", c.of, heard.Elsewhere)
+		missing = fmt.Sprintf("no connection to %s was seen, but there was traffic to this port at %v; give the address to which clients connect, or :PORT for any address", c.of, heard.Elsewhere)
 	case heard.WereOpen > 0:
 		n, was, is := uint64(heard.WereOpen), "were", "are"
 		if n == 1 {
 			was, is = "was", "is"
 		}
-		missing = fmt.Sprintf("%s %s open before the capture began, and %s not recorded: a connection can be decoded only if its first byte was captured; let the clients reconnect",
+		missing = fmt.Sprintf("%s %s already open when the capture began, and %s not recorded: a connection can be decoded only from its first byte; let the clients reconnect",
 			text.Plural(n, "connection"), was, is)
 	}
 	return all, missing, err
@@ -52,7 +52,7 @@ func (a *commandLine) capture(ctx context.Context, f *recordFlags, _ store.Store
 		given bool
 	}{{"--listen", f.listen != ""}, {"--to", f.to != ""}, {"--cert", f.cert != ""}, {"--key", f.key != ""}, {"--to-tls", f.toTLS}, {"--cacert", f.cacert != ""}} {
 		if other.given {
-			return nil, command.Usage("--capture takes no %s: clients go on to connect to the member; leave one of the two out", other.flag)
+			return nil, command.Usage("--capture cannot be combined with %s, because clients still connect to the member directly; remove one of the two", other.flag)
 		}
 	}
 	host, service, err := net.SplitHostPort(f.capture)
@@ -81,7 +81,7 @@ func (a *commandLine) capture(ctx context.Context, f *recordFlags, _ store.Store
 		return nil, err
 	}
 	if !passive.MayGiveWay() {
-		a.Remark("the recorder does not give way to other programs: that needs the capability CAP_SYS_NICE, too")
+		a.Remark("the recorder cannot lower its priority below that of other programs: this also needs the capability CAP_SYS_NICE")
 	}
 	return c, nil
 }

@@ -17,9 +17,9 @@ func (a *commandLine) profileCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "profile FILE",
 		Short: "Derive a scenario from a recording",
-		Long: `Derive a scenario from a recording (quorumbench traffic record): operations and their shares,
-rate, keys, sizes and connections. Comments hold facts that a scenario cannot express.
-The scenario goes to standard output, to be read, scaled and run.`,
+		Long: `Derive a scenario from a recording (quorumbench traffic record): operations and their
+shares, rate, keys, sizes and connections. Comments in the scenario describe what a
+scenario cannot express. The scenario is printed to standard output.`,
 		Example: `  quorumbench traffic profile monday.qbrec > monday.yaml
   quorumbench run monday.yaml --scale 2`,
 		Args: command.Takes(1, 1, "a recording"),
@@ -34,7 +34,7 @@ The scenario goes to standard output, to be read, scaled and run.`,
 		}
 		lines := p.Lines()
 		if _, err := scenario.Parse("profile.yaml", []byte(strings.Join(lines, "\n")), a.Catalog, scenario.Options{}); err != nil {
-			return fmt.Errorf("%s makes no scenario that \"quorumbench run\" takes, and none is written: %w", args[0], err)
+			return fmt.Errorf("no scenario was written, because \"quorumbench run\" would reject the scenario derived from %s: %w", args[0], err)
 		}
 		for _, line := range lines {
 			a.Printf("%s\n", line)
@@ -44,8 +44,8 @@ The scenario goes to standard output, to be read, scaled and run.`,
 	return c
 }
 
-// withoutRecording returns the error of a recording that cannot be read; if the file does not
-// exist, the error includes the remedy.
+// withoutRecording returns the error for a recording that cannot be read. If the file does not
+// exist, the error includes a remedy.
 func withoutRecording(path string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -32,50 +32,52 @@ func (a *commandLine) recordCommand() *cobra.Command {
 		Use:   "record --listen HOST:PORT --to HOST:PORT | --capture HOST:PORT",
 		Short: "Record the traffic between clients and a member",
 		Long: `Record the calls between clients and a member of a store: kind, time, duration, outcome
-and keys. Keys and values are hashed with a secret that is not kept, unless --plain is
-given.
+and keys. Unless --plain is given, keys and values are hashed with a secret that is not
+kept.
 
-With --listen and --to, clients connect here, and their traffic is forwarded unchanged.
-With --capture, nothing is between them: the command reads copies of packets on the
-machine of the member or of its clients, which needs Linux and the right to read
-packets. It does not understand connections that are already open, or TLS.
+With --listen and --to, clients connect to quorumbench, which forwards their traffic
+unchanged. With --capture, clients still connect to the member, and quorumbench reads
+copies of the packets, on the machine of the member or of its clients. Capturing needs
+Linux and the permission to read packets, and cannot decode TLS or connections that were
+already open.
 
-The recording continues until SIGINT, SIGTERM or SIGHUP, or for --duration.
-"quorumbench traffic profile" derives a scenario from it.`,
+The recording continues until the command receives SIGINT, SIGTERM or SIGHUP, or for
+--duration. "quorumbench traffic profile" derives a scenario from the recording.`,
 		Example: `  quorumbench traffic record --listen 127.0.0.1:12379 --to 127.0.0.1:2379 --duration 10m \
       --out monday.qbrec
   quorumbench traffic record --capture 10.0.0.5:2379 --duration 10m --out monday.qbrec`,
 		Args: command.Takes(0, 0, ""),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Text("store", &f.store, "STORE", "store of the member")
-	r.Text("listen", &f.listen, "HOST:PORT", "address at which clients connect instead of the member's; port 0 is a free port")
+	r.Text("store", &f.store, "STORE", "kind of store that the member runs")
+	r.Text("listen", &f.listen, "HOST:PORT", "address for clients to connect to, instead of the member's; port 0 chooses a free port")
 	r.Text("to", &f.to, "HOST:PORT", "address of the member")
-	r.Text("capture", &f.capture, "HOST:PORT", "instead of --listen and --to: member whose packets are captured; :PORT matches every address")
-	r.Text("out", &f.out, "FILE", "file for the recording, which must not exist; default: recording-TIME.qbrec")
-	r.Toggle("plain", &f.plain, "record keys and values as they are, not hashed")
-	r.Span("duration", &f.duration, "stop after this time; default: run until interrupted")
+	r.Text("capture", &f.capture, "HOST:PORT", "capture packets of the member at this address, instead of using --listen and --to; :PORT matches every address")
+	r.Text("out", &f.out, "FILE", "file for the recording, which must not exist yet (default: recording-TIME.qbrec)")
+	r.Toggle("plain", &f.plain, "record keys and values unchanged instead of hashing them")
+	r.Span("duration", &f.duration, "stop after this time (default: record until interrupted)")
 	r.Text("cert", &f.cert, "FILE", "serve clients over TLS with this certificate (PEM)")
 	r.Text("key", &f.key, "FILE", "private key of the certificate (PEM)")
 	r.Toggle("to-tls", &f.toTLS, "connect to the member over TLS; --cacert implies it")
-	r.Text("cacert", &f.cacert, "FILE", "connect to the member over TLS; this authority (PEM) signed its certificate")
+	r.Text("cacert", &f.cacert, "FILE", "connect to the member over TLS; this authority (PEM) must have signed the member's certificate")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.record(c.Context(), f) }
 	return c
 }
 
-// hearing is a way to observe traffic that has begun: a relay or a capture.
+// hearing is the source of observed traffic, already started: a relay or a packet capture.
 type hearing interface {
-	// at returns the observed address, such as that of the relay's listener.
+	// at returns the observed address, such as the address at which the relay listens.
 	at() string
-	// hear decodes the traffic into the sink of understood until ctx ends, with times since began.
-	// It returns the number of connections and, if traffic is missing, a sentence about it.
+	// hear decodes the traffic until ctx ends, and writes the decoded calls to understood.Sink.
+	// Times are relative to began. hear returns the number of connections and, if traffic is
+	// missing, a sentence that explains why.
 	hear(ctx context.Context, understood *passive.TapConfig, began time.Time) (connections uint32, missing string, err error)
 	close()
 }
 
 func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	if f.duration < 0 {
-		return command.Usage("--duration must not be negative")
+		return command.Usage("--duration must be at least 0")
 	}
 	st, err := a.Lookup(f.store)
 	if err != nil {
@@ -87,7 +89,7 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	}
 	var ok bool
 	if understood.Tapped, ok = st.(store.Replayer); !ok {
-		return command.Usage("--store: what passes between clients and %s is not understood here", st.Name())
+		return command.Usage("--store: quorumbench cannot decode traffic of %s; choose another store", st.Name())
 	}
 	begin := a.relay
 	if f.capture != "" {
@@ -129,8 +131,8 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 		a.Warn(missing)
 	}
 	if n.Gaps > 0 {
-		a.Warn(fmt.Sprintf("the recording has %s; \"quorumbench traffic profile\" says what is missing", text.Plural(n.Gaps, "gap")))
+		a.Warn(fmt.Sprintf("the recording has %s; \"quorumbench traffic profile\" shows what is missing", text.Plural(n.Gaps, "gap")))
 	}
-	a.Next("quorumbench traffic profile %s (a scenario with the same load)", command.Quoted(f.out))
+	a.Next("quorumbench traffic profile %s (derives a scenario with the same load)", command.Quoted(f.out))
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// relayed is a relay with an open listener.
+// relayed is a relay whose listener is open.
 type relayed struct {
 	cfg passive.RelayConfig
 	l   net.Listener
@@ -25,8 +25,7 @@ type relayed struct {
 
 func (r *relayed) at() string { return r.l.Addr().String() }
 
-// close closes the listener, for a relay that did not begin to serve; Serve closes the listener
-// itself.
+// close closes the listener of a relay that has not begun to serve. Otherwise Serve closes it.
 func (r *relayed) close() { _ = r.l.Close() }
 
 func (r *relayed) hear(ctx context.Context, understood *passive.TapConfig, began time.Time) (uint32, string, error) {
@@ -63,7 +62,7 @@ func (f *recordFlags) relayConfig() (passive.RelayConfig, error) {
 	if f.cert != "" {
 		pair, err := load.KeyPair(f.cert, f.key)
 		if err != nil {
-			return cfg, command.Usage("the certificate %s with the key %s cannot be used: %w", f.cert, f.key, err)
+			return cfg, command.Usage("cannot use the certificate %s with the key %s: %w", f.cert, f.key, err)
 		}
 		cfg.Listen = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
@@ -76,7 +75,7 @@ func (f *recordFlags) relayConfig() (passive.RelayConfig, error) {
 			return cfg, command.Usage("--cacert: %w", err)
 		}
 		if cfg.Dial.RootCAs = x509.NewCertPool(); !cfg.Dial.RootCAs.AppendCertsFromPEM(pem) {
-			return cfg, command.Usage("--cacert: %s has no certificate in PEM", f.cacert)
+			return cfg, command.Usage("--cacert: %s has no certificate in PEM format; give a file with the authority's certificate", f.cacert)
 		}
 	}
 	return cfg, nil

@@ -30,7 +30,7 @@ type replayFlags struct {
 	preset *scenario.Command
 	speed  float64
 	conns  int
-	// compactions: also send the recorded compactions.
+	// compactions is set if the recorded compactions are sent, too.
 	compactions bool
 	format      string
 	strict      bool
@@ -42,20 +42,21 @@ type replayFlags struct {
 // replayPrefix is the default prefix of every key.
 const replayPrefix = scenario.OwnPrefix + "replay/"
 
-// mostSpeed is the maximum of --speed; its reciprocal is the minimum.
+// mostSpeed is the highest value of --speed. The lowest is its reciprocal.
 const mostSpeed = 1e6
 
 func (a *commandLine) replayCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Send a recording again",
-		Long: `Send the calls of a recording (quorumbench traffic record) to a running cluster, each at its
-recorded time, counted from the first (an open loop). The replay translates revisions
-and leases to those of this cluster, and a call that depends on another call's response
-waits for it. Keys and leases that existed when the recording began are written before.
+		Long: `Send the calls in a recording (quorumbench traffic record) to a running cluster. Each call
+is sent as long after the first call as it was recorded (an open loop). The replay replaces
+recorded revisions and lease IDs by those of this cluster, and a call that depends on the
+response to another call waits for that response. Keys and leases that existed when the
+recording began are created first.
 
-Every key gets a prefix, so that the replay touches no existing key, and all keys are
-removed at the end.`,
+Every key gets a prefix, so that the replay touches no existing key. All keys are removed
+at the end.`,
 		Example: `  quorumbench traffic replay monday.qbrec --endpoints 10.0.0.1:2379,10.0.0.2:2379 --speed 2`,
 		Args:    command.Takes(1, 1, "a recording"),
 	}
@@ -64,17 +65,17 @@ removed at the end.`,
 	f := &replayFlags{AttachFlags: command.NewAttachFlags(), preset: preset, speed: 1, format: "text", set: c.Flags()}
 	r := command.NewFlags(c.Flags())
 	f.Register(r)
-	r.Number("speed", &f.speed, "N", "speed as a multiple of the recorded speed")
-	r.Whole("conns", &f.conns, "number of connections; 0: as many as the recording had at once")
-	r.Toggle("compactions", &f.compactions, "replay compactions, too; they drop the history of all keys of the store")
-	r.Parameter(preset, preset.Parameter("prefix"), "prefix added to every key; empty for the recorded keys")
+	r.Number("speed", &f.speed, "N", "replay speed, as a multiple of the recorded speed")
+	r.Whole("conns", &f.conns, "number of connections; 0 means the highest number that the recording had open at once")
+	r.Toggle("compactions", &f.compactions, "replay compactions, too; a compaction removes the history of all keys in the store")
+	r.Parameter(preset, preset.Parameter("prefix"), "prefix added to every key; an empty prefix writes the recorded keys themselves")
 	for _, key := range []string{"timeout", "max-in-flight", "cleanup", "overwrite-existing", "cleanup-compact", "cleanup-defragment"} {
 		r.Parameter(preset, preset.Parameter(key), preset.Parameter(key).Meaning)
 	}
-	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
+	r.Text("out", &f.out, "DIR", "keep the run directory at this path, which must be empty or absent")
 	r.Destination(&f.upload)
 	r.Format(&f.format, &a.Wide, "text", "json")
-	r.Toggle("strict", &f.strict, "exit with 1 also if the verdict is suspect")
+	r.Toggle("strict", &f.strict, "also exit with status 1 if the verdict is suspect")
 	c.RunE = func(c *cobra.Command, args []string) error { return a.replay(c.Context(), f, args[0]) }
 	return a.Gated(c)
 }
@@ -128,7 +129,7 @@ func (f *replayFlags) check() error {
 	return nil
 }
 
-// replayer returns the store of the recording.
+// replayer returns the store that the recording was made with.
 func (a *commandLine) replayer(f *replayFlags, path string) (store.Replayer, error) {
 	h, err := call.ReadRecordingHeader(path)
 	if err != nil {
@@ -138,7 +139,7 @@ func (a *commandLine) replayer(f *replayFlags, path string) (store.Replayer, err
 		f.Store = h.Store
 	}
 	if f.Store != h.Store {
-		return nil, command.Usage("--store: %s is a recording of %s, and its calls mean nothing to %s", path, h.Store, f.Store)
+		return nil, command.Usage("--store: %s was recorded from %s, and its calls cannot be sent to %s; omit --store", path, h.Store, f.Store)
 	}
 	st, err := a.Lookup(f.Store)
 	if err != nil {
@@ -146,13 +147,13 @@ func (a *commandLine) replayer(f *replayFlags, path string) (store.Replayer, err
 	}
 	again, ok := st.(store.Replayer)
 	if !ok {
-		return nil, fmt.Errorf("recordings of %s are not sent again here", st.Name())
+		return nil, fmt.Errorf("recordings from %s cannot be replayed", st.Name())
 	}
 	return again, nil
 }
 
-// scenario returns a scenario with one trial on the cluster that the flags select. Method describe
-// completes the load after the recording was read.
+// scenario returns a scenario with one trial on the cluster that the flags select. The method
+// describe completes the load after the recording has been read.
 func (f *replayFlags) scenario(a *commandLine) (*scenario.Scenario, error) {
 	f.preset.Let("target", f.Target.String())
 	f.preset.Let("rate", "1")
@@ -177,17 +178,17 @@ func (f *replayFlags) describe(t *scenario.Trial, p *replay.Plan, path string) {
 	slices.SortFunc(l.Mix, func(a, b scenario.Operation) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Consistency, b.Consistency))
 	})
-	t.Notes = append(t.Notes, fmt.Sprintf("It sends %s again, %s of %s recorded at %s, at %s times the recorded speed. Keys are the recorded ones, and sizes are means.",
+	t.Notes = append(t.Notes, fmt.Sprintf("The load replays %s: %s of %s, recorded at %s, at %s times the recorded speed. Keys are as recorded; sizes are means.",
 		filepath.Base(path), text.Plural(p.Calls(), "call"), p.Header.Store, p.Header.Started.UTC().Format(time.RFC3339), strconv.FormatFloat(f.speed, 'g', -1, 64)))
 	if slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kv.CAS }) {
-		t.Notes = append(t.Notes, "cas are its transactions with guards, whatever they do.")
+		t.Notes = append(t.Notes, "The operation cas stands for all recorded transactions with conditions.")
 	}
 	if slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kv.KeepAlive }) {
-		t.Notes = append(t.Notes, "keepalive are all requests about leases, sessions and watchers, and compactions.")
+		t.Notes = append(t.Notes, "The operation keepalive stands for all requests for leases, sessions, watchers and compactions.")
 	}
 }
 
-// replayed returns the replay's part of the record.
+// replayed returns the part of the record that describes the replay.
 func replayed(f *replayFlags, p *replay.Plan, path string) *record.Replay {
 	o := p.Outcome()
 	return &record.Replay{

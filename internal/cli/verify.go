@@ -21,11 +21,11 @@ import (
 func (a *commandLine) verifyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "verify RUN",
-		Short:   "Verify the responses of a run that recorded its operations",
+		Short:   "Verify the responses in a run that recorded its operations",
 		Example: `  quorumbench verify runs/20261122T222014Z-quick`,
-		Long: `Verify the responses in the history of a run directory (run --verify, bench --verify).
-For an interrupted or killed run, the recorded part is verified. The record does not
-change.`,
+		Long: `Verify the responses in the history of a run directory (from run --verify or
+bench --verify). If the run was interrupted or killed, the recorded part is verified. The
+record does not change.`,
 		Args: command.Takes(1, 1, "a run directory"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error { return a.verify(c.Context(), args[0]) }
@@ -39,13 +39,13 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 	}
 	d := command.NewDisplay(a.Screen, nil)
 	defer d.Clear()
-	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping; press Ctrl-C again to stop at once") })
+	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping cleanly; press Ctrl-C again to stop at once") })
 	defer stop()
 	verified, wrong := 0, 0
 	for i := range run.Trials {
 		t := &run.Trials[i]
 		if t.Folder == "." || filepath.Base(t.Folder) != t.Folder || !filepath.IsLocal(t.Folder) {
-			continue // no run makes such a folder; the record lists it as a problem
+			continue // no run creates such a folder; the record lists it as a problem
 		}
 		paths, err := history.Files(filepath.Join(dir, t.Folder))
 		if err != nil {
@@ -56,7 +56,7 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 		}
 		began, name := time.Now(), analyze.Label(t)
 		answers, err := verify.Answers(ctx, paths, func(reading int, operations uint64) {
-			d.Update(fmt.Sprint(i, reading), time.Since(began), fmt.Sprintf("%s: verifying, %s in reading %d", name, text.Plural(operations, "operation"), reading))
+			d.Update(fmt.Sprint(i, reading), time.Since(began), fmt.Sprintf("%s: verifying, %s in pass %d", name, text.Plural(operations, "operation"), reading))
 		})
 		switch {
 		case errors.Is(err, context.Canceled):
@@ -78,14 +78,14 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 	}
 	switch {
 	case verified == 0:
-		return &command.Exit{Code: command.ExitNotKnown, Cause: fmt.Errorf("%s has no history of operations: its load did not ask to verify the responses; run it with --verify", dir)}
+		return &command.Exit{Code: command.ExitNotKnown, Cause: fmt.Errorf("%s has no history of operations, because the run did not verify responses; run it again with --verify", dir)}
 	case wrong > 0:
-		return fmt.Errorf("the store answered wrongly in %s", text.Plural(uint64(wrong), "trial"))
+		return fmt.Errorf("the store gave wrong responses in %s", text.Plural(uint64(wrong), "trial"))
 	}
 	return nil
 }
 
-// membersOf returns the members of a trial's cluster that the record has.
+// membersOf returns the members of a trial's cluster that are in the record.
 func membersOf(run *record.Run, t *record.Trial) (all []record.Member) {
 	for i := range run.Clusters {
 		if run.Clusters[i].ID == t.Cluster {

@@ -1,6 +1,6 @@
-// Package bench implements the command bench, which measures one operation on a running cluster and
-// accepts the command lines and prints the summary of etcd's benchmark. Each subcommand is a preset
-// of package scenario with flags.
+// Package bench implements the command bench, which measures one operation on a running cluster. It
+// accepts the command lines of etcd's benchmark and can print that tool's summary. Each subcommand
+// is a preset of package scenario plus flags.
 package bench
 
 import (
@@ -24,8 +24,8 @@ Without --rate each client sends when it is free (a closed loop). With --rate,
 operations become due on a schedule, whatever the store does (an open loop).
 
 The command lines of etcd's benchmark work here, and --format etcd prints
-its summary. One default differs: --key-space-size is the number of operations,
-and not 1, which would overwrite the same key all the time.`
+its summary. One default differs: --key-space-size is the number of operations.
+In etcd's benchmark it is 1, so that every operation writes the same key.`
 	g.Example = `  quorumbench bench put --endpoints 10.0.0.1:2379,10.0.0.2:2379 --clients 100 --conns 10
   quorumbench bench get --store zookeeper --endpoints 10.0.0.1:2181 --rate 1000 --duration 1m`
 	common := newCommon(command.NewFlags(g.PersistentFlags()), &a.Wide)
@@ -41,7 +41,7 @@ and not 1, which would overwrite the same key all the time.`
 	return g
 }
 
-// listed returns the names of the commands as a list in a sentence: "a, b or c".
+// listed joins the names of the commands into a list for a sentence: "a, b or c".
 func listed(all []kind) string {
 	names := make([]string, len(all))
 	for i, k := range all {
@@ -51,12 +51,12 @@ func listed(all []kind) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// indented returns the lines of an example in help.
+// indented returns example command lines as help shows them.
 func indented(lines []string) string {
 	return "  quorumbench bench " + strings.Join(lines, "\n  quorumbench bench ")
 }
 
-// one returns the subcommand of a kind.
+// one returns the subcommand for a kind.
 func one(a *command.App, common *common, kind kind) *cobra.Command {
 	c := &cobra.Command{Use: strings.TrimSpace(kind.name + " " + kind.args), Short: kind.short, Example: indented(examples[kind.name]), Args: command.Takes(0, kind.most, kind.takes)}
 	if kind.alias != "" {
@@ -93,7 +93,7 @@ func measure(ctx context.Context, a *command.App, f *options, args []string) err
 	return err
 }
 
-// next prints what to do after a result.
+// next prints a suggestion for the next command.
 func (f *options) next(a *command.App, run *record.Run) {
 	once := f.repeats == 1 && !f.summary.Sample && !f.summary.Precise && !f.perfdash
 	switch suspect := run.Verdict() == verdict.Suspect; {

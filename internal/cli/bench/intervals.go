@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Bounds of an interval that contains every key of a load, and nearly all other keys.
+// Bounds of a key interval that contains every key of a load, and nearly all other keys.
 const (
 	firstOfAll = "\x00"
 	afterAll   = "\xff"
@@ -21,7 +21,7 @@ func (f *options) registerRange(r command.Flags) {
 // fillRange sets the interval that `range` reads.
 func (f *options) fillRange(args []string) error {
 	if f.prefix && len(args) > 1 {
-		return command.Usage("--prefix reads all keys that begin with KEY, and END %q bounds them, too; give one of them", args[1])
+		return command.Usage("--prefix reads all keys that begin with KEY, so END %q cannot be given, too; remove --prefix or END", args[1])
 	}
 	if len(args) == 0 {
 		if !f.prefix {
@@ -38,15 +38,15 @@ func (f *options) fillRange(args []string) error {
 	case f.prefix:
 		end := prefixEnd(args[0])
 		if end == "" {
-			return command.Usage("no key sorts after all keys with the prefix %q, so the range has no end key; give a shorter prefix or both keys", args[0])
+			return command.Usage("no key sorts after all keys with the prefix %q, so the range has no end; give a shorter prefix, or KEY and END without --prefix", args[0])
 		}
 		f.put("range-end", end)
 	}
 	return nil
 }
 
-// prefixEnd returns the first key after all keys that begin with the prefix; empty if there is no
-// such key. For example, the end of "ab" is "ac".
+// prefixEnd returns the first key after all keys that begin with the prefix, or an empty string if
+// there is no such key. For example, the end of "ab" is "ac".
 func prefixEnd(prefix string) string {
 	end := []byte(prefix)
 	for i, b := range slices.Backward(end) {
@@ -69,11 +69,11 @@ func (f *options) fillMixed([]string) error {
 	case !f.set.Changed("put-weight") && !f.set.Changed("get-weight"):
 		return nil
 	case f.preset.Given("mix"):
-		return command.Usage("--mix has all weights, so --put-weight and --get-weight mean nothing; drop them")
+		return command.Usage("--mix already sets all weights; remove --put-weight and --get-weight")
 	case put < 0 || get < 0:
-		return command.Usage("--put-weight and --get-weight cannot be negative")
+		return command.Usage("--put-weight and --get-weight must be at least 0")
 	case put == 0 && get == 0:
-		return command.Usage("--put-weight and --get-weight are both 0, so there is nothing to do")
+		return command.Usage("--put-weight and --get-weight are both 0, so there is nothing to do; make one of them positive")
 	case put == 0:
 		f.put("mix", fmt.Sprintf("get=%g", get))
 	case get == 0:
@@ -85,15 +85,15 @@ func (f *options) fillMixed([]string) error {
 }
 
 func (f *options) registerTxnMixed(r command.Flags) {
-	r.Number("rw-ratio", &f.rwRatio, "R", "number of reads for each write")
-	r.Text("end-key", &f.endKey, "KEY", "first key after the interval; the same as END")
+	r.Number("rw-ratio", &f.rwRatio, "R", "number of reads per write")
+	r.Text("end-key", &f.endKey, "KEY", "first key after the key interval; another way to give END")
 }
 
-// fillTxnMixed sets the interval that `txn-mixed` reads: all keys, or all keys with the prefix,
-// unless KEY or an end is given.
+// fillTxnMixed sets the key interval that `txn-mixed` reads. Without KEY, END and --end-key the
+// interval has all keys, or all keys with the prefix.
 func (f *options) fillTxnMixed(args []string) error {
 	if !(f.rwRatio >= 0) || f.rwRatio > scenario.MaxRate {
-		return command.Usage("--rw-ratio is %g and must be from 0 to %d", f.rwRatio, scenario.MaxRate)
+		return command.Usage("--rw-ratio is %g, but must be from 0 to %d", f.rwRatio, scenario.MaxRate)
 	}
 	if f.rwRatio == 0 {
 		f.put("mix", "txn")
@@ -112,7 +112,7 @@ func (f *options) fillTxnMixed(args []string) error {
 	}
 	switch {
 	case len(args) > 1 && f.endKey != "":
-		return command.Usage("END %q and --end-key %q are the same; give one of them", args[1], f.endKey)
+		return command.Usage("END %q and --end-key %q both set the end of the interval; give only one of them", args[1], f.endKey)
 	case len(args) > 1:
 		end = args[1]
 	case f.endKey != "":

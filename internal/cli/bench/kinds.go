@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 )
 
-// Parameters for which several commands have no flags.
+// Groups of parameters for which several commands have no flags.
 var (
 	aboutKeys     = []string{"key-size", "value-size", "key-space", "prefix", "distribution", "preload"}
 	aboutInterval = []string{"range-key", "range-end"}
@@ -16,7 +16,7 @@ var (
 		"watch.mode", "watch.prev-kv", "watch.key", "watch.earlier-events", "watch.created-in-window",
 	}
 	aboutTime = []string{"arrival", "rate", "total", "duration", "warmup", "timeout", "max-in-flight", "threads"}
-	// intervalArgs maps parameters to the names of the arguments in messages.
+	// intervalArgs maps parameters to the names of the arguments that error messages mention.
 	intervalArgs = map[string]string{"range-key": "KEY", "range-end": "END"}
 	putNames     = map[string]string{"total": "--put-total", "rate": "--put-rate"}
 )
@@ -25,9 +25,9 @@ func kinds() []kind {
 	return []kind{
 		{name: "put", short: "Write keys"},
 		{name: "get", short: "Read one key at a time from the key space", preloads: true},
-		{name: "exists", short: "Ask whether a key exists, one key at a time, without reading its value", preloads: true},
+		{name: "exists", short: "Check whether keys exist, one key at a time, without reading values", preloads: true},
 		{
-			name: "range", args: "KEY [END]", most: 2, takes: "KEY and perhaps END, the first key after the interval",
+			name: "range", args: "KEY [END]", most: 2, takes: "KEY and optionally END, the first key after the interval",
 			short:   "Read a given key or interval again and again",
 			without: slices.Concat(aboutKeys, aboutInterval), names: intervalArgs,
 			flags: (*options).registerRange, fill: (*options).fillRange,
@@ -38,21 +38,21 @@ func kinds() []kind {
 		{name: "txn-put", alias: "txn", short: "Write several keys in one transaction"},
 		{name: "mixed", short: "Write and read keys of one key space", mixed: true, preloads: true, flags: (*options).registerMixed, fill: (*options).fillMixed},
 		{
-			name: "txn-mixed", args: "[KEY] [END]", most: 2, takes: "KEY, from which transactions read, and END, up to which",
-			short:   "Write one key, or read an interval, each in a transaction",
+			name: "txn-mixed", args: "[KEY] [END]", most: 2, takes: "KEY, the first key that transactions read, and END, the first key after the interval",
+			short:   "Write one key per transaction, or read a key interval per transaction",
 			without: aboutInterval, names: intervalArgs, preloads: true,
 			flags: (*options).registerTxnMixed, fill: (*options).fillTxnMixed,
 		},
 		{
-			name: "stm", short: "Read keys and write some of them in an optimistic transaction, and retry after a conflict",
+			name: "stm", short: "Read keys and write some of them in optimistic transactions that are retried after a conflict",
 			without: aboutWatchers, names: map[string]string{"key-space": "--keys"},
 		},
 		{
-			name: "lease-keepalive", short: "Keep leases alive, one for each client",
+			name: "lease-keepalive", short: "Keep leases alive, one per client",
 			without: slices.Concat(aboutKeys, aboutWatchers),
 		},
 		{
-			name: "watch", short: "Write watched keys, and time their watchers' events",
+			name: "watch", short: "Write watched keys, and measure how long events take to reach the watchers",
 			only: append([]string{"key-size", "key-space", "prefix", "watch.mode"}, aboutTime...), names: putNames,
 			flags: (*options).registerWatch, fill: (*options).fillWatch,
 			sections: report.Classic{
@@ -67,7 +67,7 @@ func kinds() []kind {
 			sections: report.Classic{Operations: &report.Section{Heading: "Get during watch summary:"}},
 		},
 		{
-			name: "watch-latency", short: "Write one key, and time each event until it arrives at each watcher",
+			name: "watch-latency", short: "Write one key, and measure how long each event takes to reach each watcher",
 			only: append([]string{"key-size", "value-size", "prefix", "watch.mode", "watch.prev-kv"}, aboutTime...), names: putNames,
 			flags: (*options).registerWatchLatency, fill: (*options).fillWatchLatency,
 			sections: report.Classic{
@@ -78,7 +78,7 @@ func kinds() []kind {
 	}
 }
 
-// examples has example command lines of each command, without "quorumbench bench".
+// examples has example command lines for each command, without the leading "quorumbench bench".
 var examples = map[string][]string{
 	"put":             {"put --endpoints 10.0.0.1:2379 --clients 100 --conns 10 --val-size 256", "put --endpoints 10.0.0.1:2379 --rate 500 --duration 1m --out runs/put"},
 	"get":             {"get --endpoints 10.0.0.1:2379 --clients 100 --conns 10 --consistency local"},

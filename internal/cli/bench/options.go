@@ -15,8 +15,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// common holds the flags of all `bench` commands, which may be before or after the command's name.
-// Names and defaults equal those of etcd's benchmark, so that its command lines work.
+// common holds the flags that all `bench` commands have. They may come before or after the
+// command's name. Names and defaults equal those in etcd's benchmark, so that its command lines
+// work.
 type common struct {
 	command.AttachFlags
 	targetLeader bool
@@ -35,48 +36,49 @@ type common struct {
 func newCommon(r command.Flags, wide *bool) *common {
 	f := &common{AttachFlags: command.NewAttachFlags(), conns: 1, clients: 1, format: "text"}
 	f.Register(r)
-	r.Toggle("target-leader", &f.targetLeader, "the same as --target leader")
-	r.Span("auto-sync-interval", &f.autoSync, "above 0: connect to the endpoints that the cluster reports, as --target all does")
+	r.Toggle("target-leader", &f.targetLeader, "short for --target leader")
+	r.Span("auto-sync-interval", &f.autoSync, "if above 0, connect to all endpoints that the cluster reports, as with --target all")
 	r.Whole("conns", &f.conns, "number of connections")
 	r.Whole("clients", &f.clients, "number of clients, each with one operation outstanding")
-	r.Toggle("precise", &f.summary.Precise, "print seconds with all their digits")
-	r.Toggle("sample", &f.summary.Sample, "also print a line for each second")
-	r.Toggle("report-perfdash", &f.perfdash, "write the percentiles as JSON for perfdash into the folder $ARTIFACTS, or else _artifacts")
-	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
+	r.Toggle("precise", &f.summary.Precise, "print durations with all digits")
+	r.Toggle("sample", &f.summary.Sample, "also print one line for each second of the measurement")
+	r.Toggle("report-perfdash", &f.perfdash, "write the percentiles as JSON for perfdash into the folder $ARTIFACTS (_artifacts if the variable is not set)")
+	r.Text("out", &f.out, "DIR", "keep the run directory at this path, which must be empty or absent")
 	r.Destination(&f.upload)
 	r.Format(&f.format, wide, "text", "json", "etcd")
-	r.Toggle("strict", &f.strict, "exit with 1 also if the verdict is suspect")
+	r.Toggle("strict", &f.strict, "also exit with status 1 if the verdict is suspect")
 	return f
 }
 
-// kind describes a `bench` command: a preset of package scenario, and its arguments and flags.
+// kind describes a `bench` command: its preset in package scenario, its arguments and its flags.
 type kind struct {
-	name  string // of the command and of the preset
-	args  string // follow the name in help
+	name  string // name of the command and of the preset
+	args  string // arguments, as help shows them after the name
 	most  int    // maximum number of arguments
-	takes string // describes the arguments in errors
+	takes string // describes the arguments in error messages
 	alias string
 	short string
 
-	// The command has no flags for the parameters in without and, if only is not nil, has flags
-	// only for the parameters in only. names maps parameters to other flag names.
+	// The command has no flags for the parameters in without. If only is not nil, the command has
+	// flags for just the parameters in only. names maps parameters to other flag names.
 	without []string
 	only    []string
 	names   map[string]string
-	// mixed: the operations are a parameter, so the command has the flags of all operations.
+	// mixed is set if the operations are a parameter. The command then has the flags of all
+	// operations.
 	mixed bool
-	// preloads: the keys are written before the load unless --no-preload is given.
+	// preloads is set if the keys are written before the load unless --no-preload is given.
 	preloads bool
-	// flags registers flags that are not parameters; fill sets parameters from those flags and
-	// the arguments. Both may be nil.
+	// flags registers the flags that do not belong to a parameter. fill sets parameters from those
+	// flags and from the arguments. Both functions may be nil.
 	flags func(*options, command.Flags)
 	fill  func(*options, []string) error
-	// sections are the command's own sections of the summary.
+	// sections has the sections of the summary that only this command prints.
 	sections report.Classic
 }
 
-// options holds the flags of one `bench` command: flags of parameters, and other flags of etcd's
-// benchmark, which set parameters.
+// options holds the flags of one `bench` command: one flag for each offered parameter, and other
+// flags of etcd's benchmark that set parameters indirectly.
 type options struct {
 	*common
 	kind   kind
@@ -95,10 +97,10 @@ type options struct {
 	endKey     string
 	watch      watchFlags
 
-	set *pflag.FlagSet // knows which flags were given
+	set *pflag.FlagSet // used to find out which flags were given
 }
 
-// watchFlags holds flags of the commands with watchers.
+// watchFlags holds the flags of commands with watchers.
 type watchFlags struct {
 	streams   int
 	perStream int
@@ -123,23 +125,23 @@ func newOptions(common *common, kind kind, set *pflag.FlagSet) *options {
 		return slices.ContainsFunc(offered, func(p *scenario.Parameter) bool { return p.Key == key })
 	}
 	if has("distribution") {
-		r.Toggle("sequential-keys", &f.sequential, "the same as --distribution sequential")
+		r.Toggle("sequential-keys", &f.sequential, "short for --distribution sequential")
 	}
 	if kind.preloads {
-		r.Toggle("no-preload", &f.noPreload, "do not write missing keys before the load")
+		r.Toggle("no-preload", &f.noPreload, "do not write the missing keys before the load starts")
 	}
 	if has("page-size") {
-		r.Toggle("paginate", &f.paginate, "the same as --page-size "+benchPage)
+		r.Toggle("paginate", &f.paginate, "short for --page-size "+benchPage)
 	}
 	if kind.flags != nil {
 		kind.flags(f, r)
 	}
-	r.Whole("repeats", &f.repeats, "number of repeats; above 1, print a table with the medians")
-	r.Seed("seed", &f.seed, "seed of everything random")
+	r.Whole("repeats", &f.repeats, "number of repeats; if above 1, print a table with medians")
+	r.Seed("seed", &f.seed, "seed for all random choices")
 	return f
 }
 
-// offered returns the parameters for which the command has a flag.
+// offered returns the parameters that have a flag in the command.
 func (k kind) offered(c *scenario.Command) []*scenario.Parameter {
 	return slices.DeleteFunc(c.Parameters(k.mixed), func(p *scenario.Parameter) bool {
 		switch p.Key {
@@ -152,7 +154,7 @@ func (k kind) offered(c *scenario.Command) []*scenario.Parameter {
 	})
 }
 
-// scenario returns the scenario that the flags describe. Its error is one sentence that names the
+// scenario returns the scenario that the flags describe. An error is one sentence that names the
 // flags.
 func (f *options) scenario(args []string, catalog scenario.Catalog) (*scenario.Scenario, error) {
 	if err := f.checkRepeats(); err != nil {
@@ -164,7 +166,7 @@ func (f *options) scenario(args []string, catalog scenario.Catalog) (*scenario.S
 	return f.Scenario(f.preset, catalog, scenario.Ask{Seed: f.seed, Repeats: f.repeats})
 }
 
-// fill sets the parameters that follow from other flags and from the arguments.
+// fill sets the parameters that depend on flags without a parameter and on the arguments.
 func (f *options) fill(args []string) error {
 	if err := f.fillTarget(); err != nil {
 		return err
@@ -182,7 +184,7 @@ func (f *options) fill(args []string) error {
 		}
 	}
 	if c.Given("rate") && !f.set.Changed("clients") && f.conns > 0 {
-		c.Let("clients", strconv.Itoa(f.conns)) // an open loop has no clients, and all connections send
+		c.Let("clients", strconv.Itoa(f.conns)) // an open loop has no clients: all connections send
 	}
 	if f.sequential {
 		if d, err := scenario.ParseDistribution(f.text("distribution")); c.Given("distribution") && err == nil && d.Name != scenario.Sequential {
@@ -200,7 +202,7 @@ func (f *options) fill(args []string) error {
 	}
 	if f.paginate {
 		if c.Given("page-size") {
-			return command.Usage("--paginate and --page-size are the same; give one of them")
+			return command.Usage("--paginate and --page-size both set the page size; give only one of them")
 		}
 		c.Names["page-size"] = "--paginate"
 		f.put("page-size", benchPage)
@@ -217,7 +219,8 @@ func (f *options) isZero(key string) bool {
 	return err == nil && n == 0
 }
 
-// text returns the value or default of a parameter's flag; empty without a flag.
+// text returns the value or default of a parameter's flag, or an empty string if the command has no
+// such flag.
 func (f *options) text(key string) string {
 	c := f.preset
 	if flag := f.set.Lookup(c.FlagName(c.Parameter(key))); flag != nil {
@@ -226,7 +229,7 @@ func (f *options) text(key string) string {
 	return ""
 }
 
-// benchPage is the page size of `--paginate`, in keys; etcd's benchmark uses the same size.
+// benchPage is the page size that `--paginate` sets, in keys. etcd's benchmark uses the same size.
 const benchPage = "10000"
 
 // put sets a parameter to a valid value, and panics if the value is not valid.
@@ -240,7 +243,7 @@ func (f *options) fillTarget() error {
 	target := f.Target
 	switch {
 	case f.autoSync < 0:
-		return command.Usage("--auto-sync-interval is %v and cannot be negative", f.autoSync)
+		return command.Usage("--auto-sync-interval is %v, but must be at least 0", f.autoSync)
 	case f.targetLeader && f.set.Changed("target") && target.Mode != kv.LeaderOnly:
 		return command.Usage("--target-leader and --target %s contradict each other; give one of them", target)
 	case f.targetLeader:
@@ -252,7 +255,7 @@ func (f *options) fillTarget() error {
 	return nil
 }
 
-// checkRepeats returns a usage error for flags that contradict several repeats.
+// checkRepeats returns a usage error for flags that cannot be combined with several repeats.
 func (f *options) checkRepeats() error {
 	switch {
 	case f.repeats < 1 || f.repeats > scenario.MaxRepeats:
@@ -261,7 +264,7 @@ func (f *options) checkRepeats() error {
 		return nil
 	}
 	if f.format == "etcd" {
-		return command.Usage("--format etcd is about one measurement, and --repeats asks for %d; drop one of them", f.repeats)
+		return command.Usage("--format etcd prints only one measurement, but --repeats asks for %d; remove one of the two flags", f.repeats)
 	}
 	hashes := f.set.Lookup("check-hashkv")
 	for _, one := range []struct {
@@ -269,7 +272,7 @@ func (f *options) checkRepeats() error {
 		asked bool
 	}{{"sample", f.summary.Sample}, {"precise", f.summary.Precise}, {"report-perfdash", f.perfdash}, {"check-hashkv", hashes != nil && hashes.Value.String() == "true"}} {
 		if one.asked {
-			return command.Usage("--%s is about one measurement, and --repeats asks for %d; drop one of them", one.flag, f.repeats)
+			return command.Usage("--%s applies to only one measurement, but --repeats asks for %d; remove one of the two flags", one.flag, f.repeats)
 		}
 	}
 	return nil

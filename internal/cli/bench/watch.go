@@ -11,11 +11,12 @@ func (f *options) registerWatch(r command.Flags) {
 	f.watch = watchFlags{streams: 10, perStream: 100, keys: 1}
 	r.Whole("streams", &f.watch.streams, "number of watch streams")
 	r.Whole("watch-per-stream", &f.watch.perStream, "number of watchers on each stream")
-	r.Whole("watched-key-total", &f.watch.keys, "number of keys to watch, and to write in turn; at most --key-space-size")
+	r.Whole("watched-key-total", &f.watch.keys, "number of keys to watch and to write in turn; at most --key-space-size")
 	r.Toggle("sequential-keys", &f.sequential, "has no effect: the watched keys are always the first of the key space")
 }
 
-// fillWatch limits the key space to the watched keys, and sets the number of watchers.
+// fillWatch makes the key space as small as the number of watched keys, and sets the number of
+// watchers.
 func (f *options) fillWatch([]string) error {
 	w := &f.watch
 	if w.keys < 1 {
@@ -27,25 +28,25 @@ func (f *options) fillWatch([]string) error {
 	return f.onStreams("--watch-per-stream")
 }
 
-// onStreams sets the number of streams and of all watchers; flag names the flag with the watchers
-// per stream in errors.
+// onStreams sets the number of streams and the total number of watchers. Error messages use flag as
+// the name of the flag that sets the watchers per stream.
 func (f *options) onStreams(flag string) error {
 	w := &f.watch
 	switch {
 	case w.streams < 1 || w.streams > scenario.MaxWatchers:
-		return command.Usage("--streams is %d and must be from 1 to %d", w.streams, scenario.MaxWatchers)
+		return command.Usage("--streams is %d, but must be from 1 to %d", w.streams, scenario.MaxWatchers)
 	case w.perStream < 1 || w.perStream > scenario.MaxWatchers/w.streams:
-		return command.Usage("%s is %d and must be from 1 to %d, with %d streams", flag, w.perStream, scenario.MaxWatchers/w.streams, w.streams)
+		return command.Usage("%s is %d, but must be from 1 to %d because there are %d streams", flag, w.perStream, scenario.MaxWatchers/w.streams, w.streams)
 	}
 	f.put("watch.watchers", strconv.Itoa(w.streams*w.perStream))
 	f.put("watch.streams", strconv.Itoa(w.streams))
 	return nil
 }
 
-// catchUpKey is the key that the watchers of `watch-get` watch, after the prefix.
+// catchUpKey is the key that the watchers of `watch-get` watch. It follows the prefix.
 const catchUpKey = "watchkey"
 
-// fillWatchGet sets the watched key, and one client that reads on a separate connection.
+// fillWatchGet sets the watched key, and adds one client that reads on a separate connection.
 func (f *options) fillWatchGet([]string) error {
 	f.preset.Let("watch.key", f.text("prefix")+catchUpKey)
 	streams, err := command.ParseWhole(f.text("watch.streams"))
@@ -56,10 +57,10 @@ func (f *options) fillWatchGet([]string) error {
 	return f.ownConnections(streams)
 }
 
-// ownConnections gives the watchers separate connections, and the operations one connection.
+// ownConnections gives the watchers separate connections, and all operations a single connection.
 func (f *options) ownConnections(streams int) error {
 	if f.conns < 1 || f.conns > scenario.MaxConnections {
-		return command.Usage("--conns is %d and must be from 1 to %d", f.conns, scenario.MaxConnections)
+		return command.Usage("--conns is %d, but must be from 1 to %d", f.conns, scenario.MaxConnections)
 	}
 	f.preset.Let("watch.connections", strconv.Itoa(min(f.conns, streams)))
 	f.preset.Let("connections", "1")

@@ -1,5 +1,5 @@
-// Package command implements what the commands of the program share: typed flags, the flags that
-// select a cluster, the execution and display of a run, the check of its thresholds, and exit
+// Package command implements what all commands of the program share: typed flags, the flags that
+// select a cluster, running a scenario with a progress display, checking thresholds, and exit
 // codes.
 package command
 
@@ -19,29 +19,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The exit codes of every command.
+// Exit codes that every command uses.
 const (
-	ExitDone        = 0   // done; the verdict is valid or suspect
-	ExitFailed      = 1   // the command failed, or the verdict is invalid, or suspect with --strict
+	ExitDone        = 0   // success; the verdict is valid or suspect
+	ExitFailed      = 1   // the command failed, the verdict is invalid, or it is suspect and --strict is given
 	ExitUsage       = 2   // the command line or the scenario file is wrong
-	ExitNotSent     = 5   // done, and --upload could not send the run directory
-	ExitNotKnown    = 6   // nothing failed, and the result could not be judged
+	ExitNotSent     = 5   // success, but --upload could not send the run directory
+	ExitNotKnown    = 6   // nothing failed, but there is no result to judge
 	ExitInterrupted = 130 // interrupted by SIGINT, SIGTERM or SIGHUP
 )
 
-// App holds the state that all commands share: arguments, streams, stores and the gate.
+// App holds the state that all commands share: arguments, streams, stores and the thresholds.
 type App struct {
-	Args    []string // the command line without the program's name
+	Args    []string // command line without the program's name
 	Stdin   io.Reader
 	Stdout  *Output
-	Stderr  io.Writer // makes text printable
-	Screen  io.Writer // the unfiltered standard error, only for the display
+	Stderr  io.Writer // makes all text printable
+	Screen  io.Writer // unfiltered standard error, used only by the progress display
 	Lookup  func(name string) (store.Store, error)
 	Catalog scenario.Catalog
-	Wide    bool  // print text with all columns and details
-	Gate    *Gate // set by Gated; every command that calls Conduct has one
+	Wide    bool  // set if text output has all columns and details
+	Gate    *Gate // set by Gated; every command that calls Conduct has a Gate
 
-	printed map[string]bool // lines about environment variables that were printed
+	printed map[string]bool // lines about environment variables that have been printed
 }
 
 // Exit is an error with an exit code. An Exit without a cause prints no message.
@@ -50,7 +50,7 @@ type Exit struct {
 	Cause error
 }
 
-// Error returns the message of the cause; empty without a cause.
+// Error returns the cause's message, or an empty string without a cause.
 func (e *Exit) Error() string {
 	if e.Cause == nil {
 		return ""
@@ -61,12 +61,12 @@ func (e *Exit) Error() string {
 // Unwrap returns the cause.
 func (e *Exit) Unwrap() error { return e.Cause }
 
-// Usage returns an error about the command line, which ends the program with ExitUsage.
+// Usage returns an error in the command line. The program then exits with status ExitUsage.
 func Usage(format string, args ...any) error {
 	return &Exit{Code: ExitUsage, Cause: fmt.Errorf(format, args...)}
 }
 
-// ExitCode returns the exit code for the error that a command returned.
+// ExitCode returns the program's exit code for an error that a command returned.
 func ExitCode(err error) int {
 	var e *Exit
 	switch {
@@ -80,16 +80,17 @@ func ExitCode(err error) int {
 	return ExitFailed
 }
 
-// Self returns the path of the running executable, from which embedded stores are started.
+// Self returns the path of the running executable. Stores that are built into the program are
+// started from it.
 func Self() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("the path of this program is unknown, but members are started from it: %w", err)
+		return "", fmt.Errorf("cannot find the path of this program, from which members are started: %w", err)
 	}
 	return path, nil
 }
 
-// Tool returns the version, Go version and revision of this program, as records name it.
+// Tool returns this program's version, Go version and revision in the form that records use.
 func Tool() record.Tool {
 	t := record.Tool{Version: "devel", Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
@@ -99,7 +100,7 @@ func Tool() record.Tool {
 	return toolOf(t, info)
 }
 
-// toolOf completes t from the build information in the binary. A build outside a checkout has
+// toolOf adds the build information in the binary to t. A program built outside a checkout has
 // neither version nor revision.
 func toolOf(t record.Tool, info *debug.BuildInfo) record.Tool {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
@@ -121,14 +122,14 @@ func toolOf(t record.Tool, info *debug.BuildInfo) record.Tool {
 }
 
 // Interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP cancels, and a function
-// that releases it. A second SIGINT or SIGTERM has its default effect: it ends the program at once,
-// and the members end with it. A second SIGHUP is ignored, because a closing terminal sends SIGHUP
-// twice: directly and through the shell.
+// that stops catching these signals. A second SIGINT or SIGTERM has its default effect: it ends the
+// program, and with it the members, at once. A second SIGHUP is ignored, because a closing terminal
+// sends SIGHUP twice: directly and through the shell.
 func Interruptible(ctx context.Context, announce func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals, hangups := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+	if !signal.Ignored(syscall.SIGHUP) { // if nohup started the program, SIGHUP stays ignored
 		signal.Notify(hangups, syscall.SIGHUP)
 	}
 	done := make(chan struct{})

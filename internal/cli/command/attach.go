@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// defaultEndpoint is the address on which etcd listens by default.
+// defaultEndpoint is the address at which etcd listens by default.
 const defaultEndpoint = "127.0.0.1:2379"
 
 // AttachFlags holds the flags that select a running cluster.
@@ -28,36 +28,37 @@ func NewAttachFlags() AttachFlags {
 func (f *AttachFlags) Register(r Flags) {
 	r.Text("store", &f.Store, "NAME", "kind of store")
 	f.endpoints.flags = f
-	r.Set.Var(&f.endpoints, "endpoints", "members to connect to; https:// in front switches TLS on")
+	r.Set.Var(&f.endpoints, "endpoints", "members to connect to; https:// in front enables TLS")
 	Value(r, "target", &f.Target, "WHICH", kv.ParseTarget, kv.Target.String,
-		"members that the load goes to: any (the endpoints as given), all (every member in turn), leader, followers or member:N")
+		"members that receive the load: any (the given endpoints), all (every member in turn), leader, followers or member:N")
 	r.Text("cert", &f.Cluster.Cert, "FILE", "client certificate (PEM)")
 	r.Text("key", &f.Cluster.CertKey, "FILE", "private key of the certificate (PEM)")
-	r.Text("cacert", &f.Cluster.CACert, "FILE", "authorities that the servers' certificates must be from (PEM)")
-	r.Toggle("insecure-skip-tls-verify", &f.Cluster.SkipVerify, "take any server certificate")
-	r.Text("user", &f.Cluster.User, "NAME:PASSWORD", "authenticate")
-	r.Span("dial-timeout", &f.Cluster.DialTimeout, "timeout of connecting; 0 is 5s")
+	r.Text("cacert", &f.Cluster.CACert, "FILE", "authorities that may have signed the servers' certificates (PEM)")
+	r.Toggle("insecure-skip-tls-verify", &f.Cluster.SkipVerify, "accept any server certificate")
+	r.Text("user", &f.Cluster.User, "NAME:PASSWORD", "user and password to log in with")
+	r.Span("dial-timeout", &f.Cluster.DialTimeout, "timeout for connecting; 0 means 5s")
 }
 
-// RegisterOptional adds the flags to a command that starts a cluster unless it is given
-// endpoints. There are no default endpoints.
+// RegisterOptional adds the flags to a command that starts a cluster unless the user gives
+// endpoints. These flags have no default endpoints.
 func (f *AttachFlags) RegisterOptional(r Flags) {
 	*f = AttachFlags{}
 	f.Register(r)
 }
 
-// Running returns the cluster that the flags select; nil without endpoints.
+// Running returns the cluster that the flags select, or nil if there are no endpoints.
 func (f *AttachFlags) Running() (*scenario.Attach, error) {
 	if len(f.endpoints.list) > 0 {
 		return f.attached()
 	}
 	if c := &f.Cluster; c.CACert != "" || c.Cert != "" || c.CertKey != "" || c.SkipVerify || c.User != "" || c.DialTimeout != 0 {
-		return nil, Usage("flags about reaching a cluster that runs are given without --endpoints; name its members")
+		return nil, Usage("flags for connecting to a running cluster need --endpoints; add --endpoints with the cluster's members")
 	}
 	return nil, nil
 }
 
-// attached returns the cluster at the endpoints. Scheme https:// and flags about TLS enable TLS.
+// attached returns the cluster at the endpoints. TLS is enabled by the scheme https:// or by a TLS
+// flag.
 func (f *AttachFlags) attached() (*scenario.Attach, error) {
 	a := f.Cluster
 	var plain, secure string
@@ -81,18 +82,18 @@ func (f *AttachFlags) attached() (*scenario.Attach, error) {
 	case (a.Cert == "") != (a.CertKey == ""):
 		return nil, Usage("--cert and --key belong together; give both")
 	case a.SkipVerify && a.CACert != "":
-		return nil, Usage("--cacert says whom to trust and --insecure-skip-tls-verify trusts everybody; give one of them")
+		return nil, Usage("--cacert limits which certificates are trusted, but --insecure-skip-tls-verify trusts all; give only one of them")
 	case plain != "" && secure != "":
-		return nil, Usage("the endpoints %s and %s contradict each other: TLS is for all of them or for none; give all the same scheme", plain, secure)
+		return nil, Usage("the endpoints %s and %s contradict each other: either all endpoints use TLS or none does; give all of them the same scheme", plain, secure)
 	case plain != "" && (options || a.TLS):
-		return nil, Usage("the endpoint %s is without TLS, and other flags are about TLS; write https:// or drop them", plain)
+		return nil, Usage("the endpoint %s does not use TLS, but other flags are for TLS; write https:// or remove those flags", plain)
 	}
 	a.TLS = a.TLS || secure != "" || options
 	return &a, nil
 }
 
-// Scenario returns the scenario of a preset, changed by its flags, on the cluster that f selects.
-// Its error is one sentence that names the flags.
+// Scenario returns the scenario that a preset and its flags describe, on the cluster that f
+// selects. An error is one sentence that names the flags.
 func (f *AttachFlags) Scenario(preset *scenario.Command, catalog scenario.Catalog, ask scenario.Ask) (s *scenario.Scenario, err error) {
 	if ask.Attach, err = f.attached(); err != nil {
 		return nil, err
@@ -115,9 +116,9 @@ func CheckStore(name string, catalog scenario.Catalog) error {
 	return nil
 }
 
-// endpointsFlag is the flag --endpoints, a list of members of a cluster.
+// endpointsFlag is the flag --endpoints, which lists members of a cluster.
 type endpointsFlag struct {
-	list  []string     // as given, with or without a scheme
+	list  []string     // as given; each may start with a scheme
 	flags *AttachFlags // the flags that this flag belongs to
 }
 
@@ -132,8 +133,8 @@ func (e *endpointsFlag) Set(s string) error {
 	return nil
 }
 
-// String implements pflag.Value. Help shows the string as the default.
+// String implements pflag.Value. Help shows the result as the default value.
 func (e *endpointsFlag) String() string { return strings.Join(e.list, ",") }
 
-// Type implements pflag.Value. Help shows the string as the name of the value.
+// Type implements pflag.Value. Help shows the result as the name of the value.
 func (e *endpointsFlag) Type() string { return "HOST:PORT,..." }

@@ -7,12 +7,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// Calibrated returns the calibration that `check machine` kept for this machine and program; nil if
-// there is none. A calibration that cannot be read only causes a warning.
+// Calibrated returns the calibration that `check machine` stored for this machine and program, or
+// nil if there is none. If the calibration cannot be read, Calibrated only prints a warning.
 func (a *App) Calibrated() *record.Calibration {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return nil // without a cache folder no calibration was kept
+		return nil // without a cache folder there is no stored calibration
 	}
 	machine := probe.Machine()
 	c, err := record.ReadCalibration(record.CalibrationFile(cache, &machine))

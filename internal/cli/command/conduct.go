@@ -17,17 +17,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Rendering holds how Conduct prints, keeps and sends a run's result.
+// Rendering holds how Conduct prints, keeps and uploads the result of a run.
 type Rendering struct {
 	Format  string // text or json
 	Strict  bool
-	Single  bool // print the run's one trial instead of a table
-	Quiet   bool // print nothing; Then prints the result
-	Discard bool // record in a temporary folder, and remove it at the end
-	// Upload is the destination of the run directory; nil to send it nowhere.
+	Single  bool // print the only trial instead of a table
+	Quiet   bool // print no result; Then prints the result
+	Discard bool // record in a temporary folder, which is removed at the end
+	// Upload is the destination of the run directory, or nil if the directory is not uploaded.
 	Upload *upload.Destination
-	// Then prints further output of the command after the result and before missed thresholds.
-	// It may be nil.
+	// Then prints additional output of the command, after the result and before the list of missed
+	// thresholds. It may be nil.
 	Then func(run *record.Run, dir string) error
 }
 
@@ -44,7 +44,7 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 	}
 	d := NewDisplay(a.Screen, nil)
 	defer d.Clear()
-	ctx, stop := Interruptible(ctx, func() { d.Note("stopping; press Ctrl-C again to stop at once") })
+	ctx, stop := Interruptible(ctx, func() { d.Note("stopping cleanly; press Ctrl-C again to stop at once") })
 	defer stop()
 	if err := Reachable(ctx, as.Upload); err != nil {
 		return err
@@ -60,8 +60,8 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 	return a.SendDone(ctx, as.Upload, dir, err)
 }
 
-// conduct executes, prints and judges a run after all checks. It returns the run directory; empty
-// if the run has none.
+// conduct executes, prints and judges a run whose options have been checked. It returns the run
+// directory, or an empty string if the run created none.
 func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path string, d *Display) (dir string, failed error) {
 	o.Lookup, o.Self, o.Tool, o.Progress, o.Say, o.VerifyResponses = a.Lookup, path, Tool(), d.show, d.Note, verify.Answers
 	o.Calibration = a.Calibrated()
@@ -108,8 +108,8 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 	return dir, ExitOf(missed)
 }
 
-// withUnrecorded adds trials that were measured and could not be recorded to a run before it is
-// printed, so that a full disk does not lose their results.
+// withUnrecorded adds trials to a run that were measured but could not be recorded, so that their
+// results are printed even if the disk is full.
 func withUnrecorded(run *record.Run, trials []record.Trial) {
 	for _, t := range trials {
 		at := slices.IndexFunc(run.Trials, func(of record.Trial) bool { return of.Number == t.Number && of.Repeat == t.Repeat })
@@ -131,14 +131,14 @@ func (a *App) render(run *record.Run, dir string, as Rendering) error {
 	case as.Quiet:
 		return nil
 	case as.Single && len(run.Trials) == 0:
-		return nil // there is no result; the error says why
+		return nil // there is no result; the error states the reason
 	case as.Single:
 		return a.Report(as.Format, report.Trial(&run.Trials[0], dir))
 	}
 	return a.Report(as.Format, report.Run(run, compare.WithinEach(run), dir))
 }
 
-// Report writes a finding to standard output in the given format of --format.
+// Report writes a finding to standard output in the format that --format selected.
 func (a *App) Report(format string, f report.Finding) error {
 	switch format {
 	case "json":
@@ -151,7 +151,7 @@ func (a *App) Report(format string, f report.Finding) error {
 	return report.Text(a.Stdout, f, a.Wide)
 }
 
-// ended returns the error that decides the exit code, from the run's record and the runner's
+// ended returns the error that decides the exit code. It depends on the record and on the runner's
 // error. run is nil if nothing was recorded.
 func ended(run *record.Run, err error, strict bool) error {
 	var left *trial.KeysLeftError
@@ -177,7 +177,7 @@ func ended(run *record.Run, err error, strict bool) error {
 	return doubted(run, strict)
 }
 
-// doubted returns an error if a trial's verdict is invalid, or suspect and strict is true.
+// doubted returns an error if the verdict of any trial is invalid, or is suspect and strict is set.
 func doubted(run *record.Run, strict bool) error {
 	worst := run.Verdict()
 	if worst == verdict.Valid || worst == verdict.Suspect && !strict {
@@ -186,7 +186,8 @@ func doubted(run *record.Run, strict bool) error {
 	return fmt.Errorf("the verdict is %s%s", worst, blame(run, worst))
 }
 
-// blame names the trials with the given verdict; of a run with one trial, the verdict's reason.
+// blame names the trials with the given verdict. If the run has only one trial, blame returns the
+// reason for the verdict instead.
 func blame(run *record.Run, worst verdict.State) string {
 	var names []string
 	for i := range run.Trials {

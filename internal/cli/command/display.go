@@ -16,28 +16,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 )
 
-// Intervals of progress lines where there is no terminal.
+// Intervals between progress lines if the output is not a terminal.
 const (
 	plainEvery = 10 * time.Second
-	longEvery  = time.Minute // for a step of a run that has taken at least long
+	longEvery  = time.Minute // used once a step has taken at least long
 	long       = 2 * time.Minute
 )
 
-// Display shows the progress of a run. On a terminal the progress line changes in place, below the
-// lines of completed trials; elsewhere each progress line is a new line.
+// Display shows the progress of a run. On a terminal, one progress line is updated in place below
+// the lines of completed trials. Elsewhere, each update is a new line.
 type Display struct {
 	mu    sync.Mutex
 	to    *cwriter.Writer
-	width func() int // returns the terminal's columns; 0 without a terminal
-	shown bool       // the progress line is on the terminal
-	// Without a terminal: the step of the last line, when that line was printed, and when the
-	// step began.
+	width func() int // returns the number of terminal columns, or 0 without a terminal
+	shown bool       // set while the terminal shows the progress line
+	// Only without a terminal: the step that the last line showed, when that line was printed, and
+	// when the step began.
 	step        string
 	said, since time.Duration
 }
 
-// NewDisplay returns a display on to, which may be a terminal. width returns the terminal's
-// columns, 0 without a terminal; if width is nil, the display asks the terminal.
+// NewDisplay returns a display that writes to the given stream, which may be a terminal. width
+// returns the number of terminal columns, or 0 without a terminal. If width is nil, the display
+// asks the terminal.
 func NewDisplay(to io.Writer, width func() int) *Display {
 	d := &Display{to: cwriter.New(to), width: width}
 	if width == nil {
@@ -46,8 +47,8 @@ func NewDisplay(to io.Writer, width func() int) *Display {
 	return d
 }
 
-// terminalWidth returns the terminal's current columns, because users resize windows; 0 without a
-// terminal.
+// terminalWidth returns the current number of terminal columns, or 0 without a terminal. The
+// display asks again each time, because users resize windows.
 func (d *Display) terminalWidth() int {
 	if !d.to.IsTerminal() || os.Getenv("TERM") == "dumb" {
 		return 0
@@ -67,8 +68,8 @@ func (d *Display) show(p runner.Progress) {
 	d.update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, progressLine(p), longEvery)
 }
 
-// Update shows the progress of a step; elapsed is the time since the first step began. Without a
-// terminal, it prints a line for each step and then one every ten seconds.
+// Update shows the progress of a step. elapsed is the time since the first step began. Without a
+// terminal, it prints one line when a step begins, and then one line every ten seconds.
 func (d *Display) Update(step string, elapsed time.Duration, text string) {
 	d.update(step, elapsed, text, plainEvery)
 }
@@ -94,7 +95,7 @@ func (d *Display) update(step string, elapsed time.Duration, text string, late t
 	d.line(text)
 }
 
-// Note prints a message of the program above the progress line.
+// Note prints a message from the program above the progress line.
 func (d *Display) Note(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -123,8 +124,8 @@ func (d *Display) change(text string) {
 	d.shown = true
 }
 
-// between returns a writer to the writer to, which may be the same terminal as the display. It
-// erases the progress line before each write.
+// between returns a writer that erases the progress line before each write. The underlying writer
+// may be the same terminal as the display's.
 func (d *Display) between(to io.Writer) io.Writer { return between{d, to} }
 
 type between struct {
@@ -149,17 +150,17 @@ func (d *Display) erase() {
 
 func (d *Display) line(text string) { d.print(shown(text), 0) }
 
-// shown returns words as one printable line; words may contain text from servers or files.
+// shown returns words as one printable line. words may contain text from servers or files.
 func shown(words string) string { return text.Line(words, text.OfOutput) }
 
 // print writes a line. The next line replaces the last changing lines (0 or 1). print ignores
-// errors: a run continues when its display is closed.
+// errors, because a run continues even if its display is closed.
 func (d *Display) print(text string, changing int) {
 	_, _ = d.to.WriteString(text + "\n")
 	_ = d.to.Flush(changing)
 }
 
-// cut shortens a line to width columns, because a line that wraps cannot be erased.
+// cut shortens a line to width columns. A wrapped line could not be erased.
 func cut(line string, width int) string {
 	letters := []rune(line)
 	if width < 1 || len(letters) <= width {
@@ -168,7 +169,8 @@ func cut(line string, width int) string {
 	return string(letters[:width])
 }
 
-// head returns the trial's number, the number of trials and the name, as in [2/7] put-leader.
+// head returns the trial's number, the number of trials and the trial's name, for example "[2/7]
+// put-leader".
 func head(p runner.Progress) string {
 	if p.Trial == 0 || p.Trials < 2 {
 		return p.Name
@@ -176,7 +178,7 @@ func head(p runner.Progress) string {
 	return fmt.Sprintf("[%d/%d] %s", p.Trial, p.Trials, p.Name)
 }
 
-// progressLine returns the stage, its figures and the remaining time as a line.
+// progressLine returns one line with the stage, its figures and the remaining time.
 func progressLine(p runner.Progress) string {
 	parts := []string{head(p) + ": " + string(p.Stage)}
 	if p.Stage == runner.Starting || p.Stage == runner.Stopping {
@@ -202,7 +204,7 @@ func progressLine(p runner.Progress) string {
 	}
 	several := p.Trials > 1
 	if p.TrialLeft > 0 {
-		parts = append(parts, rounded(p.TrialLeft)+" of load left")
+		parts = append(parts, rounded(p.TrialLeft)+" of the load left")
 	}
 	switch {
 	case p.TrialLeft > 0 && rounded(p.Left) == rounded(p.TrialLeft): // the last trial
@@ -213,12 +215,12 @@ func progressLine(p runner.Progress) string {
 		}
 		parts = append(parts, least+rounded(p.Left)+" left in all")
 	case several && p.TrialLeft > 0:
-		parts = append(parts, "the others' time is not known")
+		parts = append(parts, "the time for the other trials is not known")
 	}
 	return strings.Join(parts, ", ")
 }
 
-// doneLine returns the result of a trial as a line.
+// doneLine returns one line with the result of a trial.
 func doneLine(p runner.Progress) string {
 	t := p.Result
 	if t == nil {
@@ -229,5 +231,5 @@ func doneLine(p runner.Progress) string {
 		t.HeadlineTime().Words(), time.At(50).Text(), time.At(99).Text(), text.Plural(t.Errors, "error"), t.Verdict.State)
 }
 
-// rounded returns a duration in whole seconds, at least 1s.
+// rounded returns a duration rounded to whole seconds, at least 1s.
 func rounded(d time.Duration) string { return max(d.Round(time.Second), time.Second).String() }

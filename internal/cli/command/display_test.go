@@ -54,8 +54,8 @@ func TestPlainLines(t *testing.T) {
 	d.Clear()
 	want := `starting the etcd cluster of 3, at least 15s left in all
 [1/2] put-leader: warming up, 0 errors
-[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4s of load left, 12s left in all
-[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4s of load left, 12s left in all
+[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4sof the load left, 12s left in all
+[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4sof the load left, 12s left in all
 [1/2] put-leader: draining, 0 errors, 1,000 in flight
 [1/2] put-leader: 18,432/s, service time p50 5.00 ms, p99 9.90 ms, 1 error, valid
 stopping the etcd cluster of 3

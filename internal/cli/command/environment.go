@@ -13,19 +13,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// ownVariable is the prefix of quorumbench's own environment variables: QUORUMBENCH_CACERT is the
-// default of --cacert.
+// ownVariable is the prefix of quorumbench's environment variables. For example, QUORUMBENCH_CACERT
+// is the default of --cacert.
 const ownVariable = "QUORUMBENCH_"
 
-// environment reads values of absent flags from environment variables: quorumbench's own, or else
-// those of the store's client.
+// environment reads the values of flags that were not given from environment variables.
+// quorumbench's variables take precedence over the variables of the store's client.
 type environment struct {
 	getenv func(string) string
 	can    kv.Capabilities
-	used   []string // names of variables
+	used   []string // names of the variables that were used
 }
 
-// lookup returns the value of a flag's variable and the variable's name; "" if none is set.
+// lookup returns the value and the name of the variable for a flag, or "" if no variable is set.
 func (e *environment) lookup(flag string) (value, name string) {
 	for _, name := range []string{ownVariable + strings.ToUpper(strings.ReplaceAll(flag, "-", "_")), e.can.Variables[flag]} {
 		if name == "" {
@@ -38,8 +38,8 @@ func (e *environment) lookup(flag string) (value, name string) {
 	return "", ""
 }
 
-// take calls set with the value of a flag's variable if the variable is set, and notes its use.
-// The error names the variable.
+// take calls set with the value of the flag's variable if that variable is set, and records that it
+// was used. An error names the variable.
 func (e *environment) take(flag string, set func(value string) error) error {
 	value, name := e.lookup(flag)
 	if name == "" {
@@ -52,20 +52,20 @@ func (e *environment) take(flag string, set func(value string) error) error {
 	return nil
 }
 
-// takeFile stores a flag's variable in *into; the variable must name an existing file.
+// takeFile stores the value of the flag's variable in *into. The value must be an existing file.
 func (e *environment) takeFile(flag string, into *string) error {
 	return e.take(flag, func(value string) error {
 		if _, err := os.Stat(value); err != nil {
-			return fmt.Errorf("there is no file %q to read", value)
+			return fmt.Errorf("there is no file %q", value)
 		}
 		*into = value
 		return nil
 	})
 }
 
-// takeAccess completes TLS, user and timeout of the connection to a cluster. given reports whether
-// a flag or a key of a scenario has set a value already. takeAccess ignores variables about TLS if
-// plain is true or the store has no TLS.
+// takeAccess completes the TLS settings, the user and the timeout for connections to a cluster. The
+// function given reports whether a flag or the scenario has already set a value. takeAccess ignores
+// variables for TLS if plain is true or the store does not support TLS.
 func (e *environment) takeAccess(to *scenario.Attach, plain bool, given func(flag string) bool) error {
 	var failed error
 	do := func(err error) {
@@ -99,8 +99,8 @@ func (e *environment) takeAccess(to *scenario.Attach, plain bool, given func(fla
 	return failed
 }
 
-// takePair reads the paths of a client certificate and its private key. One without the other is
-// an error.
+// takePair reads the paths of a client certificate and its private key. It returns an error if only
+// one of the two is set.
 func (e *environment) takePair(to *scenario.Attach) error {
 	if err := e.takeFile("cert", &to.Cert); err != nil {
 		return err
@@ -111,18 +111,18 @@ func (e *environment) takePair(to *scenario.Attach) error {
 	if (to.Cert == "") == (to.CertKey == "") {
 		return nil
 	}
-	return Usage("%s is set, and a client certificate and its key belong together; set the variable of the other one, too, or give --cert and --key", e.used[len(e.used)-1])
+	return Usage("%s is set, but a client certificate and its key belong together; set the other variable, too, or give --cert and --key", e.used[len(e.used)-1])
 }
 
-// takeUser reads a user with a password, or only a token. A password in a separate variable is
-// referred to and not copied, as in --user NAME:env:VARIABLE.
+// takeUser reads a user with a password, or only a token. If a separate variable has the password,
+// takeUser does not copy the password but refers to the variable, as --user NAME:env:VARIABLE does.
 func (e *environment) takeUser(to *scenario.Attach) error {
 	user, name := e.lookup("user")
 	_, password := e.lookup("password")
 	switch {
 	case name == "" && password == "":
 		return nil
-	case name == "": // a token
+	case name == "": // only a token is set
 		to.User, e.used = "token:env:"+password, append(e.used, password)
 	case strings.Contains(user, ":"):
 		to.User, e.used = user, append(e.used, name)
@@ -134,7 +134,7 @@ func (e *environment) takeUser(to *scenario.Attach) error {
 	return nil
 }
 
-// tellVariables prints the names of the variables that were used, once and without their values.
+// tellVariables prints the names of the variables that were used, without values and only once.
 func (a *App) tellVariables(used []string) {
 	line := strings.Join(used, ", ")
 	if line == "" || a.printed[line] {
@@ -144,15 +144,15 @@ func (a *App) tellVariables(used []string) {
 		a.printed = map[string]bool{}
 	}
 	a.printed[line] = true
-	a.Remark("takes %s from the environment", line)
+	a.Remark("using %s from the environment", line)
 }
 
-// UseEnvironment completes a command's AttachFlags from environment variables. It does nothing for
-// commands without AttachFlags.
+// UseEnvironment completes a command's AttachFlags from environment variables. It does nothing if
+// the command has no AttachFlags.
 //
-// A command that starts a cluster unless it is given endpoints reads only QUORUMBENCH_ENDPOINTS: a
-// variable of etcdctl must not direct the command's load to a cluster in production.
-// UseEnvironmentIn completes such a command's scenario.
+// For a command that starts a cluster unless it is given endpoints, UseEnvironment reads only
+// QUORUMBENCH_ENDPOINTS: a variable meant for etcdctl must not direct the load to a production
+// cluster. UseEnvironmentIn completes the scenario of such a command.
 func (a *App) UseEnvironment(c *cobra.Command) error {
 	flag := c.Flags().Lookup("endpoints")
 	if flag == nil {
@@ -182,12 +182,12 @@ func (a *App) UseEnvironment(c *cobra.Command) error {
 	return nil
 }
 
-// Plain reports whether an endpoint begins with http://, which excludes TLS.
+// Plain reports whether an endpoint begins with http://, so that TLS cannot be used.
 func (f *AttachFlags) Plain() bool {
 	return slices.ContainsFunc(f.endpoints.list, func(e string) bool { return strings.HasPrefix(e, "http://") })
 }
 
-// takeAll sets the endpoints to those of a variable, all of which must be valid addresses.
+// takeAll sets the endpoints from the value of a variable. All must be valid addresses.
 func (e *endpointsFlag) takeAll(value string) error {
 	if err := e.Set(value); err != nil {
 		return err
@@ -199,8 +199,9 @@ func (e *endpointsFlag) takeAll(value string) error {
 	return at.Valid()
 }
 
-// UseEnvironmentIn completes from environment variables how a scenario's running clusters are
-// reached; values in the scenario take precedence. If plain is true, the clusters have no TLS.
+// UseEnvironmentIn completes, from environment variables, the settings for connections to a
+// scenario's running clusters. Values in the scenario take precedence. plain is true if the
+// clusters do not use TLS.
 func (a *App) UseEnvironmentIn(s *scenario.Scenario, plain bool) error {
 	for i := range s.Trials {
 		c := &s.Trials[i].Cluster

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// value is a flag of any type, with quorumbench's own error messages.
+// value is a flag of any type. Its error messages are quorumbench's own.
 type value[T any] struct {
 	into  *T
 	parse func(string) (T, error)
@@ -31,7 +31,7 @@ func (v *value[T]) Set(s string) error {
 	return err
 }
 
-// String implements pflag.Value. Help shows the string as the default.
+// String implements pflag.Value. Help shows the result as the default value.
 func (v *value[T]) String() string {
 	if v.into == nil {
 		return ""
@@ -39,24 +39,24 @@ func (v *value[T]) String() string {
 	return v.show(*v.into)
 }
 
-// Type implements pflag.Value. Help shows the string as the name of the value.
+// Type implements pflag.Value. Help shows the result as the name of the value.
 func (v *value[T]) Type() string { return v.kind }
 
 // Flags registers flags in a flag set. Help lists flags in the order of registration.
 type Flags struct{ Set *pflag.FlagSet }
 
-// NewFlags returns Flags that register in set, and stops set from sorting its flags by name.
+// NewFlags returns Flags that register flags in set. It also stops set from sorting flags by name.
 func NewFlags(set *pflag.FlagSet) Flags {
 	set.SortFlags = false
 	return Flags{set}
 }
 
-// Value registers a flag of any type; *into is its default.
+// Value registers a flag of any type. The initial value of *into is the default.
 func Value[T any](f Flags, name string, into *T, kind string, parse func(string) (T, error), show func(T) string, help string) {
 	f.Set.Var(&value[T]{into, parse, show, kind}, name, help)
 }
 
-// repeated is a flag that may be given several times; each value is appended to *into.
+// repeated is a flag that may be given several times. Each value is appended to *into.
 type repeated[T any] struct {
 	into  *[]T
 	parse func(string) (T, error)
@@ -72,15 +72,15 @@ func (r *repeated[T]) Set(s string) error {
 	return err
 }
 
-// String implements pflag.Value. Help shows no default.
+// String implements pflag.Value. It returns an empty string, so that help shows no default.
 func (r *repeated[T]) String() string { return "" }
 
-// Type implements pflag.Value. Help shows the string as the name of the value.
+// Type implements pflag.Value. Help shows the result as the name of the value.
 func (r *repeated[T]) Type() string { return r.kind }
 
-// Repeated registers a flag that may be given several times; each value is appended to *into.
+// Repeated registers a flag that may be given several times. Each value is appended to *into.
 func Repeated[T any](f Flags, name string, into *[]T, kind string, parse func(string) (T, error), help string) {
-	f.Set.Var(&repeated[T]{into, parse, kind}, name, help+"; can be given again")
+	f.Set.Var(&repeated[T]{into, parse, kind}, name, help+"; can be repeated")
 }
 
 // Text registers a flag whose value is any text.
@@ -88,7 +88,7 @@ func (f Flags) Text(name string, into *string, kind, help string) {
 	Value(f, name, into, kind, func(s string) (string, error) { return s, nil }, func(s string) string { return s }, help)
 }
 
-// Choice registers a flag whose value is one of words.
+// Choice registers a flag whose value must be one of the given words.
 func (f Flags) Choice(name string, into *string, help string, words ...string) {
 	one := func(s string) (string, error) {
 		if !slices.Contains(words, s) {
@@ -99,10 +99,10 @@ func (f Flags) Choice(name string, into *string, help string, words ...string) {
 	Value(f, name, into, strings.Join(words, "|"), one, func(s string) string { return s }, help)
 }
 
-// Format registers the flags of a report on standard output: --format, and --wide for format text.
+// Format registers the flags for a report on standard output: --format, and --wide for text output.
 func (f Flags) Format(format *string, wide *bool, formats ...string) {
-	f.Choice("format", format, "format of the result on standard output", formats...)
-	f.Toggle("wide", wide, "print text with all columns and details, and without wrapping lines")
+	f.Choice("format", format, "output format on standard output", formats...)
+	f.Toggle("wide", wide, "with format text: print all columns and details, and do not wrap lines")
 }
 
 // Whole registers a flag whose value is a whole number.
@@ -130,13 +130,13 @@ func (f Flags) Span(name string, into *time.Duration, help string) {
 	Value(f, name, into, "DURATION", text.ParseDuration, showSpan, help)
 }
 
-// Toggle registers a flag that is true when it is given without a value.
+// Toggle registers a Boolean flag. Without a value, the flag means true.
 func (f Flags) Toggle(name string, into *bool, help string) {
 	Value(f, name, into, "bool", text.ParseBool, strconv.FormatBool, help)
 	f.Set.Lookup(name).NoOptDefVal = "true"
 }
 
-// Parameter registers the flag of a preset's parameter.
+// Parameter registers the flag for a parameter of a preset.
 func (f Flags) Parameter(preset *scenario.Command, p *scenario.Parameter, help string) {
 	v := &parameterFlag{preset: preset, parameter: p, text: preset.Default(p)}
 	flag := f.Set.VarPF(v, preset.FlagName(p), "", help)
@@ -145,7 +145,7 @@ func (f Flags) Parameter(preset *scenario.Command, p *scenario.Parameter, help s
 	}
 }
 
-// parameterFlag is the flag of a parameter.
+// parameterFlag is the flag for a parameter of a preset.
 type parameterFlag struct {
 	preset    *scenario.Command
 	parameter *scenario.Parameter
@@ -161,15 +161,15 @@ func (v *parameterFlag) Set(s string) error {
 	return err
 }
 
-// String implements pflag.Value. Help shows the string as the default.
+// String implements pflag.Value. Help shows the result as the default value.
 func (v *parameterFlag) String() string {
 	if v.text == "0s" || v.text == scenario.Closed.String() {
-		return "" // help shows no default for a value that equals an absent flag
+		return "" // help shows no default if the value has the same effect as omitting the flag
 	}
 	return v.text
 }
 
-// Type implements pflag.Value. Help shows the string as the name of the value.
+// Type implements pflag.Value. Help shows the result as the name of the value.
 func (v *parameterFlag) Type() string { return v.parameter.Hint() }
 
 func showSpan(d time.Duration) string {
@@ -179,8 +179,8 @@ func showSpan(d time.Duration) string {
 	return text.FormatDuration(d)
 }
 
-// ParseWhole parses a whole number that fits an int. Scenario validation checks the flag's own
-// limits.
+// ParseWhole parses a whole number that fits into an int. The limits of the flag are checked later,
+// when the scenario is validated.
 func ParseWhole(s string) (int, error) {
 	n, err := text.ParseWhole(s)
 	if err == nil && int64(int(n)) != n {

@@ -12,26 +12,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Gate holds the thresholds that a run's result must meet and the interval of the JSON lines during
-// the run, from flags that commands share. The zero Gate has no thresholds and prints no lines.
+// Gate holds the values of two flags that several commands have: the thresholds that the result of
+// a run must meet, and the interval between JSON lines during the run. The zero Gate has no
+// thresholds and prints no lines.
 type Gate struct {
 	Thresholds []analyze.Threshold
 	interval   time.Duration
 	lines      *Output
 }
 
-// Judge registers --threshold for a command whose result is a run.
+// Judge registers --threshold for a command that runs trials or reads a recorded run.
 func (g *Gate) Judge(r Flags) {
 	Repeated(r, "threshold", &g.Thresholds, "[TRIAL:]METRIC<LIMIT", analyze.ParseThreshold,
-		"exit with 1 if a trial's metric misses the limit, and with 6 if it is not known, as in p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'")
+		"exit with status 1 if a trial's metric misses the limit, or with 6 if the metric is not known, for example p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'")
 }
 
-// Gated adds the flags of a Gate to a command that conducts a run, and returns the command.
+// Gated adds the flags of a Gate to a command that executes a run, and returns the command.
 func (a *App) Gated(c *cobra.Command) *cobra.Command {
 	g := &Gate{}
 	r := NewFlags(c.Flags())
 	g.Judge(r)
-	r.Span("interval", &g.interval, "print a line of JSON on standard output at this interval, and everything else on standard error")
+	r.Span("interval", &g.interval, "print one line of JSON per interval to standard output, and everything else to standard error")
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := g.checkInterval(c); err != nil {
@@ -56,12 +57,12 @@ func (g *Gate) checkInterval(c *cobra.Command) error {
 		return Usage("--interval must be whole seconds and at least 1s, not %v", g.interval)
 	}
 	if f := c.Flags().Lookup("format"); f != nil && f.Value.String() != "text" {
-		return Usage("--interval prints lines of JSON on standard output and --format %s its own output there; give one of them", f.Value)
+		return Usage("--interval prints JSON lines to standard output, and --format %s prints its own output there; give only one of them", f.Value)
 	}
 	return nil
 }
 
-// Begin checks before the run that the thresholds apply to the scenario's trials.
+// Begin checks, before the run, that the thresholds apply to trials of the scenario.
 func (g *Gate) Begin(s *scenario.Scenario) error {
 	trials := make([]record.Conditions, 0, len(s.Trials))
 	for i := range s.Trials {
@@ -70,7 +71,7 @@ func (g *Gate) Begin(s *scenario.Scenario) error {
 	return g.CheckThresholds(trials)
 }
 
-// CheckThresholds returns a usage error for a threshold that cannot apply to the trials.
+// CheckThresholds returns a usage error for a threshold that cannot apply to any of the trials.
 func (g *Gate) CheckThresholds(trials []record.Conditions) error {
 	if err := analyze.CheckThresholds(g.Thresholds, trials); err != nil {
 		return Usage("--threshold: %w", err)
@@ -78,8 +79,9 @@ func (g *Gate) CheckThresholds(trials []record.Conditions) error {
 	return nil
 }
 
-// reportSeconds makes a run report each second to the intervals that it returns, which print JSON
-// lines without disturbing the display. It returns nil, which prints nothing, without --interval.
+// reportSeconds makes a run report each measured second to the returned intervals. They print the
+// JSON lines without disturbing the progress display. Without --interval, reportSeconds returns
+// nil, whose methods print nothing.
 func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	if g.interval == 0 {
 		return nil
@@ -94,8 +96,8 @@ func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	return v
 }
 
-// Missed returns the thresholds that a run misses or whose metric is not known, and prints a line
-// for each.
+// Missed returns the thresholds that a run misses, and those whose metric is not known. It prints
+// one line for each.
 func (a *App) Missed(g *Gate, run *record.Run) ([]analyze.Missed, error) {
 	all, err := analyze.CheckRun(g.Thresholds, run)
 	for _, m := range all {
@@ -104,8 +106,8 @@ func (a *App) Missed(g *Gate, run *record.Run) ([]analyze.Missed, error) {
 	return all, err
 }
 
-// ExitOf returns the error of a command for the result of Missed: ExitFailed if a threshold is
-// missed, ExitNotKnown if metrics are only not known, and nil if missed is empty.
+// ExitOf returns the error for the result of Missed: ExitFailed if a threshold is missed,
+// ExitNotKnown if a metric is not known and no threshold is missed, or nil if the list is empty.
 func ExitOf(missed []analyze.Missed) error {
 	switch {
 	case len(missed) == 0:

@@ -15,18 +15,19 @@ import (
 )
 
 const (
-	// helpWidth is the width of help in columns.
+	// helpWidth is the width of help texts, in columns.
 	helpWidth = 100
-	// mostNameColumns bounds the column of names; a longer name has its meaning on the next line.
+	// mostNameColumns is the widest column of names. If a name is longer, its meaning starts on the
+	// next line.
 	mostNameColumns = 34
 	// mostUngrouped is the maximum number of flags that help lists without groups.
 	mostUngrouped = 12
-	// otherFlags is the heading of flags without a group.
+	// otherFlags is the heading for flags that are in no group.
 	otherFlags = "Other flags"
 )
 
-// flagGroups are the groups of flags in help, in their order, with the names of their flags in
-// the order in which help lists them.
+// flagGroups lists the groups of flags in help, in order. Each group lists the names of its flags,
+// also in the order in which help shows them.
 var flagGroups = []struct {
 	title string
 	names string
@@ -50,14 +51,14 @@ var flagGroups = []struct {
 	{PodFlags, ""},
 }
 
-// PodFlags is the title of the group of flags about pods. SetGroup puts flags into it, because
-// other groups have flags with the same names.
+// PodFlags is the heading of the group of flags for Kubernetes pods. These flags are assigned by
+// SetGroup, because flagGroups already lists some of their names in other groups.
 const PodFlags = "Pod flags"
 
-// groupAnnotation is the key of a flag's annotation that names its group instead of flagGroups.
+// groupAnnotation is the annotation that assigns a flag to a group. It overrides flagGroups.
 const groupAnnotation = "group"
 
-// SetGroup puts flags of a set into a group of help, which overrides flagGroups.
+// SetGroup assigns flags in a set to a group in help. It overrides flagGroups.
 func SetGroup(set *pflag.FlagSet, group string, names ...string) {
 	for _, name := range names {
 		if err := set.SetAnnotation(name, groupAnnotation, []string{group}); err != nil {
@@ -66,16 +67,16 @@ func SetGroup(set *pflag.FlagSet, group string, names ...string) {
 	}
 }
 
-// HelpGroup is a group of commands in the help of the command above them.
+// HelpGroup is a group of subcommands in the help text of their parent command.
 type HelpGroup struct {
 	Title string
-	Names string // in the order in which help lists them
+	Names string // separated by spaces, in the order in which help lists them
 }
 
-// orderAnnotation is the key of a command's annotation with its place in its group.
+// orderAnnotation is the annotation with a command's position in its group.
 const orderAnnotation = "order"
 
-// GroupCommands groups the subcommands of a command. Names without a subcommand are ignored.
+// GroupCommands groups the subcommands of a command. It ignores names that are not subcommands.
 func GroupCommands(c *cobra.Command, groups ...HelpGroup) {
 	for _, g := range groups {
 		c.AddGroup(&cobra.Group{ID: g.Title, Title: g.Title})
@@ -93,8 +94,8 @@ func GroupCommands(c *cobra.Command, groups ...HelpGroup) {
 	}
 }
 
-// WriteHelp writes the help of a command: the first paragraph of its description, examples, usage,
-// the rest of the description, and its subcommands and flags in groups.
+// WriteHelp writes the help text of a command: the first paragraph of the description, examples,
+// usage, the rest of the description, and then the subcommands and flags in groups.
 func WriteHelp(to io.Writer, c *cobra.Command) error {
 	var b strings.Builder
 	first, rest, _ := strings.Cut(strings.TrimSpace(cmp.Or(c.Long, c.Short)), "\n\n")
@@ -121,13 +122,13 @@ func WriteHelp(to io.Writer, c *cobra.Command) error {
 	return err
 }
 
-// onlyGroups reports whether a command does nothing without a subcommand.
+// onlyGroups reports whether a command does nothing unless a subcommand is given.
 func onlyGroups(c *cobra.Command) bool { return !c.HasParent() || c.Annotations[groupOnly] != "" }
 
 // isListed reports whether help lists a command.
 func isListed(c *cobra.Command) bool { return c.IsAvailableCommand() || c.Name() == "help" }
 
-// writeCommands writes the subcommands of a command, by group.
+// writeCommands writes the subcommands of a command, in groups.
 func writeCommands(b *strings.Builder, c *cobra.Command) {
 	if !c.HasAvailableSubCommands() {
 		return
@@ -158,8 +159,7 @@ func writeCommands(b *strings.Builder, c *cobra.Command) {
 	}
 }
 
-// writeFlags writes the flags of a command and those that it inherits, in groups if there are
-// many.
+// writeFlags writes a command's flags, including inherited flags. It groups them if there are many.
 func writeFlags(b *strings.Builder, c *cobra.Command) {
 	var all []*pflag.Flag
 	longest := 0
@@ -214,7 +214,7 @@ func groupOf(f *pflag.Flag) string {
 	return otherFlags
 }
 
-// flagTitle returns the name of a flag with the name of its value.
+// flagTitle returns the name of a flag followed by the name of its value.
 func flagTitle(f *pflag.Flag) string {
 	title := "--" + f.Name
 	if kind, _ := pflag.UnquoteUsage(f); kind != "" && kind != "bool" {
@@ -223,7 +223,7 @@ func flagTitle(f *pflag.Flag) string {
 	return title
 }
 
-// flagMeaning returns the meaning of a flag with its default.
+// flagMeaning returns the meaning of a flag, followed by its default value.
 func flagMeaning(f *pflag.Flag) string {
 	_, meaning := pflag.UnquoteUsage(f)
 	if !slices.Contains([]string{"", "0", "false"}, f.DefValue) {
@@ -232,8 +232,8 @@ func flagMeaning(f *pflag.Flag) string {
 	return meaning
 }
 
-// writeEntry writes a name and its meaning. Every line of the meaning begins in the column after
-// the longest name.
+// writeEntry writes a name and its meaning. All lines of the meaning start in the same column,
+// which is to the right of the longest name.
 func writeEntry(b *strings.Builder, name, meaning string, longest int) {
 	indent := 2 + longest + 2
 	fmt.Fprintf(b, "  %s", name)

@@ -15,26 +15,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The schemas of the lines that --interval prints.
+// Names of the schemas for the lines that --interval prints.
 const (
 	intervalSchema = "quorumbench/interval/1"
 	endSchema      = "quorumbench/end/1"
 )
 
-// intervals prints a JSON line for each interval of a trial. It prints a line when the first second
-// after the interval arrives, because only then is the interval complete.
+// intervals prints one JSON line for each interval of a trial. It prints the line when it receives
+// the first second of the next interval, because only then is the interval complete.
 type intervals struct {
 	every int
 	now   func() time.Time
 
 	mu     sync.Mutex
-	to     io.Writer       // keeps its errors
-	trial  *scenario.Trial // the trial of the line
+	to     io.Writer       // keeps its first error
+	trial  *scenario.Trial // trial that the current line describes
 	phase  measure.Phase
-	from   int   // first second of the line
-	last   int   // last second of the line
-	length int64 // length of the last second, in nanoseconds; 0 if not known
-	open   bool  // the line has seconds and is not written yet
+	from   int   // first second in the current line
+	last   int   // last second in the current line
+	length int64 // duration of the last second in nanoseconds, or 0 if not known
+	open   bool  // set if the current line has data that has not been written yet
 	part   *record.Aggregate
 }
 
@@ -42,8 +42,8 @@ func newIntervals(every time.Duration, to io.Writer, now func() time.Time) *inte
 	return &intervals{every: int(every / time.Second), to: to, now: now, part: record.NewAggregate()}
 }
 
-// second adds the next second of a trial. It first writes the open line if the second belongs to
-// another line.
+// second adds the next measured second of a trial. If that second belongs to the next line, the
+// current line is written first.
 func (v *intervals) second(t *scenario.Trial, s *measure.Second) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -67,7 +67,7 @@ func (v *intervals) second(t *scenario.Trial, s *measure.Second) {
 	v.part.Add(s)
 }
 
-// warmed returns the length of the completed warm-up, in seconds.
+// warmed returns the duration of the warm-up after it has ended, in seconds.
 func (v *intervals) warmed() float64 {
 	if v.length == 0 {
 		return v.trial.Load.Warmup.Seconds()
@@ -75,7 +75,7 @@ func (v *intervals) warmed() float64 {
 	return float64(v.last) + float64(v.length)/1e9
 }
 
-// progress writes a trial's last line when the trial is done.
+// progress writes the last line for a trial when that trial is done.
 func (v *intervals) progress(p runner.Progress) {
 	if p.Stage != runner.TrialDone || p.Result == nil {
 		return
@@ -87,12 +87,12 @@ func (v *intervals) progress(p runner.Progress) {
 	}
 }
 
-// write writes the line; seconds is its length, 0 if not known. Latencies and errors are those of
-// operations due in the interval; connections, clients and operations in flight are those at its
-// end.
+// write writes the current line. seconds is the duration of its interval, or 0 if not known. The
+// line's latencies and errors are for operations that were due in the interval. The numbers of
+// connections, clients and operations in flight are those at the end of the interval.
 func (v *intervals) write(seconds float64) {
 	v.open = false
-	var length *float64 // null if the length is not known
+	var length *float64 // null if the duration is not known
 	if seconds > 0 {
 		length = &seconds
 	}
@@ -110,10 +110,10 @@ func (v *intervals) write(seconds float64) {
 
 func (v *intervals) json(line any) {
 	b, err := json.Marshal(line)
-	if err != nil { // impossible: every number in the line is finite
+	if err != nil { // cannot happen: every number in the line is finite
 		b = fmt.Appendf(nil, "{%q:%q}", "error", err.Error())
 	}
-	_, _ = v.to.Write(append(b, '\n')) // one call per line; the writer keeps its error
+	_, _ = v.to.Write(append(b, '\n')) // one call per line; the writer keeps its first error
 }
 
 // endLine is the last line of the output.
@@ -127,7 +127,8 @@ type endLine struct {
 	Missed  []analyze.Missed `json:"missed_thresholds"`
 }
 
-// end writes the open line and the last line, with the verdict. run is nil if nothing was recorded.
+// end writes the current line and then the last line, which has the verdict. run is nil if nothing
+// was recorded.
 func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 	if v == nil {
 		return
@@ -155,8 +156,8 @@ func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 	v.json(l)
 }
 
-// endTrial returns a trial's object in the last line: its verdict, and the figures of its result
-// that record.Object.AddAtEnd adds.
+// endTrial returns the object for a trial in the last line: its verdict, and the figures that
+// record.Object.AddAtEnd adds.
 func endTrial(t *record.Trial) (o record.Object) {
 	o.Add("trial", t.Name)
 	o.Add("repeat", t.Repeat)

@@ -7,12 +7,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// heapGrowth is GOGC during a load, in percent. A load allocates little, and every result includes
-// the load generator's memory (docs/decisions/0015-release-start-up-memory-before-a-load.md).
+// heapGrowth is the value of GOGC during a load, in percent. A load allocates little, and the
+// generator's memory is part of every result
+// (docs/decisions/0015-release-start-up-memory-before-a-load.md).
 const heapGrowth = 50
 
-// Lean reduces the memory of the load generator until the returned function is called. It does not
-// override the environment variable GOGC.
+// Lean reduces the memory of the load generator until the returned function is called. It does
+// nothing if the environment variable GOGC is set.
 func Lean() (end func()) {
 	probe.GiveBackPages()
 	if os.Getenv("GOGC") != "" {

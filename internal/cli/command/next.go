@@ -8,16 +8,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Next prints what to do after a result: a command line and, in parentheses, its purpose. The line
-// goes to standard error, and callers print it only with --format text, so that programs can parse
+// Next prints a suggestion after a result: a command line and, in parentheses, its purpose. It
+// prints to standard error, and callers use it only with --format text, so that programs can parse
 // standard output.
 func (a *App) Next(format string, args ...any) {
 	within(args)
-	_, _ = fmt.Fprintf(a.Stderr, "Next: %s\n", fmt.Sprintf(format, args...)) // an error cannot be reported anywhere else
+	_, _ = fmt.Fprintf(a.Stderr, "Next: %s\n", fmt.Sprintf(format, args...)) // there is no place to report an error
 }
 
-// Again returns the current command line with a flag added or replaced, quoted for a shell. It shows
-// no password, and DIR in place of the run directory, which is no longer empty.
+// Again returns the current command line with a flag added or replaced, quoted for a shell. Passwords
+// are left out. The run directory is replaced by DIR, because it is no longer empty.
 func (a *App) Again(flagAndValue ...string) string {
 	words := []string{"quorumbench"}
 	last := ""
@@ -65,7 +65,7 @@ func without(args, added []string) (left []string) {
 // inURL matches the user and password in a URL.
 var inURL = regexp.MustCompile(`://[^/@\s]+@`)
 
-// shownAssignment returns the KEY=VALUE of --set without a password.
+// shownAssignment returns the KEY=VALUE of a --set flag without its password.
 func shownAssignment(given string) string {
 	key, value, _ := strings.Cut(given, "=")
 	switch last := key[strings.LastIndex(key, ".")+1:]; {
@@ -96,7 +96,7 @@ func shownUser(given string) string {
 	return "NAME:PASSWORD"
 }
 
-// Shown returns flags that select the same cluster, quoted for a shell and without a password.
+// Shown returns the flags that select the same cluster, quoted for a shell and without a password.
 func (f *AttachFlags) Shown() string {
 	var b strings.Builder
 	add := func(flag, value string) {
@@ -124,7 +124,7 @@ func (f *AttachFlags) Shown() string {
 	return b.String()
 }
 
-// Quoted returns a word quoted for a POSIX shell unless it is a plain word.
+// Quoted returns a word as it must be written in a POSIX shell, in quotes if needed.
 func Quoted(word string) string {
 	plain := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-:,+=@%^", c)

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Say prints an error in one line, or the errors of a scenario file in one line each.
+// Say prints an error on one line. The errors in a scenario file are printed on one line each.
 func Say(to io.Writer, err error) {
 	if err == nil || err.Error() == "" {
 		return
@@ -20,32 +20,32 @@ func Say(to io.Writer, err error) {
 		lines = file.Lines()
 	}
 	for _, line := range lines {
-		_, _ = fmt.Fprintf(to, "quorumbench: %s\n", shown(line)) // an error cannot be reported anywhere else
+		_, _ = fmt.Fprintf(to, "quorumbench: %s\n", shown(line)) // there is no place to report an error
 	}
 }
 
-// Warn prints warnings on standard error. They do not change the exit code.
+// Warn prints warnings to standard error. Warnings do not change the exit code.
 func (a *App) Warn(sentences ...string) {
 	for _, s := range sentences {
 		a.Remark("warning: %s", s)
 	}
 }
 
-// Remark prints a sentence on standard error.
+// Remark prints a sentence to standard error.
 func (a *App) Remark(format string, args ...any) {
 	within(args)
-	_, _ = fmt.Fprintf(a.Stderr, "quorumbench: %s\n", fmt.Sprintf(format, args...)) // an error cannot be reported anywhere else
+	_, _ = fmt.Fprintf(a.Stderr, "quorumbench: %s\n", fmt.Sprintf(format, args...)) // there is no place to report an error
 }
 
-// Printf writes to standard output, whose first error Main reports. Arguments cannot add lines:
-// within makes each one printable as a part of a line.
+// Printf writes to standard output. Main reports the first write error. Arguments cannot add line
+// breaks, because within makes each argument printable on one line.
 func (a *App) Printf(format string, args ...any) {
 	within(args)
 	_, _ = fmt.Fprintf(a.Stdout, format, args...)
 }
 
-// within replaces strings and errors in args by text that is printable within a line. It changes
-// args in place so that vet still recognizes the callers as wrappers of Fprintf.
+// within replaces strings and errors in args by text that is printable on one line. It changes args
+// in place so that vet still recognizes the callers as wrappers of Fprintf.
 func within(args []any) {
 	for i, arg := range args {
 		switch of := arg.(type) {
@@ -57,11 +57,11 @@ func within(args []any) {
 	}
 }
 
-// Output makes the text that is written to it printable, and keeps the first error of the
+// Output makes the text that is written to it printable. It keeps the first error from the
 // underlying writer.
 type Output struct {
 	to  *text.Writer
-	Err error // the first error of the underlying writer
+	Err error // first error from the underlying writer
 }
 
 // NewOutput returns an Output that writes to a writer.

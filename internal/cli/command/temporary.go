@@ -12,29 +12,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 )
 
-// TemporaryOut makes a run record into a temporary folder. remove removes the folder and sets *err
-// if that fails and *err is nil. Folders that killed commands left are removed first and reported
-// with say.
+// TemporaryOut makes a run record into a temporary folder. The returned function removes the
+// folder; if that fails and *err is nil, it sets *err. TemporaryOut first removes folders that
+// killed commands left, and reports them with say.
 func TemporaryOut(o *runner.Options, say func(string)) (remove func(*error), err error) {
 	folder, err := TemporaryFolder(say)
 	if err != nil {
-		return nil, fmt.Errorf("there is no room for the record; name a folder with --out: %w", err)
+		return nil, fmt.Errorf("cannot create a folder for the record: %w; name a folder with --out", err)
 	}
 	o.Out = filepath.Join(folder.Path(), record.Slug(o.Scenario.Name))
 	return func(err *error) {
 		if gone := folder.Release(context.Background()); gone != nil && *err == nil {
-			*err = fmt.Errorf("the record in %s cannot be removed: %w", o.Out, gone)
+			*err = fmt.Errorf("cannot remove the record in %s: %w", o.Out, gone)
 		}
 	}, nil
 }
 
-// sharedMemory is a folder in memory that every container can write to, even if its image contains
-// only the quorumbench binary and is read-only.
+// sharedMemory is a folder in memory. Every container can write to it, even if the image is
+// read-only and contains only the quorumbench binary.
 const sharedMemory = "/dev/shm"
 
-// TemporaryFolder claims a folder in the system's folder for temporary files or, in an image that
-// contains only the quorumbench binary, in the working folder or in memory. Folders that killed
-// commands left in the same place are removed first and reported with say.
+// TemporaryFolder creates and claims a folder among the system's temporary files. In an image that
+// contains only the quorumbench binary, the folder is in the working folder or in memory.
+// TemporaryFolder first removes folders that killed commands left in the same place, and reports
+// them with say.
 func TemporaryFolder(say func(string)) (host.Claim, error) {
 	var errs []error
 	for _, in := range []string{os.TempDir(), ".", sharedMemory} {
@@ -51,10 +52,10 @@ func TemporaryFolder(say func(string)) (host.Claim, error) {
 	return nil, errors.Join(errs...)
 }
 
-// ClaimFolder claims a new folder in an existing one. Folders that killed commands left there are
-// removed first and reported with say.
+// ClaimFolder creates and claims a folder inside an existing one. It first removes folders that
+// killed commands left there, and reports them with say.
 func ClaimFolder(in string, say func(string)) (host.Claim, error) {
-	left, _ := host.CleanOrphans(in, 1) // the next command tries to remove the rest
+	left, _ := host.CleanOrphans(in, 1) // the next command tries to remove what is left
 	for _, orphan := range left {
 		say(orphan.String())
 	}

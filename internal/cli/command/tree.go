@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Group returns a command that does nothing without one of its subcommands.
+// Group returns a command that does nothing unless a subcommand is given.
 func Group(use, short, choose string, commands ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ArbitraryArgs, Annotations: map[string]string{groupOnly: "true"},
@@ -25,7 +25,7 @@ func Group(use, short, choose string, commands ...*cobra.Command) *cobra.Command
 	return g
 }
 
-// groupOnly is the key of the annotation of a command that needs a subcommand.
+// groupOnly is the annotation of a command that needs a subcommand.
 const groupOnly = "group-only"
 
 // Path returns the full name of a command without the program's name, such as "bench put".
@@ -36,8 +36,8 @@ func Path(c *cobra.Command) string {
 	return ""
 }
 
-// Takes returns a function that checks that a command has least to most arguments. Errors describe
-// the arguments with what.
+// Takes returns a check that a command has from least to most arguments. Error messages use what as
+// the description of the arguments.
 func Takes(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -52,8 +52,8 @@ func Takes(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// shownArgument returns an argument as messages show it. It hides an argument that may be a
-// password, as in --user NAME PASSWORD.
+// shownArgument returns an argument in the form that messages show. It hides an argument that may
+// be a password, such as the last word in --user NAME PASSWORD.
 func shownArgument(c *cobra.Command, arg string) string {
 	if f := c.Flags().Lookup("user"); f != nil && f.Changed || strings.ContainsAny(arg, ":@") {
 		return "the argument after the flags (not shown, because it may be a password)"
@@ -61,7 +61,7 @@ func shownArgument(c *cobra.Command, arg string) string {
 	return strconv.Quote(arg)
 }
 
-// FlagError turns a parse error about a flag into a usage error of one sentence.
+// FlagError turns an error from parsing flags into a usage error of one sentence.
 func FlagError(c *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err
@@ -83,14 +83,14 @@ func FlagError(c *cobra.Command, err error) error {
 	case errors.As(err, &invalid):
 		return Usage("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
 	case errors.As(err, &syntax):
-		name, _, _ := strings.Cut(syntax.GetSpecifiedFlag(), "=") // the value may be a password
+		name, _, _ := strings.Cut(syntax.GetSpecifiedFlag(), "=") // the value may be a password, so only the name is shown
 		return Usage("%q is not a flag", name)
 	}
 	return Usage("%w", err)
 }
 
-// unknownShorthand returns the error of a flag with a single dash. The only flag with a single dash
-// is -h, so the whole word is taken as a misspelled flag.
+// unknownShorthand returns the error for a flag with a single dash. Only -h has a single dash, so
+// the whole word is treated as a misspelled flag.
 func unknownShorthand(c *cobra.Command, word string) error {
 	name := word
 	if end := strings.IndexAny(word, "=:@"); end >= 0 {
@@ -102,8 +102,8 @@ func unknownShorthand(c *cobra.Command, word string) error {
 	return Usage("%s -%s%s", noFlag(c), name, suggestFlag(c, name))
 }
 
-// suggestFlag returns the end of an error about an unknown flag: the flag with the nearest name, or
-// the command that lists all flags.
+// suggestFlag returns the end of an error about an unknown flag. It names the flag with the most
+// similar name, or the command that lists all flags.
 func suggestFlag(c *cobra.Command, name string) string {
 	if near := Suggest(name, flagNames(c), "--"); near != "" {
 		return near
@@ -128,8 +128,8 @@ func flagNames(c *cobra.Command) []string {
 	return names
 }
 
-// Suggest returns "; did you mean" with the known word nearest to the given one, after the prefix;
-// empty if no known word is near.
+// Suggest returns "; did you mean" followed by the prefix and the known word that is most similar
+// to the given word. It returns an empty string if no known word is similar.
 func Suggest(word string, known []string, prefix string) string {
 	best := elsewhere[strings.ReplaceAll(strings.ToLower(word), "_", "-")]
 	if !slices.Contains(known, best) {
@@ -141,7 +141,7 @@ func Suggest(word string, known []string, prefix string) string {
 	return fmt.Sprintf("; did you mean %s%s?", prefix, best)
 }
 
-// elsewhere maps names in scenario files and other tools to quorumbench's flags.
+// elsewhere maps names in scenario files and in other tools to quorumbench's flag names.
 var elsewhere = map[string]string{
 	"connections": "conns", "value-size": "val-size", "key-space": "key-space-size", "keyspace": "key-space-size",
 	"operations": "total", "requests": "total", "ops": "total", "time": "duration", "sequential": "sequential-keys",

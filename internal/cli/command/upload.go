@@ -11,23 +11,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Destination registers the flag --upload, the destination of a run directory after the run; *into
-// stays nil without the flag.
+// Destination registers the flag --upload, the destination to which the run directory is sent after
+// the run. Without the flag, *into stays nil.
 func (f Flags) Destination(into **upload.Destination) {
 	Value(f, "upload", into, "URL", upload.Parse, func(*upload.Destination) string { return "" },
-		"send the run directory to this URL at the end: s3://BUCKET/FOLDER, gs://... or file:///FOLDER")
+		"upload the run directory to this URL at the end: s3://BUCKET/FOLDER, gs://... or file:///FOLDER")
 }
 
 // CheckKept returns a usage error for --upload if the run directory is not kept.
 func CheckKept(to *upload.Destination, out string) error {
 	if to != nil && out == "" {
-		return Usage("--upload sends the run directory, which is not kept; keep it with --out DIR")
+		return Usage("--upload sends the run directory, but this command does not keep it; add --out DIR")
 	}
 	return nil
 }
 
-// Reachable checks before a run that the destination can be reached, so that a problem is not found
-// only after the run.
+// Reachable checks before a run that the destination can be reached, so that the user does not
+// learn of a problem only after the run.
 func Reachable(ctx context.Context, to *upload.Destination) error {
 	if to == nil {
 		return nil
@@ -42,8 +42,8 @@ func Reachable(ctx context.Context, to *upload.Destination) error {
 	return nil
 }
 
-// SendKept sends an existing run directory, shows the progress, and warns about files that were not
-// sent.
+// SendKept sends an existing run directory. It shows the progress and warns about files that were
+// not sent.
 func (a *App) SendKept(ctx context.Context, to *upload.Destination, dir string, readBack bool) (upload.Sent, error) {
 	d := NewDisplay(a.Screen, nil)
 	began := time.Now()
@@ -57,25 +57,25 @@ func (a *App) SendKept(ctx context.Context, to *upload.Destination, dir string, 
 	const most = 10
 	for i, l := range sent.LeftOut {
 		if i == most {
-			a.Warn(fmt.Sprintf("%s more of the run directory were not sent; the manifest names them", text.Count(uint64(len(sent.LeftOut)-most))))
+			a.Warn(fmt.Sprintf("%s more files of the run directory were not sent; the manifest lists them", text.Count(uint64(len(sent.LeftOut)-most))))
 			break
 		}
-		a.Warn(fmt.Sprintf("%s of the run directory was not sent: %s", l.Name, l.Why))
+		a.Warn(fmt.Sprintf("the file %s of the run directory was not sent: %s", l.Name, l.Why))
 	}
 	if sent.Unfinished {
-		a.Warn("the run that was sent did not finish: it goes on, or it was killed")
+		a.Warn("the run that was sent is not complete: it is still running, or it was killed")
 	}
 	return sent, nil
 }
 
-// SentLine returns the result of an upload as a line.
+// SentLine returns one line with the result of an upload.
 func SentLine(s upload.Sent) string {
 	anew := "all sent now"
 	switch {
 	case s.Anew == 0:
-		anew = "all of them there before"
+		anew = "all were already there"
 	case s.Anew < s.Files:
-		anew = fmt.Sprintf("%s sent now, the others there before", text.Count(uint64(s.Anew)))
+		anew = fmt.Sprintf("%s sent now, the others were already there", text.Count(uint64(s.Anew)))
 	}
 	return fmt.Sprintf("%s: %s, %s, %s; verified", s.Where, text.Plural(uint64(s.Files), "file"), text.Bytes(s.Bytes), anew)
 }
@@ -88,9 +88,9 @@ func sendingLine(p upload.Progress) string {
 	return line
 }
 
-// SendDone sends the directory of a run that ended with err, and returns the command's error: err,
-// or if err is nil, the error of the upload. After an interrupt SendDone still sends the directory;
-// a second interrupt ends the program.
+// SendDone sends the directory of a run that returned err. It returns err, or the upload's error if
+// err is nil. If the run was interrupted, SendDone still sends the directory; a second interrupt
+// ends the program.
 func (a *App) SendDone(ctx context.Context, to *upload.Destination, dir string, err error) error {
 	if to == nil || dir == "" {
 		return err
@@ -108,14 +108,15 @@ func (a *App) SendDone(ctx context.Context, to *upload.Destination, dir string, 
 	if errors.Is(unsent, context.Canceled) {
 		code, unsent = ExitInterrupted, errors.New("the upload was interrupted")
 	}
-	a.Remark("%s; the run is recorded, and this sends what is missing: %s", unsent, SendAgain(dir, to))
+	a.Remark("%s; the run is recorded, and this command sends what is missing: %s", unsent, SendAgain(dir, to))
 	if err == nil {
 		return &Exit{Code: code}
 	}
 	return err
 }
 
-// SendAgain returns the command line that sends the rest of a run directory.
+// SendAgain returns the command line that sends the files of a run directory that are still
+// missing.
 func SendAgain(dir string, to *upload.Destination) string {
 	return "quorumbench upload " + Quoted(filepath.Clean(dir)) + " " + Quoted(to.Given)
 }

@@ -46,7 +46,7 @@ func configuration(caFile, certFile, keyFile string, usage x509.ExtKeyUsage) (*t
 	}
 	pair, err := load.KeyPair(certFile, keyFile)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the certificate %s with the key %s cannot be used: %w", certFile, keyFile, err)
+		return nil, nil, fmt.Errorf("cannot use the certificate %s with the key %s: %w", certFile, keyFile, err)
 	}
 	if err := checkUsage(pair.Leaf, usage); err != nil {
 		return nil, nil, fmt.Errorf("the certificate %s cannot be used: %w", certFile, err)

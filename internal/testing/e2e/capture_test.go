@@ -80,14 +80,14 @@ func TestCaptureRecordsEveryCall(t *testing.T) {
 	}
 
 	mistaken.signal(t, syscall.SIGINT)
-	mistaken.exits(t, exitDone).says(t, "no connection to 10.1.2.3:2379 was heard, and its port is used at [10.99.1.2]")
+	mistaken.exits(t, exitDone).says(t, "no connection to 10.1.2.3:2379 was seen, but there was traffic to this port at [10.99.1.2]")
 
 	load := bench("--duration", "3s")
 	load.says(t, "measuring")
 	recorder = w.recordsFrom(t, "--capture", endpoint, "--out", w.path("late.qbrec"))
 	load.exits(t, exitDone)
 	recorder.signal(t, syscall.SIGINT)
-	recorder.exits(t, exitDone).says(t, "open before the capture began, and are not recorded")
+	recorder.exits(t, exitDone).says(t, "already open when the capture began, and are not recorded")
 	if by, gaps := calls(t, w.path("late.qbrec")); by["KV/Put"] != 0 || len(gaps) < 8 {
 		t.Errorf("heard are %v, missing is %q", by, gaps)
 	}

@@ -177,7 +177,7 @@ func TestDownElsewhere(t *testing.T) {
 	} else {
 		args := []string{"--pid", "--fork", "--mount-proc", os.Getenv(binaryEnv), "cluster"}
 		w.startWith(t, space, append(args, "down", "--dir", dir)...).exits(t, exitFailed).oneSentence(t, "another PID namespace")
-		if p := w.startWith(t, space, append(args, "status", "--dir", dir)...).end(t); !strings.Contains(p.stdout.String(), "not seen from here") {
+		if p := w.startWith(t, space, append(args, "status", "--dir", dir)...).end(t); !strings.Contains(p.stdout.String(), "not visible here") {
 			t.Errorf("status says\n%s", p.stdout.String())
 		}
 		stays("from another namespace")
