@@ -5,35 +5,34 @@ import (
 	"unsafe"
 )
 
-// Bounds of the memory for pieces that wait to be decoded: their bytes, plus pieceCost for
-// each piece.
+// Limits of the memory for pieces that are waiting to be decoded. The memory of a piece is its
+// bytes plus pieceCost.
 const (
-	waitingOfOne = 16 << 20 // of a single connection
-	waitingOfAll = 64 << 20 // of all connections
+	waitingOfOne = 16 << 20 // for a single connection
+	waitingOfAll = 64 << 20 // for all connections
 )
 
-// pieceCost is the memory of a piece in addition to its bytes, which bounds the number of
-// small pieces. The factor is 2 because the queue's slice may have twice the capacity that
-// it needs.
+// pieceCost is the memory of a piece in addition to its bytes. It limits the number of small
+// pieces. The factor is 2 because the queue's slice may have twice the capacity that it needs.
 const pieceCost = 2 * int(unsafe.Sizeof(piece{}))
 
-// backlog holds a connection's bytes that were forwarded and are not decoded yet. A piece
-// gets its number before it is written, so a reply has a higher number than its request,
-// and decoding in the order of numbers never sees a reply first.
+// backlog contains a connection's bytes that were forwarded but are not decoded yet. Each piece
+// gets its number before it is written to the other side. A reply therefore has a higher number
+// than its request, and decoding in the order of numbers never sees the reply first.
 type backlog struct {
 	relay      *Relay
 	queue      *queue
-	next       atomic.Uint64 // the latest number given
-	waiting    atomic.Int64  // bytes waiting to be decoded
-	unrecorded atomic.Bool   // decoding has stopped
+	next       atomic.Uint64 // the latest number that was assigned
+	waiting    atomic.Int64  // memory of the pieces that are waiting to be decoded
+	unrecorded atomic.Bool   // whether decoding has stopped
 
-	// The fields below belong to the queue's goroutine.
+	// Only the queue's goroutine uses the following fields.
 	conn  *Conn
-	want  uint64           // the number to decode next
-	early map[uint64]piece // pieces that arrived before lower numbers; nil until there is one
+	want  uint64           // the number of the piece to decode next
+	early map[uint64]piece // pieces that arrived before pieces with lower numbers; nil until there is one
 }
 
-// piece holds the bytes of one read, or an event of its connection.
+// piece is either the bytes that one read returned or an event on the connection.
 type piece struct {
 	of     *backlog
 	bytes  []byte
@@ -47,17 +46,17 @@ type pieceKind uint8
 const (
 	pieceOfServer pieceKind = iota
 	pieceOfClient
-	recordingEnds  // the connection continues and is not decoded any more
-	connectionEnds // nothing more is forwarded
+	recordingEnds  // the connection continues but is no longer decoded
+	connectionEnds // no more bytes are forwarded
 )
 
-// newBacklog starts to decode a connection, whose pieces wait in q.
+// newBacklog starts decoding a connection. Its pieces wait in q.
 func (r *Relay) newBacklog(conn uint32, q *queue) *backlog {
 	return &backlog{relay: r, queue: q, conn: r.cfg.Tap.Begin(conn), want: 1}
 }
 
-// add adds a piece to the queue, and reports whether the queue keeps the piece's bytes.
-// When there is no memory for a piece, the connection is no longer recorded.
+// add adds a piece to the queue, and reports whether the queue keeps the piece's bytes. If there is
+// no memory for the piece, the connection is no longer recorded.
 func (b *backlog) add(p piece) bool {
 	p.of = b
 	if b.unrecorded.Load() {
@@ -73,12 +72,12 @@ func (b *backlog) add(p piece) bool {
 	return false
 }
 
-// end adds the event that nothing more is forwarded.
+// end adds the event that no more bytes are forwarded.
 func (b *backlog) end(at int64) { b.queue.add(piece{of: b, at: at, kind: connectionEnds}) }
 
 func (p *piece) size() int64 { return int64(len(p.bytes) + pieceCost) }
 
-// reserve reserves memory, and reports whether the bounds permit it.
+// reserve reserves memory. It reports whether the limits permit it.
 func (b *backlog) reserve(size int64) bool {
 	if b.waiting.Add(size) <= waitingOfOne {
 		if b.relay.waiting.Add(size) <= waitingOfAll {
@@ -90,7 +89,7 @@ func (b *backlog) reserve(size int64) bool {
 	return false
 }
 
-// take decodes a piece, and the early pieces that follow it.
+// take decodes a piece, and then the early pieces that follow it.
 func (b *backlog) take(p piece) {
 	switch {
 	case p.kind == recordingEnds:

@@ -15,29 +15,29 @@ import (
 
 // CaptureConfig configures a capture.
 type CaptureConfig struct {
-	Hosts []netip.Addr // the member's addresses; none: any address
+	Hosts []netip.Addr // the member's addresses; if empty, any address
 	Tap   TapConfig
-	Began time.Time // the zero of the recording's clock
-	// GiveWay makes all threads of the process run only on idle processors, until a quarter
-	// of the buffer is waiting to be read.
+	Began time.Time // start time of the recording
+	// GiveWay makes all threads of the process run only on idle processors, until a quarter of the
+	// buffer is waiting to be read.
 	GiveWay bool
 }
 
 const (
-	room = 64 << 20 // bytes of packets that may wait to be read
-	// lingers is how long the capture waits at the end for packets that the kernel is still
+	room = 64 << 20 // maximum size in bytes of the packets that are waiting to be read
+	// lingers is how long the capture waits at its end for packets that the kernel is still
 	// collecting.
 	lingers = 4 * gathers
 )
 
-// Packets collects a port's packets from the moment of opening.
+// Packets collects the packets of a port from the moment when Open is called.
 type Packets struct {
 	port uint16
 	ring *ring
 }
 
-// Open starts to collect the packets of a member's port at any address. It needs the right
-// to read packets.
+// Open starts collecting the packets that are sent from or to the given port at any address. The
+// process must have the right to capture packets.
 func Open(port uint16) (*Packets, error) { return openRoom(port, room) }
 
 func openRoom(port uint16, room int) (*Packets, error) {
@@ -48,8 +48,8 @@ func openRoom(port uint16, room int) (*Packets, error) {
 	return &Packets{port: port, ring: r}, nil
 }
 
-// Close stops collecting. Do not call it if a Capture serves the packets: Serve closes them
-// when it returns.
+// Close stops collecting. Do not call it if the packets are passed to Capture.Serve, which closes
+// them when it returns.
 func (p *Packets) Close() { p.ring.close() }
 
 // Capture decodes captured packets.
@@ -58,20 +58,19 @@ type Capture struct {
 	ring  *ring
 	table *table
 	prio  priority
-	ends  atomic.Int64 // the time of the last wanted packet, by the recording's clock; 0: unknown
-	drops uint64       // lost packets that are not reported yet
-	said  int64        // when lost packets were last reported
+	ends  atomic.Int64 // time at which the recording ends, in nanoseconds on the recording's clock; 0 if unknown
+	drops uint64       // number of lost packets that are not reported yet
+	said  int64        // time at which lost packets were last reported
 }
 
 // NewCapture returns a capture.
 func NewCapture(cfg CaptureConfig) *Capture { return &Capture{cfg: cfg} }
 
-// Heard summarizes what a capture observed.
+// Heard summarizes the connections that a capture observed.
 type Heard struct {
 	Connections uint32
-	WereOpen    uint32 // of these, the connections that were open before the capture began and are not recorded
-	// Elsewhere holds some addresses at which the port is used and which are not the
-	// member's.
+	WereOpen    uint32 // number of these connections that are not recorded because they were open before the capture began
+	// Elsewhere contains some addresses, other than the member's, at which the port is used.
 	Elsewhere []netip.Addr
 }
 
@@ -80,7 +79,8 @@ func (c *Capture) Heard() Heard {
 	return Heard{c.table.number, c.table.open, slices.SortedFunc(maps.Keys(c.table.elsewhere), netip.Addr.Compare)}
 }
 
-// Serve captures until ctx ends, and returns when all packets up to then are decoded.
+// Serve captures packets until ctx is canceled. It returns when all packets up to that time are
+// decoded.
 func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 	c.ring = p.ring
 	c.table = newTable(&c.cfg.Tap, p.port, func(a netip.Addr) bool { return len(c.cfg.Hosts) == 0 || slices.Contains(c.cfg.Hosts, a) })
@@ -107,15 +107,16 @@ func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 			c.read()
 			c.missed(true)
 			return nil
-		default: // ctx has ended
+		default: // ctx was canceled
 			last = true
 			c.ring.until(time.Now().Add(lingers))
 		}
 	}
 }
 
-// read reads all waiting packets, and reports whether more may be wanted. After ctx has
-// ended, packets may arrive as fast as they are read, so it stops at the first later one.
+// read reads all waiting packets. It returns false if the capture has ended. After ctx was
+// canceled, packets may arrive as fast as they are read, so read stops at the first packet that was
+// captured later.
 func (c *Capture) read() bool {
 	for c.ring.ready() {
 		ends := c.ends.Load()
@@ -155,12 +156,12 @@ func (c *Capture) missed(end bool) {
 	}
 }
 
-// now returns the time of the recording's clock in nanoseconds.
+// now returns the time on the recording's clock in nanoseconds.
 func (c *Capture) now() int64 { return int64(time.Since(c.cfg.Began)) }
 
-// ahead returns how far the recording's clock is ahead of the system's clock, which
-// timestamps the packets and may be set at any time. An interruption between the readings
-// of the two clocks can only increase the difference, so ahead takes the smallest of three.
+// ahead returns how far the recording's clock is ahead of the system's clock, which timestamps the
+// packets and may be set at any time. If the process is interrupted between reading the two clocks,
+// the difference can only increase, so ahead returns the smallest of three differences.
 func (c *Capture) ahead() int64 {
 	least := int64(math.MaxInt64)
 	for range 3 {

@@ -9,19 +9,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// line is a filter instruction with labels instead of jump distances.
+// line is a filter instruction that has labels instead of jump distances.
 type line struct {
 	label string
 	bpf.Instruction
-	yes, no string // targets of a JumpIf; "": the next line
+	yes, no string // target labels of a JumpIf; "" is the next line
 }
 
-// wholePacket is the number of bytes to capture of an accepted packet: all.
+// wholePacket is the maximum number of bytes to capture from a packet. It exceeds the size of any
+// packet.
 const wholePacket = 1 << 30
 
-// filter returns a filter that accepts TCP segments from and to a port, starting with the
-// network header, except pure acknowledgements. A loopback interface delivers each packet
-// twice; the filter accepts it when it arrives.
+// filter returns a filter for packets that start with the network header. It accepts TCP segments
+// from or to a port, except pure acknowledgments. A loopback interface delivers each packet twice,
+// once on sending and once on arrival; the filter accepts only the latter.
 func filter(port uint16) ([]unix.SockFilter, error) {
 	equal := func(value uint32) bpf.JumpIf { return bpf.JumpIf{Cond: bpf.JumpEqual, Val: value} }
 	set := func(bits uint32) bpf.JumpIf { return bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: bits} }
@@ -37,7 +38,7 @@ func filter(port uint16) ([]unix.SockFilter, error) {
 		{label: "ipv4", Instruction: bpf.LoadAbsolute{Off: 9, Size: 1}},
 		{Instruction: equal(protocolTCP), no: "no"},
 		{Instruction: bpf.LoadAbsolute{Off: 6, Size: 2}},
-		{Instruction: set(0x1fff), yes: "no"}, // a fragment other than the first
+		{Instruction: set(0x1fff), yes: "no"}, // not the first fragment
 		{Instruction: bpf.LoadMemShift{Off: 0}},
 		{Instruction: bpf.Jump{}, yes: "tcp"},
 
@@ -47,7 +48,7 @@ func filter(port uint16) ([]unix.SockFilter, error) {
 		{Instruction: equal(protocolHopByHop), no: "no"},
 		{Instruction: bpf.LoadConstant{Dst: bpf.RegX, Val: lengthIPv6 + lengthJumbo}},
 		{Instruction: bpf.LoadAbsolute{Off: lengthIPv6, Size: 2}},
-		{Instruction: equal(protocolTCP << 8), no: "no"}, // the next header, and the length of an option header that contains only a jumbogram's option
+		{Instruction: equal(protocolTCP << 8), no: "no"}, // the next header must be TCP, and the options header must have the length of a single jumbogram option
 
 		// X is the offset of the TCP header.
 		{label: "tcp", Instruction: bpf.LoadIndirect{Off: 0, Size: 2}},
@@ -68,7 +69,7 @@ func filter(port uint16) ([]unix.SockFilter, error) {
 	})
 }
 
-// assemble replaces the jumps' labels by distances.
+// assemble replaces the labels in jumps by distances.
 func assemble(lines []line) ([]unix.SockFilter, error) {
 	at := map[string]int{}
 	for i, l := range lines {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Connection requests that no client confirms take bounded memory, cause no gaps, and leave
-// the calls of real connections complete: of one that was open before the flood, one that
-// begins during it, and one after it.
+// Connection requests that no client confirms use limited memory and cause no gaps. The calls on
+// real connections remain complete: on a connection that was open before the flood, one that begins
+// during it, and one that begins after it.
 func TestFloodOfRequestsRecordsNoCalls(t *testing.T) {
 	a, table := listening()
 	table.most = 1000
@@ -25,7 +25,7 @@ func TestFloodOfRequestsRecordsNoCalls(t *testing.T) {
 		at += 10_000
 		k := newTalk(fmt.Sprintf("10.1.%d.%d:%d", i>>8&255, i&255, 1000+i>>16), uint32(i)*7919, uint32(i)*104729)
 		packets := k.opens()
-		if n := 1 + i%2; i != flood/2 { // the member answers some of them
+		if n := 1 + i%2; i != flood/2 { // the member answers some of the requests
 			table.hear(at, packets[:n]...)
 			continue
 		}

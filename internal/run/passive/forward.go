@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// Each direction of a connection reads into chunks of chunkSize bytes. Pieces are cut from
-// a chunk until less than leastRoom is left for a read.
+// Each direction of a connection reads into chunks of chunkSize bytes. A chunk is used for several
+// reads, until less than leastRoom of it is left.
 const (
 	chunkSize = 16 << 10
 	leastRoom = 4 << 10
 )
 
-// forward forwards a connection's bytes in both directions until both have ended or ctx
-// ends.
+// forward forwards a connection's bytes in both directions, until both directions have ended or ctx
+// is canceled.
 func (b *backlog) forward(ctx context.Context, client, server net.Conn) {
 	stop := context.AfterFunc(ctx, func() { _, _ = client.Close(), server.Close() })
 	defer stop()
@@ -26,8 +26,8 @@ func (b *backlog) forward(ctx context.Context, client, server net.Conn) {
 	both.Wait()
 }
 
-// forwardFrom forwards one direction until it ends. It writes bytes before it passes them
-// to the backlog, so that decoding causes no delay.
+// forwardFrom forwards one direction until it ends. It writes bytes to the other side before it
+// passes them to the backlog, so that decoding delays nothing.
 func (b *backlog) forwardFrom(from, to net.Conn, side pieceKind) {
 	var chunk []byte
 	for {

@@ -89,8 +89,8 @@ func dial(t *testing.T, l net.Listener) net.Conn {
 	return c
 }
 
-// Every byte of many concurrent connections is captured in order, in both directions, over
-// IPv4 and IPv6.
+// Every byte on many concurrent connections is captured in order, in both directions, over IPv4 and
+// IPv6.
 func TestCapturedBytesAreDecoded(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
 		t.Run(address, func(t *testing.T) {
@@ -145,14 +145,14 @@ func TestConnectionsOpenBeforeTheCaptureAreReported(t *testing.T) {
 	}
 }
 
-// Lost packets are reported, and the rest of their connections is not decoded.
+// Lost packets are reported, and the rest of the affected connections is not decoded.
 func TestLostPacketsAreReported(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	p := opened(t, l, 2*blockSize)
 	c := dial(t, l)
 	said(t, c, bytes.Repeat([]byte("x"), 4<<20))
 	a, stop := served(t, p, CaptureConfig{})
-	for known := false; !known; { // there is space again when the first packets have been read
+	for known := false; !known; { // the ring has space again when the first packets have been read
 		said(t, c, []byte("more"))
 		select {
 		case <-a.lost:
@@ -196,7 +196,7 @@ func TestCaptureEndsDuringEndlessPackets(t *testing.T) {
 		})
 	}
 	<-a.fed
-	stop() // it returns
+	stop() // must return
 }
 
 // The capture reports other addresses at which the port is used.

@@ -16,28 +16,28 @@ const (
 
 const (
 	protocolTCP = 6
-	// protocolHopByHop is IPv6's header of hop-by-hop options. Only a jumbogram's option is
-	// supported (RFC 2675), because the kernel merges packets into jumbograms.
+	// protocolHopByHop is the number of IPv6's hop-by-hop options header. Only the jumbogram option
+	// is supported (RFC 2675), because the kernel may merge packets into jumbograms.
 	protocolHopByHop = 0
 
-	leastIPv4   = 20 // bytes of a header without options
+	leastIPv4   = 20 // length of a header without options, in bytes
 	lengthIPv6  = 40
 	lengthJumbo = 8
 	leastTCP    = 20
 )
 
-// segment is a parsed packet. Its payload refers to the packet's memory.
+// segment is a parsed TCP segment. Its payload refers to the packet's memory.
 type segment struct {
 	from, to netip.AddrPort
 	seq, ack uint32
 	flags    uint8
 	payload  []byte
-	cut      bool // the payload was captured only in part
+	cut      bool // set if only a part of the payload was captured
 }
 
-// parse parses a packet that starts with the network header (RFC 791, RFC 8200, RFC 9293).
-// length is the packet's length, of which b was captured. It returns false unless the
-// packet is a whole TCP segment; it does not support fragments and extension headers.
+// parse parses a packet that starts with the network header (RFC 791, RFC 8200, RFC 9293). length
+// is the length of the packet, and b is the captured part. parse returns false unless the packet is
+// a complete TCP segment. It does not support fragments and extension headers.
 func parse(b []byte, length int, s *segment) bool {
 	if len(b) == 0 {
 		return false
@@ -47,7 +47,7 @@ func parse(b []byte, length int, s *segment) bool {
 	switch b[0] >> 4 {
 	case 4:
 		if len(b) < leastIPv4 || b[9] != protocolTCP || binary.BigEndian.Uint16(b[6:])&0x3fff != 0 {
-			return false // the last condition is a fragment's offset or its flag for more fragments
+			return false // the last condition is true for all fragments of a packet
 		}
 		header, total = int(b[0]&0xf)*4, int(binary.BigEndian.Uint16(b[2:]))
 		from, to = netip.AddrFrom4([4]byte(b[12:16])), netip.AddrFrom4([4]byte(b[16:20]))
@@ -71,10 +71,10 @@ func parse(b []byte, length int, s *segment) bool {
 		return false
 	}
 	if total == 0 {
-		total = length // the kernel has merged more packets than the field can express
+		total = length // the kernel has merged packets, and their total length exceeds the field
 	}
 	if len(b) > total {
-		b = b[:total] // the rest is padding of the frame
+		b = b[:total] // the rest is padding in the frame
 	}
 	if len(b) < header+leastTCP {
 		return false

@@ -38,7 +38,7 @@ func TestPackets(t *testing.T) {
 	with := func(s *segment, change func(b []byte) []byte) []byte { return change(packetOf(s)) }
 	for name, c := range map[string]struct {
 		b      []byte
-		length int // 0: all of it
+		length int // 0 for the whole packet
 		want   *segment
 	}{
 		"IPv4":                                {b: packetOf(four), want: four},
@@ -83,7 +83,7 @@ func TestPackets(t *testing.T) {
 	}
 }
 
-// Any input is parsed or refused.
+// Any input is either parsed or rejected.
 func FuzzPackets(f *testing.F) {
 	f.Add(packetOf(&segment{from: netip.MustParseAddrPort("10.0.0.1:40000"), to: netip.MustParseAddrPort("10.0.0.2:2379"), flags: flagACK, payload: []byte("hello")}), 0)
 	f.Add(packetOf(&segment{from: netip.MustParseAddrPort("[fe80::1]:40000"), to: netip.MustParseAddrPort("[fe80::2]:2379"), flags: flagSYN}), 100)

@@ -30,12 +30,12 @@ type listened struct {
 	gaps  []call.Gap
 }
 
-// heard holds what was decoded of one connection.
+// heard contains what was decoded from one connection.
 type heard struct {
 	of    *listened
-	said  [2][]byte // by the member and by the client
+	said  [2][]byte // bytes from the member and from the client
 	at    int64
-	back  bool // a time decreased
+	back  bool // whether a time decreased
 	fed   int
 	ended int
 }
@@ -84,7 +84,7 @@ func (l tight) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// forward runs a relay in front of a member; all keeps what the relay decodes.
+// forward runs a relay in front of a member. all keeps everything that the relay decodes.
 func forward(t *testing.T, to string, all *listened) (addr string, stop func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -152,10 +152,10 @@ func random(seed uint64, n int) []byte {
 	return b
 }
 
-// Several connections, whose ends have small buffers, carry much data in both directions at
+// Several connections, whose ends have small buffers, transfer much data in both directions at
 // once, so that the relay cannot write everything immediately. The data arrives unchanged,
-// half-closed connections continue in the other direction, and the decoded bytes are the
-// same.
+// half-closed connections continue in the other direction, and the decoded bytes equal the sent
+// bytes.
 func TestBytesAreForwardedUnchanged(t *testing.T) {
 	const conns, size = 4, 2 << 20
 	narrow := func(c *net.TCPConn) { _, _ = c.SetReadBuffer(64<<10), c.SetWriteBuffer(64<<10) }
@@ -207,8 +207,7 @@ func TestBytesAreForwardedUnchanged(t *testing.T) {
 	}
 }
 
-// Calls alternate on many connections at once, and each reply is decoded after its whole
-// request.
+// Calls alternate on many connections at once. Each reply is decoded after its whole request.
 func TestAnswersAreDecodedAfterTheirRequests(t *testing.T) {
 	const conns, calls = 20, 200
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
@@ -257,7 +256,7 @@ func TestAnswersAreDecodedAfterTheirRequests(t *testing.T) {
 	}
 }
 
-// A blocked tap delays no bytes. The memory of the backlog is bounded. The end of a
+// A blocked tap does not delay forwarding. The memory of the backlog is limited. The end of a
 // connection's recording is reported once, and another connection with little data is still
 // decoded.
 func TestBytesAreForwardedWhileDecodingIsBlocked(t *testing.T) {
@@ -308,7 +307,7 @@ func TestBytesAreForwardedWhileDecodingIsBlocked(t *testing.T) {
 	}
 }
 
-// Pieces of one byte take more memory than their bytes; the bound covers that as well.
+// Pieces of one byte use more memory than their bytes. The limit includes this memory.
 func TestManySmallPiecesAreBounded(t *testing.T) {
 	if got := passive.MostPieces(); got > 16<<20/64 {
 		t.Errorf("%d pieces of one connection may wait", got)
@@ -336,8 +335,8 @@ func TestBytesAreForwardedAfterAnError(t *testing.T) {
 	}
 }
 
-// When the relay ends, so do connections in the middle of a transfer or with a slow peer.
-// All forwarded bytes are decoded.
+// When the relay ends, connections in the middle of a transfer or with a slow peer end, too. All
+// forwarded bytes are decoded.
 func TestClosingTheRelayEndsConnections(t *testing.T) {
 	came := make(chan struct{}, 3)
 	to := member(t, func(c *net.TCPConn) {
@@ -376,18 +375,18 @@ func TestClosingTheRelayEndsConnections(t *testing.T) {
 
 type hidesLength struct{ io.Reader }
 
-// slowly is a context that calls its AfterFunc functions with a delay after it has ended,
-// as can happen with any context: it calls each only after the functions called before had
-// time to withdraw others.
+// slowly is a context that calls its AfterFunc functions with a delay after it was canceled, which
+// can happen with any context. It calls each function only after the functions that were called
+// before had time to withdraw others.
 type slowly struct {
 	context.Context
 	done chan struct{}
 
-	withdrawn chan struct{} // a function was withdrawn after the end
+	withdrawn chan struct{} // receives if a function is withdrawn after the cancellation
 
 	mu    sync.Mutex
 	ended bool
-	calls []func() // in order of registration; nil: withdrawn
+	calls []func() // in order of registration; nil if withdrawn
 }
 
 func (s *slowly) Done() <-chan struct{} { return s.done }
@@ -401,7 +400,7 @@ func (s *slowly) Err() error {
 	return nil
 }
 
-// AfterFunc is the method that package context calls on a foreign context.
+// AfterFunc is the method that package context calls on contexts of other packages.
 func (s *slowly) AfterFunc(f func()) (stop func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -439,8 +438,8 @@ func (s *slowly) end() {
 	}
 }
 
-// The listener may be closed, and Serve may notice the end, before the forwarding
-// goroutines do.
+// The listener may be closed, and Serve may notice the cancellation, before the forwarding
+// goroutines notice it.
 func TestTheEndReachesConnectionsHoweverLate(t *testing.T) {
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -501,7 +500,7 @@ func TestAResetEndsBothSides(t *testing.T) {
 	}
 }
 
-// Connections' slots are reused.
+// The slots of ended connections are reused.
 func TestSlotsOfConnectionsAreReused(t *testing.T) {
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
 	l := &listened{}

@@ -7,14 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// priority manages the scheduling of the process's threads.
+// priority controls the scheduling of the process's threads.
 type priority struct {
-	before *unix.SchedAttr // the original attributes; nil: threads are not giving way
-	never  bool            // they are not allowed to
+	before *unix.SchedAttr // the original attributes; nil while threads do not give way
+	never  bool            // set if threads must not give way
 }
 
-// MayGiveWay reports whether threads that give way are permitted to return to normal
-// scheduling (sched(7)). If not, they never give way.
+// MayGiveWay reports whether threads that give way may later return to normal scheduling
+// (sched(7)). If not, they never give way.
 func MayGiveWay() bool {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NICE, &limit) == nil && limit.Cur >= 20 {
@@ -25,9 +25,9 @@ func MayGiveWay() bool {
 	return unix.Capget(&head, &data[0]) == nil && data[0].Effective&(1<<unix.CAP_SYS_NICE) != 0
 }
 
-// giveWay makes all threads of the process run only on idle processors (SCHED_IDLE), or
-// restores their attributes. It does nothing if the scheduling policy is not the normal
-// one.
+// giveWay makes all threads of the process run only on idle processors (SCHED_IDLE), or restores
+// their original attributes. It does nothing if the process does not use the normal scheduling
+// policy.
 func (p *priority) giveWay(way bool) {
 	switch {
 	case p.never || way == (p.before != nil):
@@ -44,8 +44,8 @@ func (p *priority) giveWay(way bool) {
 	}
 }
 
-// setAll sets the attributes of all threads. A new thread inherits its creator's
-// attributes, so it lists the threads again until there is no new one.
+// setAll sets the attributes of all threads. A new thread inherits its creator's attributes, so
+// setAll repeatedly lists the threads until it finds no new thread.
 func setAll(attr *unix.SchedAttr) {
 	done := map[int]bool{}
 	for more := true; more; {
@@ -56,7 +56,7 @@ func setAll(attr *unix.SchedAttr) {
 			if err != nil || done[id] {
 				continue
 			}
-			_ = unix.SchedSetAttr(id, attr, 0) // the thread may have ended
+			_ = unix.SchedSetAttr(id, attr, 0) // the thread may have exited
 			done[id], more = true, true
 		}
 	}

@@ -6,19 +6,19 @@ import (
 )
 
 const (
-	// queueGathers is how long a queue collects pieces, so that hundreds share one wake-up,
-	// which costs more than decoding one call.
+	// queueGathers is how long a queue collects pieces, so that hundreds of pieces share one
+	// wake-up. A wake-up costs more than decoding one call.
 	queueGathers = 5 * time.Millisecond
-	// enough is the number of pieces that wake a queue before that time.
+	// enough is the number of pieces that wake a queue before queueGathers has passed.
 	enough = 4096
 )
 
 // queue decodes pieces in a separate goroutine.
 type queue struct {
 	mu     sync.Mutex
-	pieces []piece // added since the last look
-	sleeps bool    // the last look found nothing, and the goroutine waits to be woken
-	closed bool    // nothing more will be added
+	pieces []piece // pieces that were added since the goroutine last checked
+	sleeps bool    // set if the goroutine found no pieces and is waiting to be woken
+	closed bool    // set if no more pieces will be added
 
 	woken chan struct{}
 	done  chan struct{}
@@ -42,7 +42,7 @@ func (q *queue) add(p piece) {
 func (q *queue) wake() {
 	select {
 	case q.woken <- struct{}{}:
-	default: // already waking up
+	default: // already woken
 	}
 }
 
@@ -75,7 +75,7 @@ func (q *queue) run() {
 		for i := range pieces {
 			p := &pieces[i]
 			p.of.take(*p)
-			*p = piece{} // releases its bytes
+			*p = piece{} // lets the garbage collector free the bytes
 		}
 		if cap(pieces) > 4*enough {
 			pieces = nil

@@ -17,12 +17,12 @@ import (
 // RelayConfig configures a relay.
 type RelayConfig struct {
 	To string // HOST:PORT of the member
-	// Listen, if not nil, serves clients over TLS, and Dial, if not nil, connects to the
-	// member over TLS.
+	// If Listen is set, clients connect to the relay over TLS. If Dial is set, the relay connects
+	// to the member over TLS.
 	Listen, Dial *tls.Config
-	ALPN         []string // protocols of the store for negotiation over TLS
+	ALPN         []string // the store's protocols, for negotiation over TLS
 	Tap          TapConfig
-	// Now is the recording's clock, in nanoseconds since it began.
+	// Now returns the time on the recording's clock, in nanoseconds since the recording began.
 	Now func() int64
 	// Say receives a sentence about a connection that could not be forwarded.
 	Say func(string)
@@ -33,8 +33,8 @@ const dialTimeout = 5 * time.Second
 // Relay forwards connections to a member and decodes copies of their bytes.
 type Relay struct {
 	cfg     RelayConfig
-	queues  []*queue     // each decodes a part of the connections
-	waiting atomic.Int64 // bytes waiting to be decoded
+	queues  []*queue     // each queue decodes some of the connections
+	waiting atomic.Int64 // memory of all pieces that are waiting to be decoded
 	conns   atomic.Uint32
 	wg      sync.WaitGroup
 }
@@ -45,8 +45,8 @@ func NewRelay(cfg RelayConfig) *Relay { return &Relay{cfg: cfg} }
 // Connections returns the number of connections so far.
 func (r *Relay) Connections() uint32 { return r.conns.Load() }
 
-// Serve forwards the connections that l accepts until ctx ends. Then it closes them, and
-// returns when all forwarded bytes are decoded.
+// Serve forwards the connections that l accepts until ctx is canceled. Then it closes the
+// connections, and returns when all forwarded bytes are decoded.
 func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
@@ -61,7 +61,7 @@ func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 		switch {
 		case ctx.Err() != nil:
 			if err == nil {
-				_ = c.Close() // it arrived too late
+				_ = c.Close() // the connection arrived too late
 			}
 			return nil
 		case errors.Is(err, net.ErrClosed):
@@ -104,8 +104,8 @@ func (r *Relay) relay(ctx context.Context, client net.Conn) {
 	b.end(r.cfg.Now())
 }
 
-// connect performs the client's TLS handshake and connects to the member, with the protocol
-// that the client negotiated.
+// connect performs the client's TLS handshake and connects to the member. Both connections use the
+// protocol that the client negotiated.
 func (r *Relay) connect(ctx context.Context, client net.Conn) (net.Conn, net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -136,7 +136,7 @@ func (r *Relay) connect(ctx context.Context, client net.Conn) (net.Conn, net.Con
 	}
 	secure := tls.Client(server, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = server.Close() // err matters more
+		_ = server.Close() // err is more important
 		return client, nil, fmt.Errorf("no TLS connection to the member at %s: %w", r.cfg.To, err)
 	}
 	return client, secure, nil

@@ -80,7 +80,7 @@ func (r *recorder) read(t *testing.T) (calls []*call.Call, gaps []*call.Gap) {
 	return calls, gaps
 }
 
-// etcd's client uses a real etcd through the relay, and its calls are recorded.
+// etcd's own client uses a real etcd through the relay, and its calls are recorded.
 func TestRequestsOfEtcdsClientAreRecorded(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	for name, redactor := range map[string]*call.Redactor{"hashed": call.NewRedactor(), "plain": {}} {
@@ -111,8 +111,7 @@ func TestRequestsOfEtcdsClientAreRecorded(t *testing.T) {
 	}
 }
 
-// speak makes one call of each kind, and returns the revision at which the first key was
-// written.
+// speak makes one call of each kind. It returns the revision at which the first key was written.
 func speak(t *testing.T, c *clientv3.Client, prefix string) (wrote int64) {
 	t.Helper()
 	ctx := t.Context()
@@ -126,14 +125,14 @@ func speak(t *testing.T, c *clientv3.Client, prefix string) (wrote int64) {
 	defer end()
 	events := c.Watch(watching, prefix, clientv3.WithPrefix(), clientv3.WithCreatedNotify())
 	<-events                                                        // the watch exists
-	put, err := c.Put(ctx, prefix+"a", strings.Repeat("v", 70_000)) // several frames
+	put, err := c.Put(ctx, prefix+"a", strings.Repeat("v", 70_000)) // needs several frames
 	check(err)
 	<-events
 	_, err = c.Get(ctx, prefix+"a", clientv3.WithSerializable())
 	check(err)
 	_, err = c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(10))
 	check(err)
-	for range 2 { // the second time the guard is false
+	for range 2 { // the guard is false the second time
 		_, err = c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(prefix+"a"), "=", put.Header.Revision)).
 			Then(clientv3.OpPut(prefix+"a", "w")).Else(clientv3.OpGet(prefix + "a")).Commit()
 		check(err)
@@ -154,7 +153,7 @@ func speak(t *testing.T, c *clientv3.Client, prefix string) (wrote int64) {
 	return put.Header.Revision
 }
 
-// holds checks that a recording contains the calls of speak.
+// holds checks that a recording contains the calls that speak makes.
 func holds(t *testing.T, calls []*call.Call, redactor *call.Redactor, prefix string, wrote int64) {
 	t.Helper()
 	of := map[string][]*call.Call{}
@@ -213,7 +212,7 @@ func holds(t *testing.T, calls []*call.Call, redactor *call.Redactor, prefix str
 	}
 }
 
-// Clients use TLS with the relay, which uses plain TCP with the member.
+// Clients use TLS with the relay, which connects to the member without TLS.
 func TestTLSEndsAtTheRelay(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	server, client := certs.Configs(t)
@@ -234,8 +233,8 @@ func TestTLSEndsAtTheRelay(t *testing.T) {
 	}
 }
 
-// Bytes that are not HTTP/2 are forwarded unchanged, and the recording reports that they
-// were not decoded.
+// Bytes that are not HTTP/2 are forwarded unchanged. The recording reports that they were not
+// decoded.
 func TestForeignBytesAreForwarded(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

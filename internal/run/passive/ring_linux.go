@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// blockSize is the size of a block of the ring. A block can hold the largest packet of a
-	// loopback interface, which has 64 KiB.
+	// blockSize is the size of a block in the ring. The largest packets, which have 64 KiB on a
+	// loopback interface, fit in a block.
 	blockSize = 128 << 10
-	// gathers is how long the kernel collects packets in a block: a wake-up costs more than
+	// gathers is how long the kernel collects packets in a block, because a wake-up costs more than
 	// reading a packet.
 	gathers = 50 * time.Millisecond
 )
 
-// ring is memory shared with the kernel, which writes copies of packets into it (TPACKET_V3
-// in the kernel's documentation of packet_mmap).
+// ring is memory that is shared with the kernel, which writes copies of packets into it. See
+// TPACKET_V3 in the kernel's documentation of packet_mmap.
 type ring struct {
 	f   *os.File
 	raw syscall.RawConn
@@ -31,10 +31,10 @@ type ring struct {
 	at  int // the block to read next
 }
 
-// openRing starts to capture the segments of a port.
+// openRing starts capturing the segments from and to a port.
 func openRing(port uint16, size int) (*ring, error) {
-	// The protocol is 0, so that no packet arrives before the filter is set. SOCK_DGRAM
-	// omits the link-layer header.
+	// The protocol is 0, so that no packet arrives before the filter is set. SOCK_DGRAM omits the
+	// link-layer header.
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if errors.Is(err, unix.EPERM) {
 		return nil, errors.New("packets cannot be captured without the right to read them: run it as root, or give the program the capability CAP_NET_RAW")
@@ -47,7 +47,7 @@ func openRing(port uint16, size int) (*ring, error) {
 		if r.mem != nil {
 			_ = unix.Munmap(r.mem)
 		}
-		_ = unix.Close(fd) // err matters more
+		_ = unix.Close(fd) // err is more important
 		return nil, fmt.Errorf("packets cannot be captured: %w", err)
 	}
 	r.f = os.NewFile(uintptr(fd), "packets")
@@ -90,8 +90,8 @@ func (r *ring) close() {
 
 func (r *ring) blocks() int { return len(r.mem) / blockSize }
 
-// block returns a block's header, whose status says whether the block belongs to the kernel
-// or to us.
+// block returns the header of a block. Its status shows whether the block currently belongs to the
+// kernel or to us.
 func (r *ring) block(i int) *unix.TpacketHdrV1 {
 	const header = unsafe.Offsetof(unix.TpacketBlockDesc{}.Hdr)
 	return (*unix.TpacketHdrV1)(unsafe.Pointer(&r.mem[i*blockSize+int(header)]))
@@ -102,22 +102,23 @@ func (r *ring) filled(i int) bool {
 	return atomic.LoadUint32(&r.block(i).Block_status)&unix.TP_STATUS_USER != 0
 }
 
-// ready reports whether there is a block to read.
+// ready reports whether a block can be read.
 func (r *ring) ready() bool { return r.filled(r.at) }
 
 // behind reports whether at least a quarter of the ring is waiting to be read.
 func (r *ring) behind() bool { return r.filled((r.at + r.blocks()/4) % r.blocks()) }
 
-// wait waits for a block. It returns os.ErrDeadlineExceeded after the time set by until.
+// wait waits until a block can be read. It returns os.ErrDeadlineExceeded after the time that until
+// has set.
 func (r *ring) wait() error {
 	return r.raw.Read(func(uintptr) bool { return r.ready() })
 }
 
 func (r *ring) until(at time.Time) { _ = r.f.SetReadDeadline(at) }
 
-// read calls packet for each packet of the next block, with its bytes starting at the
-// network header, its length, and its time in nanoseconds of the system's clock. Then it
-// returns the block to the kernel.
+// read calls packet for each packet in the next block, and then returns the block to the kernel.
+// The arguments of packet are the captured bytes, starting at the network header, the length of the
+// packet, and its time in nanoseconds on the system's clock.
 func (r *ring) read(packet func(b []byte, length int, at int64)) {
 	head := r.block(r.at)
 	mem := r.mem[r.at*blockSize : (r.at+1)*blockSize]
@@ -132,7 +133,7 @@ func (r *ring) read(packet func(b []byte, length int, at int64)) {
 	r.at = (r.at + 1) % r.blocks()
 }
 
-// drops returns the number of packets that were lost for lack of space since the last call.
+// drops returns the number of packets that were lost since the last call because the ring was full.
 func (r *ring) drops() uint64 {
 	var n uint64
 	_ = r.raw.Control(func(fd uintptr) {

@@ -27,5 +27,5 @@ type priority struct{}
 
 func (*priority) giveWay(bool) {}
 
-// MayGiveWay reports whether threads may give way.
+// MayGiveWay returns false: threads cannot give way on this system.
 func MayGiveWay() bool { return false }

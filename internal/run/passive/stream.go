@@ -2,39 +2,39 @@ package passive
 
 import "slices"
 
-// stream is one direction of a connection. It puts the bytes into the order of their
-// sequence numbers.
+// stream is one direction of a connection. It puts the bytes in the order of their sequence
+// numbers.
 //
 // Invariant: held is sorted by seq, and every piece in it begins after next.
 type stream struct {
-	known bool   // the first sequence number is known
+	known bool   // whether the first sequence number is known
 	next  uint32 // the sequence number of the next byte
-	last  bool   // a FIN with the number fin was seen
+	last  bool   // whether a FIN with the sequence number fin was captured
 	fin   uint32
-	over  bool // all bytes up to the FIN have arrived
+	over  bool // whether all bytes up to the FIN have arrived
 	held  []early
 	bytes int   // memory of held
-	since int64 // when the hole before held appeared
+	since int64 // time at which the hole before held appeared
 }
 
-// early is a piece that arrived before the bytes preceding it.
+// early is a piece that arrived before the bytes that precede it.
 type early struct {
 	seq uint32
 	b   []byte
 }
 
-// earlyCost is the memory of a piece in addition to its bytes, which bounds the number of
-// small pieces.
+// earlyCost is the memory of a piece in addition to its bytes. It limits the number of small
+// pieces.
 const earlyCost = 64
 
-// behind returns how far a sequence number is after the next byte; a negative result is
-// before it. Sequence numbers wrap around at 2^32 (RFC 9293, section 3.4).
+// behind returns how far a sequence number is after the next byte. The result is negative if it is
+// before that byte. Sequence numbers wrap around at 2^32 (RFC 9293, section 3.4).
 func (s *stream) behind(seq uint32) int { return int(int32(seq - s.next)) }
 
 // begin sets the stream's first sequence number.
 func (s *stream) begin(seq uint32) { s.known, s.next = true, seq }
 
-// take takes a segment's bytes and calls feed once for each byte, in order.
+// take adds the bytes of a segment, and passes each byte to feed once, in order.
 func (s *stream) take(seq uint32, b []byte, at int64, feed func([]byte)) {
 	if s.behind(seq) > 0 {
 		s.hold(seq, b, at)
@@ -54,8 +54,8 @@ func (s *stream) take(seq uint32, b []byte, at int64, feed func([]byte)) {
 	}
 }
 
-// hold keeps bytes after a hole, in order. If two pieces begin with the same number, it
-// keeps the longer one.
+// hold keeps bytes that follow a hole, in order. If two pieces begin with the same sequence number,
+// it keeps the longer piece.
 func (s *stream) hold(seq uint32, b []byte, at int64) {
 	if len(s.held) == 0 {
 		s.since = at
@@ -73,7 +73,7 @@ func (s *stream) hold(seq uint32, b []byte, at int64) {
 	}
 }
 
-// now feeds the part of a segment that is new.
+// now feeds the part of a segment that was not fed before.
 func (s *stream) now(seq uint32, b []byte, feed func([]byte)) {
 	if known := -s.behind(seq); known < len(b) {
 		s.next += uint32(len(b) - known)
@@ -82,7 +82,7 @@ func (s *stream) now(seq uint32, b []byte, feed func([]byte)) {
 	s.close()
 }
 
-// finish records the FIN, which has a sequence number as well.
+// finish records the FIN, which also occupies a sequence number.
 func (s *stream) finish(seq uint32) {
 	s.last, s.fin = true, seq
 	s.close()
@@ -95,5 +95,5 @@ func (s *stream) close() {
 	}
 }
 
-// whole reports whether nothing is missing in what was seen.
+// whole reports whether no byte is missing up to the end of the captured data.
 func (s *stream) whole() bool { return len(s.held) == 0 && (s.over || !s.last) }

@@ -11,28 +11,27 @@ import (
 
 const (
 	second = int64(1e9)
-	// kept is how long an ended connection is remembered after its last packet, so that its
-	// late packets are not taken for another connection's.
+	// kept is how long an ended connection is remembered after its last packet, so that late
+	// packets are not attributed to another connection.
 	kept = 60 * second
-	// unanswered is how long a connection request may remain unanswered.
+	// unanswered is how long a connection request may remain unanswered before it is forgotten.
 	unanswered = 120 * second
-	// idle is how long a connection is remembered that is not decoded, or on which no data
-	// was sent.
+	// idle is how long a connection that is not decoded, or on which no data was sent, is
+	// remembered.
 	idle = 3600 * second
-	// most is the number of connections that may be remembered for that long. If there are
-	// more, the limit is crowded.
+	// most is the number of connections that may be remembered for that long. If there are more,
+	// they are remembered only for the time crowded.
 	most    = 1 << 20
 	crowded = 10 * second
 	sweeps  = 10 * second
-	// mostAsked bounds the connection requests that no client has confirmed. If there are
-	// more, as in a flood of requests, the oldest are forgotten.
+	// mostAsked limits the number of connection requests that no client has confirmed. If there are
+	// more, for example in a flood of requests, the oldest are forgotten.
 	mostAsked = 1 << 16
-	// holeFor is how long a hole may last: a retransmission arrives sooner.
+	// holeFor is how long a hole may last. A retransmission would arrive sooner.
 	holeFor = 10 * second
-	// twinsWithin is the greatest time between two copies of a packet with different
-	// addresses.
+	// twinsWithin is the maximum time between two copies of a packet that have different addresses.
 	twinsWithin = 3 * second
-	// Bounds of the bytes that wait after holes.
+	// Limits for the bytes that wait after holes.
 	heldOfStream = 4 << 20
 	heldOfAll    = 64 << 20
 )
@@ -47,57 +46,57 @@ const (
 	noEnd    = "the end of the connection was not captured: its client's address is another connection's now"
 )
 
-// ends holds the addresses of a connection.
+// ends contains the addresses of a connection.
 type ends struct{ client, server netip.AddrPort }
 
-// state says how much of a connection is decoded.
+// state is the extent to which a connection is decoded.
 type state uint8
 
 const (
-	open       state = iota // everything, once data was sent
-	unrecorded              // nothing
+	open       state = iota // everything is decoded, once data was sent
+	unrecorded              // nothing is decoded
 	closed
 )
 
-// conn is a connection, starting with its client's SYN.
+// conn is a connection. It starts with the client's SYN.
 type conn struct {
 	number  uint32
-	tap     *Conn // set from the first byte until the end
+	tap     *Conn // set from the first byte to the end
 	state   state
-	asked   uint32 // the initial sequence number of the client
-	agreed  uint32 // that of the member, if its stream is known
+	asked   uint32 // the client's initial sequence number
+	agreed  uint32 // the member's initial sequence number, if its stream is known
 	streams [2]stream
-	// confirmed reports whether the client has sent anything after its SYN.
+	// confirmed is set if the client has sent anything after its SYN.
 	confirmed bool
-	since     int64 // when the SYN arrived
-	at        int64 // when its last packet arrived
-	// twin is the connection of which this may be a copy under other addresses. It is one if
-	// the member answered both with the same sequence number.
+	since     int64 // time at which the SYN arrived
+	at        int64 // time at which the last packet arrived
+	// twin is a connection of which this may be a copy with other addresses. It is a copy if the
+	// member answered both with the same sequence number.
 	twin *conn
 }
 
-// The streams of a connection.
+// The indexes of a connection's streams.
 const (
 	ofClient = iota
 	ofServer
 )
 
-// table decodes packets. Only one goroutine may use it.
+// table decodes packets. It is not safe for concurrent use.
 type table struct {
 	tap       TapConfig
-	at        func(netip.AddrPort) bool // whether an address is the member's
+	at        func(netip.AddrPort) bool // reports whether an address is the member's
 	port      uint16
 	conns     map[ends]*conn
-	asks      map[uint32]*conn // recent connections by their initial sequence number
+	asks      map[uint32]*conn // recent connections, by the client's initial sequence number
 	elsewhere map[netip.Addr]bool
-	last      int64 // when the last packet arrived
+	last      int64 // time at which the last packet arrived
 	swept     int64
-	held      int    // bytes that wait after holes
-	number    uint32 // connections so far
-	open      uint32 // of these, the ones that were open before the capture
-	dropped   bool   // packets were lost, so the beginning of a connection may be missing
+	held      int    // number of bytes that wait after holes
+	number    uint32 // number of connections so far
+	open      uint32 // number of these connections that were open before the capture
+	dropped   bool   // set if packets were lost, so that the beginning of a connection may be missing
 	most      int
-	// asked is a ring of the latest connection requests; oldest is the index of the oldest.
+	// asked is a ring of the latest connection requests. oldest is the index of the oldest request.
 	asked  []asking
 	oldest int
 }
@@ -115,14 +114,14 @@ func newTable(cfg *TapConfig, port uint16, at func(netip.Addr) bool) *table {
 	}
 }
 
-// packet handles a packet that starts with the network header. length is its full length,
-// and at its time.
+// packet handles a packet that starts with the network header. length is the full length of the
+// packet, and at is its time.
 func (t *table) packet(b []byte, length int, at int64) {
 	var s segment
 	if !parse(b, length, &s) {
 		return
 	}
-	// The processors' clocks differ slightly, and the recording's times must not decrease.
+	// The processors' clocks differ slightly, but the times in a recording must not decrease.
 	t.last = max(t.last, at)
 	t.segment(&s)
 	if passed := t.last - t.swept; passed >= sweeps || passed >= second && len(t.conns) > 2*t.most {
@@ -158,8 +157,8 @@ func (t *table) segment(s *segment) {
 	}
 }
 
-// connOf returns a segment's connection and its sender's side. A segment with data that belongs
-// to no known connection starts a connection whose beginning was not captured.
+// connOf returns the connection of a segment and the side of its sender. If a segment with data
+// belongs to no known connection, it starts a connection whose beginning was not captured.
 func (t *table) connOf(s *segment) (side int, c *conn) {
 	sent, answered := ends{s.from, s.to}, ends{s.to, s.from}
 	if c = t.conns[sent]; c != nil {
@@ -215,7 +214,7 @@ func (t *table) ask(s *segment) {
 	}
 	c := &conn{asked: s.seq, since: t.last, at: t.last}
 	if twin := t.asks[s.seq]; twin != nil && t.last-twin.since <= twinsWithin && len(s.payload) == 0 {
-		c.twin = twin // address translation keeps a packet's sequence number
+		c.twin = twin // address translation does not change a packet's sequence number
 	} else {
 		t.asks[s.seq] = c
 		t.count(c)
@@ -223,12 +222,12 @@ func (t *table) ask(s *segment) {
 	c.streams[ofClient].begin(s.seq + 1)
 	t.conns[key] = c
 	t.remember(asking{key, c})
-	t.bytes(c, ofClient, s.seq+1, s.payload) // data in the SYN (TCP Fast Open)
+	t.bytes(c, ofClient, s.seq+1, s.payload) // the SYN may contain data (TCP Fast Open)
 }
 
-// remember adds a connection request to the ring. So that a flood of requests costs no
-// other connection its calls, the replaced request's connection is forgotten if no client
-// has confirmed it and it has sent no data.
+// remember adds a connection request to the ring, where it may replace the oldest request. If no
+// client has confirmed the replaced request's connection and it has sent no data, that connection
+// is forgotten. A flood of requests therefore affects no other connection.
 func (t *table) remember(a asking) {
 	if len(t.asked) < mostAsked {
 		t.asked = append(t.asked, a)
@@ -250,8 +249,8 @@ func (t *table) count(c *conn) {
 	c.number = t.number
 }
 
-// isCopy decides whether a connection is a copy of its twin, after the member has answered
-// both.
+// isCopy reports whether a connection is a copy of its twin. It is called after the member has
+// answered both.
 func (t *table) isCopy(c *conn) bool {
 	twin := c.twin
 	c.twin = nil
@@ -262,14 +261,14 @@ func (t *table) isCopy(c *conn) bool {
 	return false
 }
 
-// reset handles a RST. It ends the connection unless the segment is old.
+// reset handles a RST, which ends the connection unless the segment is old.
 func (t *table) reset(c *conn, side int, s *segment) {
 	own, other := &c.streams[side], &c.streams[1-side]
 	behind := own.behind(s.seq)
 	switch {
 	case !own.known:
 		t.end(c, "")
-	case behind < -1, behind == -1 && !own.over: // an old segment; a FIN has a sequence number as well
+	case behind < -1, behind == -1 && !own.over: // an old segment; a FIN also occupies a sequence number
 	case behind > 0, s.flags&flagACK != 0 && other.known && other.behind(s.ack) > 0:
 		t.lose(c, notHeard) // the connection may continue: the receiver may ignore the RST (RFC 5961, section 3)
 	default:
@@ -277,13 +276,13 @@ func (t *table) reset(c *conn, side int, s *segment) {
 	}
 }
 
-// goesOn handles every other segment.
+// goesOn handles all other segments.
 func (t *table) goesOn(c *conn, side int, s *segment) {
 	own, other := &c.streams[side], &c.streams[1-side]
 	seq := s.seq
 	if s.flags&flagSYN != 0 {
 		seq++
-		// A server that has lost its state answers with another sequence number.
+		// A server that has lost its state answers with another initial sequence number.
 		if side == ofServer && (!own.known || own.next == c.agreed+1 && !own.last && len(own.held) == 0) {
 			c.agreed = s.seq
 			own.begin(seq)
@@ -295,7 +294,7 @@ func (t *table) goesOn(c *conn, side int, s *segment) {
 	}
 	switch {
 	case s.flags&flagACK != 0 && (!other.known || other.behind(s.ack) > 0):
-		t.lose(c, notHeard) // the other end acknowledges bytes that were not captured
+		t.lose(c, notHeard) // the segment acknowledges bytes that were not captured
 		return
 	case !own.known:
 		t.lose(c, notHeard)
@@ -334,7 +333,7 @@ func (t *table) bytes(c *conn, side int, seq uint32, b []byte) {
 		case first && isTLS(b):
 			why = secured
 		case !t.feed(c, side, b):
-			why = notHeard // not reported if the tap has reported the reason
+			why = notHeard // ignored if the tap has already reported a reason
 		}
 		first = false
 	})
@@ -353,7 +352,7 @@ func (t *table) feed(c *conn, side int, b []byte) bool {
 	return c.tap.Feed(side == ofClient, t.last, b)
 }
 
-// isTLS reports whether a client begins with a TLS record (RFC 8446, section 5.1).
+// isTLS reports whether a client's first bytes are a TLS record (RFC 8446, section 5.1).
 func isTLS(b []byte) bool { return len(b) >= 2 && b[0] == 22 && b[1] == 3 }
 
 // lose stops decoding a connection that continues. The gap begins at the first hole.
@@ -375,7 +374,7 @@ func (t *table) lose(c *conn, why string) {
 	t.over(c, unrecorded)
 }
 
-// end ends a connection. why is a reason for a gap in addition to the holes.
+// end ends a connection. why is an additional reason for a gap, or empty.
 func (t *table) end(c *conn, why string) {
 	switch {
 	case c.state != open:
@@ -396,7 +395,7 @@ func (t *table) over(c *conn, to state) {
 	c.state, c.at = to, t.last
 }
 
-// sweep forgets connections that have been over for long enough.
+// sweep forgets connections that ended long enough ago.
 func (t *table) sweep() {
 	t.swept = t.last
 	long := idle
@@ -440,7 +439,7 @@ func (t *table) finish(at int64) {
 	}
 }
 
-// drop reports lost packets after the last one that arrived.
+// drop reports lost packets, as a gap after the last packet that arrived.
 func (t *table) drop(n uint64) {
 	t.dropped = true
 	t.tap.Sink.Gap(call.Gap{At: t.last, Why: fmt.Sprintf("%s came faster than they could be read: later requests and answers may be missing, and whole connections", text.Plural(n, "packet"))})

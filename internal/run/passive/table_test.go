@@ -14,10 +14,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// heard holds what was decoded of one connection.
+// heard contains what was decoded from one connection.
 type heard struct {
-	said  [2][]byte // by the client and by the member
-	order []int     // the side of each piece
+	said  [2][]byte // bytes from the client and from the member
+	order []int     // sender of each piece
 	at    []int64
 	ended int
 }
@@ -37,18 +37,18 @@ func (h *heard) Feed(client bool, at int64, b []byte) error {
 func (h *heard) End(int64) { h.ended++ }
 func (*heard) Open() int   { return 0 }
 
-// all holds the decoded connections and the gaps.
+// all contains the decoded connections and the gaps.
 type all struct {
 	conns     map[uint32]*heard
 	gaps      []call.Gap
-	fed, lost chan struct{} // closed when a connection begins and when one is lost
+	fed, lost chan struct{} // closed when the first connection begins and when the first connection is lost
 }
 
 func newAll() *all {
 	return &all{conns: map[uint32]*heard{}, fed: make(chan struct{}), lost: make(chan struct{})}
 }
 
-// first closes a channel, once.
+// first closes a channel if it is not closed yet.
 func first(c chan struct{}) {
 	select {
 	case <-c:
@@ -93,14 +93,14 @@ type party struct {
 	next uint32
 }
 
-// talk makes the packets of one connection.
+// talk creates the packets of one connection.
 type talk struct{ client, server party }
 
 func newTalk(client string, from, answer uint32) *talk {
 	return &talk{client: party{netip.MustParseAddrPort(client), from}, server: party{netip.AddrPortFrom(member, memberPort), answer}}
 }
 
-// says returns a segment of one side that acknowledges everything from the other side.
+// says returns a segment from one side that acknowledges everything from the other side.
 func (k *talk) says(side int, flags uint8, payload string) *segment {
 	own, other := &k.client, &k.server
 	if side == ofServer {
@@ -135,8 +135,8 @@ func (t *table) hear(at int64, segments ...*segment) {
 	}
 }
 
-// However a connection's bytes are split, repeated and reordered, both sides are decoded in
-// order, and a reply after its request.
+// However a connection's bytes are split, repeated and reordered, both sides are decoded in order,
+// and each reply after its request.
 func TestSegmentsAreReordered(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -154,7 +154,7 @@ func TestSegmentsAreReordered(t *testing.T) {
 					said[side] = append(said[side], payload...)
 					packets = append(packets, k.says(side, 0, payload))
 				}
-				// Some arrive again, some together with preceding bytes.
+				// Some packets arrive again, some of them together with preceding bytes.
 				for i := range packets {
 					switch p := packets[i]; rng.IntN(4) {
 					case 0:
@@ -169,7 +169,7 @@ func TestSegmentsAreReordered(t *testing.T) {
 				}
 				rng.Shuffle(len(packets), func(i, j int) { packets[i], packets[j] = packets[j], packets[i] })
 				for _, p := range packets {
-					at += rng.Int64N(10) - 3 // clocks differ slightly
+					at += rng.Int64N(10) - 3 // the processors' clocks differ slightly
 					table.hear(at, p)
 				}
 				want = append(want, side)
@@ -196,7 +196,7 @@ func TestGapsAreReported(t *testing.T) {
 	k := func() *talk { return newTalk("10.0.0.1:40000", 100, 200) }
 	for name, c := range map[string]struct {
 		packets      func(k *talk) []*segment
-		client, said string // the decoded bytes
+		client, said string // decoded bytes
 		why          string
 		ended        int
 	}{
@@ -348,7 +348,7 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// A client's port belongs to another connection after a new SYN.
+// After a new SYN, a client's port belongs to another connection.
 func TestPortIsReused(t *testing.T) {
 	a, table := listening()
 	first := newTalk("10.0.0.1:40000", 100, 200)
@@ -364,7 +364,7 @@ func TestPortIsReused(t *testing.T) {
 	}
 }
 
-// The memory for bytes that wait after a hole is bounded.
+// The memory for bytes that wait after a hole is limited.
 func TestHeldSegmentsAreLimited(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
@@ -378,13 +378,13 @@ func TestHeldSegmentsAreLimited(t *testing.T) {
 	}
 }
 
-// Ended connections are forgotten, so memory is that of the existing ones.
+// Ended connections are forgotten, so that only existing connections use memory.
 func TestEndedConnectionsAreRemoved(t *testing.T) {
 	_, table := listening()
 	for i := range 1000 {
 		k := newTalk(fmt.Sprintf("10.0.%d.%d:40000", i/250, i%250), 100, 200)
 		table.hear(int64(i)*second, append(k.opens(), k.closes()...)...)
-		if i%10 == 0 { // requested and never answered
+		if i%10 == 0 { // some requests are never answered
 			table.hear(int64(i)*second, newTalk(fmt.Sprintf("10.1.%d.%d:40000", i/250, i%250), 100, 200).opens()[0])
 		}
 	}
@@ -393,7 +393,7 @@ func TestEndedConnectionsAreRemoved(t *testing.T) {
 	}
 }
 
-// Packets captured before and after a translation of their addresses are decoded once.
+// Packets that are captured before and after their addresses are translated are decoded once.
 func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 	a, table := listening()
 	for i := range uint32(20) {
@@ -413,8 +413,8 @@ func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 				table.hear(1, &translated, p)
 			}
 		}
-		// Another connection with the same number at another time, and one that only begins
-		// in the same way.
+		// One connection has the same sequence number at another time, and another only begins in
+		// the same way.
 		other := newTalk(fmt.Sprintf("172.18.0.%d:40000", i+2), 100*i, 9000*i+1)
 		table.hear(1, append(other.opens(), other.says(ofClient, 0, "another"))...)
 	}
@@ -433,8 +433,8 @@ func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 	}
 }
 
-// A gap begins when the hole appears: a watcher's client sends nothing, and some of its
-// member's bytes were not captured.
+// A gap begins when the hole appears: the client of a watch sends nothing, and some of the member's
+// bytes were not captured.
 func TestGapHasTheTimeOfTheLoss(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
@@ -448,7 +448,7 @@ func TestGapHasTheTimeOfTheLoss(t *testing.T) {
 	}
 }
 
-// Times are those of the packets, even if earlier ones were lost.
+// Times are those of the packets, even if earlier packets were lost.
 func TestTimesAreThoseOfPackets(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
@@ -459,7 +459,7 @@ func TestTimesAreThoseOfPackets(t *testing.T) {
 	if h := a.conns[1]; !slices.Equal(h.at, []int64{2 * second, 3 * second}) || a.gaps[0].At != second || !strings.HasPrefix(a.gaps[0].Why, "1 packet came faster") {
 		t.Errorf("decoded at %v, gaps: %v", h.at, a.gaps)
 	}
-	// If packets were lost, a connection is not reported as open before the capture.
+	// After packets were lost, a connection is not reported as open before the capture.
 	late := newTalk("10.0.0.1:40001", 100, 200)
 	late.opens()
 	table.hear(4*second, late.says(ofClient, 0, "three"))
@@ -468,7 +468,7 @@ func TestTimesAreThoseOfPackets(t *testing.T) {
 	}
 }
 
-// Late repetitions belong to the ended connection.
+// Late retransmissions are attributed to the ended connection.
 func TestRepeatedSegmentsOfEndedConnections(t *testing.T) {
 	a, table := listening()
 	k := newTalk("10.0.0.1:40000", 100, 200)
@@ -483,7 +483,7 @@ func TestRepeatedSegmentsOfEndedConnections(t *testing.T) {
 	}
 }
 
-// Memory is bounded even if many connections are requested and answered without further
+// Memory is limited even if many connections are requested and answered and then send no more
 // packets.
 func TestManySilentConnections(t *testing.T) {
 	a, table := listening()
@@ -503,8 +503,8 @@ func TestManySilentConnections(t *testing.T) {
 	}
 }
 
-// Whatever packets of a connection arrive, in any order and number, the decoded bytes of
-// each side are the beginning of its data, once.
+// Whatever packets of a connection arrive, in any order and number, the decoded bytes from each
+// side are the beginning of its data, without repetitions.
 func FuzzTable(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
 	f.Add([]byte{0, 1, 2, 5, 4, 3, 3, 7, 6, 20, 30, 8})

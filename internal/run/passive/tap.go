@@ -1,6 +1,7 @@
-// Package passive decodes the traffic between clients and a member of a store. A relay
-// forwards the connections, or a packet capture copies their packets. Both put the bytes of
-// a connection in order and pass them to the store's passive decoder (store.Tap).
+// Package passive decodes the traffic between clients and a member of a store. The traffic is
+// observed by a relay, which forwards the connections, or by a packet capture, which copies their
+// packets. Both put the bytes of a connection in order and pass them to the store's passive decoder
+// (store.Tap).
 package passive
 
 import (
@@ -10,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Sink receives the decoded calls and the gaps; recording.Writer implements it.
+// Sink receives the decoded calls and the gaps. recording.Writer implements it.
 type Sink interface {
 	Call(*call.Call)
 	Gap(call.Gap)
@@ -23,7 +24,7 @@ type TapConfig struct {
 	Sink     Sink
 }
 
-// Conn decodes one connection. Only one goroutine may use it.
+// Conn decodes one connection. It is not safe for concurrent use.
 type Conn struct {
 	number uint32
 	tap    store.Tap
@@ -31,7 +32,7 @@ type Conn struct {
 	ended  bool
 }
 
-// Begin starts to decode a connection; number is its number in the recording.
+// Begin starts decoding a connection. number is the connection's number in the recording.
 func (c *TapConfig) Begin(number uint32) *Conn {
 	return &Conn{
 		number: number, sink: c.Sink,
@@ -39,8 +40,8 @@ func (c *TapConfig) Begin(number uint32) *Conn {
 	}
 }
 
-// Feed decodes bytes of one side, which arrived at the given time in nanoseconds since the
-// recording began. It reports whether the connection is still decoded.
+// Feed decodes bytes that one side has sent. at is their time in nanoseconds since the recording
+// began. Feed reports whether the connection is still decoded.
 func (c *Conn) Feed(ofClient bool, at int64, b []byte) bool {
 	if c.ended {
 		return false
@@ -51,15 +52,15 @@ func (c *Conn) Feed(ofClient bool, at int64, b []byte) bool {
 	return !c.ended
 }
 
-// Missing reports a gap that begins at the given time, unless decoding has ended.
+// Missing reports a gap that begins at the given time. It does nothing if decoding has ended.
 func (c *Conn) Missing(at int64, why string) {
 	if !c.ended {
 		c.sink.Gap(call.Gap{At: at, Conn: c.number, Why: why})
 	}
 }
 
-// End ends decoding, once. If why is not empty, it reports a gap that begins at the given
-// time, which can be far in the past if there was a backlog.
+// End ends decoding. It has no effect when called again. If why is not empty, it reports a gap that
+// begins at the given time. If there was a backlog, this time can be far in the past.
 func (c *Conn) End(at int64, why string) {
 	if c.ended {
 		return

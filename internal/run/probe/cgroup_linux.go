@@ -10,20 +10,21 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// CPUGroups holds the folders of the control groups whose limits apply to this process.
-// Finding them requires reading all mounts, which takes long on a node with many
-// containers, so it is done once and not while time is measured.
+// CPUGroups contains the folders of the control groups whose limits apply to this process. To find
+// them, all mounts must be read, which takes long on a node with many containers. Therefore it is
+// done once, outside of measurements.
 type CPUGroups []string
 
-// OurCPUGroups returns our control group and the visible groups above it, or none.
+// OurCPUGroups returns our control group and those of its parent groups that are visible, or
+// nothing.
 func OurCPUGroups() CPUGroups { return cpuGroups("/") }
 
-// cpuGroups returns the groups of this process below another root, for tests.
+// cpuGroups returns the groups of this process. root is another file system root in tests.
 func cpuGroups(root string) CPUGroups { return groupsOf(root, "self").cpu }
 
-// Throttled returns how long CPU limits have held back the groups, in nanoseconds; ok is
-// false if that is unknown. A limit on a group above ours is counted in that group's file,
-// so all are added.
+// Throttled returns for how long CPU limits have throttled the groups, in nanoseconds; ok is false
+// if this is unknown. If a parent group has a limit, only that group's file counts the time, so the
+// times of all groups are added.
 func (g CPUGroups) Throttled() (ns int64, ok bool) {
 	for _, dir := range g {
 		if b, err := os.ReadFile(filepath.Join(dir, "cpu.stat")); err == nil {
@@ -34,14 +35,14 @@ func (g CPUGroups) Throttled() (ns int64, ok bool) {
 	return ns, ok
 }
 
-// heldBack parses a cpu.stat: version 1 counts nanoseconds in throttled_time, version 2
-// microseconds in throttled_usec.
+// heldBack parses a cpu.stat file. Version 1 counts nanoseconds in throttled_time, and version 2
+// counts microseconds in throttled_usec.
 func heldBack(stat []byte) (ns int64) {
 	return max(valueOf(stat, "throttled_time"), 0) + 1000*max(valueOf(stat, "throttled_usec"), 0)
 }
 
-// cpuLimit returns how many processors our control groups permit, by the smallest quota; ok
-// is false without a quota.
+// cpuLimit returns how many processors our control groups permit. This is the smallest quota; ok is
+// false if there is no quota.
 func cpuLimit(root string) (least float64, ok bool) {
 	for _, dir := range cpuGroups(root) {
 		if limit, has := quota(dir); has && (!ok || limit < least) {
@@ -51,8 +52,8 @@ func cpuLimit(root string) (least float64, ok bool) {
 	return least, ok
 }
 
-// quota returns a group's quota. Version 2 has "QUOTA PERIOD" in cpu.max, version 1 a file
-// for each, all in microseconds; "max" and -1 mean no limit.
+// quota returns a group's quota. Version 2 has "QUOTA PERIOD" in cpu.max, and version 1 has a file
+// for each. Both are in microseconds; "max" and -1 mean that there is no limit.
 func quota(dir string) (processors float64, ok bool) {
 	b, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
 	if err != nil {
@@ -72,14 +73,15 @@ func quota(dir string) (processors float64, ok bool) {
 	return of / in, true
 }
 
-// groups holds a process's control groups.
+// groups contains a process's control groups.
 type groups struct {
-	cpu CPUGroups // its group and those above it, in each hierarchy that can limit CPU time
-	own string    // its group of version 2; empty if none
+	cpu CPUGroups // the process's group and its parents, in each hierarchy that can limit CPU time
+	own string    // the process's group in version 2, or empty
 }
 
-// groupsOf returns the groups of a process, given by its number or "self" (cgroups(7)),
-// below another root for tests. The result is valid until the process is moved.
+// groupsOf returns the groups of a process (cgroups(7)), which is given by its ID or "self". root
+// is another file system root in tests. The result is valid until the process is moved to another
+// group.
 func groupsOf(root, process string) (out groups) {
 	dir := filepath.Join(root, "proc", process)
 	fs, err := procfs.NewFS(filepath.Join(root, "proc"))
@@ -124,7 +126,7 @@ func groupsOf(root, process string) (out groups) {
 	return out
 }
 
-// use reads how long the groups were held back or waited.
+// use reads for how long the groups were throttled or stalled.
 func (g *groups) use(f *kernelFile) GroupUsage {
 	out := unknownGroup
 	for _, dir := range g.cpu {
@@ -138,11 +140,11 @@ func (g *groups) use(f *kernelFile) GroupUsage {
 	return out
 }
 
-// upwards lists the folders of a group and of those above it, up to the mount.
+// upwards returns the folders of a group and of its parents, up to the mount point.
 func upwards(mount, top, group string) []string {
 	relative, err := filepath.Rel(top, group)
 	if err != nil || relative == ".." || strings.HasPrefix(relative, "../") {
-		relative = "." // our group is outside the mount
+		relative = "." // the group is outside the mount
 	}
 	out := []string{filepath.Join(mount, relative)}
 	for relative != "." {

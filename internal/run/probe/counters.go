@@ -1,14 +1,14 @@
 package probe
 
-// SystemCPU is the machine's processor time since its boot, in seconds of one core, by kind
-// (proc_stat(5)).
+// SystemCPU is the machine's processor time since boot by kind (proc_stat(5)). Each field is the
+// sum for all processors, in seconds.
 type SystemCPU struct {
 	User, Nice, System, Idle, IOWait, IRQ, SoftIRQ float64
 	// Steal is the CPU time that the hypervisor withheld.
 	Steal float64
 }
 
-// Sub returns the time since b.
+// Sub returns the difference between a and an earlier reading b.
 func (a SystemCPU) Sub(b SystemCPU) SystemCPU {
 	return SystemCPU{
 		User:    a.User - b.User,
@@ -22,72 +22,72 @@ func (a SystemCPU) Sub(b SystemCPU) SystemCPU {
 	}
 }
 
-// Total returns all time, including idle and stolen time.
+// Total returns the sum of all times, including idle and stolen time.
 func (a SystemCPU) Total() float64 {
 	return a.User + a.Nice + a.System + a.Idle + a.IOWait + a.IRQ + a.SoftIRQ + a.Steal
 }
 
-// Programs returns the time used by programs: everything except idle time, interrupts and
-// stolen time.
+// Programs returns the time that programs used: everything except idle time, interrupts and stolen
+// time.
 func (a SystemCPU) Programs() float64 { return a.User + a.Nice + a.System }
 
-// Busy returns the time in which the machine was not idle.
+// Busy returns the time in which the processors were not idle, without stolen time.
 func (a SystemCPU) Busy() float64 { return a.Total() - a.Idle - a.IOWait - a.Steal }
 
-// Sched holds the scheduler's counters of a thread (sched-stats in the kernel's
-// documentation).
+// Sched contains the scheduler's counters for a thread (sched-stats in the kernel's documentation).
 type Sched struct {
-	CPU      int64 // on a processor, in nanoseconds
-	RunDelay int64 // ready and waiting for a processor, in nanoseconds
+	CPU      int64 // time on a processor, in nanoseconds
+	RunDelay int64 // time in which the thread was ready but waited for a processor, in nanoseconds
 	Slices   int64 // number of turns on a processor
 }
 
-// Sub returns the difference since b.
+// Sub returns the difference between a and an earlier reading b.
 func (a Sched) Sub(b Sched) Sched {
 	return Sched{CPU: a.CPU - b.CPU, RunDelay: a.RunDelay - b.RunDelay, Slices: a.Slices - b.Slices}
 }
 
-// ProcessUsage is the usage of a process since its start and at present. A negative number
-// is unknown.
+// ProcessUsage is the resource usage of a process. Counters start with the process. A negative
+// number is unknown.
 type ProcessUsage struct {
 	PID int
-	// OK is false for a process that has ended; the other fields are then zero.
+	// OK is false for a process that has exited. All other fields are then zero.
 	OK bool
-	// Started is the process's start in seconds after the boot. It distinguishes processes
-	// with the same number.
+	// Started is the time at which the process was started, in seconds since boot. It distinguishes
+	// processes with the same ID.
 	Started                    float64
 	UserSeconds, SystemSeconds float64 // CPU time
 	RSS                        int64   // bytes
 	Threads                    int
-	FDs                        int   // open file descriptors
+	FDs                        int   // number of open file descriptors
 	FDLimit                    int64 // limit of open file descriptors
-	MinorFaults, MajorFaults   int64 // page faults without and with reading a disk
-	// Context switches of all running threads; the kernel forgets those of ended threads.
-	// Unknown in samples in which reading them would cost too much.
+	MinorFaults, MajorFaults   int64 // page faults that did not and did need a read from disk
+	// Number of context switches of all running threads; the kernel forgets the switches of threads
+	// that have exited. They are unknown in samples in which reading them would cost too much.
 	Voluntary, Involuntary int64
-	// ReadBytes and WriteBytes count the bytes read from and written to disks.
+	// ReadBytes and WriteBytes are the numbers of bytes read from and written to disks.
 	ReadBytes, WriteBytes int64
-	// SendQueue and ReceiveQueue are the bytes in the buffers of its TCP connections:
-	// unacknowledged or unsent, and received but not read.
+	// SendQueue and ReceiveQueue are the numbers of bytes in the buffers of the process's TCP
+	// connections: bytes that are unsent or unacknowledged, and bytes that were received but not
+	// read.
 	SendQueue, ReceiveQueue int64
-	// Bytes and retransmitted segments of its TCP connections since sampling began, except
-	// those of a closed connection's last second.
+	// Bytes and retransmitted segments on the process's TCP connections since sampling began.
+	// Traffic between the last sample of a connection and its end is missing.
 	ReceivedBytes, SentBytes, Retransmitted int64
-	// Group is how long its control group was held back or waited.
+	// Group is how long the process's control group was throttled or stalled.
 	Group GroupUsage
 }
 
-// GroupUsage is how long a control group and those above it were held back or waited, in
-// seconds; negative: unknown.
+// GroupUsage is how long a control group and its parents were throttled or stalled, in seconds.
+// Negative values are unknown.
 type GroupUsage struct {
-	Throttled float64 // by limits on processor time
-	Pressure          // of the group itself, if it is one of version 2
+	Throttled float64 // time in which limits on processor time throttled the groups
+	Pressure          // stalls of the group itself, if it uses version 2
 }
 
-// Pressure is how long tasks were stalled for lack of a resource, in seconds since the boot
-// or since their control group was made; negative: unknown. Some is the time in which at
-// least one task was stalled, Full the time in which all active tasks were (PSI in the
-// kernel's documentation).
+// Pressure is how long tasks were stalled because a resource was busy, in seconds since boot or
+// since their control group was created. Negative values are unknown. In a field with Some at least
+// one task was stalled; in a field with Full all active tasks were stalled (PSI in the kernel's
+// documentation).
 type Pressure struct {
 	CPUSome, IOSome, IOFull, MemorySome, MemoryFull float64
 }
@@ -97,52 +97,52 @@ var (
 	unknownGroup    = GroupUsage{-1, unknownPressure}
 )
 
-// MachineUsage is the usage of the whole machine since its boot. A negative number is
-// unknown.
+// MachineUsage is the resource usage of the whole machine. Counters start at boot. A negative
+// number is unknown.
 type MachineUsage struct {
-	Load1 float64 // load average of one minute
+	Load1 float64 // load average over one minute
 	CPU   SystemCPU
-	Cores []float64 // busy processor time of each online core, in seconds
+	Cores []float64 // busy time of each online core, in seconds
 	Pressure
 	Disks []DiskUsage
-	// Network interfaces except the loopback interface, and separately the loopback
-	// interface, which counts each packet as both received and sent.
+	// Traffic on all network interfaces except the loopback interface, and, separately, on the
+	// loopback interface, which counts each packet as both received and sent.
 	ReceivedBytes, ReceivedPackets int64
 	SentBytes, SentPackets         int64
-	LoopbackBytes, LoopbackPackets int64 // sent
-	// TCP, including the loopback interface: all segments, retransmitted ones, and
-	// connections dropped because the listening program did not accept earlier ones; then
-	// the present connections and the bytes in their buffers.
+	LoopbackBytes, LoopbackPackets int64 // only sent, not received
+	// TCP on all interfaces including loopback: the number of segments sent, of retransmitted
+	// segments, and of connections that were dropped because the listening program had not accepted
+	// earlier ones; then the current number of connections and the bytes in their buffers.
 	SentSegments, RetransmittedSegments, ListenDrops int64
 	TCPSockets, TCPBytes                             int64
-	// Programs are the processes that used most since the previous sample, by name and
-	// process group. It is nil if there was no recent sample.
+	// Programs contains the processes that used most processor time since the previous sample, by
+	// name and process group. It is nil if there was no recent sample.
 	Programs []ProgramUsage
 }
 
-// DiskUsage is the usage of a whole disk since the boot. Partitions, loop and memory
-// devices, and devices made of others are not included. A sector has 512 bytes.
+// DiskUsage is the usage of a whole disk. Counters start at boot. Partitions, loop and memory
+// devices, and devices that are made of other devices are not included. A sector has 512 bytes.
 type DiskUsage struct {
 	Name                        string
-	Reads, Writes, Flushes      int64 // completed; Linux before 5.5 does not count flushes
+	Reads, Writes, Flushes      int64 // number of completed requests; Linux before 5.5 does not count flushes
 	ReadSectors, WrittenSectors int64
-	ReadSeconds, WriteSeconds   float64 // sum of the requests' times since they were issued
+	ReadSeconds, WriteSeconds   float64 // sum of the durations of all requests
 	FlushSeconds                float64
-	InFlight                    int64   // now
-	BusySeconds, QueueSeconds   float64 // with anything in flight; and the same times the number in flight
+	InFlight                    int64   // number of requests in flight now
+	BusySeconds, QueueSeconds   float64 // time with requests in flight; the same weighted by the number of requests in flight
 }
 
-// ProgramUsage is the usage of the processes with the same name and process group between
-// two samples.
+// ProgramUsage is the usage of all processes with the same name and process group between two
+// samples.
 type ProgramUsage struct {
 	Name       string
 	Group      int     // process group
-	Processors float64 // average number of processors in use
-	Seconds    float64 // length of the time between the samples
+	Processors float64 // mean number of processors in use
+	Seconds    float64 // time between the samples
 }
 
-// Add adds another disk's usage. A number that is unknown for one disk is unknown in the
-// sum. Name keeps its value, and Busy becomes unknown, because it is defined only for a
+// Add adds another disk's usage. A number that is unknown for one of the disks is unknown in the
+// sum. Name is not changed, and BusySeconds becomes unknown, because it is defined only for a
 // single disk.
 func (d *DiskUsage) Add(o *DiskUsage) {
 	for _, c := range []struct {
@@ -156,7 +156,7 @@ func (d *DiskUsage) Add(o *DiskUsage) {
 	d.BusySeconds = -1
 }
 
-// sumKnown returns -1 if a or b is unknown.
+// sumKnown returns a+b, or -1 if a or b is unknown.
 func sumKnown[T int64 | float64](a, b T) T {
 	if a < 0 || b < 0 {
 		return -1

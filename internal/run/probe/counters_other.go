@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxRSS returns the peak of resident memory in bytes; macOS counts bytes, the BSDs
-// kilobytes.
+// maxRSS returns the maximum of our resident memory in bytes. The system's unit is bytes on macOS,
+// and kilobytes on the BSDs.
 func maxRSS(r *unix.Rusage) int64 {
 	if runtime.GOOS == "darwin" {
 		return int64(r.Maxrss)
@@ -18,7 +18,7 @@ func maxRSS(r *unix.Rusage) int64 {
 	return int64(r.Maxrss) * 1024
 }
 
-// hardware returns nothing on this system.
+// hardware returns zero values on this system.
 func hardware() (cpu string, memory uint64) { return "", 0 }
 
 // System returns false on this system.
@@ -48,7 +48,7 @@ func NewSampler() (s *Sampler, ok bool) { return nil, false }
 // ThreadCPU returns 0 on this system.
 func ThreadCPU() time.Duration { return 0 }
 
-// Processes returns nothing on this system.
+// Processes returns nil on this system.
 func (*Sampler) Processes(time.Time, []int) []ProcessUsage { return nil }
 
 // Machine returns false on this system.

@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// FolderBytes returns the disk space of the files below a folder, including preallocated
-// space and without holes; -1 if it cannot be read. A file that is removed meanwhile, as
-// logs are, is not counted.
+// FolderBytes returns the disk space in bytes that the files in a folder and its subfolders use. It
+// includes preallocated space, but not holes. It returns -1 if the folder cannot be read. Files
+// that are removed during the call, such as old logs, are not counted.
 func FolderBytes(dir *os.Root) (bytes int64) {
 	seen := false
 	_ = fs.WalkDir(dir.FS(), ".", func(path string, _ fs.DirEntry, err error) error {

@@ -1,6 +1,6 @@
-// Package probe reads the counters of disks, the machine, its processes and our threads. It
-// runs no goroutines and samples nothing by itself: the caller reads counters when it needs
-// them, and subtracts successive readings.
+// Package probe reads counters for disks, the machine, its processes and our threads. It runs no
+// goroutines and samples nothing by itself: callers read counters when they need them, and subtract
+// successive readings.
 package probe
 
 import (
@@ -18,39 +18,39 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// FsyncResult reports how fast, and whether, a folder makes writes durable.
+// FsyncResult reports how fast a folder makes writes durable, and whether it does so.
 type FsyncResult struct {
-	// P50 and P99 are of one write and its sync. A percentile is unknown if the sample does
-	// not support it (measure.MinBeyond).
+	// P50 and P99 are percentiles of the time for one write and its sync. A percentile is unknown
+	// if there are too few samples (measure.MinBeyond).
 	P50, P99   measure.Figure
 	Count      int    // number of writes
-	FileSystem string // such as ext4; "unknown" with the number of an unlisted one
-	// Durable is false on a file system such as tmpfs that does not survive a power loss.
+	FileSystem string // such as ext4, or "unknown" and the number of a file system that is not listed
+	// Durable is false on a file system, such as tmpfs, that does not survive a power loss.
 	Durable bool
 }
 
-// fsyncRecord is the size of one write in bytes: roughly that of a batch of small entries
+// fsyncRecord is the size of one write in bytes. It is roughly the size of a batch of small entries
 // in a write-ahead log.
 const fsyncRecord = 2300
 
-// FsyncWrites is the number of writes that supports a p99: ten are beyond it.
+// FsyncWrites is the number of writes that is enough for a p99: ten of them are slower.
 const FsyncWrites = 1000
 
-// fsyncBounds ends a measurement: after most writes, after soft if there are at least least
-// writes, and after hard in any case.
+// fsyncBounds determines when a measurement ends: after most writes, after the time soft if there
+// are at least least writes, and after the time hard in any case.
 type fsyncBounds struct {
 	most, least int
 	soft, hard  time.Duration
 }
 
-// boundsOf returns the bounds of a measurement of at most n writes. A disk with fewer than
-// 100 writes in 3 s is given more time, because fewer do not even support a p90.
+// boundsOf returns the limits for a measurement of at most n writes. If a disk performs fewer than
+// 100 writes in 3 s, it gets more time, because fewer writes are not even enough for a p90.
 func boundsOf(n int) fsyncBounds {
 	return fsyncBounds{most: n, least: 100, soft: 3 * time.Second, hard: 10 * time.Second}
 }
 
-// more reports whether to make another write after the given number, of which there is at
-// least one.
+// more reports whether to make another write after the given number of writes. At least one write
+// is made.
 func (b fsyncBounds) more(made int, elapsed time.Duration) bool {
 	switch {
 	case made == 0:
@@ -61,8 +61,8 @@ func (b fsyncBounds) more(made int, elapsed time.Duration) bool {
 	return made < b.least || elapsed < b.soft
 }
 
-// Fsync measures up to n synced writes in a folder. It ends early after 3 s. It returns
-// ctx's error if ctx ends.
+// Fsync times up to n synced writes in a folder. It makes fewer writes if they take longer than 3
+// s. It returns ctx's error if ctx is canceled.
 func Fsync(ctx context.Context, dir *os.Root, n int) (result FsyncResult, err error) {
 	if n < 1 {
 		return result, fmt.Errorf("fdatasync cannot be measured with %d writes", n)
@@ -83,11 +83,11 @@ func Fsync(ctx context.Context, dir *os.Root, n int) (result FsyncResult, err er
 	return result, ctx.Err()
 }
 
-// syncedWrites appends records to a new preallocated file in dir, each followed by
-// fdatasync as in a write-ahead log, while more returns true, but at most the given number.
-// took receives the time of each sync, and of the write and its sync. The records are
-// random, so that no file system or disk can deduplicate or compress them. The file is
-// removed afterwards.
+// syncedWrites appends records to a new, preallocated file in dir. Like a write-ahead log, it calls
+// fdatasync after each record. It continues while more returns true. most is the number of records
+// to preallocate. took receives the duration of each sync, and of the write together with the sync.
+// The records are random, so that no file system or disk can deduplicate or compress them. The file
+// is removed afterwards.
 func syncedWrites(dir *os.Root, record, most int, took func(sync, whole time.Duration), more func(elapsed time.Duration) bool) (fs string, durable bool, err error) {
 	const name = "quorumbench-fsync"
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -106,7 +106,7 @@ func syncedWrites(dir *os.Root, record, most int, took func(sync, whole time.Dur
 	}
 	random := make([]byte, record)
 	for begin := time.Now(); more(time.Since(begin)); {
-		_, _ = rand.Read(random) // never fails, and is not timed
+		_, _ = rand.Read(random) // never fails; not timed
 		before := time.Now()
 		if _, err := f.Write(random); err != nil {
 			return fs, durable, fsyncError(dir, err)
@@ -121,8 +121,8 @@ func syncedWrites(dir *os.Root, record, most int, took func(sync, whole time.Dur
 	return fs, durable, nil
 }
 
-// nearestRank returns the smallest value with at least p percent of the values at or below
-// it. It is unknown if fewer than measure.MinBeyond values are beyond it.
+// nearestRank returns the smallest value for which at least p percent of the values are less or
+// equal. It is unknown if fewer than measure.MinBeyond values are greater.
 func nearestRank(sorted []int64, p int) measure.Figure {
 	rank := (p*len(sorted) + 99) / 100
 	if !measure.Supports(float64(p), uint64(len(sorted))) {
@@ -139,7 +139,7 @@ func fsyncError(dir *os.Root, err error) error {
 	return fmt.Errorf("fdatasync cannot be measured in %s: %w", dir.Name(), err)
 }
 
-// Device returns the number of a folder's device. A measurement in one folder holds for all
+// Device returns the device number of a folder. A measurement in one folder is valid for all
 // folders on the same device.
 func Device(dir string) (uint64, error) {
 	var s unix.Stat_t

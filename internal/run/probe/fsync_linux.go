@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileSystems maps magic numbers of statfs(2) to names, and marks the file systems in
-// memory.
+// fileSystems maps magic numbers from statfs(2) to names. volatile marks the file systems that are
+// in memory.
 var fileSystems = map[int64]struct {
 	name     string
 	volatile bool
@@ -34,21 +34,21 @@ var fileSystems = map[int64]struct {
 	unix.HUGETLBFS_MAGIC:       {"hugetlbfs", true},
 }
 
-// fileSystem returns the name of the file system of f. An unlisted one is assumed to be
-// durable.
+// fileSystem returns the name of the file system that contains f. A file system that is not listed
+// is assumed to be durable.
 func fileSystem(f *os.File) (name string, durable bool) {
 	var s unix.Statfs_t
 	if err := unix.Fstatfs(int(f.Fd()), &s); err != nil {
 		return "unknown", true
 	}
-	magic := int64(uint32(s.Type)) // some architectures sign-extend it
+	magic := int64(uint32(s.Type)) // some architectures sign-extend the number
 	if known, ok := fileSystems[magic]; ok {
 		return known.name, !known.volatile
 	}
 	return fmt.Sprintf("unknown (%#x)", magic), true
 }
 
-// preallocate allocates the file's space, if the file system can, so that the measured
+// preallocate allocates the file's space if the file system supports this, so that the measured
 // writes do not extend the file.
 func preallocate(f *os.File, size int64) {
 	_ = unix.Fallocate(int(f.Fd()), 0, 0, size)

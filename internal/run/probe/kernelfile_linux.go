@@ -6,16 +6,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernelFile reads small files of the kernel into one buffer: each read overwrites the
-// previous one. Sampling ten processes reads about a hundred files per second, for which
-// package procfs, with its allocations, needs three times as long.
+// kernelFile reads small kernel files into one buffer; each read overwrites the previous contents.
+// Sampling ten processes reads about a hundred files per second. Package procfs allocates memory
+// for each and takes three times as long.
 type kernelFile struct{ buf []byte }
 
-// mostKernelFile bounds the bytes read of a file. No file that we read is longer, such as
-// /proc/stat of a thousand processors.
+// mostKernelFile is the maximum number of bytes that are read from a file. It is enough for all
+// files that we read, even for /proc/stat on a machine with a thousand processors.
 const mostKernelFile = 1 << 20
 
-// read returns the file's contents; ok is false if it cannot be read.
+// read returns the file's contents; ok is false if the file cannot be read.
 func (f *kernelFile) read(path string) (b []byte, ok bool) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -51,7 +51,7 @@ func line(b *[]byte) []byte {
 	return first
 }
 
-// word removes and returns the first word, or an empty one if there is none.
+// word removes and returns the first word, or an empty slice if there is none.
 func word(b *[]byte) []byte {
 	s := bytes.TrimLeft(*b, " \t\n")
 	end := bytes.IndexAny(s, " \t\n")
@@ -62,8 +62,8 @@ func word(b *[]byte) []byte {
 	return s[:end]
 }
 
-// number parses a decimal number of the kernel. It returns -1 for anything else, and for a
-// number that exceeds an int64.
+// number parses a decimal number. It returns -1 for anything else, and for a number with more than
+// 18 digits.
 func number(digits []byte) (n int64) {
 	if len(digits) == 0 || len(digits) > 18 {
 		return -1
@@ -77,14 +77,14 @@ func number(digits []byte) (n int64) {
 	return n
 }
 
-// numbers parses the next words into all; a missing one is -1.
+// numbers parses the first words of b into all. If a word is missing, the number is -1.
 func numbers(b []byte, all []int64) {
 	for i := range all {
 		all[i] = number(word(&b))
 	}
 }
 
-// valueOf returns the number after a word at the beginning of a line, or -1 if there is no
+// valueOf returns the number that follows name at the beginning of a line, or -1 if there is no
 // such line.
 func valueOf(b []byte, name string) int64 {
 	for len(b) > 0 {
@@ -96,8 +96,8 @@ func valueOf(b []byte, name string) int64 {
 	return -1
 }
 
-// per converts a count of units to seconds, given the number of units per second; unknown
-// remains unknown.
+// per converts a count of units to seconds. second is the number of units per second. The result is
+// unknown (-1) if n is unknown.
 func per(second float64, n int64) float64 {
 	if n < 0 {
 		return -1

@@ -9,34 +9,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// LogWrites measures a disk as a write-ahead log uses it: it writes records one after the
-// other, each made durable before the next.
+// LogWrites measures a disk in the way a write-ahead log uses it: it writes records one after the
+// other, and makes each record durable before it writes the next.
 type LogWrites struct {
 	Dir      string
-	Record   int           // size of a write in bytes
-	Records  int           // greatest number of records
-	Duration time.Duration // greatest duration
-	// Progress is called at intervals; may be nil.
+	Record   int           // size of a record in bytes
+	Records  int           // maximum number of records
+	Duration time.Duration // maximum duration
+	// Progress is called at intervals. It may be nil.
 	Progress func(records int, elapsed time.Duration)
 }
 
 // LogResult is the result of LogWrites.
 type LogResult struct {
 	Records int
-	Seconds float64 // from the first write to the last sync
-	// Sync is the time of fdatasync, Whole that of the write and its fdatasync, in
-	// nanoseconds.
+	Seconds float64 // time from the first write to the last sync
+	// Sync is the duration of fdatasync, and Whole is the duration of a write and its fdatasync,
+	// both in nanoseconds.
 	Sync, Whole measure.Summary
 	FileSystem  string
-	Durable     bool // false on a file system such as tmpfs that does not survive a power loss
-	// Interrupted reports that ctx ended before a bound was reached.
+	Durable     bool // false on a file system, such as tmpfs, that does not survive a power loss
+	// Interrupted is set if ctx was canceled before a limit was reached.
 	Interrupted bool
 }
 
-// progressEvery is the interval of LogWrites.Progress.
+// progressEvery is the interval at which LogWrites.Progress is called.
 const progressEvery = 250 * time.Millisecond
 
-// Run measures until a bound is reached or ctx ends. Its error is one sentence.
+// Run measures until a limit is reached or ctx is canceled. The error is one sentence.
 func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
 	root, err := os.OpenRoot(w.Dir)
 	if err != nil {

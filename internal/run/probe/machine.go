@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Machine describes this machine.
+// Machine returns a description of this machine.
 func Machine() measure.Machine {
 	m := measure.Machine{System: runtime.GOOS, Architecture: runtime.GOARCH, CPUs: runtime.NumCPU()}
 	var err error

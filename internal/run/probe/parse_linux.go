@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// userHZ is the unit of times in /proc, in ticks per second: the kernel uses 100 for user
-// space on every architecture that Go supports.
+// userHZ is the unit of times in /proc, in ticks per second. The kernel uses 100 in user space on
+// every architecture that Go supports.
 const userHZ = 100
 
 // statLine is a parsed /proc/PID/stat (proc_pid_stat(5)).
@@ -21,7 +21,7 @@ type statLine struct {
 	threads, started, rssPages int64
 }
 
-// parseStat parses the line; the name refers to b.
+// parseStat parses the line. The name refers to b.
 func parseStat(b []byte) (s statLine, ok bool) {
 	// The name is in parentheses and may contain any character, including parentheses.
 	from, to := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
@@ -58,8 +58,8 @@ func parseStat(b []byte) (s statLine, ok bool) {
 	return s, s.user >= 0 && s.system >= 0 && s.started >= 0 && s.rssPages >= 0
 }
 
-// parseCPU parses the processors of /proc/stat: their sum and, appended to cores, the busy
-// time of each.
+// parseCPU parses the processor lines in /proc/stat. It returns the sum for all processors, and
+// appends the busy time of each to cores.
 func parseCPU(b []byte, cores []float64) (sum SystemCPU, busy []float64, ok bool) {
 	for len(b) > 0 {
 		l := line(&b)
@@ -80,10 +80,10 @@ func parseCPU(b []byte, cores []float64) (sum SystemCPU, busy []float64, ok bool
 	return sum, cores, ok
 }
 
-// mostCores bounds the number of processors that are listed separately.
+// mostCores limits the number of processors that are listed separately.
 const mostCores = 1024
 
-// parseDisk parses a line of /proc/diskstats (iostats in the kernel's documentation).
+// parseDisk parses a line in /proc/diskstats (iostats in the kernel's documentation).
 func parseDisk(l []byte) (d DiskUsage, ok bool) {
 	word(&l)
 	word(&l)
@@ -98,8 +98,8 @@ func parseDisk(l []byte) (d DiskUsage, ok bool) {
 	return d, n[10] >= 0
 }
 
-// parsePressure parses a file of /proc/pressure or of a control group: the total times of
-// "some" and "full" in seconds.
+// parsePressure parses a pressure file in /proc/pressure or in a control group. It returns the
+// total times of "some" and "full" in seconds.
 func parsePressure(b []byte) (some, full float64) {
 	some, full = -1, -1
 	for len(b) > 0 {
@@ -119,7 +119,7 @@ func parsePressure(b []byte) (some, full float64) {
 	return some, full
 }
 
-// parseNetDev adds the interfaces of /proc/net/dev to m.
+// parseNetDev adds the interfaces in /proc/net/dev to m.
 func parseNetDev(b []byte, m *MachineUsage) {
 	line(&b)
 	line(&b)
@@ -142,8 +142,8 @@ func parseNetDev(b []byte, m *MachineUsage) {
 	}
 }
 
-// inTable returns numbers of /proc/net/snmp or netstat, which has two lines for each
-// protocol: one with names, and one with the numbers in the same order. A missing number is
+// inTable returns numbers from /proc/net/snmp or /proc/net/netstat. These files have two lines for
+// each protocol: one with names, and one with the numbers in the same order. A missing number is
 // -1.
 func inTable(b []byte, protocol string, names ...string) []int64 {
 	found := make([]int64, len(names))
@@ -169,8 +169,8 @@ func inTable(b []byte, protocol string, names ...string) []int64 {
 	return found
 }
 
-// parseSockets parses the TCP line of /proc/net/sockstat: the sockets in use, and the pages
-// of all buffers.
+// parseSockets parses the TCP line in /proc/net/sockstat. It returns the number of sockets in use
+// and the number of pages in all buffers.
 func parseSockets(b []byte) (inUse, pages int64) {
 	inUse, pages = -1, -1
 	for len(b) > 0 {
@@ -191,7 +191,7 @@ func parseSockets(b []byte) (inUse, pages int64) {
 	return inUse, pages
 }
 
-// parseLoad parses the one-minute average of /proc/loadavg; -1 if it is missing.
+// parseLoad parses the one-minute average in /proc/loadavg. It returns -1 if it is missing.
 func parseLoad(b []byte) float64 {
 	load, err := strconv.ParseFloat(string(word(&b)), 64)
 	if err != nil || !(load >= 0 && load < 1e9) {
@@ -200,7 +200,7 @@ func parseLoad(b []byte) float64 {
 	return load
 }
 
-// parseFDLimit parses the soft limit of open files in /proc/PID/limits; -1 if there is
+// parseFDLimit parses the soft limit for open files in /proc/PID/limits. It returns -1 if there is
 // none.
 func parseFDLimit(b []byte) int64 {
 	_, rest, ok := bytes.Cut(b, []byte("Max open files"))
@@ -210,7 +210,7 @@ func parseFDLimit(b []byte) int64 {
 	return number(word(&rest))
 }
 
-// pressure reads the pressure files of a path pattern in which %s is the resource.
+// pressure reads pressure files. In the path pattern, %s stands for the resource.
 func (f *kernelFile) pressure(pattern string) Pressure {
 	p := unknownPressure
 	of := func(resource string) (some, full float64) {

@@ -36,7 +36,7 @@ func TestSystemAndThread(t *testing.T) {
 		t.Skip("this kernel does not count")
 	}
 	after := before
-	for x := 1; after.Sub(before).CPU < 5_000_000; x++ { // until it is measurable
+	for x := 1; after.Sub(before).CPU < 5_000_000; x++ { // until the time is measurable
 		if x%1_000_000 == 0 {
 			after, _ = ThreadSched(tid)
 		}
@@ -49,7 +49,7 @@ func TestSystemAndThread(t *testing.T) {
 	}
 }
 
-// write makes files below a test's root, in which we are process 1.
+// write creates files in a test's root, where we are process 1.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -20,8 +20,8 @@ func TestFsync(t *testing.T) {
 	}
 }
 
-// A thousand writes support a p99. A slow disk makes as many as it can in the time, and a
-// very slow one is not waited for endlessly.
+// A thousand writes are enough for a p99. A slow disk makes as many writes as it can in the time
+// limit, and the measurement does not wait endlessly for a very slow disk.
 func TestFsyncBounds(t *testing.T) {
 	made := func(each time.Duration) (n int) {
 		for b := boundsOf(FsyncWrites); b.more(n, time.Duration(n)*each); n++ {
@@ -62,12 +62,12 @@ func root(t *testing.T, dir string) *os.Root {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() }) // it was not written to
+	t.Cleanup(func() { _ = r.Close() }) // nothing was written to the file
 	return r
 }
 
-// A percentile with fewer than ten values beyond it is unknown: the largest of 100 values
-// is not their p99.
+// A percentile with fewer than ten greater values is unknown: the largest of 100 values is not
+// their p99.
 func TestNearestRank(t *testing.T) {
 	upTo := func(n int) (all []int64) {
 		for i := range n {
@@ -77,7 +77,7 @@ func TestNearestRank(t *testing.T) {
 	}
 	for _, c := range []struct {
 		n, p int
-		want float64 // 0: unknown
+		want float64 // 0 if unknown
 	}{
 		{1, 50, 0}, {19, 50, 0}, {20, 50, 10}, {21, 50, 11}, {100, 50, 50}, {100, 99, 0}, {999, 99, 0}, {1000, 99, 990}, {2000, 99, 1980},
 	} {
@@ -100,7 +100,7 @@ func TestSelfCountsWork(t *testing.T) {
 		t.Errorf("%+v", before)
 	}
 	after := before
-	for x := 1; after.CPUSeconds-before.CPUSeconds < 0.01; x++ { // until it is measurable
+	for x := 1; after.CPUSeconds-before.CPUSeconds < 0.01; x++ { // until the time is measurable
 		if x%1_000_000 == 0 {
 			after = Self()
 		}

@@ -12,23 +12,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sampler reads the usage of processes and the machine. It caches properties that do not
-// change, and limits the cost of expensive readings. It is safe for concurrent use.
+// Sampler reads the resource usage of processes and of the machine. It caches properties that do
+// not change, and limits the cost of expensive readings. It is safe for concurrent use.
 type Sampler struct {
-	root string // other than "/" only in tests
+	root string // file system root; differs from "/" only in tests
 	cpu  func() time.Duration
-	own  int // our process, which is not a foreign program
+	own  int // ID of our process, which is not a foreign program
 
 	mu       sync.Mutex
 	file     kernelFile
 	known    map[int]known
-	whole    map[string]bool // devices that are whole disks
+	whole    map[string]bool // whether a device is a whole disk
 	threads  thrift
 	programs programs
 	sockets  sockets
 }
 
-// known holds properties that do not change while a process lives.
+// known contains properties of a process that do not change.
 type known struct {
 	started int64 // ticks
 	fdLimit int64
@@ -50,8 +50,8 @@ func newSampler(root string) *Sampler {
 	}
 }
 
-// ThreadCPU returns the processor time that the calling thread has used, user and system.
-// The goroutine must be locked to the thread.
+// ThreadCPU returns the processor time, user and system, that the calling thread has used. The
+// goroutine must be locked to the thread.
 func ThreadCPU() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
@@ -60,27 +60,28 @@ func ThreadCPU() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// Bounds of the average share of a processor for the expensive parts of sampling.
+// Limits for the expensive parts of sampling: the mean share of one processor that each part may
+// use.
 const (
 	threadsShare  = 0.003
 	programsShare = 0.003
 	socketsShare  = 0.002
 )
 
-// thrift decides when an expensive part of sampling is due again, so that on average it
-// takes at most a share of a processor.
+// thrift decides when an expensive part of sampling is due again, so that it uses at most the given
+// share of a processor on average.
 type thrift struct {
 	share float64
 	next  time.Time
 }
 
-// leastBetween is less than the interval of samples, so that a sample that is slightly
-// early includes the part.
+// leastBetween is less than the interval between samples, so that the part is also included in a
+// sample that is slightly early.
 const leastBetween = 500 * time.Millisecond
 
 // spend calls part if it is due.
 func (t *thrift) spend(at time.Time, cpu func() time.Duration, part func()) (done bool) {
-	if at.Before(t.next) && t.next.Sub(at) < time.Hour { // otherwise the clock was set back
+	if at.Before(t.next) && t.next.Sub(at) < time.Hour { // if next is further away, the clock was set back
 		return false
 	}
 	before := cpu()
@@ -95,7 +96,7 @@ func (s *Sampler) Processes(now time.Time, pids []int) []ProcessUsage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rows := make([]ProcessUsage, len(pids))
-	used := map[string]GroupUsage{} // shared by processes of the same group
+	used := map[string]GroupUsage{} // usage by group, because processes may share a group
 	for i, pid := range pids {
 		rows[i] = s.process(pid, used)
 	}
@@ -110,7 +111,7 @@ func (s *Sampler) Processes(now time.Time, pids []int) []ProcessUsage {
 	return rows
 }
 
-// path returns the path of a process's file.
+// path returns the path of a file in a process's folder in /proc.
 func (s *Sampler) path(pid int, name string) string {
 	return s.root + "proc/" + strconv.Itoa(pid) + "/" + name
 }
@@ -148,12 +149,12 @@ func (s *Sampler) process(pid int, used map[string]GroupUsage) ProcessUsage {
 	return row
 }
 
-// openFiles returns the number of a process's open files, or -1 if we may not read it.
-// Since Linux 6.2 it is the size of the folder that lists them.
+// openFiles returns the number of files that a process has open, or -1 if we may not read it. Since
+// Linux 6.2, it is the size of the folder that lists them.
 func (s *Sampler) openFiles(pid int) int {
 	path := s.path(pid, "fd")
 	var stat unix.Stat_t
-	if err := unix.Stat(path, &stat); err == nil && stat.Size > 0 && s.root == "/" { // a test's folder has another size
+	if err := unix.Stat(path, &stat); err == nil && stat.Size > 0 && s.root == "/" { // a folder in a test has another size
 		return int(stat.Size)
 	}
 	names, ok := listed(path)
@@ -163,7 +164,7 @@ func (s *Sampler) openFiles(pid int) int {
 	return len(names)
 }
 
-// listed returns a folder's entries, unsorted.
+// listed returns the names of a folder's entries, unsorted.
 func listed(path string) (names []string, ok bool) {
 	dir, err := os.Open(path)
 	if err != nil {
@@ -174,8 +175,8 @@ func listed(path string) (names []string, ok bool) {
 	return names, err == nil
 }
 
-// switches counts the context switches of all threads; the status of a process has only
-// those of its first thread.
+// switches counts the context switches of all threads of a process, because the status file of the
+// process contains only those of its first thread.
 func (s *Sampler) switches(pid int) (voluntary, involuntary int64) {
 	threads, ok := listed(s.path(pid, "task"))
 	if !ok {
@@ -190,8 +191,8 @@ func (s *Sampler) switches(pid int) (voluntary, involuntary int64) {
 	return voluntary, involuntary
 }
 
-// Machine returns the usage of the machine; ok is false if it is unknown. The processes
-// with the given numbers are not foreign programs.
+// Machine returns the usage of the machine; ok is false if it is unknown. The processes with the
+// given IDs are not reported as foreign programs.
 func (s *Sampler) Machine(now time.Time, pids []int) (row MachineUsage, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +223,7 @@ func (s *Sampler) Machine(now time.Time, pids []int) (row MachineUsage, ok bool)
 	return row, true
 }
 
-// disks returns the entries of /proc/diskstats that are whole disks and have been used.
+// disks returns the entries in /proc/diskstats that are whole disks and have been used.
 func (s *Sampler) disks(b []byte) (all []DiskUsage) {
 	for len(b) > 0 {
 		d, ok := parseDisk(line(&b))
@@ -241,8 +242,9 @@ func (s *Sampler) disks(b []byte) (all []DiskUsage) {
 	return all
 }
 
-// wholeDisk reports whether a device is a disk. It excludes partitions, which /sys/block
-// does not list, memory devices, and devices made of others, which would count twice.
+// wholeDisk reports whether a device is a whole disk. It excludes partitions, which are not listed
+// in /sys/block, memory devices, and devices that are made of other devices, whose usage would be
+// counted twice.
 func wholeDisk(block, name string) bool {
 	for _, prefix := range []string{"loop", "ram", "zram", "dm-", "md"} {
 		if strings.HasPrefix(name, prefix) {

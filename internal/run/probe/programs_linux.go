@@ -19,13 +19,12 @@ type program struct {
 }
 
 const (
-	// mostPrograms bounds the number of programs in a sample.
+	// mostPrograms limits the number of programs in a sample.
 	mostPrograms = 32
-	// longestApart bounds the time between two readings that are compared, in addition to
-	// the pause that their cost requires: the usage between them is attributed to the later
-	// one.
+	// longestApart limits the time between two readings that are compared, in addition to the pause
+	// that their cost requires. The usage between two readings is attributed to the later reading.
 	longestApart = 2500 * time.Millisecond
-	// leastProcessors is the smallest usage of a program that is listed.
+	// leastProcessors is the smallest usage, in processors, of a program that is listed.
 	leastProcessors = 0.02
 )
 
@@ -35,9 +34,9 @@ type programKey struct {
 	group int64
 }
 
-// read returns the usage of processes since the previous reading, except those with the
-// given numbers, which are ours. It is nil if there was no recent reading. A process that
-// began since then counts with its whole usage.
+// read returns the usage of processes since the previous reading, except our processes, whose IDs
+// are given. It returns nil if there was no recent reading. For a process that was started since
+// then, all of its usage is included.
 func (p *programs) read(s *Sampler, now time.Time, ours []int) (all []ProgramUsage) {
 	wait := p.next.Sub(p.at)
 	p.spend(now, s.cpu, func() {

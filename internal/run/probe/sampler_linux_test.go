@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// files returns a root with the kernel's files about process 7, which has two threads, and
-// about the machine.
+// files returns a root with the kernel's files about the machine and about process 7, which has two
+// threads.
 func files(t *testing.T, more map[string]string) string {
 	t.Helper()
 	all := map[string]string{
@@ -47,8 +47,8 @@ var someTime = time.Unix(1_763_818_441, 0)
 
 const psi = "some avg10=0.06 avg60=0.21 avg300=0.99 total=8537362\nfull avg10=0.00 avg60=0.13 avg300=0.96 total=1250000\n"
 
-// Processes are read with control groups of versions 1 and 2, and from a kernel without
-// pressure.
+// Processes are read on kernels with control groups of versions 1 and 2, and on a kernel without
+// pressure files.
 func TestSamplerReadsProcesses(t *testing.T) {
 	want := ProcessUsage{
 		PID: 7, OK: true, Started: 999, UserSeconds: 2.5, SystemSeconds: 1.25, RSS: 256 * int64(os.Getpagesize()),
@@ -105,7 +105,7 @@ func TestSamplerReadsMachines(t *testing.T) {
 	if diff := cmp.Diff(want, m, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); diff != "" || !ok {
 		t.Errorf("%v:\n%s", ok, diff)
 	}
-	// A kernel that reports only its processors' usage.
+	// A kernel that reports only the usage of its processors.
 	m, ok = newSampler(write(t, map[string]string{"proc/stat": "cpu 1 2 3 4\n"})+"/").Machine(someTime, nil)
 	if !ok || m.Load1 != -1 || m.Pressure != unknownPressure || m.Disks != nil || m.SentSegments != -1 || m.ListenDrops != -1 || m.TCPBytes != -1 {
 		t.Errorf("%+v, %v", m, ok)
@@ -127,7 +127,8 @@ func TestDisksAreAdded(t *testing.T) {
 	}
 }
 
-// A reused process number is another process, whose cached properties are read again.
+// If a process ID is reused, the new process is recognized, and its cached properties are read
+// again.
 func TestSamplerSeesReplacedProcesses(t *testing.T) {
 	root := files(t, nil)
 	s := newSampler(root)
@@ -151,12 +152,12 @@ func TestSamplerSeesReplacedProcesses(t *testing.T) {
 	}
 }
 
-// Programs are listed with their usage between two samples, combined by name and group, and
-// not after a gap.
+// Programs are listed with their usage between two samples, summed by name and group. Nothing is
+// listed after a gap between samples.
 func TestProgramUsage(t *testing.T) {
 	root := files(t, nil)
 	s := newSampler(root)
-	s.programs.share = 1e9 // at any cost
+	s.programs.share = 1e9 // read programs at any cost
 	process := func(pid int, name string, group, ticks, started int) {
 		dir := fmt.Sprintf("%sproc/%d", root, pid)
 		_ = os.MkdirAll(dir, 0o755)
@@ -175,13 +176,13 @@ func TestProgramUsage(t *testing.T) {
 		t.Errorf("of the first sample: %v", got)
 	}
 	process(20, "cc1", 20, 550, 1)
-	process(30, "cc1", 20, 25, 900) // began since the previous sample
+	process(30, "cc1", 20, 25, 900) // started since the previous sample
 	process(31, "cc1", 31, 10, 900)
 	process(21, "idle", 21, 501, 1)
 	if got, want := read(1), []ProgramUsage{{"cc1", 20, 0.75, 1}, {"cc1", 31, 0.1, 1}}; !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
-	process(20, "new", 20, 30, 1000) // reuses the number of an ended process
+	process(20, "new", 20, 30, 1000) // reuses the ID of a process that has exited
 	if got, want := read(2), []ProgramUsage{{"new", 20, 0.3, 1}}; !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
@@ -212,7 +213,7 @@ func TestThrift(t *testing.T) {
 	}
 }
 
-// The live system can be read.
+// The files of the live system can be read.
 func TestSamplerReadsThisMachine(t *testing.T) {
 	s, ok := NewSampler()
 	if !ok {
@@ -232,7 +233,7 @@ func TestSamplerReadsThisMachine(t *testing.T) {
 	}
 }
 
-// Unread bytes of a connection are counted at both of its ends.
+// Unread bytes on a connection are counted at both of its ends.
 func TestSocketsQueue(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -288,7 +289,7 @@ func FuzzSocketList(f *testing.F) {
 	})
 }
 
-// FuzzKernelFiles parses any input as each of the files.
+// FuzzKernelFiles parses any input as each kind of file.
 func FuzzKernelFiles(f *testing.F) {
 	f.Add([]byte("7 (a) b (c) S 1 7 7 0 -1 4194560 1200 0 34 0 250 125 0 0 20 0 2 0 99900 1000000 256 1\n"))
 	f.Add([]byte("cpu  1 2\ncpu0 99999999999999999999 -1\ncpux\n"))
@@ -315,9 +316,9 @@ func FuzzKernelFiles(f *testing.F) {
 	})
 }
 
-// BenchmarkSampling samples ten processes and the machine, as every second. It should take
-// less than 10 ms of processor time, 1 % of a processor. cpu-ns/op is the time of all
-// threads, including garbage collection.
+// BenchmarkSampling takes one sample of ten processes and the machine, which happens every second.
+// It should take less than 10 ms of processor time, which is 1 % of a processor. cpu-ns/op is the
+// time of all threads, including garbage collection.
 func BenchmarkSampling(b *testing.B) {
 	s, ok := NewSampler()
 	if !ok {
@@ -361,7 +362,7 @@ func BenchmarkSampling(b *testing.B) {
 // idleThreads is the number of waiting threads in each of the benchmark's processes.
 const idleThreads = 20
 
-// TestBeIdle runs as a process of the benchmark, with twenty waiting threads.
+// TestBeIdle is the process that the benchmark samples. It has twenty waiting threads.
 func TestBeIdle(t *testing.T) {
 	if os.Getenv("QUORUMBENCH_BE_IDLE") == "" {
 		t.Skip("this is a process of BenchmarkSampling's")
@@ -369,13 +370,13 @@ func TestBeIdle(t *testing.T) {
 	for range idleThreads {
 		go func() {
 			runtime.LockOSThread()
-			_, _ = unix.Read(0, make([]byte, 1)) // until the benchmark closes it
+			_, _ = unix.Read(0, make([]byte, 1)) // waits until the benchmark closes standard input
 		}()
 	}
 	_, _ = unix.Read(0, make([]byte, 1))
 }
 
-// When a limit holds back a real process, its group's counter rises.
+// When a limit throttles a real process, the counter of its group rises.
 func TestSamplerSeesALimit(t *testing.T) {
 	ours := groupsOf("/", "self")
 	if len(ours.cpu) == 0 {
@@ -420,7 +421,7 @@ func TestSamplerSeesALimit(t *testing.T) {
 	}
 }
 
-// TestBeBusy runs as the process that is held back.
+// TestBeBusy runs as the process that is throttled.
 func TestBeBusy(t *testing.T) {
 	if os.Getenv("QUORUMBENCH_BE_BUSY") == "" {
 		t.Skip("this is a process of TestSamplerSeesALimit's")

@@ -4,13 +4,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SelfUsage is the usage of this process since its start.
+// SelfUsage is the resource usage of this process since its start.
 type SelfUsage struct {
 	CPUSeconds float64
-	MaxRSS     int64 // peak of resident memory in bytes; on Linux since GiveBackPages
+	MaxRSS     int64 // maximum of resident memory in bytes; on Linux, since GiveBackPages was called
 }
 
-// SelfCPU returns Self's processor time, which takes a hundredth of the time of Self.
+// SelfCPU returns only the processor time that Self returns. It is a hundred times faster than
+// Self.
 func SelfCPU() (seconds float64) {
 	var r unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
@@ -21,7 +22,7 @@ func SelfCPU() (seconds float64) {
 
 func spent(r *unix.Rusage) (seconds float64) { return float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9 }
 
-// Self returns the usage of this process; zero if it is unknown.
+// Self returns the usage of this process, or zero values if it is unknown.
 func Self() SelfUsage {
 	var r unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {

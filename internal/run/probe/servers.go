@@ -7,24 +7,25 @@ import (
 	"slices"
 )
 
-// Server describes a server's address as seen from this machine.
+// Server describes the server at an endpoint, as seen from this machine.
 type Server struct {
-	Here bool // the address is this machine's
-	// PID is the process that listens there; 0 if it is unknown. Program is its name.
+	Here bool // whether the address belongs to this machine
+	// PID is the ID of the process that listens there, or 0 if it is unknown. Program is the name
+	// of this process.
 	PID     int
 	Program string
 }
 
-// Forwards reports whether the process is known to forward its input to another process, so
-// that its processor time is not the server's.
+// Forwards reports whether the process is a program that is known to forward its input to another
+// process, so that its processor time is not the server's.
 func (l *Server) Forwards() bool {
 	return slices.Contains([]string{
 		"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "pasta", "conmon", "kubectl", "ssh", "sshd", "socat", "haproxy", "nginx", "envoy", "traefik",
 	}, l.Program)
 }
 
-// FindServers determines which of the endpoints, each HOST:PORT, are on this machine, and
-// which process listens there. An endpoint that cannot be resolved is not on this machine.
+// FindServers finds out which of the endpoints (HOST:PORT) are on this machine, and which processes
+// listen there. An endpoint whose name cannot be resolved is considered not to be on this machine.
 func FindServers(ctx context.Context, endpoints []string) []Server {
 	all, wanted := make([]Server, len(endpoints)), make([]netip.AddrPort, len(endpoints))
 	own := ownAddresses()

@@ -4,5 +4,5 @@ package probe
 
 import "net/netip"
 
-// findServers does nothing: this system has no /proc.
+// findServers does nothing, because this system has no /proc.
 func findServers(string, []netip.AddrPort, []Server) {}

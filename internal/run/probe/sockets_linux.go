@@ -10,27 +10,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sockets finds the TCP connections of processes: the kernel lists all connections
-// (sock_diag(7)), and /proc/PID/fd has their numbers.
+// sockets finds the TCP connections of processes. The kernel lists all connections (sock_diag(7)),
+// and /proc/PID/fd contains the numbers of a process's sockets.
 type sockets struct {
 	thrift
-	owner map[uint32]int     // process by socket; 0: none of the sampled ones
-	seen  map[uint32]carried // by socket, in the previous reading
-	sum   map[int]carried    // by process, since sampling began
+	owner map[uint32]int     // process ID by socket number; 0 if the process is not sampled
+	seen  map[uint32]carried // traffic by socket number in the previous reading
+	sum   map[int]carried    // traffic by process ID since sampling began
 }
 
-// carried counts the traffic of connections.
-type carried struct{ received, sent, again int64 } // bytes received, bytes acknowledged, and retransmitted segments
+// carried is the traffic of connections.
+type carried struct{ received, sent, again int64 } // number of bytes received, of bytes acknowledged, and of retransmitted segments
 
 // socket is a TCP connection.
 type socket struct {
 	number        uint32
-	send, receive int64 // bytes queued
+	send, receive int64 // number of bytes queued
 	carried
 }
 
-// add adds the connections of each process to its row. They stay unknown if reading is not
-// due or the kernel does not list them.
+// add adds each process's connections to its row. The values remain unknown if a reading is not due
+// or if the kernel does not list connections.
 func (k *sockets) add(s *Sampler, now time.Time, rows []ProcessUsage) {
 	k.spend(now, s.cpu, func() {
 		all, ok := tcpSockets()
@@ -69,7 +69,7 @@ func (k *sockets) add(s *Sampler, now time.Time, rows []ProcessUsage) {
 	})
 }
 
-// resolve finds the processes of sockets that are new.
+// resolve finds the processes of new sockets.
 func (k *sockets) resolve(s *Sampler, all []socket, rows []ProcessUsage) {
 	owner, known := make(map[uint32]int, len(all)), true
 	for _, one := range all {
@@ -101,8 +101,8 @@ func (k *sockets) resolve(s *Sampler, all []socket, rows []ProcessUsage) {
 	}
 }
 
-// Layout of struct inet_diag_req_v2, inet_diag_msg and the attribute with struct tcp_info
-// (linux/inet_diag.h).
+// Layout of struct inet_diag_req_v2, struct inet_diag_msg and the attribute that contains struct
+// tcp_info (linux/inet_diag.h).
 const (
 	diagRequest  = 56
 	diagMessage  = 72
@@ -113,7 +113,7 @@ const (
 	tcpListening = 10
 )
 
-// tcpSockets lists the TCP connections of our network namespace, except those without a
+// tcpSockets returns the TCP connections in our network namespace, except connections without a
 // process.
 func tcpSockets() (all []socket, ok bool) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
@@ -121,7 +121,7 @@ func tcpSockets() (all []socket, ok bool) {
 		return nil, false
 	}
 	defer func() { _ = unix.Close(fd) }()
-	// The kernel answers at once; the timeout is only a precaution.
+	// The kernel answers immediately; the timeout is only a precaution.
 	if unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1}) != nil {
 		return nil, false
 	}
@@ -152,8 +152,8 @@ func tcpSockets() (all []socket, ok bool) {
 	return all, true
 }
 
-// parseSocketList parses a packet of the answer and appends its connections to all. done
-// reports the last packet; ok is false if b is not such an answer.
+// parseSocketList parses a packet of the kernel's answer and appends its connections to all. done
+// is set for the last packet; ok is false if b is invalid.
 func parseSocketList(b []byte, all []socket) (_ []socket, done, ok bool) {
 	for len(b) >= unix.SizeofNlMsghdr {
 		length, kind := int(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint16(b[4:])
@@ -177,8 +177,7 @@ func parseSocketList(b []byte, all []socket) (_ []socket, done, ok bool) {
 	return all, false, true
 }
 
-// carriedBy parses a connection's traffic from its attributes. Older kernels do not count
-// bytes.
+// carriedBy parses a connection's traffic from its attributes. Older kernels do not count bytes.
 func carriedBy(b []byte) (c carried) {
 	for len(b) >= 4 {
 		length, kind := int(binary.NativeEndian.Uint16(b)), binary.NativeEndian.Uint16(b[2:])
