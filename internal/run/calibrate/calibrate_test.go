@@ -12,20 +12,20 @@ import (
 )
 
 // late is a poller with a simulated clock. Each wait ends later than requested by the next
-// of its times, and sometimes too early.
+// value that by returns. Some waits also end too early.
 type late struct {
 	poll.Poller
 	now      int64
 	by       func() int64
 	rng      *rand.Rand
-	lateness []int64 // how late the waits ended
+	lateness []int64 // delays with which the waits ended
 }
 
 func (p *late) Now() int64 { return p.now }
 
 func (p *late) Wait(until int64, ready []poll.Ready) []poll.Ready {
 	if p.rng.IntN(5) == 0 {
-		p.now += (until - p.now) / 2 // a signal
+		p.now += (until - p.now) / 2 // a signal ends the wait early
 		return ready
 	}
 	by := p.by()
@@ -34,7 +34,7 @@ func (p *late) Wait(until int64, ready []poll.Ready) []poll.Ready {
 	return ready
 }
 
-// Wakes reports the percentiles of the lateness in each round.
+// Wakes reports the percentiles of the delays in each round.
 func TestWakes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	p := &late{rng: rng, by: func() int64 { return rng.Int64N(100_000) }}
@@ -59,7 +59,7 @@ func TestWakes(t *testing.T) {
 	}
 }
 
-// The waits have all lengths between the two bounds, evenly spread.
+// The lengths of the waits are spread evenly between the two limits.
 func TestWaitsAreSpread(t *testing.T) {
 	var counts [10]int
 	for i := range perRound {
@@ -94,7 +94,7 @@ func TestRoundTrips(t *testing.T) {
 	if err != nil || r.To != "x" || r.Count != 3*connects || r.LowestNS != 1 || r.P50NS.Lowest != 10 || r.P50NS.Median != 30 || r.P50NS.Highest != 50 {
 		t.Errorf("%+v %+v, %v", r, r.P50NS, err)
 	}
-	next, cost = 0, time.Minute // one per round, however long it takes
+	next, cost = 0, time.Minute // each round has one connection, however long it takes
 	if r, err = roundTrip(t.Context(), "x", 3, connect); err != nil || r.Count != 3 {
 		t.Errorf("%+v, %v", r, err)
 	}

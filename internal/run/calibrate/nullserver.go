@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// NullServer is a process of quorumbench that responds at once.
+// NullServer is a process of quorumbench that responds immediately.
 type NullServer struct {
 	Endpoint string
 
@@ -21,12 +21,12 @@ type NullServer struct {
 	lease   *host.Lease
 }
 
-// startWithin bounds how long the null server may take to accept connections.
+// startWithin limits how long the null server may take to accept connections.
 const startWithin = 20 * time.Second
 
-// StartNullServer starts the program at self as a null server for a store's protocol, and
-// returns when it accepts connections. Its log is in the folder dir. On Linux it never
-// outlives our process.
+// StartNullServer starts the quorumbench binary at self as a null server for a store's protocol. It
+// returns when the server accepts connections. The server's log is in the folder dir. On Linux, the
+// server never outlives our process.
 func StartNullServer(ctx context.Context, self, store, dir string) (_ *NullServer, err error) {
 	h := host.NewLocal(nil, nil)
 	lease, err := h.Ports(ctx, 1)
@@ -65,19 +65,20 @@ func StartNullServer(ctx context.Context, self, store, dir string) (_ *NullServe
 // askAgain is the pause after the null server refused a connection.
 const askAgain = 5 * time.Millisecond
 
-// Bind makes this process and the server run together on one processor, where neither waits
-// for another processor to wake up, or on one each, until undo is called. It returns an
-// error if the system does not support that.
+// Bind controls on which processors this process and the server run, until undo is called. If
+// together is set, both run on one processor, so that neither has to wait for another processor to
+// wake up. Otherwise each runs on its own processor. Bind returns an error if the system does not
+// support this.
 func (s *NullServer) Bind(together bool) (undo func(), err error) {
 	return bind(os.Getpid(), s.process.Identity().PID, together)
 }
 
-// Stop ends the server and waits for its end.
+// Stop kills the server and waits until it has exited.
 func (s *NullServer) Stop(ctx context.Context) {
 	defer s.lease.Release()
 	if s.process == nil {
 		return
 	}
-	_ = s.process.Signal(ctx, host.Kill) // it holds no data
+	_ = s.process.Signal(ctx, host.Kill) // the server stores no data
 	<-s.process.Exited()
 }

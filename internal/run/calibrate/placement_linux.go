@@ -9,9 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bind binds all threads of two processes, including threads that they start later, to
-// processors that this process may use: both to the first one, or the other process to the
-// second. undo restores the processors that this process had.
+// bind restricts all threads of two processes, including threads that are created later, to
+// processors that this process may use. If together is set, both processes use the first processor.
+// Otherwise, the process other uses the second. undo restores the processors that this process
+// could use before.
 func bind(us, other int, together bool) (undo func(), err error) {
 	var had unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &had); err != nil {
@@ -27,7 +28,7 @@ func bind(us, other int, together bool) (undo func(), err error) {
 	}
 	undo = func() {
 		for pid := range of {
-			_ = place(&had, pid) // a process that has ended needs no processors
+			_ = place(&had, pid) // an error is harmless: the process may have exited
 		}
 	}
 	for pid, processor := range of {
@@ -41,8 +42,7 @@ func bind(us, other int, together bool) (undo func(), err error) {
 	return undo, nil
 }
 
-// next returns the first processor of the set with a number of at least n; there must be
-// one.
+// next returns the first processor in the set whose number is at least n. There must be one.
 func next(of *unix.CPUSet, n int) int {
 	for !of.IsSet(n) {
 		n++
@@ -50,8 +50,9 @@ func next(of *unix.CPUSet, n int) int {
 	return n
 }
 
-// place sets the processors of all threads of a process. A thread that is not set yet may
-// create threads meanwhile, so place lists the threads again until there is no new one.
+// place sets the processors for all threads of a process. While it runs, threads that are not
+// restricted yet may create threads, so it lists the threads repeatedly until it finds no new
+// thread.
 func place(on *unix.CPUSet, pid int) error {
 	seen := map[string]bool{}
 	for more := true; more; {

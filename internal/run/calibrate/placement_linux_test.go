@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Two processes are bound to one processor, or to one each, and are restored afterwards.
+// Two processes are bound to the same processor, or each to its own processor. Their processors are
+// restored afterwards.
 func TestBind(t *testing.T) {
 	c := exec.Command("cat")
 	in, err := c.StdinPipe()

@@ -4,7 +4,7 @@ package calibrate
 
 import "errors"
 
-// bind returns an error: this system does not support it.
+// bind returns an error, because this system does not support it.
 func bind(int, int, bool) (undo func(), err error) {
 	return nil, errors.New("this system does not bind threads to a processor")
 }

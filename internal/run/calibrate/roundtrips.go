@@ -13,17 +13,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
-// Connections to one address: the number per round, and the total time, divided among the
-// rounds, after which a round has fewer.
+// connects is the number of connections to one address per round. enough limits the total time; if
+// a round has used its share of this time, it makes fewer connections.
 const (
 	connects = 20
 	enough   = 2 * time.Second
 )
 
-// connecting times one connection.
+// connecting opens a connection and returns how long this took.
 type connecting func(ctx context.Context) (time.Duration, error)
 
-// Loopback measures TCP connections over loopback: the kernel's part of a round trip.
+// Loopback times TCP connections over loopback, which is the kernel's part of a round trip.
 func Loopback(ctx context.Context, rounds int) (record.RoundTrip, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -37,7 +37,7 @@ func Loopback(ctx context.Context, rounds int) (record.RoundTrip, error) {
 			if err != nil {
 				return
 			}
-			_ = c.Close() // no data is sent on it
+			_ = c.Close() // no data is sent on the connection
 		}
 	}()
 	defer func() {
@@ -49,8 +49,8 @@ func Loopback(ctx context.Context, rounds int) (record.RoundTrip, error) {
 	})
 }
 
-// Endpoint measures TCP connections to an endpoint, each of which may take up to within. If
-// secure is not nil, each connection also completes a TLS handshake, which is not timed.
+// Endpoint times TCP connections to an endpoint. Each connection may take up to within. If secure
+// is not nil, a TLS handshake follows, which is not timed.
 func Endpoint(ctx context.Context, endpoint string, secure *tls.Config, within time.Duration, rounds int) (record.RoundTrip, error) {
 	return roundTrip(ctx, endpoint, rounds, func(ctx context.Context) (time.Duration, error) {
 		ctx, cancel := context.WithTimeout(ctx, within)
@@ -59,7 +59,8 @@ func Endpoint(ctx context.Context, endpoint string, secure *tls.Config, within t
 	})
 }
 
-// roundTrip measures in rounds. A round has at least one connection.
+// roundTrip times connections in the given number of rounds. Each round has at least one
+// connection.
 func roundTrip(ctx context.Context, to string, rounds int, connect connecting) (record.RoundTrip, error) {
 	r := record.RoundTrip{To: to, LowestNS: math.Inf(1)}
 	var medians []float64

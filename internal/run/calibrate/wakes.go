@@ -1,6 +1,6 @@
-// Package calibrate measures, outside of any load, the smallest differences that a machine
-// and its network can show: how late the generator's event loop wakes up, and how long TCP
-// connections take.
+// Package calibrate measures, without any load, the smallest differences that a machine and its
+// network can show: how late the generator's event loop wakes up, and how long TCP connections take
+// to open.
 package calibrate
 
 import (
@@ -14,18 +14,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// perRound is the number of waits in a round: a p99 has ten beyond it.
+// perRound is the number of waits in a round. It is enough for a p99, because ten waits are later.
 const perRound = 1000
 
-// The lengths of the loop's waits are between shortest and longest, in nanoseconds, as in
-// an open loop of some thousand operations per second.
+// shortest and longest are the limits for the lengths of waits in nanoseconds. They are typical for
+// an open loop of several thousand operations per second.
 const (
 	shortest = 50_000
 	longest  = 450_000
 )
 
-// Wakes measures in the given number of rounds, on a separate thread, how late the
-// generator's poller wakes up.
+// Wakes measures how late the generator's poller wakes up. It measures in the given number of
+// rounds, on a separate thread.
 func Wakes(ctx context.Context, rounds int) (record.WakeError, error) {
 	p, err := poll.NewPoller(0, time.Now(), poll.Dialer{})
 	if err != nil {
@@ -37,7 +37,7 @@ func Wakes(ctx context.Context, rounds int) (record.WakeError, error) {
 		err error
 	}
 	done := make(chan result, 1)
-	go func() { // its thread, which Attach has modified, ends with the goroutine
+	go func() { // the thread, which Attach has modified, exits with the goroutine
 		p.Attach()
 		of, err := wakes(ctx, p, rounds)
 		done <- result{of, err}
@@ -58,7 +58,7 @@ func wakes(ctx context.Context, p poll.Poller, rounds int) (record.WakeError, er
 			}
 			now := p.Now()
 			until := now + waitOf(i)
-			for now < until { // a signal of Go's runtime also ends a wait
+			for now < until { // a signal from Go's runtime also ends a wait
 				ready = p.Wait(until, ready[:0])
 				now = p.Now()
 			}
@@ -70,15 +70,15 @@ func wakes(ctx context.Context, p poll.Poller, rounds int) (record.WakeError, er
 	return record.WakeError{P50NS: record.NewOfRounds(p50...), P99NS: record.NewOfRounds(p99...), Count: rounds * perRound}, nil
 }
 
-// waitOf returns the length of the i-th wait. The lengths are evenly spread by multiples of
-// the golden ratio, so that they are not in step with any periodic event.
+// waitOf returns the length of the i-th wait. Multiples of the golden ratio spread the lengths
+// evenly, so that they are never synchronous with a periodic event.
 func waitOf(i int) int64 {
 	_, part := math.Modf(float64(i) * (math.Sqrt(5) - 1) / 2)
 	return shortest + int64(part*(longest-shortest))
 }
 
-// nearestRank returns the smallest of the sorted values with at least the given share of
-// them at or below it; there must be at least one value.
+// nearestRank returns the smallest of the sorted values for which at least the given share of the
+// values are less or equal. There must be at least one value.
 func nearestRank(sorted []int64, share float64) float64 {
 	rank := int(math.Ceil(share*float64(len(sorted)) - 1e-9))
 	return float64(sorted[max(rank, 1)-1])

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
-// actions holds the action of each kind.
+// actions contains the action for each kind of fault.
 var actions = map[fault.Kind]*action{
 	fault.Kill:        ending(host.Kill),
 	fault.Terminate:   ending(host.Terminate),

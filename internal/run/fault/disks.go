@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
-// badDisk injects faults into members' disks and heals them. A member may have ended
-// because of them, so healing also starts it.
+// badDisk returns the action that injects faults into members' disks. Healing also starts the
+// members, because the faults may have made them exit.
 func badDisk(faults func(*fault.Happening) disk.Faults) *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {
@@ -35,15 +35,16 @@ func (o *one) setDisk(ctx context.Context, member string, f disk.Faults) error {
 	return d.Set(ctx, f)
 }
 
-// powerLoss kills members, and makes their disks lose data that was not synced. Data that
-// was written at least the fault's By before is written back first.
+// powerLoss returns the action that kills members and makes their disks lose data that was not
+// synced. Data that was written at least By (a field of the fault) before is first written to the
+// disks.
 func powerLoss() *action {
 	a := ending(host.Kill)
 	a.ahead, a.then = writeBack, forget
 	return a
 }
 
-// forget makes the disks of members that have ended lose data that was not synced.
+// forget makes the disks of members that have exited lose the data that was not synced.
 func forget(ctx context.Context, o *one) error {
 	return o.each(func(m string) error {
 		d, err := o.Cluster.Disk(m)
@@ -56,8 +57,8 @@ func forget(ctx context.Context, o *one) error {
 	})
 }
 
-// lyingDisk makes members' disks acknowledge syncs without doing them, until a power loss
-// at the end.
+// lyingDisk returns the action that makes members' disks acknowledge syncs without performing them.
+// It ends with a power loss.
 func lyingDisk() *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {
@@ -65,7 +66,7 @@ func lyingDisk() *action {
 		},
 		heal: func(ctx context.Context, o *one) error {
 			var err error
-			if o.f.Done() { // otherwise not all disks lied, and nothing should be lost
+			if o.f.Done() { // otherwise some disks did not lie, and no data should be lost
 				err = powerGoes(ctx, o)
 			}
 			return errors.Join(err, o.each(func(m string) error {
@@ -76,7 +77,7 @@ func lyingDisk() *action {
 	}
 }
 
-// powerGoes kills the members and makes their disks lose data that was not synced.
+// powerGoes kills the members and makes their disks lose the data that was not synced.
 func powerGoes(ctx context.Context, o *one) error {
 	if err := signal(host.Kill)(ctx, o); err != nil {
 		return err
@@ -99,8 +100,8 @@ func writeBack(ctx context.Context, i *Injector) error {
 	})
 }
 
-// atOnce calls do for each member while all of them are paused, so that the disks are in a
-// consistent state: no member knows of a write that the others lack.
+// atOnce calls do for each member while all of them are suspended. The disks are then in a
+// consistent state: no member knows of a write that the other members lack.
 func (i *Injector) atOnce(ctx context.Context, members []string, do func(member string) error) error {
 	var errs []error
 	for _, step := range []func(m string) error{

@@ -1,6 +1,5 @@
-// Package fault injects faults into a cluster while a load runs, and heals them. It is
-// independent of store and host: it acts through the cluster's interface and asks for the
-// cluster's status.
+// Package fault injects faults into a cluster while a load runs, and heals them. It is independent
+// of the store and of the hosts: it uses only the interface Cluster and the cluster's status.
 package fault
 
 import (
@@ -14,21 +13,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Bounds of a fault's waits.
+// Time limits for the phases of a fault.
 const (
 	// askAhead is how long before a fault the cluster is asked for its status and leader.
 	askAhead = 200 * time.Millisecond
-	// askEvery is the pause between two status requests, and so the resolution of the
+	// askEvery is the pause between two status requests. It is therefore also the resolution of the
 	// recovery time.
 	askEvery = 20 * time.Millisecond
-	// askWithin bounds one status request to all members.
+	// askWithin limits one status request to all members.
 	askWithin = 3 * time.Second
-	// healthyWithin is how long a fault waits for the cluster to be whole first.
+	// healthyWithin is how long a fault waits for the cluster to be healthy before it begins.
 	healthyWithin = 30 * time.Second
-	// readyWithin is how long a healed cluster may take to be ready.
+	// readyWithin is how long the cluster may take to be ready after the fault is healed.
 	readyWithin = 60 * time.Second
-	// againEvery is the pause before a member that ended while it was starting is started
-	// again.
+	// againEvery is the pause before a member that exited during startup is restarted.
 	againEvery = time.Second
 )
 
@@ -45,17 +43,17 @@ type Cluster interface {
 	NewCertificate(ctx context.Context, member string) error
 }
 
-// Clock is a source of time. Until waits for a time, and returns false if ctx ends first.
+// Clock is a source of time. Until waits for a time. It returns false if ctx is canceled first.
 type Clock interface {
 	Now() time.Time
 	Until(ctx context.Context, at time.Time) bool
 }
 
-// Injector injects the faults of one trial. Only one goroutine may call its methods.
+// Injector injects the faults of one trial. It is not safe for concurrent use.
 type Injector struct {
 	Cluster Cluster
-	// Ask asks all members for their state over new connections: a lost connection is not
-	// reopened at once.
+	// Ask asks all members for their status over new connections, because a lost connection would
+	// not be reopened immediately.
 	Ask func(ctx context.Context) (store.Status, error)
 	// Admin opens an administration connection to some of the cluster's endpoints.
 	Admin func(endpoints []string) (store.Admin, error)
@@ -68,7 +66,7 @@ type Injector struct {
 
 	opened time.Time
 	done   []record.Fault
-	taken  int // number of followers chosen so far
+	taken  int // number of followers that were chosen so far
 }
 
 // healthy asks for the status until all members respond and agree on a leader.
@@ -94,7 +92,7 @@ func (i *Injector) name(m *store.Member) string {
 	return m.Name
 }
 
-// window converts a time to seconds of the window.
+// window converts a time to seconds after the window opened.
 func (i *Injector) window(t time.Time) *float64 { return new(t.Sub(i.opened).Seconds()) }
 
 func (i *Injector) event(f *record.Fault, kind string, at time.Time, text string) {

@@ -20,16 +20,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// simulated is a cluster of three members in simulated time, and its clock. A member that
-// was started again responds after a second.
+// simulated is a cluster of three members, and its clock, in simulated time. A member that was
+// restarted responds after a second.
 type simulated struct {
 	now     time.Time
 	leader  int
 	down    [3]bool
-	back    [3]time.Time // when it responds again
+	back    [3]time.Time // time at which the member responds again
 	said    []string
-	ignores bool   // ignores SIGTERM
-	refuses int    // number of starts to refuse
+	ignores bool   // whether members ignore SIGTERM
+	refuses int    // number of starts that fail
 	end     func() // called when the time passes endAt
 	endAt   time.Time
 }
@@ -189,7 +189,7 @@ func TestEachFaultIsDoneOnTimeAndHealed(t *testing.T) {
 	}
 }
 
-// Each kind that a scenario can request has an action.
+// There is an action for each kind of fault that a scenario can request.
 func TestEachKindHasAnAction(t *testing.T) {
 	for _, k := range fault.All() {
 		if a := actions[k]; a == nil || a.begin == nil && a.then == nil || a.heal == nil || a.healed == "" {
@@ -221,8 +221,8 @@ func TestFaultsOfDisks(t *testing.T) {
 	}
 }
 
-// Data written long enough before a power loss survives. A lying disk loses its data at the
-// end, even if the load ends before.
+// Data that was written long enough before a power loss survives. A lying disk loses its data at
+// the end of the fault, even if the load ends before.
 func TestPowerLossesAfterAcknowledgedWrites(t *testing.T) {
 	s := &simulated{}
 	done, events := s.play(t, "power-loss m2 by 3s at 10s for 1s, lying-disk all at 20s for 5s, lying-disk m1 at 50s for 30s", time.Minute)
@@ -272,7 +272,7 @@ func TestFaultsOfLinks(t *testing.T) {
 	}
 }
 
-// In clusters of five and four members, the named member is in the smaller part.
+// In clusters of five and four members, the given member is in the smaller part.
 func TestPartsOfLargerClusters(t *testing.T) {
 	for _, c := range []struct {
 		all    []string

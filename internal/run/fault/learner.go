@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// addLearner lets an additional member join as a learner, promotes it to a voter, and makes
-// it leave.
+// addLearner returns the action in which an additional member joins as a learner, is promoted to a
+// voter, and leaves.
 func addLearner() *action {
 	return &action{
 		then:   func(ctx context.Context, o *one) error { return o.takeIn(ctx) },
@@ -42,7 +42,7 @@ func (o *one) takeIn(ctx context.Context) error {
 	})
 }
 
-// dismiss makes the member leave, however far it has joined.
+// dismiss makes the additional member leave, even if it has not joined completely.
 func (o *one) dismiss(ctx context.Context) error {
 	spare, err := o.Cluster.Spare()
 	if err != nil {

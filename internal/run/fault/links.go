@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
-// badLinks injects a fault into the links between ends, and heals it.
+// badLinks returns the action that injects a fault into the links between ends.
 func badLinks(between func(*one) []ends, link func(*fault.Happening) network.Link) *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {
@@ -29,10 +29,11 @@ func (o *one) setLinks(ctx context.Context, all []network.Fault) error {
 
 func cut(*fault.Happening) network.Link { return network.Link{Cut: true} }
 
-// ends holds the ends of a link: one of the fault's, and the opposite one.
+// ends contains the two ends of a link: of belongs to the fault's member, and other is the opposite
+// end.
 type ends struct{ of, other string }
 
-// faults returns the faults of the links between ends, in one or both directions.
+// faults returns the faults on the links between ends, in one or both directions.
 func faults(between []ends, d fault.Direction, l network.Link) (all []network.Fault) {
 	for _, e := range between {
 		if d != fault.Inwards {
@@ -45,7 +46,7 @@ func faults(between []ends, d fault.Direction, l network.Link) (all []network.Fa
 	return all
 }
 
-// around returns the links between the fault's members and the ends that it affects.
+// around returns the links between the fault's members and the ends that the fault affects.
 func around(o *one) (all []ends) {
 	peers, clients := o.what.Among()
 	for _, m := range o.members {
@@ -61,21 +62,21 @@ func around(o *one) (all []ends) {
 	return all
 }
 
-// halves returns the links between two parts of the cluster; the fault's member is in the
-// smaller one.
+// halves returns the links between two parts of the cluster. The fault's member is in the smaller
+// part.
 func halves(o *one) []ends {
 	others := o.others()
-	with := len(o.all)/2 - 1 // number of members in its part, besides it
+	with := len(o.all)/2 - 1 // number of other members in its part
 	return across(append([]string{o.members[0]}, others[:with]...), others[with:])
 }
 
-// othersHalves returns the links between two parts of the members other than the fault's.
+// othersHalves returns the links between two halves of the other members.
 func othersHalves(o *one) []ends {
 	others := o.others()
 	return across(others[:len(others)/2], others[len(others)/2:])
 }
 
-// others returns the members other than the fault's first.
+// others returns all members except the fault's first member.
 func (o *one) others() []string {
 	return slices.DeleteFunc(slices.Clone(o.all), func(m string) bool { return m == o.members[0] })
 }

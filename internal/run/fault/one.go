@@ -14,19 +14,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// action implements a kind of fault. Its functions act on all of the fault's members
-// (one.members). They are called with a context that does not end.
+// action implements a kind of fault. Its functions act on all members of the fault (one.members).
+// Their context is never canceled.
 type action struct {
-	// ahead is called the fault's By before the fault, if By is set, and before the members
-	// are chosen; it may be nil.
+	// ahead is called before the fault, earlier by the time By, if the fault has a By. The members
+	// are not chosen yet. It may be nil.
 	ahead func(ctx context.Context, i *Injector) error
 	begin func(ctx context.Context, o *one) error // may be nil
-	// ends reports that the members' processes end, which is then awaited.
+	// ends is set if begin makes the members' processes exit. The injector then waits until they
+	// have exited.
 	ends bool
-	// then is called after the fault has begun and the processes have ended; it may be nil.
+	// then is called after the fault has begun and the processes have exited. It may be nil.
 	then func(ctx context.Context, o *one) error
-	// heal undoes the fault, even if only a part of it was injected. healed describes the
-	// members afterwards, such as "started again".
+	// heal undoes the fault, even if only a part of it was injected. healed describes the members
+	// after that, for example "started again".
 	heal   func(ctx context.Context, o *one) error
 	healed string
 }
@@ -40,15 +41,15 @@ type one struct {
 	what    *fault.Happening
 	do      *action
 	f       *record.Fault
-	status  *store.Status   // of the cluster before the fault
+	status  *store.Status   // the cluster's status before the fault
 	members []string        // names of the affected members
 	all     []string        // names of all members, in order
-	chosen  []*store.Member // the affected members; for a fault of the whole cluster, only the leader
+	chosen  []*store.Member // the affected members; only the leader if the fault affects the whole cluster
 
-	admin store.Admin // keeps the connection on which undo works
+	admin store.Admin // connection that undo uses
 	undo  []func(context.Context) error
 
-	healed string // replaces the action's; may be empty
+	healed string // replaces healed in the action; may be empty
 }
 
 // each calls do for each affected member.
@@ -68,8 +69,8 @@ func (o *one) who() string {
 	return o.f.Member + ", " + o.f.Role
 }
 
-// breakAndHeal injects the fault, waits for its duration, and heals it, even if a context
-// has ended.
+// breakAndHeal injects the fault, waits for its duration, and heals it, even if a context is
+// canceled. cut is set if the fault was shorter than requested.
 func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
 	must := context.WithoutCancel(run)
 	began := o.Clock.Now()
@@ -108,7 +109,7 @@ func (o *one) heal(ctx context.Context) error {
 	now := o.Clock.Now()
 	o.f.Healed = o.window(now)
 	if !o.f.Done() {
-		return nil // another event reports why it was not done
+		return nil // another event reports why the fault was not injected
 	}
 	was := "was"
 	if len(o.members) > 1 {
@@ -118,7 +119,7 @@ func (o *one) heal(ctx context.Context) error {
 	return nil
 }
 
-// ready waits until the cluster is whole again, and records that.
+// ready waits until all members are running again, and records this.
 func (o *one) ready(ctx context.Context) error {
 	if err := o.whole(ctx); err != nil {
 		return err
@@ -129,8 +130,8 @@ func (o *one) ready(ctx context.Context) error {
 	return nil
 }
 
-// whole waits until the cluster is whole again. A member that ends while it starts, for
-// example because another program took its port, is started again.
+// whole waits until all members are running again. It restarts a member that exits during startup,
+// for example because another program took its port.
 func (o *one) whole(ctx context.Context) error {
 	end := o.Clock.Now().Add(readyWithin)
 	for {
@@ -149,10 +150,10 @@ func (o *one) whole(ctx context.Context) error {
 	}
 }
 
-// endWithin is how long a member that was asked to end may take before it is killed.
+// endWithin is how long a member that was asked to exit may take before it is killed.
 const endWithin = 10 * time.Second
 
-// end waits until the member's processes have ended, and kills them if they do not end by
+// end waits until the member's processes have exited. It kills them if they do not exit by
 // themselves.
 func (o *one) end(ctx context.Context, member string) error {
 	limited, cancel := context.WithTimeout(ctx, endWithin)

@@ -11,11 +11,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// workWithin bounds each request to the store: some move much data.
+// workWithin limits each request to the store. Some of the requests move much data.
 const workWithin = 2 * time.Minute
 
-// asked sends the store a request that need not be undone, through an Admin of each
-// member.
+// asked returns the action that sends the store a request for each member, through that member's
+// Admin. The request need not be undone.
 func asked(of func(ctx context.Context, a store.Admin, m *store.Member) error, done string) *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {
@@ -32,7 +32,7 @@ func asked(of func(ctx context.Context, a store.Admin, m *store.Member) error, d
 	}
 }
 
-// whileRun returns a context that also ends with the run, so that an interrupted run does
+// whileRun returns a context that is also canceled with the run, so that an interrupted run does
 // not wait for the store.
 func (o *one) whileRun(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -40,7 +40,7 @@ func (o *one) whileRun(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, func() { stop(); cancel() }
 }
 
-// ask calls of with an Admin of some endpoints, and closes the Admin.
+// ask calls of with an Admin for some endpoints, and closes the Admin.
 func (o *one) ask(ctx context.Context, endpoints []string, of func(context.Context, store.Admin) error) error {
 	admin, err := o.Admin(endpoints)
 	if err != nil {
@@ -52,7 +52,7 @@ func (o *one) ask(ctx context.Context, endpoints []string, of func(context.Conte
 	return of(ctx, admin)
 }
 
-// errNoWork reports a store that lacks a request that its capabilities promise.
+// errNoWork reports that the store does not implement a request that its capabilities promise.
 var errNoWork = errors.New("the store has no such request")
 
 func snapshot(ctx context.Context, a store.Admin, m *store.Member) error {
@@ -81,7 +81,7 @@ func defragment(ctx context.Context, a store.Admin, _ *store.Member) error {
 	return m.Defragment(ctx)
 }
 
-// moveLeader transfers the leadership to the chosen member.
+// moveLeader returns the action that transfers the leadership to the chosen member.
 func moveLeader() *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {
@@ -101,7 +101,7 @@ func moveLeader() *action {
 	}
 }
 
-// worked makes members perform the work of a feature, and undoes it.
+// worked returns the action in which members perform the work of a feature, which is then undone.
 func worked(what kv.Feature, undone string) *action {
 	return &action{
 		begin:  func(ctx context.Context, o *one) error { return o.work(ctx, what) },
@@ -110,8 +110,8 @@ func worked(what kv.Feature, undone string) *action {
 	}
 }
 
-// work makes the chosen members perform the work; for the whole cluster, that is the
-// leader.
+// work makes the chosen members perform the work. If the fault affects the whole cluster, the
+// leader performs it.
 func (o *one) work(ctx context.Context, what kv.Feature) error {
 	ctx, cancelled := o.whileRun(ctx)
 	defer cancelled()
@@ -163,7 +163,7 @@ func (o *one) endpoints(but *store.Member) (all []string) {
 	return all
 }
 
-// newCertificate gives members new certificates, which is not undone.
+// newCertificate returns the action that gives members new certificates. This is not undone.
 func newCertificate() *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {

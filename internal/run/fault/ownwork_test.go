@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// StartAs and StartEmpty work as StartAgain, and record their parameters.
+// StartAs and StartEmpty work like StartAgain, and record their parameters.
 func (s *simulated) StartAs(ctx context.Context, name string, of cluster.Server) error {
 	s.said = append(s.said, fmt.Sprintf("%s from %s%s", name, of.Version, of.Exec))
 	return s.StartAgain(ctx, name)
@@ -55,7 +55,7 @@ func (a *simulatedAdmin) Members(context.Context) ([]store.Member, error) {
 
 func (a *simulatedAdmin) Close() error { return nil }
 
-// CheckRights implements store.Operator: the user may do everything.
+// CheckRights implements store.Operator: the user has all rights.
 func (a *simulatedAdmin) CheckRights(context.Context, kv.Feature) error { return nil }
 
 func (a *simulatedAdmin) Compact(context.Context) (int64, error) { return 1, a.say("compact") }
@@ -107,8 +107,7 @@ func (p *simulatedSpare) End(context.Context) error {
 	return nil
 }
 
-// An additional member joins, becomes a voter and leaves. A member that could not join
-// leaves as well.
+// An additional member joins, becomes a voter and leaves. A member that could not join also leaves.
 func TestALearnerJoinsAndLeaves(t *testing.T) {
 	s := &simulated{}
 	done, events := s.play(t, "add-learner at 1s for 5s", time.Minute)
@@ -165,7 +164,7 @@ func TestRollingAndReplaced(t *testing.T) {
 	s := &simulated{}
 	done, events := s.play(t, "rolling-restart at 1s, replace leader at 20s for 2s, rolling-upgrade to 3.9.5 at 30s", time.Minute)
 	want := []string{
-		"SIGTERM m2", "start m2", "SIGTERM m3", "start m3", "SIGTERM m1", "start m1", // the leader last
+		"SIGTERM m2", "start m2", "SIGTERM m3", "start m3", "SIGTERM m1", "start m1", // the leader is last
 		"SIGKILL m2", "replace 2 at e1 e3", "m2 is empty", "start m2",
 		"SIGTERM m1", "m1 from 3.9.5", "start m1", "SIGTERM m2", "m2 from 3.9.5", "start m2", "SIGTERM m3", "m3 from 3.9.5", "start m3",
 	}
@@ -218,7 +217,7 @@ func TestStoreOperationsThatFail(t *testing.T) {
 	}
 }
 
-// The member chosen by "any", and the time of a random fault, follow from the seed.
+// The seed determines the member that "any" chooses and the time of a random fault.
 func TestRandomMemberComesFromTheSeed(t *testing.T) {
 	first, second := &simulated{}, &simulated{}
 	first.play(t, "random any of kill/pause at 1s for 1s every 5s repeat 8", time.Minute)

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// ending returns the action that ends processes with a signal and starts them again.
+// ending returns the action that sends a signal that ends processes, and restarts them.
 func ending(s host.Signal) *action {
 	return &action{begin: signal(s), ends: true, heal: startAgain, healed: "started again"}
 }

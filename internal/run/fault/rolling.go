@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// rolling restarts all members one after the other: the next one when the cluster is whole
-// again, and the leader last.
+// rolling returns the action that restarts all members one after the other, the leader last. It
+// restarts the next member when all members are running again.
 func rolling(start func(o *one, ctx context.Context, member string) error) *action {
 	return &action{
 		then: func(ctx context.Context, o *one) error { return o.roll(ctx, start) },
@@ -38,7 +38,7 @@ func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, 
 		o.step(member, fmt.Sprintf("was started again, %d of %d", n+1, last))
 		if err := o.whole(o.run); err != nil {
 			if n+1 == last {
-				break // all are restarted; the wait for readiness reports that the cluster is not whole
+				break // all members were restarted; the wait for readiness will report the error
 			}
 			return fmt.Errorf("the cluster was not whole again after %d of %d members, and the others were not restarted: %w", n+1, last, err)
 		}
@@ -47,7 +47,7 @@ func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, 
 	return nil
 }
 
-// leaderLast returns the members' names in the order of restarting.
+// leaderLast returns the members' names in the order in which they are restarted.
 func (o *one) leaderLast() (all []string) {
 	leader := ""
 	for i := range o.status.Members {
@@ -60,7 +60,7 @@ func (o *one) leaderLast() (all []string) {
 	return append(all, leader)
 }
 
-// upgrade starts a member from the server that the fault names.
+// upgrade restarts a member with the server that the fault specifies.
 func (o *one) upgrade(ctx context.Context, member string) error {
 	s, err := o.Server(o.what.Server)
 	if err != nil {
@@ -69,8 +69,8 @@ func (o *one) upgrade(ctx context.Context, member string) error {
 	return o.Cluster.StartAs(ctx, member, s)
 }
 
-// replace kills a member and lets a new one with an empty disk take its place. A member
-// that cannot be replaced is started with its data.
+// replace returns the action that kills a member and replaces it by a new member with an empty
+// disk. If the member cannot be replaced, it is restarted with its data.
 func replace() *action {
 	return &action{
 		begin: signal(host.Kill), ends: true,
@@ -90,7 +90,7 @@ func (o *one) replace(ctx context.Context) error {
 		if r, ok := a.(store.Operator); ok {
 			return r.Replace(ctx, *gone)
 		}
-		return nil // the store need not be notified
+		return nil // the store need not be informed
 	})
 	if err != nil {
 		return err

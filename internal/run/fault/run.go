@@ -14,10 +14,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Run injects the faults at their times after opened, and returns their results. When load
-// ends, no further fault begins, and a fault in progress is healed at once. Run waits until
-// the healed cluster is ready, unless run ends. No member remains ended or paused because
-// of a fault that could be healed.
+// Run injects the faults at their times after opened, and returns their results. When load is
+// canceled, no other fault begins, and a fault in progress is healed immediately. Run waits until
+// the healed cluster is ready, unless run is canceled. All faults that can be healed are healed, so
+// that no member remains stopped or suspended.
 func (i *Injector) Run(run, load context.Context, opened time.Time, all []fault.Happening) []record.Fault {
 	i.opened = opened
 	for n := range all {
@@ -25,7 +25,7 @@ func (i *Injector) Run(run, load context.Context, opened time.Time, all []fault.
 		i.done = append(i.done, record.Fault{Number: n + 1, What: h.String(), Do: h.Do.String(), Asked: h.At.Seconds()})
 		f := &i.done[n]
 		if err := i.doOne(run, load, h, f); err != nil {
-			err = errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) // in one sentence
+			err = errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) // make it one sentence
 			f.Failure = err.Error()
 			if !f.Done() {
 				i.event(f, record.FaultUndone, i.Clock.Now(), fmt.Sprintf("fault %d (%s) was not done: %v", f.Number, f.What, err))
@@ -35,10 +35,10 @@ func (i *Injector) Run(run, load context.Context, opened time.Time, all []fault.
 	return i.done
 }
 
-// errOver is the failure of a fault for which no time was left.
+// errOver is the error for a fault for which no time was left.
 var errOver = errors.New("the load had ended before")
 
-// doOne injects one fault. Its error describes what did not go as requested.
+// doOne injects one fault. The error describes what did not happen as requested.
 func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *record.Fault) error {
 	at := i.opened.Add(h.At)
 	if err := i.ahead(run, load, h, f); err != nil {
@@ -93,7 +93,7 @@ func (i *Injector) ahead(run, load context.Context, h *fault.Happening, f *recor
 		return errOver
 	}
 	began := i.Clock.Now()
-	if late := began.Sub(at); late > h.By/2 { // the event contains its actual time
+	if late := began.Sub(at); late > h.By/2 { // the event contains the actual time
 		return fmt.Errorf("the members' data had to be written to their disks %s before it, but the fault before ended %s after that time", text.FormatDuration(h.By), text.FormatDuration(late.Round(time.Millisecond)))
 	}
 	if err := do(context.WithoutCancel(run), i); err != nil {
@@ -105,7 +105,7 @@ func (i *Injector) ahead(run, load context.Context, h *fault.Happening, f *recor
 	return nil
 }
 
-// choose returns the affected members. Followers take turns.
+// choose returns the affected members. Followers are chosen in turn.
 func (i *Injector) choose(s *store.Status, h *fault.Happening) (all []*store.Member, err error) {
 	of := h.Member
 	if of.Mode == kv.Any {

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Claim lets the run write below a prefix. It returns a NotEmptyError if that would touch
-// keys that are not the run's.
+// Claim lets the run write keys below a prefix. It returns a NotEmptyError if the run might change
+// keys that do not belong to it.
 func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	if g == nil {
 		return nil
@@ -30,7 +30,7 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	case errors.Is(err, errCovered):
 		return nil
 	case errors.As(err, &others) && others.Running == "" && p.Overwrite:
-		// Nothing is removed at the end: the run's keys cannot be distinguished from others.
+		// Nothing is removed at the end, because the run's keys cannot be distinguished from others.
 		c.others, c.marker = true, nil
 	case err != nil:
 		return err
@@ -47,14 +47,14 @@ func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
 		return nil
 	}
 	names := p.Names
-	if p.Prefix != c.Prefix { // a prefix below
+	if p.Prefix != c.Prefix { // the prefix is below that of the claim
 		names = Names{Prefixes: []string{strings.TrimPrefix(p.Prefix, c.Prefix)}}
 	}
 	known := slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&names) })
 	if known && (m.Leases || !p.Leases) && (m.Services || !p.Services) {
 		return nil
 	}
-	if !known && !Prefixed(p.Prefix) { // other keys in the root may be another program's
+	if !known && !Prefixed(p.Prefix) { // other keys in the root may belong to another program
 		if err := g.mustBeEmpty(ctx, &claim{Plan: *p}); err != nil {
 			return err
 		}
@@ -72,8 +72,8 @@ func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
 // errCovered reports that another claim of this run covers the prefix.
 var errCovered = errors.New("another claim of this run covers the prefix")
 
-// prove proves that everything below the prefix is quorumbench's, or that nothing is there,
-// and writes the marker that records it.
+// prove checks that no key exists below the prefix, or that all keys there were written by
+// quorumbench. It then writes the marker that records this.
 func (g *Guard) prove(ctx context.Context, c *claim) error {
 	if !Prefixed(c.Prefix) && c.KeySpace == 0 {
 		return &NotEmptyError{Prefix: c.Prefix, Remedy: remedy}
@@ -104,8 +104,9 @@ func (g *Guard) prove(ctx context.Context, c *claim) error {
 	return g.mark(ctx, c)
 }
 
-// askOuter looks for a run that has claimed a prefix containing this one: such a run
-// removes everything below its prefix when it ends, or was killed and left a marker.
+// askOuter searches for a run that has claimed a prefix that contains this one. Such a run is
+// either running and will remove everything below its prefix when it ends, or it was killed and
+// left a marker.
 func (g *Guard) askOuter(ctx context.Context, c *claim) error {
 	for i := range len(c.Prefix) - 1 {
 		outer := c.Prefix[:i+1]
@@ -114,7 +115,7 @@ func (g *Guard) askOuter(ctx context.Context, c *claim) error {
 		}
 		m, found, err := g.readMarker(ctx, outer)
 		switch {
-		case err != nil || !found: // a user may have no rights there
+		case err != nil || !found: // the user may have no rights for keys outside the prefix
 		case g.mine(m) != nil:
 			return errCovered
 		default:
@@ -129,8 +130,8 @@ func (g *Guard) askOuter(ctx context.Context, c *claim) error {
 	return nil
 }
 
-// clear removes the remains of a killed run. It returns a NotEmptyError for a run that may
-// still be running or was asked to leave its keys.
+// clear removes the keys that a killed run left. It returns a NotEmptyError if the run may still be
+// running or if it was asked to keep its keys.
 func (g *Guard) clear(ctx context.Context, c *claim, m *Marker) error {
 	if m.State() != Ended || m.Kept {
 		return g.inUse(c.Prefix, m)
@@ -142,8 +143,8 @@ func (g *Guard) clear(ctx context.Context, c *claim, m *Marker) error {
 	return nil
 }
 
-// clearInner removes the remains of killed runs below a claim's prefix, checking only the
-// known prefixes. It returns why if something else is below the prefix.
+// clearInner removes the keys that killed runs left below a claim's prefix. It checks only the
+// known prefixes. It returns why if other keys exist below the prefix.
 func (g *Guard) clearInner(ctx context.Context, c *claim, why error) error {
 	cleared := false
 	for _, prefix := range g.Known {
@@ -154,7 +155,7 @@ func (g *Guard) clearInner(ctx context.Context, c *claim, why error) error {
 		if err != nil || !found {
 			continue
 		}
-		if own := g.mine(m); own != nil { // its trials have ended
+		if own := g.mine(m); own != nil { // the trials of this claim have ended
 			err = g.release(ctx, own)
 			g.claims = slices.DeleteFunc(g.claims, func(c *claim) bool { return c == own })
 		} else {
@@ -171,7 +172,7 @@ func (g *Guard) clearInner(ctx context.Context, c *claim, why error) error {
 	return why
 }
 
-// inUse returns the error for a prefix that another run uses, or may use.
+// inUse returns the error for a prefix that another run uses or may use.
 func (g *Guard) inUse(prefix string, m *Marker) error {
 	e := &NotEmptyError{Prefix: prefix, Remedy: "choose another prefix, or wait until it has ended"}
 	e.Running = fmt.Sprintf("a run that process %d on %s began at %s", m.Owner.PID, m.Machine, m.Began.Format(time.RFC3339))
@@ -185,7 +186,7 @@ func (g *Guard) inUse(prefix string, m *Marker) error {
 	return e
 }
 
-// renew replaces the marker of a run that kept its keys by this run's.
+// renew replaces the marker of a run that kept its keys by a marker of this run.
 func (g *Guard) renew(ctx context.Context, c *claim, m *Marker) error {
 	mine, err := newMarker(g.Tool, &c.Plan, g.Now())
 	if err != nil {
@@ -202,7 +203,7 @@ func (g *Guard) renew(ctx context.Context, c *claim, m *Marker) error {
 	return g.rewrite(ctx, &mine)
 }
 
-// mustBeEmpty returns a NotEmptyError if there is any key where the claim writes.
+// mustBeEmpty returns a NotEmptyError if any key exists where the claim writes.
 func (g *Guard) mustBeEmpty(ctx context.Context, c *claim) error {
 	in := Below(c.Prefix)
 	if !Prefixed(c.Prefix) {
@@ -224,7 +225,7 @@ func (g *Guard) mustBeEmpty(ctx context.Context, c *claim) error {
 	return &NotEmptyError{Prefix: c.Prefix, Keys: n, Some: some, Remedy: remedy}
 }
 
-// mark writes the marker. If the user may not write it, the run continues without.
+// mark writes the marker. If the user may not write it, the run continues without a marker.
 func (g *Guard) mark(ctx context.Context, c *claim) error {
 	m, err := newMarker(g.Tool, &c.Plan, g.Now())
 	if err != nil {
@@ -247,7 +248,7 @@ func (g *Guard) mark(ctx context.Context, c *claim) error {
 	}
 	c.marker = &m
 	if denied {
-		c.marker.Run = "" // it was not written
+		c.marker.Run = "" // the marker was not written
 	}
 	return nil
 }
@@ -259,7 +260,7 @@ func (g *Guard) user() string {
 	return "the user " + g.Access.User
 }
 
-// before describes what the run does below a prefix.
+// before returns a sentence for the user about what the run does below a prefix.
 func (c *claim) before(flags string) string {
 	what := "keys"
 	if c.Keys > 0 {

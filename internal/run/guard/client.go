@@ -15,23 +15,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// How often a request is repeated after an error, and the pause before that.
+// tries limits how often a request is sent if it fails. tryPause is the pause between two attempts.
 const (
 	tries    = 5
 	tryPause = 200 * time.Millisecond
 )
 
-// Client sends requests about single keys to a cluster, at the first endpoint that
-// responds.
+// Client sends requests about single keys to the first endpoint in the cluster that responds.
 type Client struct {
 	Store  store.Store
 	Access store.Access
 
-	answers int // index of the endpoint that responded last
+	answers int // index of the endpoint that gave the last response
 }
 
-// ask sends one operation to the first endpoint that executes it, and repeats it after a
-// temporary error. conflicts makes a conflict count as a response.
+// ask sends one operation to the first endpoint that executes it, and sends it again after a
+// temporary error. If conflicts is set, a conflict is a valid response.
 func (c *Client) ask(ctx context.Context, op *store.Op, conflicts bool) (ev store.Event, err error) {
 	var failed error
 	for try := range tries {
@@ -67,7 +66,7 @@ func (c *Client) ask(ctx context.Context, op *store.Op, conflicts bool) (ev stor
 	return ev, failed
 }
 
-// refusedError reports a member that refused a request.
+// refusedError reports that a member rejected a request.
 type refusedError struct {
 	endpoint string
 	outcome  kv.Outcome
@@ -91,8 +90,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 func (c *Client) level() kv.Consistency { return c.Store.Capabilities().Strongest() }
 
-// Count returns a lower bound of the keys in an interval, 0 only if there are none, and the
-// names of some if the store lists them.
+// Count returns a lower bound for the number of keys in an interval; it is 0 only if there are
+// none. It also returns some of their names, if the store can list keys.
 func (c *Client) Count(ctx context.Context, in Interval) (n int64, some []string, err error) {
 	names := &examples{}
 	op := store.Op{Kind: kv.Range, Consistency: c.level(), Key: in.From, Range: &store.RangeOp{End: in.End, Limit: mostExamples, Keys: names}}
@@ -106,7 +105,7 @@ func (c *Client) Count(ctx context.Context, in Interval) (n int64, some []string
 	return max(ev.Count, int64(len(names.keys))), names.keys, nil
 }
 
-// get reads a key; found is false if it does not exist.
+// get reads a key; found is false if the key does not exist.
 func (c *Client) get(ctx context.Context, key string) (value []byte, found bool, err error) {
 	op := store.Op{Kind: kv.Get, Consistency: c.level(), Key: []byte(key)}
 	ev, err := c.ask(ctx, &op, false)
@@ -116,7 +115,7 @@ func (c *Client) get(ctx context.Context, key string) (value []byte, found bool,
 	return bytes.Clone(ev.Value), true, nil
 }
 
-// create writes a key that does not exist; made is false if it exists.
+// create writes a key unless it already exists; made is false if it does.
 func (c *Client) create(ctx context.Context, key string, value []byte) (made bool, err error) {
 	op := store.Op{Kind: kv.CAS, Key: []byte(key), Value: value}
 	if _, ok := c.Store.Capabilities().Operations[kv.CAS]; !ok {
@@ -124,7 +123,7 @@ func (c *Client) create(ctx context.Context, key string, value []byte) (made boo
 	}
 	ev, err := c.ask(ctx, &op, true)
 	if err == nil && ev.Outcome == kv.Conflict {
-		// An earlier try may have been executed although its response was lost.
+		// An earlier attempt may have been executed although its response was lost.
 		now, found, err := c.get(ctx, key)
 		return found && bytes.Equal(now, value), err
 	}
@@ -138,7 +137,7 @@ func (c *Client) put(ctx context.Context, key string, value []byte) error {
 	return err
 }
 
-// remove deletes a key; a missing key is no error.
+// remove deletes a key. A missing key is not an error.
 func (c *Client) remove(ctx context.Context, key string) error {
 	op := store.Op{Kind: kv.Delete, Key: []byte(key)}
 	_, err := c.ask(ctx, &op, false)
@@ -156,24 +155,24 @@ func (c *Client) remove(ctx context.Context, key string) error {
 	return err
 }
 
-// Remove deletes one of the run's keys; a missing key is no error.
+// Remove deletes one of the run's keys. A missing key is not an error.
 func (c *Client) Remove(ctx context.Context, key string) error { return c.remove(ctx, key) }
 
-// unserved reports whether err means that a member can never serve the request.
+// unserved reports whether err means that the servers can never execute this kind of request.
 func unserved(err error) bool {
 	var refused *refusedError
 	return errors.As(err, &refused) && refused.outcome == kv.BadRequest
 }
 
-// Denied reports whether err means that the user lacks the right to the request.
+// Denied reports whether err means that the user lacks the right to make the request.
 func Denied(err error) bool {
 	var refused *refusedError
 	return errors.As(err, &refused) && refused.outcome == kv.Denied
 }
 
-// guardedRemoval returns the transaction with which Kubernetes deletes a key of a known
-// revision: a server that replaces etcd, such as kine, may support no other deletion. ok is
-// false if the store has no transactions of this form.
+// guardedRemoval returns the transaction with which Kubernetes deletes a key at a known revision. A
+// server that replaces etcd, such as kine, may support no other deletion. ok is false if the store
+// has no such transactions.
 func (c *Client) guardedRemoval(key string, revision int64) (op store.Op, ok bool) {
 	name := []byte(key)
 	request := &call.Call{Guarded: true, Parts: []call.Part{

@@ -1,8 +1,8 @@
-// Package guard protects the data in a cluster that ran before the run. All code that
-// writes to such a cluster claims the prefix of its keys here before its first write. A
-// claim proves that no key was below the prefix, or that all keys are the remains of an
-// earlier run. It writes a marker, by which a later command recognizes the remains of a
-// killed run, and it removes everything below the prefix at the end of the run.
+// Package guard protects the data in a cluster that the run did not start. All code that writes to
+// such a cluster claims the prefix of its keys here before its first write. A claim proves that no
+// key exists below the prefix, or that all keys there are left from an earlier run of quorumbench.
+// It writes a marker, so that a later command can recognize the keys of a killed run. At the end of
+// the run, everything below the prefix is removed.
 package guard
 
 import (
@@ -20,43 +20,43 @@ import (
 type Options struct {
 	Client
 	Tool  string       // version of quorumbench
-	Flags string       // of the cleanup command, to connect to this cluster
-	Say   func(string) // receives a line for the user
+	Flags string       // flags with which the cleanup command connects to this cluster
+	Say   func(string) // receives lines for the user
 	Now   func() time.Time
-	// Known are the default prefixes of loads.
+	// Known contains the default prefixes of loads.
 	Known []string
-	// Siblings returns the run's guards of other endpoints, which may lead to the same
-	// cluster, such as a proxy's. It may be nil.
+	// Siblings returns the run's guards for other endpoints, which may belong to the same cluster,
+	// for example those of a proxy. It may be nil.
 	Siblings func() []*Guard
 }
 
-// Guard protects one cluster in one run. A nil Guard belongs to a cluster that the run
-// started, and protects nothing.
+// Guard protects one cluster during one run. A nil Guard belongs to a cluster that the run started,
+// and has no effect.
 type Guard struct {
 	Options
 	claims  []*claim
-	granted bool     // the user was notified
-	leases  []string // granted to the run's loads
+	granted bool     // whether the user was notified that leases are granted
+	leases  []string // leases or sessions that were granted to the run's loads
 }
 
 // claim is a prefix below which the run writes.
 type claim struct {
 	Plan
-	marker *Marker // nil: there is none
-	others bool    // other keys than the run's may be there
-	stuck  error   // why its keys cannot be removed; nil: they can
+	marker *Marker // nil if there is none
+	others bool    // whether other keys may exist below the prefix
+	stuck  error   // reason why the keys cannot be removed, or nil if they can
 }
 
-// New returns the guard of a cluster.
+// New returns the guard for a cluster.
 func New(o Options) *Guard { return &Guard{Options: o} }
 
-// NotEmptyError reports keys below a prefix that no run of quorumbench wrote, or that
-// another run uses.
+// NotEmptyError reports that keys exist below a prefix that were not written by quorumbench, or
+// that the prefix is used by another run.
 type NotEmptyError struct {
 	Prefix  string
-	Keys    int64    // lower bound
-	Some    []string // some of their names
-	Running string   // the run that uses the prefix, or may use it; otherwise empty
+	Keys    int64    // lower bound for the number of keys
+	Some    []string // names of some keys
+	Running string   // describes the run that uses or may use the prefix; otherwise empty
 	Remedy  string
 }
 
@@ -79,7 +79,7 @@ func (e *NotEmptyError) Error() string {
 	return fmt.Sprintf("prefix %q has keys: %s %s there, which no run of quorumbench wrote; %s", e.Prefix, what, verb, e.Remedy)
 }
 
-// remedy is the advice for a prefix with keys that are not quorumbench's.
+// remedy is the advice for a prefix below which other keys exist.
 const remedy = "choose another prefix, or allow it to replace and delete them (overwrite-existing)"
 
 // rewrite writes a marker of this run again.
@@ -101,7 +101,7 @@ func (g *Guard) holds(prefix string) *claim {
 	return g.claims[i]
 }
 
-// mine returns the run's claim that a marker belongs to, or nil.
+// mine returns the run's claim to which a marker belongs, or nil.
 func (g *Guard) mine(m *Marker) *claim {
 	i := slices.IndexFunc(g.claims, func(c *claim) bool { return c.marker != nil && c.marker.Run == m.Run })
 	if i < 0 {
@@ -110,11 +110,12 @@ func (g *Guard) mine(m *Marker) *claim {
 	return g.claims[i]
 }
 
-// delegate lets a sibling claim the plan's prefix if the sibling wrote the marker. It
-// returns errCovered then, and nil if no sibling did.
+// delegate handles a marker that a sibling wrote: it lets that sibling claim the plan's prefix and
+// returns errCovered. If no sibling wrote the marker, it returns nil.
 //
-// Example: one trial of a run reaches an etcd directly and the next one reaches the same
-// etcd through a relay. The second guard finds the marker of the first one.
+// Example: one trial in a run connects to an etcd directly, and the next trial connects to the same
+// etcd through a relay. The second trial's guard then finds the marker that the first trial's guard
+// wrote.
 func (g *Guard) delegate(ctx context.Context, m *Marker, p *Plan) error {
 	if g.Siblings == nil {
 		return nil
@@ -131,13 +132,13 @@ func (g *Guard) delegate(ctx context.Context, m *Marker, p *Plan) error {
 	return nil
 }
 
-// readMarker reads the marker of a prefix; found is false if there is none.
+// readMarker reads the marker for a prefix; found is false if there is none.
 func (g *Guard) readMarker(ctx context.Context, prefix string) (m *Marker, found bool, err error) {
 	key := MarkerKey(prefix)
 	value, found, err := g.get(ctx, key)
 	if err != nil {
 		if Denied(err) {
-			return nil, false, nil // no run of this user can have written it either
+			return nil, false, nil // no earlier run of this user can have written the marker either
 		}
 		return nil, false, fmt.Errorf("the key %q, which says whose the keys with prefix %q are, cannot be read: %w", key, prefix, err)
 	}
@@ -151,8 +152,8 @@ func (g *Guard) readMarker(ctx context.Context, prefix string) (m *Marker, found
 	return &one, true, nil
 }
 
-// Granted records the names of leases or sessions that were granted to a load of the run.
-// They are ended with the run.
+// Granted records leases or sessions that were granted to one of the run's loads. They are revoked
+// when the run ends.
 func (g *Guard) Granted(names []string) {
 	if g != nil {
 		g.leases = append(g.leases, names...)
@@ -167,7 +168,7 @@ func argument(prefix string) string {
 	return prefix
 }
 
-// Grants announces that the run grants leases or sessions.
+// Grants notifies the user that the run will grant n leases or sessions.
 func (g *Guard) Grants(n int, ttl time.Duration) {
 	if g == nil || g.granted {
 		return
@@ -176,7 +177,7 @@ func (g *Guard) Grants(n int, ttl time.Duration) {
 	g.Say(fmt.Sprintf("grants %s in the running cluster and revokes them at the end; after a kill they end by themselves within %v", text.Plural(uint64(max(n, 0)), "lease"), ttl)) // #nosec G115 -- not negative
 }
 
-// Holds reports whether the run has claimed a prefix.
+// Holds reports whether the run has claimed any prefix.
 func (g *Guard) Holds() bool { return len(g.claims) > 0 }
 
 // admin opens an administration connection to the cluster.

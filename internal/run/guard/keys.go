@@ -4,14 +4,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// Interval is an interval of keys that includes From and excludes End, as in
-// store.RangeOp.
+// Interval is an interval of keys that includes From and excludes End, as in store.RangeOp.
 type Interval struct{ From, End []byte }
 
-// Below returns the interval of all keys that begin with a non-empty prefix.
+// Below returns the interval of all keys that begin with a prefix, which must not be empty.
 func Below(prefix string) Interval { return Interval{[]byte(prefix), after(prefix)} }
 
-// OfKeys returns the interval of the keys of a key space.
+// OfKeys returns the interval that contains the keys of a key space.
 func OfKeys(prefix string, size int, n uint64) (Interval, error) {
 	space, err := keys.NewSpace(prefix, size, n)
 	if err != nil {
@@ -21,8 +20,8 @@ func OfKeys(prefix string, size int, n uint64) (Interval, error) {
 	return Interval{space.Append(nil, 0), append(last, 0)}, nil
 }
 
-// after returns the first key after all keys with the prefix, or a zero byte if there is
-// none, as in etcd.
+// after returns the first key after all keys with the prefix. If there is none, it returns a zero
+// byte, as in etcd.
 func after(prefix string) []byte {
 	end := []byte(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -34,7 +33,7 @@ func after(prefix string) []byte {
 	return []byte{0}
 }
 
-// examples collects a few keys of a response.
+// examples collects the names of a few keys in a response.
 type examples struct{ keys []string }
 
 func (*examples) Begin(uint32) bool { return false }
@@ -45,5 +44,5 @@ func (e *examples) Add(_ uint32, key, _ []byte, _ int64) {
 	}
 }
 
-// mostExamples is the number of keys that a list requests.
+// mostExamples is the number of keys that are requested as examples.
 const mostExamples = 3

@@ -7,20 +7,19 @@ import (
 	"slices"
 )
 
-// Leftover describes the remains of a run below a prefix, or a run that is still writing
-// there.
+// Leftover is a run that has left keys below a prefix, or that is still writing there.
 type Leftover struct {
 	Marker
 	Now State
 }
 
-// Find returns the runs whose markers are at the given prefixes.
+// Find returns the runs whose markers exist at the given prefixes.
 func (g *Guard) Find(ctx context.Context, prefixes []string) (found []Leftover, err error) {
 	for _, prefix := range prefixes {
 		m, ok, err := g.readMarker(ctx, prefix)
 		var other *NotEmptyError
 		switch {
-		case errors.As(err, &other): // another program's key has the marker's name
+		case errors.As(err, &other): // a key of another program has the marker's name
 			continue
 		case err != nil:
 			return found, err
@@ -33,7 +32,7 @@ func (g *Guard) Find(ctx context.Context, prefixes []string) (found []Leftover, 
 	return found, nil
 }
 
-// Clean removes the remains of a run, and nothing else.
+// Clean removes the keys that a run has left, and nothing else.
 func (g *Guard) Clean(ctx context.Context, l *Leftover) (removed int64, err error) {
 	removed, err = g.removeMarked(ctx, &l.Marker)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 // markerSuffix ends the name of every marker key.
 const markerSuffix = ".quorumbench-run"
 
-// Marker is the value of the key that a run writes before its first write below a prefix,
-// and removes last. It proves that no key was below the prefix when the run began, so that
-// all keys there now are the run's.
+// Marker is the value of a marker key, which a run writes before its first write below a prefix,
+// and removes last. It proves that no key existed below the prefix when the run began, so that all
+// keys there belong to the run.
 type Marker struct {
 	Quorumbench string        `json:"quorumbench"` // version of quorumbench
 	Run         string        `json:"run"`         // random ID of the run
@@ -28,24 +28,25 @@ type Marker struct {
 	Machine     string        `json:"host"`
 	Place       host.Place    `json:"place"`
 	Owner       host.Identity `json:"process"`
-	// Folders are the nodes above the keys that did not exist before, outermost first, in a
-	// store with folders.
+	// Folders contains the nodes above the keys that did not exist before, outermost first. It is
+	// used for stores with folders.
 	Folders []string `json:"folders,omitempty"`
-	// Kept reports that the run has ended and left its keys on request.
+	// Kept is set if the run has ended and was asked to keep its keys.
 	Kept bool `json:"kept,omitempty"`
-	// Leases reports that keys may be bound to leases or sessions of the run, and Services
-	// that the run registers services whose names begin with the prefix.
+	// Leases is set if keys may be bound to the run's leases or sessions. Services is set if the
+	// run registers services whose names begin with the prefix.
 	Leases   bool `json:"leases,omitempty"`
 	Services bool `json:"services,omitempty"`
-	// Names are the names of the run's keys after the prefix. None means any name.
+	// Names describes the names of the run's keys, without the prefix. If it is empty, any name
+	// matches.
 	Names []Names `json:"names,omitempty"`
 }
 
-// MarkerKey returns the key of a prefix's marker. It is a sibling of the prefix's folder,
-// so that a user with rights to the parent folder may write it.
+// MarkerKey returns the key of the marker for a prefix. It is next to the prefix's folder, so that
+// a user with rights for the parent folder may write it.
 func MarkerKey(prefix string) string { return strings.TrimRight(prefix, "/") + markerSuffix }
 
-// newMarker returns a marker of this process.
+// newMarker returns a marker for this process.
 func newMarker(tool string, p *Plan, now time.Time) (Marker, error) {
 	self, err := host.Identify(os.Getpid())
 	if err != nil {
@@ -58,7 +59,7 @@ func newMarker(tool string, p *Plan, now time.Time) (Marker, error) {
 	}, nil
 }
 
-// parseMarker decodes a marker of a prefix; ok is false if the value is not one.
+// parseMarker decodes a marker for a prefix; ok is false if the value is not a valid marker.
 func parseMarker(value []byte, prefix string) (m Marker, ok bool) {
 	if json.Unmarshal(value, &m) != nil || !m.Empty || !host.Mark(m.Run).Valid() || !samePlace(m.Prefix, prefix) {
 		return Marker{}, false
@@ -70,16 +71,16 @@ func parseMarker(value []byte, prefix string) (m Marker, ok bool) {
 	return m, true
 }
 
-// samePlace reports whether two prefixes may be the same: some stores ignore a leading
-// slash, and in the others the markers of the two have different names.
+// samePlace reports whether two prefixes may mean the same keys: some stores ignore a leading
+// slash. In all other stores, the two prefixes have different markers.
 func samePlace(a, b string) bool { return strings.TrimPrefix(a, "/") == strings.TrimPrefix(b, "/") }
 
-// within reports whether a prefix is below another one, ignoring leading slashes.
+// within reports whether a prefix is below another prefix, ignoring leading slashes.
 func within(prefix, outer string) bool {
 	return strings.HasPrefix(strings.TrimPrefix(prefix, "/"), strings.TrimPrefix(outer, "/"))
 }
 
-// encode returns the marker's value.
+// encode returns the marker as the value of its key.
 func (m *Marker) encode() []byte {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -88,17 +89,17 @@ func (m *Marker) encode() []byte {
 	return b
 }
 
-// State describes whether a marker's run is still running.
+// State is the state of a marker's run.
 type State uint8
 
 // The states of a marker's run.
 const (
 	Running State = iota
-	Ended         // its process has ended, or it has left its keys on request
-	Unknown       // it runs on another machine or in another PID namespace
+	Ended         // the run's process has exited, or the run has kept its keys on request
+	Unknown       // the run's process is on another machine or in another PID namespace
 )
 
-// State returns the state of the marker's run as far as it can be seen from this process.
+// State returns the state of the marker's run, as far as this process can see it.
 func (m *Marker) State() State {
 	if m.Kept {
 		return Ended
@@ -116,17 +117,17 @@ func (m *Marker) State() State {
 	}
 }
 
-// owns reports whether a key below the prefix can be the run's, by its name.
+// owns reports whether a key below the prefix may belong to the run, judging by the key's name.
 func (m *Marker) owns(key string) bool {
 	name := strings.TrimPrefix(key, m.Prefix)
 	return key == MarkerKey(m.Prefix) || len(m.Names) == 0 || slices.ContainsFunc(m.Names, func(n Names) bool { return n.matches(name) })
 }
 
-// mostListed bounds the number of key names that are checked.
+// mostListed limits the number of key names that are checked.
 const mostListed = 2_000_000
 
-// own divides the keys below a marker's prefix into those that can be the run's and others.
-// ok is false if the store does not list keys, or if there are too many.
+// own divides the keys below a marker's prefix into keys that may belong to the run and other keys.
+// ok is false if the store does not list keys, or if there are too many keys.
 func (m *Marker) own(ctx context.Context, admin store.Admin) (mine, others []string, ok bool, err error) {
 	l, lists := admin.(store.Cleaner)
 	if !lists || slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&Names{}) }) {

@@ -10,19 +10,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Names describes the names of a load's keys after their prefix. The zero value matches
-// every name.
+// Names describes the names of a load's keys, without their prefix. The zero value matches every
+// name.
 type Names struct {
-	// KeySize and KeySpace match a number of KeySize bytes below KeySpace.
+	// If KeySpace is set, KeySize and KeySpace match a number below KeySpace that is written with
+	// KeySize bytes.
 	KeySize  int    `json:"key_size,omitempty"`
 	KeySpace uint64 `json:"key_space,omitempty"`
 	// Application matches the names of the application's keys.
 	Application string `json:"application,omitempty"`
-	// Prefixes holds prefixes of further names, such as that of a lock.
+	// Prefixes contains prefixes of other names, such as the name of a lock.
 	Prefixes []string `json:"beside,omitempty"`
 }
 
-// validNames reports whether names read from a marker can be a load's.
+// validNames reports whether names from a marker may be those of a load.
 func validNames(all []Names) bool {
 	for _, n := range all {
 		if n.KeySpace > 0 {
@@ -34,7 +35,7 @@ func validNames(all []Names) bool {
 	return true
 }
 
-// matches reports whether a key may have the name.
+// matches reports whether a key may have this name.
 func (n *Names) matches(name string) bool {
 	if slices.ContainsFunc(n.Prefixes, func(b string) bool { return b != "" && strings.HasPrefix(name, b) }) {
 		return true

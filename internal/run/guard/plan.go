@@ -7,16 +7,17 @@ import (
 // Plan describes what a load will do to a cluster.
 type Plan struct {
 	Prefix string
-	Names  // of its keys, after the prefix
-	// Keys and Bytes estimate how much exists at once; 0: unknown.
+	Names  // names of the load's keys, without the prefix
+	// Keys and Bytes estimate the maximum number and size of keys that exist at the same time. They
+	// are 0 if unknown.
 	Keys, Bytes uint64
-	Leases      bool // keys are bound to leases or sessions of the load
-	Services    bool // it registers services whose names begin with the prefix
-	Overwrite   bool // permits a prefix with keys that no run of quorumbench wrote
-	Keep        bool // the keys remain after the run
-	// ClusterWide holds phrases for the load's effects on the whole cluster.
+	Leases      bool // whether keys are bound to the load's leases or sessions
+	Services    bool // whether the load registers services whose names begin with the prefix
+	Overwrite   bool // whether other keys may exist below the prefix
+	Keep        bool // whether the keys remain after the run
+	// ClusterWide contains phrases that describe the load's effects on the whole cluster.
 	ClusterWide []string
 }
 
-// Prefixed reports whether a prefix distinguishes a run's keys from others.
+// Prefixed reports whether a prefix distinguishes a run's keys from other keys.
 func Prefixed(prefix string) bool { return strings.Trim(prefix, "/") != "" }

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// stuck returns why keys cannot be removed, or nil. It does not rely on the store's
-// capabilities, but asks the server to delete a key that does not exist.
+// stuck returns nil if keys can be removed, and otherwise the reason. It does not rely on the
+// store's capabilities, but asks the servers to delete a key that does not exist.
 func (g *Guard) stuck(ctx context.Context, p *Plan) error {
 	can := g.Store.Capabilities()
 	_, lists := can.Operations[kv.Range]
@@ -25,7 +25,7 @@ func (g *Guard) stuck(ctx context.Context, p *Plan) error {
 		return nil
 	}
 	what, guarded := "no key can be removed", true
-	if !Prefixed(p.Prefix) { // a load removes these keys, as in removeNamed
+	if !Prefixed(p.Prefix) { // these keys are removed by a load (see removeNamed), which sends no transactions
 		what, guarded = "keys without a prefix cannot be removed", false
 	}
 	if err := g.removes(ctx, string(load.ProbeKey(p.Prefix)), guarded); err != nil {
@@ -34,15 +34,15 @@ func (g *Guard) stuck(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// Stuck reports whether the keys below a prefix that the run has claimed cannot be removed.
+// Stuck reports whether keys below a prefix that the run has claimed cannot be removed.
 func (g *Guard) Stuck(prefix string) bool {
 	c := g.holds(prefix)
 	return c != nil && c.stuck != nil
 }
 
-// Try sends one operation to the first endpoint that responds. It returns an error only if
-// the response is, twice, that the member does not serve the request, denies it to the
-// user, or ends the connection with a reason: a later request would fail as well.
+// Try sends one operation to the first endpoint that responds. It returns an error only if, in two
+// attempts, the member rejects the operation as not supported or not permitted, or closes the
+// connection with a reason. Later requests would then fail as well.
 func (c *Client) Try(ctx context.Context, op *store.Op) (err error) {
 	for range 2 {
 		if err = c.tryOnce(ctx, op); err == nil {
@@ -69,8 +69,8 @@ func (c *Client) tryOnce(ctx context.Context, op *store.Op) error {
 	return nil
 }
 
-// removes returns an error if the servers cannot delete keys. It asks them to delete a key
-// that does not exist, and with guarded also in a guarded transaction.
+// removes returns an error if the servers cannot delete keys. It asks them to delete a key that
+// does not exist. If guarded is set, deleting it in a guarded transaction is also acceptable.
 func (c *Client) removes(ctx context.Context, key string, guarded bool) error {
 	err := c.Try(ctx, &store.Op{Kind: kv.Delete, Key: []byte(key)})
 	if !unserved(err) {

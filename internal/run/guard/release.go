@@ -9,7 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Release removes everything that the run wrote, however the run ended, and reports it.
+// Release removes everything that the run wrote, however the run ended, and reports it to the
+// user.
 func (g *Guard) Release(ctx context.Context) error {
 	if g == nil {
 		return nil
@@ -45,7 +46,7 @@ func (g *Guard) release(ctx context.Context, c *claim) error {
 	return nil
 }
 
-// keep leaves the keys, with a marker that identifies them as quorumbench's.
+// keep leaves the keys in the cluster, with a marker that identifies them as quorumbench's.
 func (g *Guard) keep(ctx context.Context, c *claim) error {
 	if c.marker.Run == "" {
 		return nil

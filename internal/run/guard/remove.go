@@ -13,20 +13,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Bounds of a removal. A store may report that a large removal timed out and still continue
-// it, so the remaining keys are counted afterwards.
+// Limits of a removal. A store may report that a large removal timed out but still continue it, so
+// the remaining keys are counted afterwards.
 const (
 	removeWithin = 3 * time.Minute
 	removePause  = 500 * time.Millisecond
-	// removeTry bounds one request: a paused member does not respond, and the next request
-	// goes to another one.
+	// removeTry limits one request. A paused member does not respond, and the next request goes to
+	// another member.
 	removeTry = 20 * time.Second
-	// giveUp is how long a removal may make no progress.
+	// giveUp is the maximum time in which a removal may make no progress.
 	giveUp = 30 * time.Second
 )
 
-// removeMarked removes what a marker attributes to its run: keys and services, the leases
-// and sessions that they are bound to, the folders made for them, and finally the marker.
+// removeMarked removes everything that a marker attributes to its run: keys and services, the
+// leases and sessions to which they are bound, the folders that were created for them, and finally
+// the marker.
 func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
@@ -50,7 +51,7 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 		due bool
 		do  func(context.Context) error
 	}{
-		{true, func(context.Context) error { // it limits its own time
+		{true, func(context.Context) error { // removeKeys has its own time limits
 			n, err := g.removeKeys(ctx, admin, m)
 			removed += n
 			return err
@@ -74,7 +75,8 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 	return removed, nil
 }
 
-// again repeats do, which may take as long as within, until it succeeds, or has failed for giveUp.
+// again repeats do until it succeeds or has failed for the time giveUp. Each attempt may take as
+// long as within.
 func (g *Guard) again(ctx context.Context, within time.Duration, do func(context.Context) error) error {
 	for began := g.Now(); ; {
 		asked, cancel := context.WithTimeout(ctx, within)
@@ -86,8 +88,8 @@ func (g *Guard) again(ctx context.Context, within time.Duration, do func(context
 	}
 }
 
-// endGranted ends the leases that were granted to the run's loads and have no key bound to
-// them any more.
+// endGranted revokes the leases that were granted to the run's loads. No keys are bound to them
+// anymore.
 func (g *Guard) endGranted(ctx context.Context) error {
 	if len(g.leases) == 0 {
 		return nil
@@ -105,17 +107,17 @@ func (g *Guard) endGranted(ctx context.Context) error {
 	return nil
 }
 
-// removeKeys removes the keys below a marker's prefix until none is left.
+// removeKeys removes the keys below a marker's prefix until no key is left.
 func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (removed int64, err error) {
 	deleter, ok := admin.(store.Cleaner)
 	if !Prefixed(m.Prefix) || !ok {
 		return g.removeNamed(ctx, m)
 	}
-	own := int64(0) // the marker, if it is one of the keys with the prefix
+	own := int64(0) // 1 if the marker is one of the keys with the prefix
 	if m.Run != "" && strings.HasPrefix(MarkerKey(m.Prefix), m.Prefix) {
 		own = 1
 	}
-	progress, fewest := g.Now(), int64(math.MaxInt64) // when the fewest keys so far were left
+	progress, fewest := g.Now(), int64(math.MaxInt64) // the minimum number of remaining keys so far, and the time at which it was reached
 	for {
 		var mine, others []string
 		failed := askTwice(ctx, func(ctx context.Context) (err error) {
@@ -150,8 +152,8 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 	}
 }
 
-// askTwice repeats a request once if it fails. Two requests that are repeated as a pair never
-// both succeed on a store that fails every second one.
+// askTwice repeats a request once if it fails. If the caller repeated two requests only as a pair,
+// they would never both succeed on a store that fails every second request.
 func askTwice(ctx context.Context, ask func(context.Context) error) (failed error) {
 	for range 2 {
 		asked, cancel := context.WithTimeout(ctx, removeTry)
@@ -164,7 +166,7 @@ func askTwice(ctx context.Context, ask func(context.Context) error) (failed erro
 	return failed
 }
 
-// removeServices removes the services of a marker's run.
+// removeServices removes the services that a marker's run registered.
 func (m *Marker) removeServices(ctx context.Context, k store.Cleaner) (removed int64, err error) {
 	names, err := k.Services(ctx, m.Prefix)
 	if err != nil {
@@ -177,7 +179,7 @@ func (m *Marker) removeServices(ctx context.Context, k store.Cleaner) (removed i
 	return int64(len(names)), nil
 }
 
-// services returns the number of services whose names begin with a prefix, and some names.
+// services returns the number of services whose names begin with a prefix, and some of the names.
 func (g *Guard) services(ctx context.Context, prefix string) (n int64, some []string, err error) {
 	admin, err := g.admin()
 	if err != nil {
@@ -188,8 +190,8 @@ func (g *Guard) services(ctx context.Context, prefix string) (n int64, some []st
 	return int64(len(names)), names[:min(len(names), mostExamples)], err
 }
 
-// missingFolders returns the folders above the keys with a prefix, and above its marker,
-// that do not exist.
+// missingFolders returns the folders above the keys with a prefix, and above its marker, that do
+// not exist yet.
 func (g *Guard) missingFolders(ctx context.Context, prefix string) ([]string, error) {
 	admin, err := g.admin()
 	if err != nil {
@@ -203,11 +205,11 @@ func (g *Guard) missingFolders(ctx context.Context, prefix string) ([]string, er
 	return f.MissingFolders(ctx, prefix)
 }
 
-// Clear removes the keys below a prefix that the run has claimed. The claim remains.
+// Clear removes the keys below a prefix that the run has claimed. The claim remains valid.
 func (g *Guard) Clear(ctx context.Context, prefix string) (removed int64, err error) {
 	c := g.holds(prefix)
 	if c == nil || c.marker == nil {
-		return 0, nil // the run may overwrite other keys, which remain
+		return 0, nil // nothing is removed if other keys may exist below the prefix
 	}
 	admin, err := g.admin()
 	if err != nil {
@@ -216,7 +218,7 @@ func (g *Guard) Clear(ctx context.Context, prefix string) (removed int64, err er
 	defer func() { _ = admin.Close() }() // no request is pending
 	m := *c.marker
 	if m.Prefix = prefix; prefix != c.Prefix {
-		m.Names = nil // they are relative to the claim's prefix
+		m.Names = nil // the names are relative to the claim's prefix
 	}
 	if removed, err = g.removeKeys(ctx, admin, &m); err != nil {
 		return removed, err
@@ -227,7 +229,7 @@ func (g *Guard) Clear(ctx context.Context, prefix string) (removed int64, err er
 	return removed, err
 }
 
-// removeOwn removes the run's keys one by one, because other keys are among them.
+// removeOwn removes the run's keys one by one, because there are other keys among them.
 func (g *Guard) removeOwn(ctx context.Context, admin store.Admin, m *Marker, mine, others []string) (removed int64, err error) {
 	stay := "are not of this run and stay"
 	if len(others) == 1 {
@@ -237,9 +239,9 @@ func (g *Guard) removeOwn(ctx context.Context, admin store.Admin, m *Marker, min
 	_, folders := admin.(store.FolderKeeper)
 	for _, key := range mine {
 		if key == MarkerKey(m.Prefix) {
-			continue // it is removed last
+			continue // the marker is removed last
 		}
-		if d, ok := admin.(store.Cleaner); ok && folders { // the key may be a folder of the run
+		if d, ok := admin.(store.Cleaner); ok && folders { // the key may also be a folder that the run created
 			if _, err := d.DeletePrefix(ctx, []byte(key+"/")); err != nil {
 				return removed, err
 			}

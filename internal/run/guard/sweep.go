@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mostNamed bounds the number of keys that are removed one by one, existing or not.
+// mostNamed limits the number of keys, existing or not, that are removed one by one.
 const mostNamed = 10_000_000
 
 // Parameters of the load that removes keys one by one.
@@ -20,8 +20,8 @@ const (
 	sweepClients     = 64
 )
 
-// removeNamed removes only the keys that a marker names, one by one: in a store that cannot
-// delete prefixes, and for keys without a prefix.
+// removeNamed removes only the keys that a marker describes, one by one. It is used for stores that
+// cannot delete by prefix, and for keys without a prefix.
 func (g *Guard) removeNamed(ctx context.Context, m *Marker) (removed int64, err error) {
 	if err := g.remove(ctx, string(load.ProbeKey(m.Prefix))); err != nil {
 		return 0, err
@@ -51,7 +51,7 @@ func (g *Guard) removeNamed(ctx context.Context, m *Marker) (removed int64, err 
 	return removed, nil
 }
 
-// sweep deletes every key of a key space.
+// sweep deletes all keys of a key space.
 func (g *Guard) sweep(ctx context.Context, prefix string, n *Names) (int64, error) {
 	l := scenario.DefaultLoad()
 	l.Mix = []scenario.Operation{{Kind: kv.Delete, Weight: 1}}

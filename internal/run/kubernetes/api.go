@@ -1,6 +1,6 @@
-// Package kubernetes makes pods with agents and removes them. It calls the API with
-// net/http and a few types, and creates objects as the API's JSON: Kubernetes' client and
-// types would make up a sixth of our binary.
+// Package kubernetes creates pods with agents and removes them. It calls the API with net/http and
+// a few types, and creates objects in the API's JSON form, because Kubernetes' own client and types
+// would be a sixth of our binary.
 package kubernetes
 
 import (
@@ -26,10 +26,10 @@ type api struct {
 	login     *login
 	client    *http.Client
 	namespace string
-	inside    bool // we run in a pod of this cluster
+	inside    bool // whether we run in a pod of this cluster
 }
 
-// connect finds the API as kubectl does. It sends no request.
+// connect finds the API in the same way as kubectl. It sends no request.
 func connect(o *Options) (*api, error) {
 	given, err := findAccess(o.Kubeconfig, o.Context)
 	if err != nil {
@@ -56,12 +56,12 @@ func connect(o *Options) (*api, error) {
 // groups maps kinds of objects to their paths in the API.
 var groups = map[string]string{"jobs": "/apis/batch/v1", "pods": "/api/v1", "secrets": "/api/v1", "events": "/api/v1", "persistentvolumeclaims": "/api/v1"}
 
-// path returns the URL of the objects of a kind, or of one object or a part of it.
+// path returns the URL of all objects of a kind, or of one object, or of a part of an object.
 func (a *api) path(kind string, names ...string) *url.URL {
 	return a.server.JoinPath(append([]string{groups[kind], "namespaces", a.namespace, kind}, names...)...)
 }
 
-// apiError is the API's error about a request.
+// apiError is an error that the API returns for a request.
 type apiError struct {
 	Code            int
 	Reason, Message string
@@ -70,25 +70,25 @@ type apiError struct {
 // Error returns the API's message.
 func (e *apiError) Error() string { return e.Message }
 
-// isNotFound reports whether the API's error is that the object does not exist.
+// isNotFound reports whether the API returned the error that the object does not exist.
 func isNotFound(err error) bool {
 	var said *apiError
 	return errors.As(err, &said) && said.Code == http.StatusNotFound
 }
 
-// isRefused reports whether the API reported that it did nothing.
+// isRefused reports whether the API rejected the request without executing it.
 func isRefused(err error) bool {
 	var said *apiError
 	return errors.As(err, &said) && said.Reason != ""
 }
 
-// maxAnswer bounds the size of a response in bytes.
+// maxAnswer limits the size of a response in bytes.
 const maxAnswer = 64 << 20
 
-// tries bounds how often a request is sent if the API asks to try later.
+// tries limits how often a request is sent if the API asks to try later.
 const tries = 10
 
-// ask sends a request, repeatedly if the API asks to try later, and decodes the response
+// ask sends a request, and sends it again if the API asks to try later. It decodes the response
 // into into, unless that is nil.
 func (a *api) ask(ctx context.Context, method string, at *url.URL, contentType string, body []byte, into any) error {
 	b, err := a.send(ctx, method, at, contentType, body)
@@ -114,8 +114,8 @@ func (a *api) send(ctx context.Context, method string, at *url.URL, contentType 
 	return answer, err
 }
 
-// sendOnce sends a request. With an error it returns how long to wait before the next try,
-// or 0 if there should be none.
+// sendOnce sends a request. If it returns an error, later is how long to wait before the next
+// attempt, or 0 if the request must not be repeated.
 func (a *api) sendOnce(ctx context.Context, method string, at *url.URL, contentType string, body []byte) (answer []byte, later time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, at.String(), bytes.NewReader(body))
 	if err != nil {
@@ -157,7 +157,7 @@ func (a *api) create(ctx context.Context, kind string, of object, made any) erro
 	return a.ask(ctx, http.MethodPost, a.path(kind), "application/json", b, made)
 }
 
-// list reads the objects that a selector of labels or fields selects.
+// list reads the objects that match a selector. by is the kind of selector: labels or fields.
 func (a *api) list(ctx context.Context, kind, by, selector string, into any) error {
 	at := a.path(kind)
 	at.RawQuery = url.Values{by: {selector}}.Encode()
@@ -169,7 +169,7 @@ const (
 	byFields = "fieldSelector"
 )
 
-// log returns the last lines of a pod's container log.
+// log returns the last lines in the log of a pod's container.
 func (a *api) log(ctx context.Context, pod string) string {
 	at := a.path("pods", pod, "log")
 	at.RawQuery = "tailLines=5"
@@ -180,16 +180,16 @@ func (a *api) log(ctx context.Context, pod string) string {
 	return string(b)
 }
 
-// object is an object of the API, or a part of one, in its JSON form.
+// object is an object of the API, or a part of an object, in its JSON form.
 type object map[string]any
 
-// metadata holds an object's identifying fields.
+// metadata contains the fields that identify an object.
 type metadata struct {
 	Name, UID           string
 	Labels, Annotations map[string]string
 }
 
-// mostSaid bounds a quotation of Kubernetes' text, in bytes.
+// mostSaid is the maximum number of bytes of a text that is quoted from Kubernetes.
 const mostSaid = 600
 
 func said(words string) string {

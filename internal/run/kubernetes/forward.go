@@ -17,18 +17,18 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// The protocol of port-forward, and its name inside a WebSocket.
+// The port-forward protocol, and its name inside a WebSocket.
 const (
 	forwardProtocol = "portforward.k8s.io"
 	tunnelProtocol  = "SPDY/3.1+" + forwardProtocol
 )
 
-// pingEvery is the interval of pings that keep an idle connection open through load
+// pingEvery is the interval between pings, which keep an idle connection open through load
 // balancers.
 const pingEvery = 5 * time.Second
 
-// forward opens a connection to a port of a pod through the API, as kubectl port-forward
-// does, but without a local port to which others could connect.
+// forward opens a connection to a port of a pod through the API. It works like kubectl
+// port-forward, but without a local port to which other programs could connect.
 func (a *api) forward(ctx context.Context, pod string, port int) (net.Conn, error) {
 	type dialed struct {
 		c   *forwarded
@@ -63,8 +63,8 @@ func (a *api) forward(ctx context.Context, pod string, port int) (net.Conn, erro
 	}
 }
 
-// dialTunnel opens a SPDY connection to a pod's node inside a WebSocket. API servers
-// support that since Kubernetes 1.30, and proxies permit it.
+// dialTunnel opens a SPDY connection to a pod's node inside a WebSocket. API servers support this
+// since Kubernetes 1.30, and proxies let it pass.
 func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection, error) {
 	at := a.path("pods", pod, "portforward")
 	at.Scheme = "ws" + strings.TrimPrefix(at.Scheme, "http")
@@ -92,7 +92,7 @@ func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection
 	return spdy.NewClientConnectionWithPings(&tunnel{Conn: c}, pingEvery)
 }
 
-// dialSPDY opens the connection with the protocol of older API servers.
+// dialSPDY opens the connection with the protocol that older API servers support.
 func (a *api) dialSPDY(ctx context.Context, pod string) (httpstream.Connection, error) {
 	over, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{TLS: a.login.tls, Proxier: a.login.proxy, PingPeriod: pingEvery})
 	if err != nil {
@@ -107,11 +107,11 @@ func (a *api) dialSPDY(ctx context.Context, pod string) (httpstream.Connection, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = reply.Body.Close() }() // the connection is not in the body
+	defer func() { _ = reply.Body.Close() }() // the body does not contain the connection
 	return over.NewConnection(reply)
 }
 
-// tunnel makes a WebSocket a net.Conn: its binary messages carry the bytes.
+// tunnel makes a WebSocket a net.Conn. The bytes are sent in binary messages.
 type tunnel struct {
 	*websocket.Conn
 	message io.Reader // the rest of the last message
@@ -153,7 +153,7 @@ func (t *tunnel) Write(p []byte) (int, error) {
 // Close implements net.Conn.
 func (t *tunnel) Close() error {
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	_ = t.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)) // the peer may be gone
+	_ = t.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)) // the peer may have disconnected
 	return t.Conn.Close()
 }
 
@@ -162,15 +162,15 @@ func (t *tunnel) SetDeadline(at time.Time) error {
 	return errors.Join(t.SetReadDeadline(at), t.SetWriteDeadline(at))
 }
 
-// forwarded is a connection to a pod's port. It has two streams: data, and errors reported
-// by the pod's node.
+// forwarded is a connection to a pod's port. It has two streams: one for data, and one for errors
+// that the pod's node reports.
 type forwarded struct {
 	httpstream.Stream
 	line httpstream.Connection
 	to   podAddress
 
 	mu  sync.Mutex
-	why error // the node's error
+	why error // the error that the node reported
 }
 
 func open(line httpstream.Connection, pod string, port int) (*forwarded, error) {
@@ -182,7 +182,7 @@ func open(line httpstream.Connection, pod string, port int) (*forwarded, error) 
 	if err != nil {
 		return nil, errors.Join(err, line.Close())
 	}
-	_ = said.Close() // we send nothing on it
+	_ = said.Close() // we send nothing on this stream
 	headers.Set("streamType", "data")
 	data, err := line.CreateStream(headers)
 	if err != nil {
@@ -216,12 +216,12 @@ func (c *forwarded) Read(p []byte) (int, error) {
 
 // Close implements net.Conn.
 func (c *forwarded) Close() error {
-	_ = c.Reset() // closing the line also ends the stream
+	_ = c.Reset() // closing line also ends the stream
 	return c.line.Close()
 }
 
-// A stream has no deadlines. A caller that needs one closes the connection, as the agents'
-// TLS and gRPC do.
+// A stream has no deadlines. A caller that needs a deadline closes the connection; TLS and gRPC in
+// package agent do this.
 
 // SetDeadline implements net.Conn.
 func (*forwarded) SetDeadline(time.Time) error { return nil }
@@ -238,7 +238,7 @@ func (*forwarded) LocalAddr() net.Addr { return podAddress("here") }
 // RemoteAddr implements net.Conn.
 func (c *forwarded) RemoteAddr() net.Addr { return c.to }
 
-// podAddress is a pod's name as a network address.
+// podAddress is the name of a pod as a network address.
 type podAddress string
 
 // Network implements net.Addr.

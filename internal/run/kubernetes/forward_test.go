@@ -14,7 +14,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// echo echoes a data stream to port 7420, and refuses any other port with a reason.
+// echo echoes a data stream to port 7420. It rejects all other ports with a reason.
 func echo(s httpstream.Stream, _ <-chan struct{}) error {
 	go func() {
 		switch {
@@ -29,8 +29,7 @@ func echo(s httpstream.Stream, _ <-chan struct{}) error {
 	return nil
 }
 
-// startForwarding starts an API server that forwards to pods, in WebSockets if isNew is
-// set.
+// startForwarding starts an API server that forwards to pods. If isNew is set, it uses WebSockets.
 func startForwarding(t *testing.T, isNew bool) (a *api, tunnels *atomic.Int32) {
 	t.Helper()
 	tunnels = new(atomic.Int32)
@@ -64,7 +63,7 @@ func startForwarding(t *testing.T, isNew bool) (a *api, tunnels *atomic.Int32) {
 			}
 		}
 	}))
-	s.EnableHTTP2 = true // forwarding cannot use it
+	s.EnableHTTP2 = true // forwarding cannot use HTTP/2
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	path := write(t, t.TempDir(), "config", "{clusters: [{name: c, cluster: {server: '"+s.URL+"', insecure-skip-tls-verify: true}}], contexts: [{name: x, context: {cluster: c, user: u}}], current-context: x, users: [{name: u, user: {token: abc}}]}")
@@ -86,7 +85,7 @@ func TestForward(t *testing.T) {
 		if err != nil {
 			t.Fatalf("new %v: %v", isNew, err)
 		}
-		sent := strings.Repeat("0123456789", 20_000) // more than a message and a frame
+		sent := strings.Repeat("0123456789", 20_000) // longer than one message and one frame
 		go func() { _, _ = io.WriteString(c, sent) }()
 		got := make([]byte, len(sent))
 		if _, err := io.ReadFull(c, got); err != nil || string(got) != sent {

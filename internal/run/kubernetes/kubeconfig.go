@@ -14,8 +14,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// kubeconfig holds the supported parts of a kubeconfig file. Its paths are absolute after
-// reading.
+// kubeconfig contains the supported parts of a kubeconfig file. After reading, all paths in it are
+// absolute.
 type kubeconfig struct {
 	Current  string `yaml:"current-context"`
 	Clusters []struct {
@@ -32,7 +32,7 @@ type kubeconfig struct {
 	} `yaml:"users"`
 }
 
-// clusterInfo is the address of an API server and how to verify it.
+// clusterInfo contains the address of an API server and the information to verify its identity.
 type clusterInfo struct {
 	Server     string `yaml:"server"`
 	ServerName string `yaml:"tls-server-name"`
@@ -53,7 +53,7 @@ type clusterContext struct {
 	Namespace string `yaml:"namespace"`
 }
 
-// user holds a user's credentials.
+// user contains a user's credentials.
 type user struct {
 	Cert      pem                 `yaml:"client-certificate-data"`
 	CertFile  string              `yaml:"client-certificate"`
@@ -71,7 +71,7 @@ type user struct {
 	Provider  any                 `yaml:"auth-provider"`
 }
 
-// pem is a text that a kubeconfig file contains in base64.
+// pem is a text that is encoded in base64 in a kubeconfig file.
 type pem []byte
 
 // UnmarshalYAML decodes the base64 text.
@@ -88,15 +88,15 @@ func (p *pem) UnmarshalYAML(read func(any) error) error {
 // errNone reports that no access to Kubernetes is configured.
 var errNone = errors.New("there is no kubeconfig, and we are in no pod: name a file with --kubeconfig or KUBECONFIG")
 
-// access is the access to an API, with its namespace.
+// access is the address and login for an API server, and the default namespace.
 type access struct {
 	cluster   clusterInfo
 	user      user
 	namespace string
 }
 
-// findAccess finds the API as kubectl does: from the named file, from the files of
-// KUBECONFIG or in the home folder, or from the pod that we run in.
+// findAccess finds the API in the same way as kubectl: in the given file, in the files in
+// KUBECONFIG or in the home folder, or in the environment of the pod in which we run.
 func findAccess(file, context string) (*access, error) {
 	all, err := loadKubeconfigs(file)
 	if err != nil {
@@ -115,8 +115,8 @@ func findAccess(file, context string) (*access, error) {
 	return a, nil
 }
 
-// loadKubeconfigs reads the named file, or merges all existing files: the first one that
-// defines a name takes precedence.
+// loadKubeconfigs reads the given file, or merges all existing files. If several files define a
+// name, the first definition takes precedence.
 func loadKubeconfigs(file string) (*kubeconfig, error) {
 	if file != "" {
 		return readKubeconfig(file)
@@ -125,7 +125,7 @@ func loadKubeconfigs(file string) (*kubeconfig, error) {
 	if len(paths) == 0 {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return &kubeconfig{}, nil // as in a service
+			return &kubeconfig{}, nil // for example in a system service
 		}
 		paths = []string{filepath.Join(home, ".kube", "config")}
 	}
@@ -184,7 +184,7 @@ func readKubeconfig(path string) (*kubeconfig, error) {
 	return k, nil
 }
 
-// resolve returns the access of a context; empty means the current one.
+// resolve returns the access for a context. If context is empty, it uses the current context.
 func (k *kubeconfig) resolve(context string) (*access, error) {
 	if context == "" {
 		context = k.Current
@@ -232,10 +232,10 @@ func (k *kubeconfig) resolve(context string) (*access, error) {
 	return a, nil
 }
 
-// serviceAccount is the folder of a pod's service account.
+// serviceAccount is the folder in a pod that contains its service account.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
-// podAccess returns the access of the pod that we run in, or nil if we do not run in a pod.
+// podAccess returns the access of the pod in which we run, or nil if we do not run in a pod.
 func podAccess(account string) *access {
 	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
 	if _, err := os.Stat(account + "token"); err != nil || host == "" || port == "" {
@@ -254,7 +254,7 @@ func podAccess(account string) *access {
 	return a
 }
 
-// plugin is a login program that a kubeconfig names, such as a cloud provider's.
+// plugin is a login program in a kubeconfig, such as that of a cloud provider.
 type plugin struct {
 	APIVersion  string   `yaml:"apiVersion"`
 	Command     string   `yaml:"command"`

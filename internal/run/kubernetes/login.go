@@ -24,7 +24,7 @@ type login struct {
 	user  user
 	proxy func(*http.Request) (*url.URL, error)
 	tls   *tls.Config
-	exec  *execLogin // nil without a plug-in
+	exec  *execLogin // nil if there is no plug-in
 }
 
 func newLogin(a *access) (*login, error) {
@@ -67,7 +67,7 @@ func newLogin(a *access) (*login, error) {
 	return l, nil
 }
 
-// readCA reads the certificate authority's file unless the kubeconfig contains it.
+// readCA reads the file with the certificate authority, unless the kubeconfig itself contains it.
 func (c *clusterInfo) readCA() (err error) {
 	if len(c.CA) == 0 && c.CAFile != "" {
 		c.CA, err = os.ReadFile(c.CAFile)
@@ -75,8 +75,8 @@ func (c *clusterInfo) readCA() (err error) {
 	return err
 }
 
-// certificate returns the user's certificate. It reads the files again, because they may be
-// renewed.
+// certificate returns the user's certificate. It reads the files each time, because they may have
+// been renewed.
 func (l *login) certificate() (*tls.Certificate, error) {
 	u, err := &l.user, error(nil)
 	cert, key := []byte(u.Cert), []byte(u.Key)
@@ -93,8 +93,7 @@ func (l *login) certificate() (*tls.Certificate, error) {
 	return keyPair(cert, key)
 }
 
-// keyPair parses a certificate and its key. It returns an empty certificate if there is
-// none.
+// keyPair parses a certificate and its key. It returns an empty certificate if cert is empty.
 func keyPair(cert, key []byte) (*tls.Certificate, error) {
 	if len(cert) == 0 {
 		return &tls.Certificate{}, nil
@@ -103,12 +102,12 @@ func keyPair(cert, key []byte) (*tls.Certificate, error) {
 	return &c, err
 }
 
-// authorize sets the headers of a request that authenticate us.
+// authorize sets the request headers that authenticate us.
 func (l *login) authorize(ctx context.Context, h http.Header) error {
 	h.Set("User-Agent", "quorumbench")
 	u := &l.user
 	token := u.Token
-	if u.TokenFile != "" { // the file may be renewed
+	if u.TokenFile != "" { // the file may have been renewed
 		b, err := os.ReadFile(u.TokenFile)
 		if err != nil {
 			return err
@@ -165,7 +164,7 @@ func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// credential is a plug-in's output.
+// credential is the output of a plug-in.
 type credential struct {
 	APIVersion string
 	Status     *struct {
@@ -247,7 +246,7 @@ func (e *execLogin) run(ctx context.Context) (*credential, error) {
 	return c, nil
 }
 
-// spec returns the plug-in's input.
+// spec returns the input for the plug-in.
 func (e *execLogin) spec(interactive bool) map[string]any {
 	spec := map[string]any{"interactive": interactive}
 	if !e.plugin.ClusterInfo {

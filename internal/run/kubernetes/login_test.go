@@ -24,7 +24,7 @@ import (
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // some are programs
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // some of the files are programs
 		t.Fatal(err)
 	}
 	return path
@@ -56,7 +56,7 @@ func startLogin(t *testing.T) (url string, authority *certs.Authority) {
 	return s.URL, authority
 }
 
-// ask connects and returns the server's response to a first request.
+// ask connects and returns the server's response to the first request.
 func ask(t *testing.T, o Options) string {
 	t.Helper()
 	a, err := connect(&o)
@@ -120,8 +120,8 @@ users: [{name: u, user: `+user+`}]
 	}
 }
 
-// The files of KUBECONFIG are merged; the first one that defines a name takes precedence,
-// and the flags select among all.
+// The files in KUBECONFIG are merged. The first definition of a name takes precedence, and the
+// flags select from all definitions.
 func TestKubeconfigs(t *testing.T) {
 	server, authority := startLogin(t)
 	one, two := t.TempDir(), t.TempDir()
@@ -149,7 +149,7 @@ func TestKubeconfigs(t *testing.T) {
 	}
 }
 
-// A pod has an account in a folder, and the server's address in its environment.
+// A pod has a service account in a folder, and the server's address in its environment.
 func TestPodAccess(t *testing.T) {
 	server, authority := startLogin(t)
 	at, err := url.Parse(server)
@@ -184,7 +184,7 @@ func TestPodAccess(t *testing.T) {
 	}
 }
 
-// Requests use the kubeconfig's proxy, and are repeated if the API asks to try later.
+// Requests use the proxy in the kubeconfig, and are repeated if the API asks to try later.
 func TestProxyAndTryingLater(t *testing.T) {
 	var asked, through atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -8,13 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
-// Roles of pods. The pods of a role are an indexed Job.
+// Roles of pods. All pods with the same role belong to an indexed Job.
 const (
 	member = "member"
 	worker = "worker"
 )
 
-// Labels of everything that is made. runLabel selects the objects of one run.
+// Labels of all objects that we create. runLabel selects the objects of one run.
 const (
 	nameLabel = "app.kubernetes.io/name"
 	runLabel  = "quorumbench/run"
@@ -24,19 +24,19 @@ const (
 
 const (
 	agentPort = 7420
-	// leftFor is how long an ended Job, with everything that belongs to it, remains for
-	// inspection.
+	// leftFor is how long a Job that has ended is kept for inspection, together with everything
+	// that it owns.
 	leftFor = 10 * time.Second
-	// longest bounds a run: pods with a controller end after that.
+	// longest limits a run: pods that have a controller are stopped after this time.
 	longest = 24 * time.Hour
-	// unprivileged is the ID of the unprivileged user that the image runs as.
+	// unprivileged is the ID of the unprivileged user in the image.
 	unprivileged = 65532
-	// endWithin is how long a pod may take to end its processes.
+	// endWithin is how long a pod may take to stop its processes.
 	endWithin = 15 * time.Second
 )
 
-// job returns the Job of one role's agents. It fails when its first pod fails. Kubernetes
-// removes an ended Job with everything that belongs to it.
+// job returns the Job for the agents of one role. The Job fails when any of its pods fails.
+// Kubernetes removes a Job that has ended, together with everything that it owns.
 func (o *Options) job(run, role string, count int, deadline time.Duration, owners ...object) object {
 	labels := map[string]string{nameLabel: ourName, runLabel: run, roleLabel: role}
 	return object{
@@ -88,12 +88,12 @@ func (o *Options) container(role string) object {
 		"name": "agent", "image": o.Image, "imagePullPolicy": "IfNotPresent", "args": args,
 		"env":   []object{{"name": "POD_IP", "valueFrom": object{"fieldRef": object{"fieldPath": "status.podIP"}}}},
 		"ports": []object{{"name": "agent", "containerPort": agentPort}},
-		"stdin": true, // an agent for one session ends with its standard input
+		"stdin": true, // an agent for one session exits when its standard input is closed
 		"resources": object{
 			"requests": object{"cpu": o.CPU.Request, "memory": o.Memory.Request}, "limits": object{"cpu": o.CPU.Limit, "memory": o.Memory.Limit},
 		},
-		// The pod is ready when the agent listens. There is no later probe, because it would
-		// disturb the measurement.
+		// The pod is ready when the agent is listening. There are no later probes, because they
+		// would disturb the measurement.
 		"startupProbe":    object{"tcpSocket": object{"port": agentPort}, "periodSeconds": 1, "failureThreshold": agent.AwaitController / time.Second},
 		"securityContext": object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}},
 		"volumeMounts":    []object{{"name": dataVolume, "mountPath": "/data"}, {"name": "certificates", "mountPath": "/certificates", "readOnly": true}},
@@ -102,7 +102,7 @@ func (o *Options) container(role string) object {
 
 const dataVolume = "data"
 
-// data returns the volume for members' data, or for a worker's few files.
+// data returns the volume for a member's data or for a worker's few files.
 func (o *Options) data(role string, labels map[string]string) object {
 	if o.StorageClass == "" || role == worker {
 		return object{"name": dataVolume, "emptyDir": object{}}
@@ -112,7 +112,7 @@ func (o *Options) data(role string, labels map[string]string) object {
 	}}}}
 }
 
-// secret returns the Secret with the agents' certificates. It belongs to the Job.
+// secret returns the Secret that contains the agents' certificates. The Job owns it.
 func secret(run string, files map[string][]byte, owner object) object {
 	return object{
 		"apiVersion": "v1", "kind": "Secret",
@@ -123,7 +123,7 @@ func secret(run string, files map[string][]byte, owner object) object {
 	}
 }
 
-// owned returns a reference to a Job as the owner of an object.
+// owned returns a reference to a Job as the owner of another object.
 func owned(by *metadata) object {
 	return object{"apiVersion": "batch/v1", "kind": "Job", "name": by.Name, "uid": by.UID, "blockOwnerDeletion": true}
 }

@@ -4,20 +4,20 @@ import (
 	"time"
 )
 
-// Options describe the pods to make.
+// Options describe the pods to create.
 type Options struct {
-	Kubeconfig string // empty: as kubectl finds it, or that of the pod that we run in
-	Context    string // of the kubeconfig; empty: the current one
-	Namespace  string // empty: that of the context
-	Image      string // of our binary, in our version
+	Kubeconfig string // path of the kubeconfig file; if empty, found in the same way as kubectl, or in the pod in which we run
+	Context    string // context in the kubeconfig; if empty, the current context
+	Namespace  string // if empty, the namespace of the context
+	Image      string // container image that contains quorumbench in the same version
 	Members    int    // number of pods for members; may be 0
 	Workers    int    // number of pods for workers; at least 1
-	CPU        Share  // of each pod
-	Memory     Share  // of each pod
-	// StorageClass is the class of a volume of size Storage for each member's data; empty
-	// means a folder on the pod's node.
+	CPU        Share  // for each pod
+	Memory     Share  // for each pod
+	// StorageClass and Storage are the class and the size of a volume for each member's data. If
+	// StorageClass is empty, the data is in a folder on the pod's node.
 	StorageClass, Storage string
-	Ready                 time.Duration // how long pods may take to be ready
-	outside               bool          // we are outside the pods' network, so agents open connections for us
+	Ready                 time.Duration // how long pods may take to become ready
+	outside               bool          // set if we run outside the pods' network, so that agents must open connections for us
 	Say                   func(format string, args ...any)
 }

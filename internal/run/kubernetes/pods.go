@@ -15,19 +15,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
-// Pods are the pods of one run, with an agent in each.
+// Pods are the pods of one run. Each contains an agent.
 type Pods struct {
 	o       Options
 	api     *api
-	run     string    // prefix of all names
+	run     string    // prefix of all object names
 	owner   *metadata // the workers' Job
 	secrets agent.Credentials
 	clock   func() time.Time
 }
 
-// Make makes the pods of a run and does not wait for them. Everything belongs to one Job,
-// which ends when its agents do. Agents end with their controller, and Kubernetes ends the
-// Job if its pods were not ready in time.
+// Make creates the pods of a run. It does not wait until they are ready. All objects belong to one
+// Job, which ends when its agents exit. The agents exit with their controller. Kubernetes ends the
+// Job if its pods do not become ready in time.
 func Make(ctx context.Context, o Options) (*Pods, error) {
 	api, err := connect(&o)
 	if err != nil {
@@ -45,7 +45,7 @@ func Make(ctx context.Context, o Options) (*Pods, error) {
 		var dial *net.OpError
 		unsent := errors.As(err, &dial) && dial.Op == "dial"
 		if p.owner == nil && (unsent || isRefused(err)) {
-			return nil, err // nothing was made
+			return nil, err // nothing was created
 		}
 		return nil, errors.Join(err, p.Remove())
 	}
@@ -53,7 +53,7 @@ func Make(ctx context.Context, o Options) (*Pods, error) {
 	return p, nil
 }
 
-// make makes the workers' Job and everything that belongs to it.
+// make creates the workers' Job and all objects that belong to it.
 func (p *Pods) make(ctx context.Context) error {
 	deadline := p.o.Ready + time.Minute
 	var made struct{ Metadata metadata }
@@ -70,7 +70,7 @@ func (p *Pods) make(ctx context.Context) error {
 	return p.api.create(ctx, "jobs", p.o.job(p.run, member, p.o.Members, longest, owned(p.owner)), nil)
 }
 
-// Hosts returns the names of the agents: those of members, then those of workers.
+// Hosts returns the names of all agents, members first.
 func (p *Pods) Hosts() []string { return append(Members(p.o.Members), Workers(p.o.Workers)...) }
 
 // Members returns the names of n agents for members.
@@ -86,8 +86,8 @@ func names(role string, n int) (all []string) {
 	return all
 }
 
-// way returns the way to the agent in a pod: directly if we run in a pod, and otherwise
-// through the API.
+// way returns a Way to the agent in a pod: a direct connection if we run in a pod, and otherwise a
+// connection through the API.
 func (p *Pods) way(pod *pod) agent.Way {
 	return &agent.Mutual{Name: hostOf(pod), Credentials: p.secrets, Over: func(ctx context.Context) (net.Conn, error) {
 		if p.api.inside {
@@ -97,23 +97,24 @@ func (p *Pods) way(pod *pod) agent.Way {
 	}}
 }
 
-// keep extends the Job's deadline after the agents have their controller.
+// keep extends the Job's deadline when the agents have their controller.
 func (p *Pods) keep(ctx context.Context) error {
 	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, longest/time.Second)
 	return p.api.ask(ctx, http.MethodPatch, p.api.path("jobs", p.owner.Name), "application/merge-patch+json", []byte(patch), nil)
 }
 
-// removeWithin bounds the wait for the removal.
+// removeWithin limits the wait for the removal.
 const removeWithin = time.Minute
 
-// Remove removes everything and waits until it is gone. It may be called more than once.
+// Remove removes all objects of the run and waits until they no longer exist. It may be called more
+// than once.
 func (p *Pods) Remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), removeWithin)
 	defer cancel()
 	name := jobName(p.run, worker)
-	// With foreground deletion the Job is removed last, so nothing is left when it is gone.
-	// Checking the Secret instead would require the right to read every Secret of the
-	// namespace.
+	// With foreground deletion, the Job is removed last, so no object is left when the Job no
+	// longer exists. We cannot check the Secret instead, because this would require the right to
+	// read all Secrets in the namespace.
 	at := p.api.path("jobs", name)
 	at.RawQuery = url.Values{"propagationPolicy": {"Foreground"}}.Encode()
 	err := p.api.ask(ctx, http.MethodDelete, at, "", nil, nil)
@@ -136,11 +137,11 @@ func (p *Pods) Remove() error {
 	}
 }
 
-// left returns the name of an object of the run that still exists, or "". The Secret is
-// removed before the Job.
+// left returns the name of an object of the run that still exists, or "". It does not check the
+// Secret, which is removed before the Job.
 func (p *Pods) left(ctx context.Context) (string, error) {
 	kinds := []string{"pods", "jobs"}
-	if p.o.StorageClass != "" { // members have volume claims, which are removed after their pods
+	if p.o.StorageClass != "" { // members' volume claims are removed after their pods
 		kinds = append(kinds, "persistentvolumeclaims")
 	}
 	for _, kind := range kinds {
@@ -155,5 +156,5 @@ func (p *Pods) left(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// every is the interval of requests while waiting.
+// every is the interval between two requests while waiting.
 const every = 500 * time.Millisecond

@@ -23,18 +23,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// cluster is a real API server with its controllers. It has no nodes: the tests report the
-// pods' status.
+// cluster is a real API server with its controllers. It has no nodes, so the tests set the pods'
+// status.
 type cluster struct {
 	*testkubernetes.API
-	kubeconfig string // with only the rights of deploy/kubernetes/rights.yaml
+	kubeconfig string // has only the rights in deploy/kubernetes/rights.yaml
 }
 
-// Pods can be made and removed with the documented rights.
+// Pods can be created and removed with the documented rights.
 func TestControlPlane(t *testing.T) {
 	c := &cluster{API: testkubernetes.Control(t, embedded.Etcd(t))}
 	c.giveRights(t)
-	// The API server refuses pods with more permissions than necessary.
+	// The API server rejects pods with more permissions than necessary.
 	if err := c.Merge("/api/v1/namespaces/"+ours, `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`); err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +48,10 @@ const (
 	ours      = "default"
 	inOurs    = "/api/v1/namespaces/" + ours
 	jobsPath  = "/apis/batch/v1/namespaces/" + ours + "/jobs"
-	patiently = 2 * time.Minute // for a busy machine
+	patiently = 2 * time.Minute // long enough for a busy machine
 )
 
-// giveRights makes the account of deploy/kubernetes, and a kubeconfig for it.
+// giveRights creates the account in deploy/kubernetes, and a kubeconfig for it.
 func (c *cluster) giveRights(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile("../../../deploy/kubernetes/rights.yaml")
@@ -75,7 +75,7 @@ func (c *cluster) giveRights(t *testing.T) {
 	}
 }
 
-// options returns a run's options, whose messages go to the test's log.
+// options returns options for a run whose messages are written to the test's log.
 func (c *cluster) options(t *testing.T) Options {
 	cpu, _ := ParseShare("100m:2") // both are
 	memory, _ := ParseShare("1Gi") // valid quantities
@@ -85,7 +85,7 @@ func (c *cluster) options(t *testing.T) Options {
 	}
 }
 
-// makes makes pods, which are removed at the end of the test.
+// makes creates pods, which are removed at the end of the test.
 func (c *cluster) makes(t *testing.T, o Options) *Pods {
 	t.Helper()
 	p, err := Make(t.Context(), o)
@@ -125,7 +125,7 @@ func (c *cluster) gone(t *testing.T) {
 	}
 }
 
-// pods waits until the Jobs' controller has made n pods.
+// pods waits until the Jobs' controller has created n pods.
 func (c *cluster) pods(t *testing.T, p *Pods, n int) (pods []pod) {
 	t.Helper()
 	settle.Eventually(t, fmt.Sprintf("there are not %d pods", n), func() bool {
@@ -135,7 +135,7 @@ func (c *cluster) pods(t *testing.T, p *Pods, n int) (pods []pod) {
 	return pods
 }
 
-// say sets a pod's status, as its node would.
+// say sets a pod's status, as the pod's node would.
 func (c *cluster) say(t *testing.T, pod *pod, status string) {
 	t.Helper()
 	if err := c.Merge(inOurs+"/pods/"+pod.Metadata.Name+"/status", `{"status":`+status+`}`); err != nil {
@@ -152,8 +152,8 @@ func (c *cluster) testReady(t *testing.T) {
 			t.Errorf("%s is %+v", job.Name, s)
 		}
 	}
-	// If the run dies now, nothing remains: the workers' Job ends with everything that it
-	// owns.
+	// If the run died now, nothing would remain, because the workers' Job would end with everything
+	// that it owns.
 	if left := *workers.Spec.ActiveDeadlineSeconds; left != int64((patiently+time.Minute)/time.Second) {
 		t.Errorf("pods without a controller end after %d s", left)
 	}
@@ -203,10 +203,10 @@ func (c *cluster) testReady(t *testing.T) {
 	if err := p.Remove(); err != nil {
 		t.Error(err)
 	}
-	c.gone(t) // at the end the test removes them again
+	c.gone(t) // the test removes the pods again at its end
 }
 
-// Each member has a volume claim of the class, which is removed with its pod.
+// Each member has a volume claim with the storage class. The claim is removed with the pod.
 func (c *cluster) testVolumes(t *testing.T) {
 	o := c.options(t)
 	o.Members, o.Workers, o.StorageClass = 2, 1, "fast"
@@ -224,9 +224,9 @@ func (c *cluster) testVolumes(t *testing.T) {
 	c.pods(t, p, 3)
 }
 
-// A pod that does not start is reported with one sentence.
+// A pod that does not start is reported in one sentence.
 func (c *cluster) testTrouble(t *testing.T) {
-	for _, test := range []struct{ status, want string }{ // with "within 1s", the pod may still start
+	for _, test := range []struct{ status, want string }{ // if want contains "within 1s", the pod might still start
 		{
 			`{"containerStatuses":[{"name":"agent","state":{"waiting":{"reason":"ImagePullBackOff","message":"no\nsuch image"}}}]}`,
 			"the pod of worker-0 does not start: its image localhost/image:1 cannot be pulled: no such image",
@@ -262,7 +262,7 @@ func (c *cluster) testTrouble(t *testing.T) {
 	}
 }
 
-// The API's refusal is one sentence, and nothing is left.
+// If the API rejects a request, the error is one sentence and nothing is left.
 func (c *cluster) testRefused(t *testing.T) {
 	file := func(from, to string) string {
 		text, err := os.ReadFile(c.kubeconfig)

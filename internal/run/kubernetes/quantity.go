@@ -14,8 +14,8 @@ type Quantity struct {
 	value *big.Rat
 }
 
-// quantityForm matches a number with an optional suffix: a power of 1000, a power of 1024,
-// or an exponent.
+// quantityForm matches a number with an optional suffix: a power of 1000, a power of 1024, or an
+// exponent.
 var quantityForm = regexp.MustCompile(`^(\d+\.?\d*|\.\d+)(?:([numkMGTPE]|[KMGTPE]i)|([eE][+-]?\d{1,2}))?$`)
 
 // parseQuantity parses a positive amount.
@@ -43,13 +43,13 @@ func parseQuantity(text string) (Quantity, bool) {
 	return Quantity{text, value}, true
 }
 
-// String returns the amount as it was given.
+// String returns the amount in the notation in which it was given.
 func (q Quantity) String() string { return cmp.Or(q.text, "0") }
 
 // MarshalText implements encoding.TextMarshaler.
 func (q Quantity) MarshalText() ([]byte, error) { return []byte(q.String()), nil }
 
-// CheckStorage returns an error if size is not a valid volume size.
+// CheckStorage returns an error if size is not a valid size of a volume.
 func CheckStorage(size string) error {
 	if _, ok := parseQuantity(size); !ok {
 		return fmt.Errorf("%q is no size; write one as Kubernetes does, as in 10Gi", size)
@@ -57,7 +57,7 @@ func CheckStorage(size string) error {
 	return nil
 }
 
-// Share is a pod's request and limit of a resource.
+// Share is a pod's request and limit for a resource.
 type Share struct{ Request, Limit Quantity }
 
 // ParseShare parses REQUEST:LIMIT, or one quantity for both.

@@ -13,13 +13,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
-// Reached is called for a host's agent when its pod is ready, with the pod's IP address and
-// the way to the agent.
+// Reached is called for each agent when its pod is ready. host is the agent's name, address is the
+// pod's IP address, and way connects to the agent.
 type Reached func(ctx context.Context, host, address string, way agent.Way) error
 
-// Ready waits until all pods are ready. It calls reached for each pod as soon as the pod is
-// ready, also concurrently, because an agent waits only a limited time for its controller.
-// The error is one sentence: why a pod does not start, or reached's error.
+// Ready waits until all pods are ready. It calls reached for each pod as soon as the pod is ready,
+// possibly concurrently, because an agent waits only a limited time for its controller. The error
+// is one sentence: the reason why a pod does not start, or the error from reached.
 func (p *Pods) Ready(ctx context.Context, reached Reached) error {
 	bound, cancel := context.WithTimeout(ctx, p.o.Ready)
 	defer cancel()
@@ -39,7 +39,7 @@ func (p *Pods) Ready(ctx context.Context, reached Reached) error {
 	return p.keep(ctx)
 }
 
-// await calls ready for each pod that is ready, until all are.
+// await calls ready for each pod that becomes ready. It returns when all pods are ready.
 func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 	var seen []string
 	for {
@@ -79,7 +79,7 @@ func (p *Pods) pods(ctx context.Context) ([]pod, error) {
 	return list.Items, err
 }
 
-// hopeless maps reasons why a container is waiting, and will keep waiting, to explanations.
+// hopeless maps those reasons for which a container would wait forever to explanations.
 var hopeless = map[string]string{
 	"ImagePullBackOff":           "its image %s cannot be pulled: ",
 	"ErrImageNeverPull":          "its image %s is not on the node: ",
@@ -88,7 +88,7 @@ var hopeless = map[string]string{
 	"CreateContainerConfigError": "its container cannot be made of %s: ",
 }
 
-// trouble returns why a pod is not ready, or "" if that is unknown. final reports that
+// trouble returns the reason why a pod is not ready, or "" if it is unknown. final is set if
 // waiting does not help.
 func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
 	for _, c := range pod.Status.ContainerStatuses {
@@ -127,8 +127,8 @@ func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
 	return "", false
 }
 
-// late returns an error that names the pods that are not ready, with the reason if
-// Kubernetes reports one.
+// late returns an error about the pods that are not ready. It contains the reason if Kubernetes
+// reports one.
 func (p *Pods) late(ready []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lastQuestions)
 	defer cancel()
@@ -161,11 +161,11 @@ func (p *Pods) late(ready []string) error {
 	return fmt.Errorf("%d of %d pods are not ready within %v: %s", len(missing), len(p.Hosts()), p.o.Ready, why)
 }
 
-// lastQuestions bounds the requests for the reasons why pods are not ready.
+// lastQuestions limits the time of the requests in late.
 const lastQuestions = 10 * time.Second
 
-// warning returns the last warning among an object's events; empty if there is none or we
-// may not read them.
+// warning returns the last warning among an object's events. It returns "" if there is none or if
+// we may not read events.
 func (p *Pods) warning(ctx context.Context, object string) (text string) {
 	var list struct {
 		Items []struct{ Reason, Message string }

@@ -30,10 +30,10 @@ import (
 // rightsFile is the manifest that users apply.
 const rightsFile = "../../../deploy/kubernetes/rights.yaml"
 
-// unseen are rights that no request shows, because an admission controller checks them.
+// unseen contains rights that no request reveals, because an admission controller checks them.
 var unseen = []string{"batch jobs/finalizers update"}
 
-// readManifest decodes the objects of a YAML text.
+// readManifest decodes the objects in a YAML text.
 func readManifest[T any](t *testing.T, text string) (all []T) {
 	t.Helper()
 	for part := range strings.SplitSeq(text, "\n---\n") {
@@ -59,7 +59,7 @@ func readFile(t *testing.T, path string) string {
 	return string(text)
 }
 
-// readRights returns each right of the Role as "group resource verb".
+// readRights returns each right in the Role as "group resource verb".
 func readRights(t *testing.T) (all []string) {
 	t.Helper()
 	type object struct {
@@ -83,7 +83,7 @@ func readRights(t *testing.T) (all []string) {
 	return all
 }
 
-// fakeAPI is an API server that grants only the rights of the manifest, and records which
+// fakeAPI is an API server that grants only the rights in the manifest, and records the rights that
 // were used. The test sets the state of its pods.
 type fakeAPI struct {
 	t       *testing.T
@@ -142,7 +142,7 @@ func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(a.answer(w, r, kind, verb)) // fails only if the caller is gone
+	_ = json.NewEncoder(w).Encode(a.answer(w, r, kind, verb)) // fails only if the caller has disconnected
 }
 
 // answer executes a request.
@@ -167,13 +167,13 @@ func (a *fakeAPI) answer(w http.ResponseWriter, r *http.Request, kind, verb stri
 			a.t.Errorf("the Secret is %s", b)
 		}
 	case "jobs delete":
-		a.jobs = nil // also removes everything that it owns
+		a.jobs = nil // also removes everything that the Job owns
 	case "jobs list":
 		items["items"] = a.jobs
 	case "pods list":
 		items["items"] = a.pods()
 	case "pods/portforward get", "pods/portforward create":
-		w.WriteHeader(http.StatusBadRequest) // no pod was named
+		w.WriteHeader(http.StatusBadRequest) // the request contained no pod's name
 	}
 	return items
 }
@@ -190,8 +190,8 @@ func (a *fakeAPI) pods() (all []core.Pod) {
 	return all
 }
 
-// A run uses exactly the rights of the manifest, and makes pods that satisfy the strictest
-// of Kubernetes' Pod Security Standards.
+// A run uses exactly the rights in the manifest, and creates pods that satisfy the strictest of
+// Kubernetes' Pod Security Standards.
 func TestRightsAndPods(t *testing.T) {
 	a, kubeconfig := newFakeAPI(t)
 	waiting := core.PodStatus{Conditions: []core.PodCondition{{Type: core.PodScheduled, Status: core.ConditionFalse}}}
@@ -199,7 +199,7 @@ func TestRightsAndPods(t *testing.T) {
 	ready := core.PodStatus{Conditions: []core.PodCondition{{Type: core.PodReady, Status: core.ConditionTrue}}}
 	for _, test := range []struct {
 		status core.PodStatus
-		want   string // text in Ready's error
+		want   string // text in the error from Ready
 		within time.Duration
 	}{
 		{ready, "", time.Minute}, {ended, "its agent ended with exit code 1", time.Minute}, {waiting, "are not ready within", time.Millisecond},
@@ -240,8 +240,8 @@ func TestRightsAndPods(t *testing.T) {
 	}
 }
 
-// unrestricted returns the settings of a pod that the Pod Security Standard "restricted"
-// does not permit, or that our pods do not need.
+// unrestricted returns the settings of a pod that the Pod Security Standard "restricted" does not
+// permit or that our pods do not need.
 func unrestricted(s *core.PodSpec) (broken []string) {
 	breaks := func(is bool, what string) {
 		if is {
@@ -281,15 +281,15 @@ func unrestricted(s *core.PodSpec) (broken []string) {
 	return broken
 }
 
-// The manifests that users apply satisfy the standard, with the exceptions that the
-// documentation explains.
+// The manifests that users apply satisfy the standard, except where the documentation explains
+// otherwise.
 func TestManifests(t *testing.T) {
 	type object struct {
 		Kind string
 		Spec json.RawMessage
 	}
 	const docs, dockerfile = "../../../docs/how-to/run-in-a-pod.md", "../../../deploy/Dockerfile"
-	// etcd's certificates and data are files of root on its node.
+	// On the node, etcd's certificates and data are files that belong to root.
 	onNode := []string{"hostNetwork", "may run as root", "runs as root", "volume certs"}
 	texts := map[string][]string{readFile(t, "../../../deploy/kubernetes/job.yaml"): nil}
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readFile(t, docs), -1) {
@@ -323,7 +323,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// The documentation's table of rights matches the manifest.
+// The table of rights in the documentation equals the manifest.
 func TestDocumentedRights(t *testing.T) {
 	_, section, _ := strings.Cut(readFile(t, "../../../docs/explanation/security.md"), "\n### On Kubernetes\n")
 	section, _, _ = strings.Cut(section, "\n## ")

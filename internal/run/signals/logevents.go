@@ -1,5 +1,5 @@
-// Package signals reads the metrics and log lines of a store's members, and times connections
-// to them.
+// Package signals reads the metrics and log lines of a store's members, and times connections to
+// the members.
 package signals
 
 import (
@@ -12,40 +12,40 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Bounds of the events of one trial.
+// Limits for the events of one trial.
 const (
-	// MostOfAKind is the number of a member's events of one kind that are kept separately.
-	// Further events are only counted.
+	// MostOfAKind is the maximum number of events that are kept individually for each member and
+	// kind. Further events are only counted.
 	MostOfAKind = 200
-	maxText     = 500 // bytes of an event's log line
+	maxText     = 500 // maximum number of bytes that are kept of an event's log line
 )
 
-// LogEvent is an event that a member's log reports, or the sum of the events of one kind
-// beyond MostOfAKind.
+// LogEvent is an event that a member's log reports, or the sum of all events of one member and kind
+// that exceed MostOfAKind.
 type LogEvent struct {
 	Member string
 	Kind   store.SignalKind
-	// Time is when the event was over; in a sum, the last one.
+	// Time is the time at which the event ended. In a sum, it is that of the last event.
 	Time time.Time
-	// Duration is how long it took; in a sum, the longest. 0: unknown.
+	// Duration is the duration of the event, or 0 if unknown. In a sum, it is the longest duration.
 	Duration time.Duration
-	// Term is the term of an election; 0: unknown.
+	// Term is the term of an election, or 0 if unknown.
 	Term uint64
-	// Line is the log line, cut to some hundred bytes; in a sum, that of the longest event.
+	// Line is the log line, truncated to some hundred bytes. In a sum, it is the line of the
+	// longest event.
 	Line string
 
-	// Count is the number of events; 1 except in a sum. In a sum, Total adds their
-	// durations, and First is the time of the first.
+	// Count is the number of events; it is 1 except in a sum. In a sum, Total is the sum of the
+	// durations, and First is the time of the first event.
 	Count uint64
 	Total time.Duration
 	First time.Time
 }
 
-// Signaller parses a line of a log (store.Store.Signal).
+// Signaller parses a log line (store.Store.Signal).
 type Signaller func(line []byte) (store.Signal, bool)
 
-// Listener turns lines of logs into events since a given time. Only one goroutine may use
-// it.
+// Listener turns log lines into events since a given time. It is not safe for concurrent use.
 type Listener struct {
 	signal Signaller
 	from   time.Time
@@ -58,21 +58,21 @@ type memberKind struct {
 	kind   store.SignalKind
 }
 
-// NewListener returns a Listener that drops events before from.
+// NewListener returns a Listener that ignores events before from.
 func NewListener(signal Signaller, from time.Time) *Listener {
 	return &Listener{signal: signal, from: from, counts: map[memberKind]uint64{}, beyond: map[memberKind]*LogEvent{}}
 }
 
-// Reading describes when a line was read and how to convert its times.
+// Reading describes when a line was read and how to convert its timestamp.
 type Reading struct {
 	At time.Time
-	// Ahead is how far the clock of the line's time was ahead of our clock. If Unsure is set it
-	// is unknown, and the time of reading counts.
+	// Ahead is how far the clock of the line's timestamp was ahead of our clock. If Unsure is set,
+	// Ahead is unknown, and the time at which the line was read is used instead.
 	Ahead  time.Duration
 	Unsure bool
 }
 
-// Line parses a line of a member's log; ok reports that it is an event.
+// Line parses a line from a member's log. ok is set if the line is an event.
 func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, ok bool) {
 	s, ok := l.signal(line)
 	if !ok {
@@ -84,7 +84,7 @@ func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, o
 		s.Time = s.Time.Add(-read.Ahead)
 	}
 	if s.Time.Before(l.from) || s.Time.After(read.At) && s.Time.Sub(read.At) > time.Second {
-		return LogEvent{}, false // an old line, or one with an implausible time
+		return LogEvent{}, false // an old line, or a line with an implausible time
 	}
 	h = LogEvent{
 		Member: member, Kind: s.Kind, Time: s.Time.UTC(), Duration: max(s.Duration, 0), Term: s.Term,
@@ -117,7 +117,8 @@ func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, o
 	return LogEvent{}, false
 }
 
-// Beyond returns the sums of the events beyond MostOfAKind, by the time of the first.
+// Beyond returns the sums of the events that exceed MostOfAKind, sorted by the time of the first
+// event.
 func (l *Listener) Beyond() []LogEvent {
 	all := make([]LogEvent, 0, len(l.beyond))
 	for _, h := range l.beyond {
@@ -129,5 +130,5 @@ func (l *Listener) Beyond() []LogEvent {
 	return all
 }
 
-// shortened returns a line as an event keeps it.
+// shortened returns the part of a line that an event keeps.
 func shortened(line []byte) string { return text.Line(string(line), maxText) }

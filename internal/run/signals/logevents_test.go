@@ -28,8 +28,8 @@ func (words) Signal(line []byte) (store.Signal, bool) {
 	return s, true
 }
 
-// Counts, sums, the longest duration and both times are correct for every member and kind,
-// however many events there are.
+// Counts, sums, the longest duration and both times are correct for every member and kind, however
+// many events there are.
 func TestCountsOfManyEvents(t *testing.T) {
 	type sums struct {
 		count          uint64
@@ -112,8 +112,8 @@ func TestLinesAreShortened(t *testing.T) {
 	}
 }
 
-// A line's time is converted from its machine's clock. If that clock was set meanwhile, the
-// time of reading counts.
+// The timestamp of a line is converted from its machine's clock. If that clock was set in the
+// meantime, the time of reading is used.
 func TestLinesOfAnotherClock(t *testing.T) {
 	at := noon.Add(time.Minute)
 	line := fmt.Appendf(nil, "slow %d 0", int64(time.Hour+59*time.Second))

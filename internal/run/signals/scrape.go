@@ -26,26 +26,26 @@ import (
 )
 
 const (
-	// maxScrape bounds the size in bytes of one member's metrics text.
+	// maxScrape limits the size of a member's metrics text in bytes.
 	maxScrape = 32 << 20
-	// maxWanted bounds the lines about metrics that are read: a series takes many times the
-	// memory of its line.
+	// maxWanted limits the size in bytes of the lines that are parsed, because a parsed series
+	// takes many times the memory of its line.
 	maxWanted = 1 << 20
-	// longestLine bounds the size of a line in bytes.
+	// longestLine limits the size of a line in bytes.
 	longestLine = 64 << 10
 )
 
-// Scraper reads the metrics of one member. Only one goroutine may use it.
+// Scraper reads the metrics of one member. It is not safe for concurrent use.
 type Scraper struct {
 	endpoint string
 	sources  []store.MetricSource
-	chosen   int // index of the source that answered; -1: none has
+	chosen   int // index of the source that has responded, or -1 if none has
 	access   store.Access
 	client   *http.Client
 }
 
-// NewScraper returns a scraper of the member at an endpoint; ok is false if the store's
-// members report no metrics.
+// NewScraper returns a scraper for the member at an endpoint; ok is false if the store's members
+// report no metrics.
 func NewScraper(st store.Store, a store.Access, endpoint string) (s *Scraper, ok bool) {
 	s = &Scraper{endpoint: endpoint, sources: st.Metrics(a, endpoint), chosen: -1, access: a}
 	if len(s.sources) == 0 {
@@ -58,7 +58,7 @@ func NewScraper(st store.Store, a store.Access, endpoint string) (s *Scraper, ok
 // Close closes the connection, if one is open.
 func (s *Scraper) Close() { s.client.CloseIdleConnections() }
 
-// Read reads the present metrics. Its error is a sentence.
+// Read returns the current metrics. The error is a sentence.
 func (s *Scraper) Read(ctx context.Context) (store.Sample, error) {
 	if s.chosen >= 0 {
 		return s.read(ctx, s.sources[s.chosen])
@@ -93,7 +93,7 @@ func (s *Scraper) read(ctx context.Context, source store.MetricSource) (store.Sa
 	return sample, nil
 }
 
-// get reads Prometheus's text format over HTTP.
+// get reads metrics in Prometheus's text format over HTTP.
 func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sample, error) {
 	fail := func(err error) (store.Sample, error) {
 		return nil, fmt.Errorf("metrics cannot be read from %s: %s", source.URL, why(ctx, err))
@@ -109,10 +109,10 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 	switch remedy := remedyOf(source, ""); {
 	case err != nil && (remedy == "" || ctx.Err() != nil || store.Refused(err)):
 		return fail(err)
-	case err != nil: // another protocol answered
+	case err != nil: // the server uses another protocol
 		return fail(fmt.Errorf("%s; %s", why(ctx, err), remedy))
 	}
-	defer func() { _ = response.Body.Close() }() // everything needed was read
+	defer func() { _ = response.Body.Close() }() // everything we need has been read
 	if response.StatusCode != http.StatusOK {
 		return fail(refused(source, response))
 	}
@@ -130,10 +130,10 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 	return sample, nil
 }
 
-// refused returns an error with the member's text and how to permit the request.
+// refused returns an error that contains the member's response and how to permit the request.
 func refused(source store.MetricSource, response *http.Response) error {
 	words := fmt.Sprintf("HTTP status %d", response.StatusCode)
-	body, _ := io.ReadAll(io.LimitReader(response.Body, text.OfServer)) // the status is enough
+	body, _ := io.ReadAll(io.LimitReader(response.Body, text.OfServer)) // an error is ignored because the status is enough
 	if said := strings.TrimSpace(string(body)); said != "" {
 		words += " (" + said + ")"
 	}
@@ -144,7 +144,7 @@ func refused(source store.MetricSource, response *http.Response) error {
 	return errors.New(words)
 }
 
-// remedyOf returns how an operator permits the request that a member refused with a text.
+// remedyOf returns how an operator can permit a request that a member rejected with the given text.
 func remedyOf(source store.MetricSource, text string) string {
 	for _, r := range source.Refusals {
 		if strings.Contains(text, r.Text) {
@@ -154,7 +154,8 @@ func remedyOf(source store.MetricSource, text string) string {
 	return ""
 }
 
-// ask sends a command to the member's client port and reads the response to its end.
+// ask sends a command to the member's client port and reads the response until the connection is
+// closed.
 func (s *Scraper) ask(ctx context.Context, command string) (string, error) {
 	conn, err := s.access.ConnectSecure(ctx, s.endpoint)
 	if err != nil {
@@ -173,9 +174,9 @@ func (s *Scraper) ask(ctx context.Context, command string) (string, error) {
 	return string(text), err
 }
 
-// Connect measures one network round trip: how long the member's kernel takes to accept a
-// TCP connection, without its program. With TLS it also completes the handshake, which is
-// not timed, because servers log connections without one.
+// Connect measures one network round trip: how long the member's kernel takes to accept a TCP
+// connection, without the member's program. If secure is not nil, Connect also completes the TLS
+// handshake, because servers log connections without one. The handshake is not timed.
 func Connect(ctx context.Context, endpoint string, secure *tls.Config) (time.Duration, error) {
 	began := measure.Now()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
@@ -197,7 +198,7 @@ func Connect(ctx context.Context, endpoint string, secure *tls.Config) (time.Dur
 	return took, nil
 }
 
-// why returns an error's text for a user.
+// why returns the text of an error for a user.
 func why(ctx context.Context, err error) string {
 	var op *net.OpError
 	switch {
@@ -211,13 +212,13 @@ func why(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// wantedLines reads the lines of a Prometheus text that are about the named metrics. A
-// server has many other metrics, of any number.
+// wantedLines reads only those lines of a Prometheus text that belong to the named metrics. A
+// server may have any number of other metrics.
 type wantedLines struct {
 	from  *bufio.Reader
 	names [][]byte
 	left  int    // number of bytes that may still be returned
-	line  []byte // the rest of the present line; refers to the reader's buffer
+	line  []byte // the rest of the current line; refers to the reader's buffer
 }
 
 // namesIn returns the names with which the lines of the metrics begin.
@@ -240,7 +241,7 @@ func (w *wantedLines) Read(p []byte) (int, error) {
 		case errors.Is(err, bufio.ErrBufferFull):
 			return 0, fmt.Errorf("a line is longer than %d bytes", longestLine)
 		case len(line) == 0 && err != nil:
-			return 0, err // the end, or an error
+			return 0, err // the end of the text, or an error
 		case !w.wants(line):
 			continue
 		}
@@ -267,13 +268,14 @@ func (w *wantedLines) wants(line []byte) bool {
 	return false
 }
 
-// found holds the values in a text by name. Series that differ only in labels are added up.
+// found contains the values in a text by name. Values of series that differ only in their labels
+// are added up.
 type found map[string]store.Reading
 
 func (f found) add(name string, r store.Reading) { f[name] = f[name].Plus(r) }
 
-// parsePrometheus parses Prometheus's text format. It also stores each timer's two counters
-// by their own names. Untyped values count as plain ones.
+// parsePrometheus parses Prometheus's text format. It also stores the sum and the count of each
+// timer under their own names. Untyped values are treated like gauges.
 func parsePrometheus(r io.Reader) (found, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(r)
@@ -316,8 +318,8 @@ func (f found) timer(name string, r store.Reading) {
 	f.add(name+"_count", store.Reading{Value: r.Count})
 }
 
-// parseLines parses lines with a name, optional {LABELS}, white space and a number. It
-// skips other lines, because such responses contain text as well.
+// parseLines parses lines that contain a name, optional {LABELS}, white space and a number. It
+// skips other lines, because the responses also contain other text.
 func parseLines(text string) found {
 	f := found{}
 	for line := range strings.Lines(text) {
@@ -340,8 +342,8 @@ func parseLines(text string) found {
 	return f
 }
 
-// pick selects the shared metrics from the values of a source. For a metric with several
-// names, it adds up the existing values.
+// pick selects the shared metrics from the values of a source. If a metric has several names, it
+// adds up the values that exist.
 func pick(f found, names []store.MetricName) store.Sample {
 	sample := store.Sample{}
 	for _, n := range names {
@@ -354,7 +356,7 @@ func pick(f found, names []store.MetricName) store.Sample {
 	return sample
 }
 
-// named returns the value of one name.
+// named returns the value for one name.
 func named(f found, n store.MetricName) (store.Reading, bool) {
 	if n.Name != "" {
 		r, ok := f[n.Name]

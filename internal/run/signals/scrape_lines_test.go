@@ -15,7 +15,7 @@ func wantedIn(text string) (string, error) {
 	return string(b), err
 }
 
-// Only the wanted lines of a text are kept, whatever the number of its metrics.
+// Only the wanted lines of a text are read, however many metrics it contains.
 func TestOnlyWantedLinesAreRead(t *testing.T) {
 	text := "# HELP etcd_disk what it is\n# TYPE etcd_disk histogram\netcd_disk_bucket{le=\"1\"} 3\nother 1\n\na_sum 2\na_count 1"
 	want := "# TYPE etcd_disk histogram\netcd_disk_bucket{le=\"1\"} 3\na_sum 2\na_count 1"

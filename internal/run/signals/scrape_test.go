@@ -77,7 +77,7 @@ func TestPrometheusTextIsRead(t *testing.T) {
 	}
 }
 
-// wordServer serves the response to one command, as ZooKeeper does.
+// wordServer sends a response to one command, as ZooKeeper does.
 func wordServer(t *testing.T, answer string) (endpoint string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -121,8 +121,8 @@ func TestMonitorWordIsRead(t *testing.T) {
 	}
 }
 
-// This is an address on which no program listens. A port that was just released might be
-// taken by another program.
+// No program listens on this address. A port that was just released could already be
+// used by another program.
 const nobody = "127.0.0.1:1"
 
 func TestFailedScrapeNamesTheCause(t *testing.T) {
