@@ -38,7 +38,7 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 	defer func() { _ = admin.Close() }() // no request is pending
 	var leases []string
 	ender, ends := admin.(store.Leaser)
-	findLeases := func(ctx context.Context) (err error) { // it may send many requests, and limits the time of each
+	findLeases := func(ctx context.Context) (err error) { // LeasesOf may send many requests and limits the time of each
 		leases, err = ender.LeasesOf(ctx, []byte(m.Prefix))
 		return err
 	}
