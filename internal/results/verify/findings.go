@@ -86,8 +86,8 @@ func (f *findings) cut(a answer, promise history.Promise) bool {
 	return f.notPromised[promise] > 0 && len(f.weak) == mostFound
 }
 
-// again makes add ignore findings that are already known. Where more than mostFound were counted,
-// it cannot tell new ones from known ones, so the count stays as it is.
+// again makes add ignore findings that are already known. If more than mostFound findings of a kind
+// were counted, some of them were not kept, so their number stays as it is.
 func (f *findings) again() {
 	f.known = map[answer]bool{}
 	for i := range f.all {
