@@ -87,6 +87,7 @@ The exit code is 0 if the search finds an interval, 1 if no rate meets the objec
 	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, over.String, "search once for each of these values of a load or cluster parameter, for example value-size=128,1KiB,16KiB, or once for each store with store=NAME[@VERSION],NAME=PATH,...; without values, search for the highest value of an application's parameter that determines its load, for example nodes")
 	r.Span("warm-up", &f.warmUp, "maximum time to warm up a new cluster with a closed loop before the first trial; 0 means no warm-up")
 	r.Text("trial", &f.trial, "NAME", "trial in the file whose load to use, if the file has several trials")
+	a.AddProgress(r)
 	f.RegisterOptional(r)
 	r.Text("exec", &f.exec, "PATH", "path of the server binary to start instead of the store's default server")
 	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "override a load or cluster parameter of the file, for example value-size=1KiB")
@@ -290,7 +291,7 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 	if f.format == "json" {
 		screen = io.Discard
 	}
-	d := command.NewDisplay(screen, nil)
+	d := a.Display(screen)
 	say := d.Note
 	if f.format == "json" {
 		say = func(s string) { a.Remark("%s", s) }
@@ -315,9 +316,11 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 	if f.given("warm-up") {
 		o.WarmUp = &f.warmUp
 	}
-	dir, found, runErr := search.Run(ctx, o, runner.Options{
+	ro := runner.Options{
 		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Say: say,
-	})
+	}
+	d.Follow(&ro)
+	dir, found, runErr := search.Run(ctx, o, ro)
 	d.Clear()
 	if found == nil {
 		return runErr

@@ -131,6 +131,7 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 		}
 		defer remove(&failed)
 	}
+	b.Follow(&o)
 	dir, runErr := runner.Run(ctx, o)
 	b.Clear()
 	if f.out != "" && dir != "" {
@@ -240,6 +241,7 @@ exist, 4 if the load is unknown, and 6 if a disturbance can explain every exceed
 	r.Number("rate", &f.rate, "R", "writes per second, instead of the load's rate")
 	r.Span("duration", &f.duration, "duration of the load")
 	r.Text("data-dir", &f.Cluster.DataDir, "DIR", "data folder of a member on this machine; the duration of fdatasync is measured there after the load")
+	a.AddProgress(r)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkPerf(c.Context(), f) }
 	return c
 }
@@ -320,7 +322,9 @@ database size before and after, the bytes per key, and the duration of the write
 The exit code is 0 if the check completed, 1 if a write failed or the memory could not be
 read, 3 if keys with the prefix already exist, and 4 if the load is unknown.`,
 	}
-	f := newCheckFlags(command.NewFlags(c.Flags()), "check-datascale", &a.Wide)
+	r := command.NewFlags(c.Flags())
+	f := newCheckFlags(r, "check-datascale", &a.Wide)
+	a.AddProgress(r)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkDatascale(c.Context(), f) }
 	return c
 }
@@ -386,7 +390,7 @@ func (a *commandLine) newBar(format string, total float64, unit string) *bar {
 	if format == "json" {
 		to = io.Discard
 	}
-	return &bar{Display: command.NewDisplay(to, nil), total: total, unit: unit, sent: "writes"}
+	return &bar{Display: a.Display(to), total: total, unit: unit, sent: "writes"}
 }
 
 // seconds shows how many seconds of the measurement window have passed.

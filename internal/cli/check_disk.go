@@ -52,6 +52,7 @@ etcd, a p99 of fdatasync below 10 ms.`,
 	r.Size("size", &f.size, "bytes to write in total")
 	r.Whole("records", &f.records, "number of records to write, instead of --size")
 	r.Span("duration", &f.duration, "maximum duration")
+	a.AddProgress(r)
 	r.Format(&f.format, &a.Wide, "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("size") && c.Flags().Changed("records") {

@@ -62,6 +62,7 @@ shows it, until the machine, its kernel or the program changes.`,
 	r.Whole("rounds", &f.rounds, "number of rounds; the result is the median and range of all rounds")
 	r.Span("duration", &f.window, "duration of each of the four loads in a round")
 	r.Seed("seed", &f.seed, "seed for all random choices")
+	a.AddProgress(r)
 	r.Format(&f.format, &a.Wide, "text", "json")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkMachine(c.Context(), f) }
 	return c
@@ -120,7 +121,7 @@ func (a *commandLine) checkMachine(ctx context.Context, f *machineFlags) error {
 	if f.format == "json" {
 		to = nowhere{}
 	}
-	d := command.NewDisplay(to, nil)
+	d := a.Display(to)
 	defer d.Clear()
 	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping") })
 	defer stop()

@@ -88,7 +88,7 @@ func (a *commandLine) source(name, version string) (store.ServerSource, error) {
 // install installs the servers one after the other. If a server cannot be installed, install
 // continues with the next one. It returns all errors joined.
 func (a *commandLine) install(ctx context.Context, sources []store.ServerSource) error {
-	d := command.NewDisplay(a.Screen, nil)
+	d := a.Display(a.Screen)
 	var failed []error
 	for _, source := range sources {
 		head := source.Store + " " + source.Version

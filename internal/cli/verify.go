@@ -37,7 +37,7 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	d := command.NewDisplay(a.Screen, nil)
+	d := a.Display(a.Screen)
 	defer d.Clear()
 	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping cleanly; press Ctrl-C again to stop at once") })
 	defer stop()

@@ -38,8 +38,10 @@ type App struct {
 	Screen  io.Writer // unfiltered standard error, used only by the progress display
 	Lookup  func(name string) (store.Store, error)
 	Catalog scenario.Catalog
-	Wide    bool  // set if text output has all columns and details
-	Gate    *Gate // set by Gated; every command that calls Conduct has a Gate
+	Wide    bool // set if text output has all columns and details
+	// Progress is the value of --progress; empty for a command without this flag.
+	Progress string
+	Gate     *Gate // set by Gated; every command that calls Conduct has a Gate
 
 	printed map[string]bool // lines about environment variables that have been printed
 }

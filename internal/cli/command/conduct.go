@@ -42,7 +42,7 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 	if err := a.Gate.Begin(o.Scenario); err != nil {
 		return err
 	}
-	d := NewDisplay(a.Screen, nil)
+	d := a.Display(a.Screen)
 	defer d.Clear()
 	ctx, stop := Interruptible(ctx, func() { d.Note("stopping cleanly; press Ctrl-C again to stop at once") })
 	defer stop()
@@ -73,6 +73,7 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 	var unrecorded []record.Trial
 	o.Unrecorded = func(t record.Trial) { unrecorded = append(unrecorded, t) }
 	lines := a.Gate.reportSeconds(&o, d)
+	d.Follow(&o)
 	dir, runErr := runner.Run(ctx, o)
 	d.Clear()
 	if dir == "" {

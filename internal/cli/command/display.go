@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/vbauerster/mpb/v8/cwriter"
 
@@ -23,17 +24,48 @@ const (
 	long       = 2 * time.Minute
 )
 
-// Display shows the progress of a run. On a terminal, one progress line is updated in place below
-// the lines of completed trials. Elsewhere, each update is a new line.
+// Display shows the progress of a run. On a terminal, the progress is updated in place below the
+// lines of completed trials. Elsewhere, each update is a new line.
 type Display struct {
-	mu    sync.Mutex
-	to    *cwriter.Writer
-	width func() int // returns the number of terminal columns, or 0 without a terminal
-	shown bool       // set while the terminal shows the progress line
+	mu     sync.Mutex
+	to     *cwriter.Writer
+	width  func() int // returns the number of terminal columns, or 0 without a terminal
+	height func() int // returns the number of terminal lines
+	live   *live      // nil for a single progress line
+	quiet  bool       // set if no progress is shown
+	drawn  []int      // widths of the lines that the next output replaces
 	// Only without a terminal: the step that the last line showed, when that line was printed, and
 	// when the step began.
 	step        string
 	said, since time.Duration
+}
+
+// The values of --progress.
+const (
+	progressLive  = "live"
+	progressLines = "lines"
+	progressNone  = "none"
+)
+
+// Display returns the display on to that --progress asks for. With NO_COLOR or TERM=dumb, or
+// without a terminal, the display prints lines.
+func (a *App) Display(to io.Writer) *Display {
+	d := NewDisplay(to, nil)
+	switch {
+	case a.Progress == progressNone:
+		d.quiet = true
+	case a.Progress == progressLines || os.Getenv("NO_COLOR") != "":
+		d.width = func() int { return 0 }
+	case d.width() > 0:
+		d.live = newLive()
+	}
+	return d
+}
+
+// AddProgress registers --progress.
+func (a *App) AddProgress(r Flags) {
+	a.Progress = progressLive
+	r.Choice("progress", &a.Progress, "how to show the progress: a view that changes in place on a terminal, one line at a time, or nothing", progressLive, progressLines, progressNone)
 }
 
 // NewDisplay returns a display that writes to the given stream, which may be a terminal. width
@@ -44,7 +76,16 @@ func NewDisplay(to io.Writer, width func() int) *Display {
 	if width == nil {
 		d.width = d.terminalWidth
 	}
+	d.height = d.terminalHeight
 	return d
+}
+
+// terminalHeight returns the current number of terminal lines.
+func (d *Display) terminalHeight() int {
+	if _, h, err := d.to.GetTermSize(); err == nil && h > 0 {
+		return h
+	}
+	return 24
 }
 
 // terminalWidth returns the current number of terminal columns, or 0 without a terminal. The
@@ -62,10 +103,16 @@ func (d *Display) terminalWidth() int {
 // show displays a progress report of a run.
 func (d *Display) show(p runner.Progress) {
 	if p.Stage == runner.TrialDone {
-		d.Line(doneLine(p))
+		if d.live != nil {
+			d.live.endTrial()
+		}
+		if !d.quiet {
+			d.Line(doneLine(p))
+		}
 		return
 	}
-	d.update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, progressLine(p), longEvery)
+	line := progressLine(p, d.live != nil)
+	d.update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, line, longEvery)
 }
 
 // Update shows the progress of a step. elapsed is the time since the first step began. Without a
@@ -77,8 +124,19 @@ func (d *Display) Update(step string, elapsed time.Duration, text string) {
 func (d *Display) update(step string, elapsed time.Duration, text string, late time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.quiet {
+		return
+	}
 	if width := d.width(); width > 0 {
-		d.change(cut(shown(text), width-1))
+		lines := []string{text}
+		if room := d.height() - 2; d.live != nil && width >= liveWidth && room > liveHeight-2 {
+			view := d.live.lines(width)
+			lines = append(lines, view[:min(len(view), room)]...)
+		}
+		for i := range lines {
+			lines[i] = cut(shown(lines[i]), width-1)
+		}
+		d.change(lines)
 		return
 	}
 	every := plainEvery
@@ -118,10 +176,13 @@ func (d *Display) Clear() {
 	d.erase()
 }
 
-// change replaces the progress line.
-func (d *Display) change(text string) {
-	d.print(text, 1)
-	d.shown = true
+// change replaces the lines of the progress.
+func (d *Display) change(lines []string) {
+	_, _ = d.to.WriteString(d.erasing() + strings.Join(lines, "\n") + "\n")
+	_ = d.to.Flush(0)
+	for _, line := range lines {
+		d.drawn = append(d.drawn, utf8.RuneCountInString(line))
+	}
 }
 
 // between returns a writer that erases the progress line before each write. The underlying writer
@@ -141,24 +202,36 @@ func (b between) Write(p []byte) (int, error) {
 	return b.to.Write(p)
 }
 
+// erase removes the lines of the progress from the terminal.
 func (d *Display) erase() {
-	if d.shown {
+	if len(d.drawn) > 0 {
+		_, _ = d.to.WriteString(d.erasing())
 		_ = d.to.Flush(0)
-		d.shown = false
 	}
 }
 
-func (d *Display) line(text string) { d.print(shown(text), 0) }
+// erasing returns the commands that remove the lines of the progress. A line that was drawn on a
+// wider terminal now takes several rows.
+func (d *Display) erasing() string {
+	rows, width := 0, max(d.width(), 1)
+	for _, letters := range d.drawn {
+		rows += max((letters+width-1)/width, 1)
+	}
+	d.drawn = d.drawn[:0]
+	if rows == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\x1b[%dA\x1b[J", rows) // cursor up, erase to the end
+}
+
+// line writes a line that stays. It ignores errors: a run continues when its display is closed.
+func (d *Display) line(text string) {
+	_, _ = d.to.WriteString(shown(text) + "\n")
+	_ = d.to.Flush(0)
+}
 
 // shown returns words as one printable line. words may contain text from servers or files.
 func shown(words string) string { return text.Line(words, text.OfOutput) }
-
-// print writes a line. The next line replaces the last changing lines (0 or 1). print ignores
-// errors, because a run continues even if its display is closed.
-func (d *Display) print(text string, changing int) {
-	_, _ = d.to.WriteString(text + "\n")
-	_ = d.to.Flush(changing)
-}
 
 // cut shortens a line to width columns. A wrapped line could not be erased.
 func cut(line string, width int) string {
@@ -178,8 +251,9 @@ func head(p runner.Progress) string {
 	return fmt.Sprintf("[%d/%d] %s", p.Trial, p.Trials, p.Name)
 }
 
-// progressLine returns one line with the stage, its figures and the remaining time.
-func progressLine(p runner.Progress) string {
+// progressLine returns one line with the stage, its figures and the remaining time. If brief is set,
+// the line omits the figures that a live view shows.
+func progressLine(p runner.Progress, brief bool) string {
 	parts := []string{head(p) + ": " + string(p.Stage)}
 	if p.Stage == runner.Starting || p.Stage == runner.Stopping {
 		parts[0] = fmt.Sprintf("%s the %s", p.Stage, p.Name)
@@ -187,10 +261,10 @@ func progressLine(p runner.Progress) string {
 	if percent := math.Floor(100 * p.Share); percent > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f %%", percent))
 	}
-	if p.PerSecond > 0 {
+	if p.PerSecond > 0 && !brief {
 		parts = append(parts, text.PerSecond(p.PerSecond))
 	}
-	if p.P99 > 0 {
+	if p.P99 > 0 && !brief {
 		parts = append(parts, "p99 "+text.Duration(p.P99))
 	}
 	if p.Stage == runner.WarmingUp || p.Stage == runner.Measuring || p.Stage == runner.Draining {

@@ -54,8 +54,8 @@ func TestPlainLines(t *testing.T) {
 	d.Clear()
 	want := `starting the etcd cluster of 3, at least 15s left in all
 [1/2] put-leader: warming up, 0 errors
-[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4sof the load left, 12s left in all
-[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4sof the load left, 12s left in all
+[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4s of the load left, 12s left in all
+[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4s of the load left, 12s left in all
 [1/2] put-leader: draining, 0 errors, 1,000 in flight
 [1/2] put-leader: 18,432/s, service time p50 5.00 ms, p99 9.90 ms, 1 error, valid
 stopping the etcd cluster of 3
@@ -109,7 +109,7 @@ func TestLinesBetweenStay(t *testing.T) {
 
 func TestOneTrialHasNoNumber(t *testing.T) {
 	p := runner.Progress{Stage: runner.Measuring, Trial: 1, Trials: 1, Name: "put"}
-	if got, want := progressLine(p), "put: measuring, 0 errors"; got != want {
+	if got, want := progressLine(p, false), "put: measuring, 0 errors"; got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
 }
@@ -117,7 +117,7 @@ func TestOneTrialHasNoNumber(t *testing.T) {
 func TestBelowAPercentNoneIsShown(t *testing.T) {
 	for share, want := range map[float64]string{0: "put: preloading", 0.009: "put: preloading", 0.01: "put: preloading, 1 %"} {
 		p := runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put", Share: share}
-		if got := progressLine(p); got != want {
+		if got := progressLine(p, false); got != want {
 			t.Errorf("%g: %q, not %q", share, got, want)
 		}
 	}

@@ -33,6 +33,7 @@ func (a *App) Gated(c *cobra.Command) *cobra.Command {
 	r := NewFlags(c.Flags())
 	g.Judge(r)
 	r.Span("interval", &g.interval, "print one line of JSON per interval to standard output, and everything else to standard error")
+	a.AddProgress(r)
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := g.checkInterval(c); err != nil {

@@ -45,7 +45,7 @@ func Reachable(ctx context.Context, to *upload.Destination) error {
 // SendKept sends an existing run directory. It shows the progress and warns about files that were
 // not sent.
 func (a *App) SendKept(ctx context.Context, to *upload.Destination, dir string, readBack bool) (upload.Sent, error) {
-	d := NewDisplay(a.Screen, nil)
+	d := a.Display(a.Screen)
 	began := time.Now()
 	sent, err := to.Send(ctx, dir, upload.Options{ReadBack: readBack, Progress: func(p upload.Progress) {
 		d.Update(p.Step, time.Since(began), sendingLine(p))

@@ -55,6 +55,9 @@ func (e *Event) Began() time.Time {
 // Event appends an event to the record.
 func (t *TrialWriter) Event(e Event) error {
 	e.Time, e.First = e.Time.UTC(), e.First.UTC()
+	if t.w.observer.Event != nil {
+		t.w.observer.Event(e)
+	}
 	return t.do(func() error {
 		b, err := json.Marshal(e)
 		if err != nil {

@@ -226,6 +226,9 @@ func (r *MachineRow) Follows(before *MachineRow) bool {
 
 // Machines appends rows to machines.csv, which it creates with the first rows.
 func (t *TrialWriter) Machines(rows []*MachineRow) error {
+	if t.w.observer.Machines != nil {
+		t.w.observer.Machines(rows)
+	}
 	return t.do(func() (err error) {
 		var lines [][]string
 		if t.machines == nil {

@@ -19,8 +19,9 @@ const runFile = "run.json"
 // Writer writes a run directory. Its methods are safe for concurrent use. The first error
 // is permanent: every later call returns it and writes nothing.
 type Writer struct {
-	dir  string
-	open opener
+	dir      string
+	open     opener
+	observer Observer
 
 	mu      sync.Mutex
 	run     Run

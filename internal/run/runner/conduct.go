@@ -83,7 +83,7 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 		}
 		r.started = o.Resume.Clusters()
 		r.out, err = o.Resume.Writer(r.began, machines, r.recordedHosts(false))
-		return r, err
+		return r.observed(err)
 	}
 	about := record.Run{
 		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), Asked: o.Asked, Scale: o.Scenario.Scale,
@@ -94,6 +94,14 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 		r.out, err = record.CreateAt(o.Out, r.began, about)
 	} else {
 		r.out, err = record.Create(o.Root, o.Scenario.Name, r.began, about)
+	}
+	return r.observed(err)
+}
+
+// observed returns the run, whose record reports to the observer unless err is set.
+func (r *run) observed(err error) (*run, error) {
+	if err == nil {
+		r.out.Observe(r.Observer)
 	}
 	return r, err
 }

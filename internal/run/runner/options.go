@@ -79,6 +79,8 @@ type Options struct {
 	// Second receives every recorded second of a trial. It is not called concurrently. It must not
 	// modify the second and must not keep it, because its histograms are reused. It may be nil.
 	Second func(*scenario.Trial, *measure.Second)
+	// Observer receives events and samples of machines while they are recorded.
+	Observer record.Observer
 	// Unrecorded receives the result of a trial if the result could not be recorded, for example
 	// because the disk was full. It may be nil.
 	Unrecorded func(record.Trial)

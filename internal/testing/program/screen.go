@@ -1,21 +1,36 @@
 package program
 
-import "strings"
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// erase matches the commands that move the cursor up by some lines and erase everything below.
+var erase = regexp.MustCompile(`\x1b\[(\d+)A\x1b\[J`)
 
 // Screen returns what a terminal shows after the text was written to it: it interprets line
-// ends, and the erasing of the line above and everything below.
+// ends, and the erasing of the lines above and everything below.
 func Screen(written string) []string {
 	lines := []string{""}
-	for i, part := range strings.Split(written, "\x1b[1A\x1b[J") {
-		if i > 0 {
-			lines = lines[:len(lines)-1]
-			lines[len(lines)-1] = ""
+	for written != "" {
+		part, up := written, 0
+		if at := erase.FindStringSubmatchIndex(written); at != nil {
+			part = written[:at[0]]
+			up, _ = strconv.Atoi(written[at[2]:at[3]])
+			written = written[at[1]:]
+		} else {
+			written = ""
 		}
 		for i, line := range strings.Split(part, "\n") {
 			if i > 0 {
 				lines = append(lines, "")
 			}
 			lines[len(lines)-1] += line
+		}
+		if up > 0 {
+			lines = lines[:max(len(lines)-up, 1)]
+			lines[len(lines)-1] = ""
 		}
 	}
 	return lines

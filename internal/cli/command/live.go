@@ -1,0 +1,273 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// The sizes of a live view.
+const (
+	longestStrip = 120 // seconds that a strip shows
+	liveEvents   = 3   // latest events that are shown
+	liveWidth    = 40  // columns that a live view needs
+	liveHeight   = 12  // lines that a live view needs, the prompt's included
+)
+
+// live is the state of the current trial for a view that changes in place: the figures of the last
+// second and of the whole phase, strips of the last two minutes, the use of CPU and disk by each
+// process, and the latest events. It never changes the terminal's modes, so there is nothing to
+// restore after a crash: it only writes lines and erases them again.
+type live struct {
+	mu      sync.Mutex
+	trial   string
+	phase   measure.Phase
+	rates   []float64 // successes per second, the latest last
+	medians []float64 // p50 in nanoseconds; NaN if unknown
+	tails   []float64 // p99 in the same way
+	last    liveFigures
+	whole   liveFigures
+	times   *measure.Histogram // response times of the phase
+	scratch *measure.Histogram
+	failed  uint64
+	done    float64 // successes of the phase
+	seconds float64 // of the phase
+	rows    map[string]*record.MachineRow
+	names   []string          // processes in the order of their first row
+	uses    map[string]string // by name
+	events  []liveEvent       // the latest ones, each kind and member once
+	count   int               // events of the trial
+}
+
+// liveEvent is an event, and how often its kind was reported by its member.
+type liveEvent struct {
+	kind, member, text string
+	count              int
+}
+
+// liveFigures holds the figures of a line.
+type liveFigures struct {
+	known             bool
+	perSecond, offers float64
+	open              bool // the load has a schedule, so offers is known
+	inFlight          int
+	failed            uint64
+	p50, p99, p999    measure.Figure
+}
+
+func newLive() *live {
+	l := &live{scratch: measure.NewHistogram()}
+	l.reset()
+	return l
+}
+
+// endTrial empties the view.
+func (l *live) endTrial() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reset()
+}
+
+func (l *live) reset() {
+	l.trial = ""
+	l.rates, l.medians, l.tails, l.events, l.names, l.count = nil, nil, nil, nil, nil, 0
+	l.rows, l.uses = map[string]*record.MachineRow{}, map[string]string{}
+	l.beginPhase(measure.Warmup)
+}
+
+func (l *live) beginPhase(p measure.Phase) {
+	l.phase, l.last, l.whole = p, liveFigures{}, liveFigures{}
+	l.times, l.failed, l.done, l.seconds = measure.NewHistogram(), 0, 0, 0
+}
+
+// second adds a recorded second of a trial.
+func (l *live) second(t *scenario.Trial, s *measure.Second) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if name := fmt.Sprint(t.Name, " ", t.Repeat); name != l.trial {
+		if l.trial != "" { // samples and events of the first trial may have arrived before
+			l.reset()
+		}
+		l.trial = name
+	}
+	if s.Phase != l.phase {
+		l.beginPhase(s.Phase)
+	}
+	length := float64(s.Length) / 1e9
+	if length <= 0 {
+		return
+	}
+	failed, of := s.Failed(), s.Response(l.scratch)
+	open := t.Load.Arrival != scenario.Closed
+	l.last = liveFigures{
+		known: true, perSecond: float64(s.Done) / length, offers: float64(s.Due) / length, open: open,
+		inFlight: s.InFlight, failed: failed,
+	}
+	l.last.setTimes(of, failed)
+	l.rates = appendLatest(l.rates, l.last.perSecond)
+	l.medians = appendLatest(l.medians, numberOf(l.last.p50))
+	l.tails = appendLatest(l.tails, numberOf(l.last.p99))
+	measure.Add(l.times, of)
+	l.failed, l.done, l.seconds = l.failed+failed, l.done+float64(s.Done), l.seconds+length
+	l.whole = liveFigures{known: true, perSecond: l.done / l.seconds, failed: l.failed}
+	l.whole.setTimes(l.times, l.failed)
+}
+
+// appendLatest appends a value, and drops the earliest one of too many.
+func appendLatest(all []float64, v float64) []float64 {
+	all = append(all, v)
+	return all[max(len(all)-longestStrip, 0):]
+}
+
+// numberOf returns a figure as a number, or NaN if it is unknown or failed.
+func numberOf(f measure.Figure) float64 {
+	if !f.Known || f.Failed {
+		return math.NaN()
+	}
+	return f.NS
+}
+
+func (f *liveFigures) setTimes(h *measure.Histogram, failed uint64) {
+	all := measure.PercentilesOf(h, failed, 50, 99, 99.9)
+	f.p50, f.p99, f.p999 = all[0], all[1], all[2]
+}
+
+// event adds an event.
+func (l *live) event(e record.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.count++
+	latest := liveEvent{kind: e.Kind, member: e.Member, text: e.Time.UTC().Format("15:04:05") + " " + e.Text, count: 1}
+	if i := slices.IndexFunc(l.events, func(o liveEvent) bool { return o.kind == e.Kind && o.member == e.Member }); i >= 0 {
+		latest.count += l.events[i].count
+		l.events = slices.Delete(l.events, i, i+1)
+	}
+	l.events = append(l.events, latest)
+	if n := len(l.events) - liveEvents; n > 0 {
+		l.events = slices.Delete(l.events, 0, n)
+	}
+}
+
+// machines adds samples of processes.
+func (l *live) machines(rows []*record.MachineRow) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range rows {
+		if !(r.PID > 0) { // a machine or one of its disks
+			continue
+		}
+		before := l.rows[r.Name]
+		if before == nil {
+			l.names = append(l.names, r.Name)
+		} else if span := r.Time.Sub(before.Time).Seconds(); span > 0 && r.PID == before.PID {
+			l.uses[r.Name] = usedText(r, before, span)
+		}
+		kept := *r
+		l.rows[r.Name] = &kept
+	}
+}
+
+// usedText describes what a process used between two samples.
+func usedText(r, before *record.MachineRow, span float64) string {
+	words := "CPU " + text.WholePercent((r.User+r.System-before.User-before.System)/span)
+	if written := r.WriteBytes - before.WriteBytes; written > 0 {
+		words += ", writes " + text.Bytes(uint64(written/span)) + "/s"
+	}
+	if r.RSS > 0 {
+		words += ", RSS " + text.Bytes(uint64(r.RSS))
+	}
+	return words
+}
+
+// lines returns the view below the line that describes the stage, for a terminal of the given width.
+func (l *live) lines(width int) (all []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.last.known {
+		return nil
+	}
+	all = append(all, "  last second  "+l.last.text())
+	phase := "warm-up"
+	if l.phase == measure.Measured {
+		phase = "window"
+	}
+	all = append(all, fmt.Sprintf("  %-12s %s", phase, l.whole.text()))
+	all = append(all, strip("  throughput   ", l.rates, text.PerSecond, width))
+	if slices.ContainsFunc(l.tails, func(v float64) bool { return !math.IsNaN(v) }) {
+		all = append(all, strip("  p99          ", l.tails, text.Duration, width))
+	} else { // too few operations in each second
+		all = append(all, strip("  p50          ", l.medians, text.Duration, width))
+	}
+	for _, name := range l.names {
+		if used := l.uses[name]; used != "" {
+			all = append(all, fmt.Sprintf("  %-12s %s", name, used))
+		}
+	}
+	if l.count > 0 {
+		all = append(all, fmt.Sprintf("  events       %d", l.count))
+		for _, e := range l.events {
+			words := "    " + e.text
+			if e.count > 1 {
+				words += fmt.Sprintf(", %d times so far", e.count)
+			}
+			all = append(all, words)
+		}
+	}
+	return all
+}
+
+// text formats the figures of a line, the most important ones first.
+func (f *liveFigures) text() string {
+	words := text.PerSecond(f.perSecond)
+	if f.open && f.offers > 0 {
+		words += " of " + text.PerSecond(f.offers) + " due"
+	}
+	words += fmt.Sprintf("  p99 %s  p50 %s  p99.9 %s", f.p99.Text(), f.p50.Text(), f.p999.Text())
+	if f.failed > 0 {
+		words += "  " + text.Plural(f.failed, "error")
+	}
+	if f.inFlight > 0 {
+		words += fmt.Sprintf("  %s in flight", text.Count(uint64(f.inFlight)))
+	}
+	return words
+}
+
+// strip draws the latest values that fit the width, and names the largest one.
+func strip(title string, values []float64, format func(float64) string, width int) string {
+	room := max(width-len(title)-len("  max 1,000,000/s")-1, 0)
+	values = values[max(len(values)-room, 0):]
+	largest := 0.0
+	for _, v := range values {
+		if v > largest { // not so for NaN, an unknown value
+			largest = v
+		}
+	}
+	line := title + text.Sparkline(values)
+	if largest > 0 {
+		line += "  max " + format(largest)
+	}
+	return strings.TrimRight(line, " ")
+}
+
+// Follow makes a run report to the display's live view, if the display has one.
+func (d *Display) Follow(o *runner.Options) {
+	if d.live == nil {
+		return
+	}
+	o.Observer = record.Observer{Event: d.live.event, Machines: d.live.machines}
+	second := o.Second
+	o.Second = func(t *scenario.Trial, s *measure.Second) {
+		if second != nil {
+			second(t, s)
+		}
+		d.live.second(t, s)
+	}
+}
