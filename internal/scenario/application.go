@@ -10,15 +10,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Application is a load that imitates an application instead of a mix of operations on a
-// key space. It determines everything about the load except the endpoints, the number of
-// connections and the duration. The zero value is for other loads. Records store it as
-// JSON, so that reports do not need the application to show it.
+// Application is a load that imitates an application instead of a mix of operations on a key space.
+// The application determines everything about the load except the endpoints, the number of
+// connections and the duration. The zero value means that the load is not an application's. Records
+// store the value as JSON, so that reports can show it without knowing the application.
 type Application struct {
 	Name     string    `json:"name"`
-	Text     string    `json:"text"` // the settings in words
+	Text     string    `json:"text"` // the settings as a phrase
 	Settings []Setting `json:"settings"`
-	// Compacts reports whether the application compacts the store's history.
+	// Compacts is set if the application compacts the store's history.
 	Compacts bool `json:"compacts,omitempty"`
 }
 
@@ -29,7 +29,7 @@ type Setting struct {
 	Value string `json:"value"` // as written in scenario files
 }
 
-// NewApplication returns an application with settings; values must have a value for each
+// NewApplication returns an application with the given settings. values must have a value for each
 // parameter.
 func NewApplication(a application.Application, values application.Settings) Application {
 	d := a.Definition()
@@ -51,13 +51,13 @@ func (a *Application) set(p application.Parameter, v float64) {
 	a.Settings = append(a.Settings, given)
 }
 
-// index returns the index of a setting, or -1 if it was not given.
+// index returns the index of a setting, or -1 if the setting was not given.
 func (a *Application) index(key string) int {
 	return slices.IndexFunc(a.Settings, func(s Setting) bool { return s.Key == key })
 }
 
-// setting returns the value of a setting as written in scenario files; empty if it was not
-// given.
+// setting returns the value of a setting as scenario files write it, or an empty string if the
+// setting was not given.
 func (a *Application) setting(key string) string {
 	if i := a.index(key); i >= 0 {
 		return a.Settings[i].Value
@@ -65,13 +65,13 @@ func (a *Application) setting(key string) string {
 	return ""
 }
 
-// Values returns the settings by key, in the units of their parameters.
+// Values returns the settings by key. The values are in the units of the parameters.
 func (a *Application) Values() application.Settings {
 	all := application.Settings{}
 	for _, s := range a.Settings {
 		v, err := text.ParseNumber(s.Value)
 		if err != nil {
-			d, _ := text.ParseDuration(s.Value) // a value that is neither counts as 0
+			d, _ := text.ParseDuration(s.Value) // a value that is neither a number nor a duration counts as 0
 			v = d.Seconds()
 		}
 		all[s.Key] = v
@@ -79,7 +79,7 @@ func (a *Application) Values() application.Settings {
 	return all
 }
 
-// settingText formats a value as in scenario files.
+// settingText formats a value as scenario files write it.
 func settingText(u application.Unit, v float64) string {
 	switch u {
 	case application.Seconds:

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// build returns the trial of a choice, and its baseline if it has one.
+// build returns the trial for a choice, and the trial's baseline if there is one.
 func (p *fileParser) build(at place, o *outline, c choice) []*builder {
 	p.clashes(c.layer)
 	given := p.overlay(c.layer.over(o.defaults), c.layer)
@@ -38,14 +38,14 @@ func (p *fileParser) build(at place, o *outline, c choice) []*builder {
 	return []*builder{b, base}
 }
 
-// buildOf builds a trial from all values given for it.
+// buildOf builds a trial from all the values that apply to it.
 func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *builder {
 	c.labels, c.layer = maps.Clone(c.labels), given
 	b := &builder{fileParser: p, draft: p.newDraft(), choice: c, at: at, own: own, asked: given}
 	b.repeats = o.repeats
-	for _, key := range sortedKeys(given) { // entries follow their mapping
+	for _, key := range sortedKeys(given) { // the sorted order puts a mapping before its entries
 		if k := p.keys[key]; !k.expands() {
-			// Each value was already read once without an error.
+			// Each value was already read once, without an error.
 			_ = k.readFrom(b.draft, given[key].value)
 		}
 	}
@@ -83,7 +83,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 		b.warnOfUpgrades(name)
 	}
 	if !b.load.hasKind(isSTM) {
-		b.load.STM = nil // given by defaults, for other trials
+		b.load.STM = nil // only defaults set it, for other trials
 	}
 	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load, WorkersOn: b.workersOn, Scaled: b.scaledFrom, Notes: b.notes()}
 	for _, w := range append(b.load.warnings(b.words), b.load.sharedWarnings(&b.can.Watches)...) {
@@ -92,7 +92,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 	return b
 }
 
-// settle sets values that follow from the given ones.
+// settle sets values that depend on the given values.
 func (b *builder) settle() {
 	l := &b.load
 	b.settleApplication()
@@ -131,12 +131,12 @@ func (b *builder) settle() {
 		b.said = append(b.said, b.words.sprintf("No transaction writes: %d percent (<stm.write-percent>) of %s (<stm.keys>) is less than one key.",
 			t.WritePercent, text.Plural(uint64(t.KeysPerTxn), "key")))
 	}
-	if w := l.Watch; w != nil && w.Span == wholeSpace && len(w.Key) == 0 && w.WatchedKeys == 0 { // otherwise it is refused
+	if w := l.Watch; w != nil && w.Span == wholeSpace && len(w.Key) == 0 && w.WatchedKeys == 0 { // any other load is rejected later
 		w.WatchedKeys, w.Span = 1, l.KeySpace
 	}
 }
 
-// notes returns the report's notes about the load.
+// notes returns the notes about the load that the report shows.
 func (b *builder) notes() []string {
 	var out []string
 	if b.scaledFrom != nil {
@@ -153,8 +153,8 @@ func (b *builder) notes() []string {
 	return append(out, b.said...)
 }
 
-// checkUnused refuses keys of the trial itself that have no effect. Keys in defaults may be
-// intended for other trials.
+// checkUnused rejects keys of the trial itself that have no effect. It accepts such keys in
+// defaults, because they may be meant for other trials.
 func (b *builder) checkUnused() {
 	for _, key := range sortedKeys(b.own) {
 		if p := b.keys[key]; !p.Throughout && !p.For.occurIn(&b.load) {
@@ -174,10 +174,10 @@ func (b *builder) checkUnused() {
 	}
 }
 
-// fit adapts the connections. It changes values silently unless they were given explicitly.
+// fit adapts the number of connections to the store. It warns only if that number was given.
 func (b *builder) fit(name string) {
 	if w := b.load.Watch; w != nil && b.can.InFlight == 1 && b.load.Application.Name == "" {
-		w.Streams, w.Connections = w.Watchers, w.Watchers // each needs its own connection
+		w.Streams, w.Connections = w.Watchers, w.Watchers // on this store, each watcher needs its own connection
 	}
 	asked := b.asked.hasKey("connections")
 	surplus := b.load.Connections > b.load.Clients && slices.Contains(b.axes, "clients") // other steps have more clients
@@ -193,8 +193,8 @@ func (b *builder) fit(name string) {
 	}
 }
 
-// fitWatch gives each watcher its own connection if connections have only one operation in
-// flight, which a watch occupies permanently.
+// fitWatch gives each watcher its own connection if a connection can have only one operation in
+// flight. A watch occupies such a connection permanently.
 func (b *builder) fitWatch() {
 	w := b.load.Watch
 	if w == nil || b.can.InFlight != 1 {
@@ -225,8 +225,8 @@ func (b *builder) check() {
 	}
 }
 
-// checkStore reports whether the catalog knows the store. An unknown store cannot be
-// checked further.
+// checkStore reports whether the catalog has the store. Without a known store, nothing else can be
+// checked.
 func (b *builder) checkStore() bool {
 	known := b.catalog.Stores()
 	if !b.layer.hasKey("store") {
@@ -240,10 +240,10 @@ func (b *builder) checkStore() bool {
 	return true
 }
 
-// checkAbilities refuses features that the store lacks.
+// checkAbilities rejects features that the store does not support.
 func (b *builder) checkAbilities() {
 	store, l := b.cluster.Store, &b.load
-	own := l.Application.Name == "" // an application has its own ways of using the store
+	own := l.Application.Name == "" // an application defines for itself how it uses the store
 	b.checkApplicationAbilities()
 	for i, o := range l.Mix {
 		if !own {
@@ -292,7 +292,7 @@ func (b *builder) checkAbilities() {
 	}
 }
 
-// checkWatchAbilities refuses watch features that the store lacks.
+// checkWatchAbilities rejects watch features that the store does not support.
 func (b *builder) checkWatchAbilities() {
 	store, w, can := b.cluster.Store, b.load.Watch, &b.can.Watches
 	if err := b.can.Operation(store, kv.Watch, kv.None); err != nil {
@@ -314,8 +314,9 @@ func (b *builder) checkWatchAbilities() {
 	}
 }
 
-// blame returns the place that caused an error: the consistency, if it was given separately
-// and the store supports the operation at another level, and otherwise the operation.
+// blame returns the place in the file to which an error about an operation belongs. It is the
+// consistency if it was given separately and the store supports the operation at another level;
+// otherwise it is the operation.
 func (b *builder) blame(o Operation, operation place) place {
 	s, ok := b.layer["consistency"]
 	if !ok || o.Consistency != b.consistency || !o.Kind.Reads() {
@@ -354,9 +355,9 @@ func (b *builder) checkCluster() {
 	}
 }
 
-// baseline returns the layer of a trial's baseline, if it has one: the trial's own values
-// with the differences. The label only applies to the trial's cluster, so the baseline does
-// not inherit it.
+// baseline returns the values of a trial's baseline, if there is one: the trial's own values with
+// the listed changes. The baseline does not inherit the label, which describes only the trial's
+// cluster.
 func (p *fileParser) baseline(all layer) (layer, place, bool) {
 	s, ok := all["baseline"]
 	if !ok {

@@ -7,22 +7,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// axis is a key with its list of values.
+// axis is a key with a list of values. A trial is expanded into one trial per value.
 type axis struct {
 	key    string
 	at     place
 	values []*node
 }
 
-// choice is one value for each axis of a trial, as a layer and as labels.
+// choice holds one value for each axis of a trial, as a layer and as labels.
 type choice struct {
 	layer  layer
 	axes   []string // keys of the axes, in order
 	labels map[string]string
 }
 
-// fill replaces each {key} in a template by the key's value, and reports which keys it
-// used.
+// fill replaces each {key} in a template by the value of that key. It also returns the set of keys
+// that the template uses.
 func (c *choice) fill(template string) (string, map[string]bool, error) {
 	used := make(map[string]bool)
 	var wrong error
@@ -46,8 +46,8 @@ func (c *choice) fill(template string) (string, map[string]bool, error) {
 	return out, used, wrong
 }
 
-// title returns the trial's name: the filled template, followed by the values of axes that
-// the template does not mention.
+// title returns the trial's name: the filled template, followed by the values of the axes that the
+// template does not mention.
 func (c *choice) title(template string) (string, error) {
 	if template == "" {
 		template = "mixed"
@@ -70,23 +70,23 @@ func (c *choice) title(template string) (string, error) {
 	return name, nil
 }
 
-// builder builds the trial of one choice.
+// builder builds the trial for one choice.
 type builder struct {
 	*fileParser
 	*draft
-	choice // its layer has all values given
+	choice // its layer has all values that apply to the trial
 	at     place
 	own    layer // the trial's own values, without defaults
-	// asked has the values that the user gave: all except those of a preset.
+	// asked has the values that the user gave, which excludes the values in a preset.
 	asked layer
 	trial Trial
 
-	can        kv.Capabilities // the store's, if it is known
+	can        kv.Capabilities // what the store supports, if the store is known
 	scaledFrom *Scaled
-	said       []string // notes about changed values
+	said       []string // notes about values that were changed
 }
 
-// warnOf adds a warning, with the trial's name unless there is only one.
+// warnOf adds a warning. It starts with the trial's name unless the scenario has only one trial.
 func (b *builder) warnOf(name, text string) {
 	if b.running == nil {
 		text = "trial " + name + ": " + text
@@ -94,9 +94,9 @@ func (b *builder) warnOf(name, text string) {
 	b.warn("%s", text)
 }
 
-// place returns where a key's value was given. If it was not given, place returns the key
-// that made it matter, or the trial. Keys of a mapping are written with a point, as in
-// watch.streams.
+// place returns where in the file the value of a key was given. If it was not given, place returns
+// the position of the key that made the value matter, or of the trial. A key in a mapping is
+// written with a dot, for example watch.streams.
 func (b *builder) place(key string) place {
 	cause := map[string]string{"rate": "arrival", "key-size": "key-space", "operation": "mix"}[key]
 	key, part, _ := strings.Cut(key, ".")

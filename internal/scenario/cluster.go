@@ -16,54 +16,52 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Cluster is a cluster under test. Trials with equal Keys can share one.
+// Cluster is a cluster under test. Trials whose clusters have equal Keys can share a cluster.
 type Cluster struct {
 	Store   string
-	Members int // of a cluster that quorumbench starts
-	// On names the hosts of its members, used in turn; empty for all hosts.
+	Members int // number of members that quorumbench starts
+	// On names the hosts on which the members run, used in turn. If empty, all hosts are used.
 	On      []string
-	Exec    string // another server binary
-	Version string // of an installed server; empty for the store's default
-	// Label is the reports' name for this version or build of the store, if its version
-	// does not identify it; may be empty.
+	Exec    string // path of the server binary, if it is not the store's default server
+	Version string // version of an installed server; empty for the store's default version
+	// Label is the name of this store version or build in reports, if the version number is not
+	// enough to identify it. It may be empty.
 	Label string
-	// Env holds additional environment variables of the members, by name.
+	// Env holds additional environment variables for the members, by name.
 	Env map[string]string
-	// Disks reports whether the members need disks that fail on request, for the load's
-	// faults.
+	// Disks is set if the load has faults that need disks which fail on request.
 	Disks bool
-	// Spare reports whether the cluster needs room for a further member, for the load's
-	// faults.
+	// Spare is set if the load has faults that need room for one more member.
 	Spare bool
-	// Network reports whether each member needs its own network with links that fail on
-	// request, for network faults.
+	// Network is set if the load has network faults, for which each member needs its own network
+	// with links that fail on request.
 	Network bool
-	// Settings are the store's settings, as returned by its DecodeSettings.
+	// Settings are the store's settings, in the type that the store's DecodeSettings returns.
 	Settings any
-	// Key identifies the launch settings: clusters with equal keys can be shared.
+	// Key identifies the launch settings. Clusters with equal keys can be shared.
 	Key string
-	// Attach is set for a cluster that already runs.
+	// Attach is set for a cluster that is already running.
 	Attach *Attach
 }
 
-// Attach describes how to reach a cluster that already runs.
+// Attach describes how to connect to a running cluster.
 type Attach struct {
 	Endpoints   []string // HOST:PORT
-	TLS         bool     // with the system's authorities by default; see UsesTLS
-	CACert      string   // files in PEM
+	TLS         bool     // trusts the system's authorities by default; see UsesTLS
+	CACert      string   // files in PEM format
 	Cert        string
 	CertKey     string
-	Authority   string // trusted authorities in PEM, instead of those in CACert's file; no scenario file has it
+	Authority   string // trusted authorities in PEM format, instead of the file CACert; no scenario file sets it
 	SkipVerify  bool
 	User        string // NAME:PASSWORD
 	DialTimeout time.Duration
-	// DataDir is a member's data folder on this machine, in which fdatasync is measured
-	// after the load; empty if unknown.
+	// DataDir is a member's data folder on this machine, or empty if it is not known. The duration
+	// of fdatasync is measured there after the load.
 	DataDir string
 }
 
-// Named returns the store with what identifies this version or build of it, as far as it
-// was given: label, version or binary.
+// Named returns the name of the store with the label, the version or the binary, if one of them was
+// given.
 func (c *Cluster) Named() string {
 	switch {
 	case c.Label != "":
@@ -76,7 +74,7 @@ func (c *Cluster) Named() string {
 	return c.Store
 }
 
-// Environment returns the members' additional variables as NAME=VALUE, sorted by name.
+// Environment returns the members' additional environment variables as NAME=VALUE, sorted by name.
 func (c *Cluster) Environment() []string { return Variables(c.Env) }
 
 // Variables returns the variables of a map as NAME=VALUE, sorted by name.
@@ -88,8 +86,8 @@ func Variables(env map[string]string) []string {
 	return out
 }
 
-// clusterKey returns a text that is equal for clusters that can be shared. It contains no
-// password, because it is recorded.
+// clusterKey returns a text that is equal for two clusters if trials can share them. The text
+// contains no password, because it is recorded.
 func clusterKey(c Cluster) (string, error) {
 	var parts any
 	if a := c.Attach; a != nil {
@@ -115,20 +113,20 @@ func clusterKey(c Cluster) (string, error) {
 			Spare    bool              `json:"spare,omitempty"`
 		}{c.Store, c.Members, c.Version, c.Exec, c.Settings, c.Env, c.On, c.Disks, c.Network, c.Spare}
 	}
-	text, err := json.Marshal(parts) // sorts the keys of maps
+	text, err := json.Marshal(parts) // Marshal sorts the keys of maps
 	if err != nil {
 		return "", fmt.Errorf("the store's settings cannot be compared with others: %w", err)
 	}
 	return string(text), nil
 }
 
-// UsesTLS reports whether to use TLS: TLS is set, or a certificate or SkipVerify is given.
+// UsesTLS reports whether connections use TLS: because TLS, a certificate or SkipVerify is set.
 func (a *Attach) UsesTLS() bool {
 	return a.TLS || a.SkipVerify || a.CACert != "" || a.Cert != "" || a.CertKey != ""
 }
 
-// check returns the first error in the description of a running cluster. It opens no file
-// and no connection.
+// check returns the first error in the description of a running cluster. It opens no files and no
+// connections.
 func (a *Attach) check(w words) *Problem {
 	if len(a.Endpoints) == 0 {
 		return problem("endpoints", "no endpoint is given; write HOST:PORT")
@@ -149,15 +147,15 @@ func (a *Attach) check(w words) *Problem {
 	case a.SkipVerify && a.CACert != "":
 		return problem("tls", "cacert says whom to trust and insecure-skip-tls-verify says everybody; give one of them")
 	case a.User != "" && (!strings.Contains(a.User, ":") || a.User[0] == ':'):
-		return &Problem{"user", w.fill("<user> must be NAME:PASSWORD")} // its text may be a password: never shown
+		return &Problem{"user", w.fill("<user> must be NAME:PASSWORD")} // the text is not shown, because it may be a password
 	case a.DialTimeout < 0 || a.DialTimeout > time.Hour:
 		return &Problem{"dial-timeout", w.sprintf("<dial-timeout> is %v and must be from 0 to 1h; 0 is the default", a.DialTimeout)}
 	}
 	return nil
 }
 
-// checkEndpoint checks an endpoint. Its sentences show no credentials, which may be a
-// password.
+// checkEndpoint checks an endpoint. Its error messages show no credentials, because those may
+// contain a password.
 func checkEndpoint(e string, w words) *Problem {
 	scheme, address, schemed := strings.Cut(e, "://")
 	if !schemed {
@@ -194,8 +192,8 @@ func checkEndpoint(e string, w words) *Problem {
 	return nil
 }
 
-// ShownEndpoint returns an endpoint for messages, without credentials before its address
-// and without a query, because either may contain a password.
+// ShownEndpoint returns an endpoint in the form that messages show: without credentials and without
+// a query, because either may contain a password.
 func ShownEndpoint(e string) string {
 	scheme, rest, schemed := strings.Cut(e, "://")
 	if !schemed {
@@ -210,7 +208,7 @@ func ShownEndpoint(e string) string {
 	return scheme + rest
 }
 
-// afterLast returns the text after the last separator, if there is one.
+// afterLast returns the text after the last separator, and whether there is a separator.
 func afterLast(text, separator string) (rest string, found bool) {
 	if i := strings.LastIndex(text, separator); i >= 0 {
 		return text[i+len(separator):], true
@@ -218,7 +216,7 @@ func afterLast(text, separator string) (rest string, found bool) {
 	return text, false
 }
 
-// checkHostPort checks the address of an endpoint.
+// checkHostPort checks the HOST:PORT of an endpoint.
 func checkHostPort(e, address string) *Problem {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || host == "" || strings.Contains(host, " ") {
@@ -230,21 +228,20 @@ func checkHostPort(e, address string) *Problem {
 	return nil
 }
 
-// variantKeys returns the keys that a store written as a mapping can have besides name:
-// those that select another version, build or setting of the same store.
+// variantKeys returns the keys, other than name, that are allowed if store is a mapping. They
+// select another version, build or setting of the same store.
 func variantKeys() []string {
 	return []string{"version", "exec", "label", "settings", "env", "members"}
 }
 
-// decodeStrict decodes a store's settings from the file. Every error is an *Error with its
-// place.
+// decodeStrict decodes a store's settings from the file. Every error is an *Error with a position.
 func decodeStrict(n *node, store string, into any) (err error) {
 	if n.below != nil {
 		if err := decodeStrict(n.below, store, into); err != nil {
 			return err
 		}
 	}
-	defer func() { // the library uses reflection on a type that is not part of this package
+	defer func() { // the YAML library uses reflection on a type from another package, so it might panic
 		if r := recover(); r != nil {
 			err = n.at.errorf("these settings of %s cannot be read", store)
 		}
@@ -278,7 +275,7 @@ func decodeStrict(n *node, store string, into any) (err error) {
 	return where.errorf("these settings of %s cannot be read: %s", store, known.GetMessage())
 }
 
-// settingNames returns the keys of the struct that into points to.
+// settingNames returns the keys of the struct to which into points.
 func settingNames(into any) []string {
 	t := reflect.TypeOf(into)
 	for t != nil && t.Kind() == reflect.Pointer {

@@ -1,7 +1,7 @@
 package scenario
 
 import (
-	_ "embed" // of the presets
+	_ "embed" // for the presets
 	"errors"
 	"fmt"
 	"maps"
@@ -15,13 +15,13 @@ import (
 //go:embed presets.yaml
 var presets string
 
-// Command is a command of bench: a trial of the built-in presets, changed by flags. Errors
-// use the names of the flags.
+// Command is the preset of a `bench` command or check, changed by flags. Error messages use the
+// names of flags.
 type Command struct {
-	// Name is the preset's name.
+	// Name is the name of the preset.
 	Name string
-	// Names holds the command's names for parameters by key, with a flag's dashes, if they
-	// differ from FlagName.
+	// Names maps parameter keys to the command's names for them, including a flag's dashes. It
+	// has only the names that differ from FlagName.
 	Names map[string]string
 
 	parser *fileParser
@@ -29,9 +29,9 @@ type Command struct {
 	flags  layer
 }
 
-// NewCommand returns the command of a preset. Without a preset it returns the command for
-// the operation of that name, on existing keys. It panics if there is no such operation,
-// because all names are built in.
+// NewCommand returns the command for a preset. If there is no preset with this name, NewCommand
+// returns the command for the operation with this name, with existing keys. It panics if there is
+// neither, because all names are built in.
 func NewCommand(name string) *Command {
 	c := &Command{Name: name, Names: map[string]string{}, flags: layer{}}
 	c.parser = &fileParser{file: "presets.yaml", keys: byKey(parameters(nil, nil))}
@@ -58,7 +58,7 @@ func NewCommand(name string) *Command {
 	return c
 }
 
-// word returns a value without a place in a file.
+// word returns a value that has no position in a file.
 func word(text string) pair { return pair{value: &node{kind: scalar, text: text, flag: true}} }
 
 // nameOf returns the command's name for a parameter.
@@ -75,11 +75,12 @@ func (c *Command) nameOf(key string) string {
 // Parameter returns the definition of a parameter.
 func (c *Command) Parameter(key string) *Parameter { return c.parser.keys[key] }
 
-// FlagName returns the command's flag for a parameter, without dashes.
+// FlagName returns the name of the command's flag for a parameter, without dashes.
 func (c *Command) FlagName(p *Parameter) string { return strings.TrimPrefix(c.nameOf(p.Key), "--") }
 
-// Parameters returns, in order, the parameters for which the command can have flags: those
-// of its operations, or of all operations if mixed is true because the mix is a flag.
+// Parameters returns the parameters for which the command can have flags, in order. These are the
+// parameters of the command's operations, or of all operations if mixed is true, because then a
+// flag sets the mix.
 func (c *Command) Parameters(mixed bool) []*Parameter {
 	load := &c.draft().load
 	return slices.DeleteFunc(parameters(nil, nil), func(p *Parameter) bool {
@@ -93,11 +94,11 @@ func (c *Command) Parameters(mixed bool) []*Parameter {
 	})
 }
 
-// draft returns the preset's values.
+// draft returns a trial with the values of the preset.
 func (c *Command) draft() *draft {
 	d := c.parser.newDraft()
 	for _, key := range sortedKeys(c.preset) {
-		_ = c.parser.keys[key].readFrom(d, c.preset[key].value) // it was already read without an error
+		_ = c.parser.keys[key].readFrom(d, c.preset[key].value) // the value was already read once, without an error
 	}
 	if c.preset.hasKey("total") {
 		d.load.Duration = 0
@@ -105,8 +106,8 @@ func (c *Command) draft() *draft {
 	return d
 }
 
-// Default returns the preset's value of a parameter, as a flag writes it; empty without
-// one.
+// Default returns the preset's value of a parameter in the form that a flag accepts, or an empty
+// string if the preset has no value.
 func (c *Command) Default(p *Parameter) string {
 	switch d := c.draft(); p.Key {
 	case "consistency":
@@ -118,8 +119,8 @@ func (c *Command) Default(p *Parameter) string {
 	}
 }
 
-// Set sets a parameter from a flag or the command's arguments. It returns an error if the
-// text is not a value; Scenario checks bounds.
+// Set sets a parameter from a flag or an argument. It returns an error if the text cannot be
+// parsed. Bounds are checked later, by Scenario.
 func (c *Command) Set(key, text string) error {
 	p, given := c.parser.keys[key], word(text)
 	d := c.draft()
@@ -134,14 +135,14 @@ func (c *Command) Set(key, text string) error {
 		return err
 	}
 	if b, ok := p.value.(typed[bool]); ok {
-		given.value.text = b.show(*b.field(&d.load)) // normalizes 1 and the like; an empty text is not a value
+		given.value.text = b.show(*b.field(&d.load)) // normalizes a Boolean such as "1"; an empty text is not a value
 	}
 	c.flags[key] = given
 	return nil
 }
 
-// Let changes a value of the preset. It is for values that follow from other flags; Set is
-// for values that the user gave.
+// Let changes a value of the preset. Use Let for values that depend on other flags, and Set for
+// values that the user gave.
 func (c *Command) Let(key, text string) {
 	delete(c.flags, key)
 	c.preset[key] = word(text)
@@ -150,13 +151,13 @@ func (c *Command) Let(key, text string) {
 // Given reports whether Set was called for a parameter.
 func (c *Command) Given(key string) bool { return c.flags.hasKey(key) }
 
-// Drop removes a parameter from the preset and from the flags.
+// Drop removes a parameter from the preset and the flags.
 func (c *Command) Drop(key string) {
 	delete(c.flags, key)
 	delete(c.preset, key)
 }
 
-// Ask holds a command's other choices besides its load.
+// Ask holds what a command chooses in addition to its load.
 type Ask struct {
 	Store   string
 	Attach  *Attach
@@ -164,7 +165,7 @@ type Ask struct {
 	Repeats int
 }
 
-// Scenario returns the command's single trial with its repeats. Its error is one sentence.
+// Scenario returns the command's single trial with its repeats. An error is one sentence.
 func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
 	p := c.parser
 	p.catalog, p.apps, p.errs, p.warnings = catalog, catalog.Applications(), nil, nil
@@ -201,33 +202,33 @@ func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
 	}
 	for i := range ask.Repeats {
 		t := b.trial
-		// The trial's seed is the given one, so that the seed in its result reproduces it.
+		// Using the given seed makes the seed in the result reproduce the trial.
 		t.Number, t.Repeat, t.Load.Seed = 1, i+1, ask.Seed
 		s.Trials = append(s.Trials, t)
 	}
 	return s, nil
 }
 
-// CheckLoad is the load of a check, which replaces values of its preset. The sizes are
-// those of etcdctl.
+// CheckLoad is the load of a check. Its values replace values in the preset. The sizes equal those
+// in etcdctl.
 type CheckLoad struct {
-	Rate    float64 // of `check perf`: writes that become due per second
-	Keys    uint64  // of `check datascale`
-	Clients int     // highest number of writes in flight
+	Rate    float64 // `check perf`: writes that become due per second
+	Keys    uint64  // `check datascale`: number of keys
+	Clients int     // maximum number of writes in flight
 }
 
-// PerfLoads are the loads of `check perf` by short name, and ScaleLoads those of `check
-// datascale`.
+// PerfLoads has the loads of `check perf`, and ScaleLoads the loads of `check datascale`, by short
+// name.
 var (
 	PerfLoads  = map[string]CheckLoad{"s": {Rate: 150, Clients: 50}, "m": {Rate: 1000, Clients: 200}, "l": {Rate: 8000, Clients: 500}, "xl": {Rate: 15000, Clients: 1000}}
 	ScaleLoads = map[string]CheckLoad{"s": {Keys: 10_000, Clients: 50}, "m": {Keys: 100_000, Clients: 200}, "l": {Keys: 1_000_000, Clients: 500}, "xl": {Keys: 3_000_000, Clients: 1000}}
 )
 
-// longLoads maps the loads' long names to short ones.
+// longLoads maps the long names of loads to short names.
 var longLoads = map[string]string{"small": "s", "medium": "m", "large": "l", "xLarge": "xl"}
 
-// FindCheckLoad finds a load by its short or long name, and returns the short one. Its
-// error has etcdctl's wording.
+// FindCheckLoad finds a load by its short or long name, and returns its short name. The error has
+// etcdctl's wording.
 func FindCheckLoad(name string, of map[string]CheckLoad) (short string, l CheckLoad, err error) {
 	if short = longLoads[name]; short == "" {
 		short = name
@@ -242,18 +243,18 @@ func FindCheckLoad(name string, of map[string]CheckLoad) (short string, l CheckL
 //go:embed calibrate.yaml
 var calibration string
 
-// Calibration returns the file of the scenario that calibrates a machine, for Parse: rounds
-// of loads of length window each, against a null server of a store. Calibrated has the
-// names of its trials.
+// Calibration returns the scenario file that calibrates a machine, for Parse. Each round has all
+// loads, each of length window, against a null server of the store. Calibrated has the names of the
+// trials.
 func Calibration(store, endpoint string, rounds int, window time.Duration) []byte {
 	return []byte(strings.NewReplacer("repeats: 5", fmt.Sprintf("repeats: %d", rounds), "store: etcd", "store: "+store,
 		"endpoints: 127.0.0.1:2379", fmt.Sprintf("endpoints: %q", endpoint), "duration: 1s", "duration: "+window.String()).Replace(calibration))
 }
 
-// Calibrated holds the names of the trials of Calibration.
+// Calibrated holds the names of the trials in Calibration.
 var Calibrated = struct{ OneClient, ManyClients, Paced, Overloaded string }{"one-client", "many-clients", "paced", "overloaded"}
 
-// CheckEndpoint returns in a sentence what is wrong with an endpoint, HOST:PORT.
+// CheckEndpoint returns an error, in one sentence, if an endpoint HOST:PORT is not valid.
 func CheckEndpoint(e string) error {
 	if p := checkEndpoint(e, words{}); p != nil {
 		return p
@@ -264,5 +265,5 @@ func CheckEndpoint(e string) error {
 //go:embed capacity.yaml
 var ofCapacity string
 
-// OfCapacity returns the file of the default load for capacity searches, for Parse.
+// OfCapacity returns the scenario file with the default load for capacity searches, for Parse.
 func OfCapacity() []byte { return []byte(ofCapacity) }

@@ -10,28 +10,28 @@ import (
 // Distribution determines how keys are chosen from the key space.
 type Distribution struct {
 	Name string // sequential, uniform, zipfian or hotspot
-	// Theta is zipfian's skew, above 0 and below 1 (0.99 by default).
+	// Theta is the skew of zipfian, above 0 and below 1 (default 0.99).
 	Theta float64
-	// HotKeys is hotspot's share of hot keys, HotOps the share of operations
-	// that go to them (0.2 and 0.8 by default).
+	// HotKeys and HotOps belong to hotspot: the fraction of keys that are hot, and the fraction of
+	// operations that use hot keys (defaults 0.2 and 0.8).
 	HotKeys, HotOps float64
 }
 
-// The distributions of keys over the key space.
+// Distributions of operations over the keys in the key space.
 const (
-	Sequential = "sequential" // every key is equally likely
-	Uniform    = "uniform"    // every key as likely as any other
+	Sequential = "sequential" // keys in order, one after the other
+	Uniform    = "uniform"    // every key is equally likely
 	Zipfian    = "zipfian"    // few keys get most operations, depending on Theta
-	Hotspot    = "hotspot"    // HotOps of the operations go to HotKeys of the keys
+	Hotspot    = "hotspot"    // a fraction HotOps of the operations use a fraction HotKeys of the keys
 )
 
 // distributionShape is a numeric parameter of a distribution.
 type distributionShape struct {
 	of, key string
 	field   func(*Distribution) *float64
-	usual   float64 // YCSB's value
-	must    string  // its bounds, after "must"
-	one     bool    // it may also be 1
+	usual   float64 // default value, the same as in YCSB
+	must    string  // bounds, as a phrase after the word "must"
+	one     bool    // set if the value may also be 1
 }
 
 // distributionShapes returns the parameters of all distributions, in the order of flags.
@@ -43,7 +43,7 @@ func distributionShapes() []distributionShape {
 	}
 }
 
-// shapes returns the parameters of this distribution.
+// shapes returns the parameters that this distribution has.
 func (d *Distribution) shapes() (own []distributionShape) {
 	for _, s := range distributionShapes() {
 		if s.of == d.Name {
@@ -53,9 +53,9 @@ func (d *Distribution) shapes() (own []distributionShape) {
 	return own
 }
 
-// ParseDistribution parses a distribution as written in flags and files: sequential,
-// uniform, zipfian, zipfian:THETA, hotspot or hotspot:HOT-KEYS:HOT-OPERATIONS (both are
-// shares from 0 to 1).
+// ParseDistribution parses a distribution in the form that flags and files use: sequential,
+// uniform, zipfian, zipfian:THETA, hotspot or hotspot:HOT-KEYS:HOT-OPERATIONS. HOT-KEYS and
+// HOT-OPERATIONS are fractions from 0 to 1.
 func ParseDistribution(s string) (Distribution, error) {
 	name, rest, given := strings.Cut(s, ":")
 	d, err := newDistribution(name)
@@ -77,7 +77,7 @@ func ParseDistribution(s string) (Distribution, error) {
 	return d, d.check()
 }
 
-// newDistribution returns the named distribution with default parameters.
+// newDistribution returns the distribution with this name and default parameters.
 func newDistribution(name string) (Distribution, error) {
 	d := Distribution{Name: name}
 	switch name {
@@ -91,7 +91,7 @@ func newDistribution(name string) (Distribution, error) {
 	return d, nil
 }
 
-// String returns the distribution in the format of ParseDistribution.
+// String returns the distribution in the form that ParseDistribution accepts.
 func (d Distribution) String() string {
 	out := d.Name
 	for _, s := range d.shapes() {
@@ -112,14 +112,15 @@ func (d Distribution) check() error {
 	return nil
 }
 
-// setDistribution reads a distribution's name, or a mapping with its parameters.
+// setDistribution reads a distribution. The value is its name, or a mapping of the name and
+// parameters.
 func setDistribution(d *draft, key string, n *node) (err error) {
 	if n.kind != mapping {
 		d.load.Distribution, err = parsed(n, key, ParseDistribution)
 		return err
 	}
 	var v Distribution
-	if name := n.field("name"); name != n { // read first, wherever it is
+	if name := n.field("name"); name != n { // the name is read first, wherever it is in the mapping
 		if v, err = parsed(name, key, newDistribution); err != nil {
 			return err
 		}

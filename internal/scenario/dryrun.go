@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Lines returns the output of a dry run: a heading, and a line for each trial in the order
-// of execution. The first column is the trial's number as written; the columns of the
-// parameters' definitions follow.
+// Lines returns the output of a dry run: a heading, and one line per trial in the order of
+// execution. The first column has the trial's number in the order of the file. The other columns
+// are those that the definitions of parameters specify.
 func (s *Scenario) Lines() []string {
 	heading, rows := []string{"no.", "trial"}, make([][]string, len(s.Trials))
 	for i := range s.Trials {
@@ -44,13 +44,13 @@ func (s *Scenario) Lines() []string {
 			add(p)
 		}
 	}
-	for _, p := range slices.Backward(all) { // parameters close to the load first
+	for _, p := range slices.Backward(all) { // parameters that are closer to the load come first
 		if p.column.optional {
 			add(p)
 		}
 	}
 	var out strings.Builder
-	_ = text.Table(&out, slices.Concat([][]string{heading}, rows)) // into memory
+	_ = text.Table(&out, slices.Concat([][]string{heading}, rows)) // writing to memory cannot fail
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
 
@@ -81,8 +81,8 @@ func (c *Cluster) label() string {
 	return fmt.Sprintf("%s x%d", c.Named(), c.Members)
 }
 
-// mixLabel returns the names of the operations, with their shares if there are several,
-// such as "put" or "put 20% + get 80%".
+// mixLabel returns the name of the operation, or the names and percentages if there are several,
+// for example "put" or "put 20% + get 80%".
 func (l *Load) mixLabel() string {
 	if len(l.Mix) == 1 {
 		return l.Mix[0].Kind.String()
@@ -105,8 +105,8 @@ func (l *Load) mixLabel() string {
 
 const severalLevels = "several"
 
-// consistencyLabel returns the level of the reads: "-" without reads, and "several" if the
-// levels differ.
+// consistencyLabel returns the consistency level of the reads. It returns "-" if there are no
+// reads, and "several" if reads have different levels.
 func (l *Load) consistencyLabel() string {
 	label := "-"
 	for _, o := range l.Mix {
@@ -125,7 +125,7 @@ func (l *Load) arrivalLabel() string {
 	if l.Arrival == Closed {
 		return Closed.String()
 	}
-	if l.Application.Name != "" { // its rate is a sum, and its times are not recorded
+	if l.Application.Name != "" { // its rate is a sum over all calls, and its due times are not recorded
 		return "scheduled " + text.PerSecond(l.Rate.PerSecond)
 	}
 	unit := "/s"
@@ -149,12 +149,12 @@ func (l *Load) windowLabel() string {
 	return window
 }
 
-// EstimatedDuration returns the length of warm-up and window. If a total bounds the window
-// and its rate is not known, known is false and d is the part that is known.
+// EstimatedDuration returns the duration of the warm-up plus the window. If the window ends after a
+// total of operations whose rate is not known, known is false and d contains only the known part.
 func (l *Load) EstimatedDuration() (d time.Duration, known bool) {
 	d = l.Warmup + l.Duration
 	if l.Watch != nil && l.Watch.Expect > 0 {
-		return l.Warmup, false // it ends when the watchers have caught up
+		return l.Warmup, false // the window ends when the watchers have caught up
 	}
 	if l.Total == 0 {
 		return d, true
@@ -169,8 +169,8 @@ func (l *Load) EstimatedDuration() (d time.Duration, known bool) {
 	return d + time.Duration(window), true
 }
 
-// EstimatedDuration sums up the trials' estimates; known is false if any is not known.
-// Starting clusters, preloads and drains take additional time.
+// EstimatedDuration adds up the estimates for all trials. known is false if any of them is not
+// known. The time to start clusters, preload and drain is not included.
 func (s *Scenario) EstimatedDuration() (d time.Duration, known bool) {
 	known = true
 	for i := range s.Trials {

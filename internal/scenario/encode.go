@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Encode encodes the load as JSON, with the keys and values of scenario files, without
-// those that have no meaning for it and without its seed. Load is not a json.Marshaler, so
-// that types that embed it do not become one.
+// Encode encodes the load as JSON, with the keys and values of scenario files. It leaves out the
+// seed and values that have no meaning for the load. Load does not implement json.Marshaler,
+// because a struct that embeds Load would then be encoded as a load, too.
 func (l *Load) Encode() ([]byte, error) {
 	var top, entries []string // entries of the mapping that is being written
 	within := ""
@@ -45,7 +45,7 @@ func (l *Load) Encode() ([]byte, error) {
 	return []byte("{" + strings.Join(top, ",") + "}"), nil
 }
 
-// Decode decodes what Encode wrote. Missing values are zero, and unknown keys are ignored.
+// Decode decodes the result of Encode. Missing values become zero, and unknown keys are ignored.
 func (l *Load) Decode(b []byte) error {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(b, &top); err != nil {

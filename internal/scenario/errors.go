@@ -12,10 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Problem is a sentence, without a position, about an error in the value of a key (or of
-// its flag).
+// Problem is an error in the value of a key or flag: one sentence, without a position.
 type Problem struct {
-	Key  string // as in scenario files, such as key-size
+	Key  string // key in scenario files, such as key-size
 	Text string
 }
 
@@ -26,14 +25,14 @@ func problem(key, format string, args ...any) *Problem {
 	return &Problem{Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
-// Error is one sentence about a place in a scenario file.
+// Error is a sentence about an error at a position in a scenario file.
 type Error struct {
 	File         string
-	Line, Column int // from 1; Line is 0 for the file as a whole
+	Line, Column int // start at 1; Line is 0 for an error in the whole file
 	Text         string
 }
 
-// Error returns FILE:LINE:COLUMN and the sentence.
+// Error returns FILE:LINE:COLUMN, followed by the sentence.
 func (e *Error) Error() string {
 	if e.Line == 0 {
 		return e.File + ": " + e.Text
@@ -41,16 +40,16 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Text)
 }
 
-// Errors holds all errors of a scenario file, in the file's order.
+// Errors holds all errors in a scenario file, in the order of the file.
 type Errors []*Error
 
-// shown is the highest number of sentences that are printed.
+// shown is the maximum number of errors that are printed.
 const shown = 10
 
 // Error returns the sentences, one per line.
 func (es Errors) Error() string { return strings.Join(es.Lines(), "\n") }
 
-// Lines returns the sentences, at most ten.
+// Lines returns the sentences, but not more than shown.
 func (es Errors) Lines() []string {
 	var lines []string
 	for i, e := range es {
@@ -63,11 +62,11 @@ func (es Errors) Lines() []string {
 	return lines
 }
 
-// kept is the highest number of sentences that are collected.
+// kept is the maximum number of errors that are collected.
 const kept = 1000
 
-// add adds an error unless the same place already has it, because a default is checked once
-// for each trial that uses it.
+// add adds an error unless the list already has one for the same position. The same default can
+// cause an error in every trial that uses it.
 func (es *Errors) add(e *Error) {
 	if len(*es) < kept && !slices.ContainsFunc(*es, func(old *Error) bool { return *old == *e }) {
 		*es = append(*es, e)
@@ -81,7 +80,8 @@ func (es Errors) sorted() Errors {
 	return es
 }
 
-// place is a position in a scenario file, from 1, or an assignment of --set.
+// place is a position in a scenario file, with lines and columns from 1, or an assignment with
+// --set.
 type place struct {
 	line, column int
 	set          string // KEY=VALUE
@@ -99,8 +99,8 @@ func (p place) after(q place) bool {
 	return p.line > q.line || p.line == q.line && p.column > q.column
 }
 
-// suggest returns a question with the known word that is most similar to the given one, or
-// "" if none is similar.
+// suggest returns "; did you mean" and the known word that is most similar to the given word, or ""
+// if no known word is similar.
 func suggest(word string, known []string) string {
 	best := flagNames[word]
 	if !slices.Contains(known, best) {
@@ -112,7 +112,7 @@ func suggest(word string, known []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// Nearest returns the known word that a misspelt one most likely means, or "" if none is
+// Nearest returns the known word that the user most likely meant, or "" if no known word is
 // similar.
 func Nearest(word string, known []string) string {
 	plain := strings.ReplaceAll(strings.ToLower(word), "_", "-")
@@ -126,7 +126,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// flagNames maps names used elsewhere to the keys of files.
+// flagNames maps names in flags and other tools to the keys in scenario files.
 var flagNames = map[string]string{
 	"conns":           "connections",
 	"val-size":        "value-size",
@@ -138,15 +138,14 @@ var flagNames = map[string]string{
 	"iterations":      "repeats",
 }
 
-// words returns names of parameters for sentences: flags for values from flags, keys for
-// values from files. Sentences contain parameters as keys in angle brackets, such as
-// <key-size>, which are replaced by these names. The zero value uses keys as names, as in
-// files.
+// words chooses the names of parameters in messages: the names of flags for values from flags, and
+// keys for values from files. Message formats contain parameters as keys in angle brackets, such as
+// <key-size>, which words replaces by the names. The zero value uses the keys themselves.
 type words struct {
-	// name returns the name of a key; nil means the key itself.
+	// name returns the name for a key. If name is nil, the key itself is used.
 	name func(key string) string
-	// behind reports that a value follows its name on the command line, so that the name
-	// need not begin the sentence.
+	// behind is set if values follow their names on the command line. A message about such a value
+	// need not begin with the name.
 	behind bool
 }
 
@@ -157,8 +156,7 @@ func (w words) nameOf(key string) string {
 	return w.name(key)
 }
 
-// fill replaces the keys in a sentence by their names. It must be called before users'
-// texts are inserted.
+// fill replaces the keys in a message format by names. Call it before user input is inserted.
 func (w words) fill(format string) string {
 	var b strings.Builder
 	for {
@@ -177,7 +175,7 @@ func (w words) sprintf(format string, args ...any) string {
 	return fmt.Sprintf(w.fill(format), args...)
 }
 
-// outOf returns the sentence that a value is out of bounds. bounds is a phrase such as "at
+// outOf returns a sentence that says that a value is out of bounds. bounds is a phrase such as "at
 // least 1".
 func (w words) outOf(key, value, bounds string) string {
 	if w.behind {
@@ -186,24 +184,24 @@ func (w words) outOf(key, value, bounds string) string {
 	return fmt.Sprintf("%s is %s and must be %s", w.nameOf(key), value, bounds)
 }
 
-// checks collects the errors of a load.
+// checks collects the errors in a load.
 type checks struct {
 	words words
 	apps  []application.Application
 	found []*Problem
 }
 
-// add adds an error; <key> in its format is replaced by the parameter's name.
+// add adds an error. It replaces <key> in the format by the name of that parameter.
 func (c *checks) add(key, format string, args ...any) {
 	c.found = append(c.found, problem(key, c.words.fill(format), args...))
 }
 
-// outOf adds the error that a value is out of bounds.
+// outOf adds an error for a value that is out of bounds.
 func (c *checks) outOf(key, value, bounds string) {
 	c.found = append(c.found, &Problem{Key: key, Text: c.words.outOf(key, value, bounds)})
 }
 
-// wrong reports whether there are errors about any of the keys.
+// wrong reports whether any of the keys already has an error.
 func (c *checks) wrong(keys ...string) bool {
 	return slices.ContainsFunc(c.found, func(p *Problem) bool { return slices.Contains(keys, p.Key) })
 }

@@ -2,10 +2,10 @@ package scenario
 
 import "slices"
 
-// maxTrials is the highest number of trials to which a file may expand, repeats included.
+// maxTrials is the maximum number of trials into which a file may expand, including repeats.
 const maxTrials = 10_000
 
-// expand expands the written trials to one trial for each choice.
+// expand expands each trial in the file into one trial per choice.
 func (p *fileParser) expand(o *outline) []*builder {
 	var trials []*builder
 	names := make(map[string]place)
@@ -36,7 +36,7 @@ func (p *fileParser) expand(o *outline) []*builder {
 				first, twice := names[b.trial.Name]
 				switch {
 				case twice && first == t.at && p.options.Scale != 0:
-					continue // steps that scaling made equal
+					continue // scaling made several steps equal
 				case twice:
 					p.failf(b.place("name"), "a second trial is named %s, as that of line %d; give each a unique name", b.trial.Name, first.line)
 				}
@@ -49,7 +49,7 @@ func (p *fileParser) expand(o *outline) []*builder {
 	return trials
 }
 
-// split separates a trial's own keys from its axes; no key may be in both.
+// split separates a trial's axes from its other keys. No key may be in both.
 func (p *fileParser) split(t *node) (layer, []axis) {
 	own := layer{}
 	var axes, steps []axis
@@ -77,7 +77,8 @@ func (p *fileParser) split(t *node) (layer, []axis) {
 	return own, axes
 }
 
-// product returns the number of choices, or any number above maxTrials if there are more.
+// product returns the number of choices. If there are more than maxTrials, it may return any larger
+// number.
 func product(axes []axis) int {
 	n := 1
 	for _, a := range axes {
@@ -88,7 +89,7 @@ func product(axes []axis) int {
 	return n
 }
 
-// choose returns the i-th choice. The last axis changes fastest.
+// choose returns the i-th choice. The value of the last axis changes fastest.
 func (p *fileParser) choose(axes []axis, i int) choice {
 	c := choice{layer: layer{}, labels: make(map[string]string)}
 	picked := make([]int, len(axes))

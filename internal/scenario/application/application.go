@@ -1,6 +1,7 @@
-// Package application defines, as data, the applications that a load can imitate, so that
-// scenarios can be checked and described. The code that sends their calls is below
-// internal/load/app. docs/how-to/add-an-application.md has the steps to add one.
+// Package application defines the applications that a load can imitate. The definitions are data,
+// so that scenarios can be checked and described. The code that sends the applications' calls is in
+// folders of internal/load/app. docs/how-to/add-an-application.md has the steps to add an
+// application.
 package application
 
 import (
@@ -17,12 +18,13 @@ import (
 // Application describes the load of an application.
 type Application interface {
 	Definition() Definition
-	// Check returns in one sentence what is wrong with settings that are each within their
-	// bounds, and the parameter, or nothing. The sentence contains parameters' keys in
-	// angle brackets, as in <nodes>, and no percent signs.
+	// Check reports whether a combination of settings is wrong. Each setting is within its own
+	// bounds. If the combination is wrong, Check returns the parameter at fault and a sentence with
+	// the reason. The sentence contains parameter keys in angle brackets, such as <nodes>, and no
+	// percent signs.
 	Check(Settings) (parameter, why string)
-	// Profile returns the load for valid settings on a store. way is an index of the
-	// Definition's Ways.
+	// Profile returns the average load for valid settings on a store. way is an index into the
+	// definition's Ways.
 	Profile(s Settings, way int) Profile
 	// Phrase describes the settings for reports, such as "20 nodes with 10 pods each".
 	Phrase(Settings) string
@@ -38,7 +40,7 @@ func Find(all []Application, name string) Application {
 	return nil
 }
 
-// Names returns the applications' names in scenario files.
+// Names returns the names of applications, as scenario files write them.
 func Names(all []Application) (names []string) {
 	for _, a := range all {
 		names = append(names, a.Definition().Name)
@@ -46,54 +48,55 @@ func Names(all []Application) (names []string) {
 	return names
 }
 
-// Windowed is an optional interface of applications with settings that need a minimum
-// window.
+// Windowed is an optional interface for applications whose settings need a minimum duration of the
+// measurement window.
 type Windowed interface {
-	// CheckWindow is like Check, for valid settings, a way of using the store and the
-	// length of the window.
+	// CheckWindow is like Check. The settings are valid, way is an index into Ways, and length is
+	// the duration of the window.
 	CheckWindow(s Settings, way int, length time.Duration) (parameter, why string)
 }
 
-// Definition describes an application independently of its settings.
+// Definition describes an application, but not its settings.
 type Definition struct {
 	Name    string // name in scenario files
 	Meaning string // a phrase: "the API server of Kubernetes"
-	// Prefix is the default prefix of its keys; empty for the default of all loads.
+	// Prefix is the default prefix of the application's keys, or empty to use the default for all
+	// loads.
 	Prefix     string
 	Parameters []Parameter
-	// Scales lists the keys of the parameters that determine the size of the load, whole
-	// numbers or rates, for which a capacity can be searched. The first is the recommended
-	// one.
+	// Scales lists the keys of parameters that determine how large the load is, for which a
+	// capacity search is possible. They are whole numbers or rates. The first is recommended.
 	Scales []string
-	// Unsearched is why no parameter can be searched if Scales is empty: the words after
-	// "because".
+	// Unsearched is the reason why no parameter can be searched if Scales is empty. It completes a
+	// sentence after the word "because".
 	Unsearched string
-	// Names matches the rest of a key's name after the prefix, or at least its first part.
+	// Names matches the part of a key's name after the prefix, or at least the start of that part.
 	Names *regexp.Regexp
-	// Compacts reports whether the application compacts the store's history occasionally,
-	// which affects all keys.
+	// Compacts is set if the application sometimes compacts the store's history, which affects all
+	// keys.
 	Compacts bool
-	// Ways lists the ways in which the application uses a store, the best first. An
-	// application that supports several stores has a way for each. It uses the first way
-	// whose requirements the store meets.
+	// Ways lists the ways in which the application can use a store, best first. An application that
+	// supports several stores has one way for each. The first way whose requirements the store
+	// meets is used.
 	Ways []Way
 }
 
-// Way is a way of using a store.
+// Way describes one way in which an application uses a store.
 type Way struct {
 	Name string // a phrase for docs, such as "transactions and leases"
-	// Operations and Features are the requirements on the store.
+	// Operations and Features are what the store must support.
 	Operations []Operation
 	Features   []kv.Feature
 }
 
-// Operation is an operation at a consistency level, which is None unless it reads.
+// Operation is an operation with its consistency level, which is None for writes.
 type Operation struct {
 	Kind  kv.Kind
 	Level kv.Consistency
 }
 
-// WayOf returns the first way that the named store supports, or why it supports none.
+// WayOf returns the first way that the named store supports, or an error with the reasons if it
+// supports none.
 func (d *Definition) WayOf(store string, can kv.Capabilities) (way int, err error) {
 	var lacks []string
 	for i := range d.Ways {
@@ -106,7 +109,7 @@ func (d *Definition) WayOf(store string, can kv.Capabilities) (way int, err erro
 	return 0, fmt.Errorf("%s", strings.Join(lacks, "; and "))
 }
 
-// Needs reports whether the store must have a feature.
+// Needs reports whether the way needs a feature of the store.
 func (w *Way) Needs(f kv.Feature) bool { return slices.Contains(w.Features, f) }
 
 func (w *Way) fits(store string, can kv.Capabilities) error {
@@ -123,35 +126,36 @@ func (w *Way) fits(store string, can kv.Capabilities) error {
 	return nil
 }
 
-// Unit is the unit of a parameter's number.
+// Unit is the unit of a parameter's value.
 type Unit uint8
 
-// The units.
+// The units of parameters.
 const (
 	Whole   Unit = iota // a whole number
 	Number              // any number, such as a rate per second
-	Seconds             // a length of time, written as 10s or 5m
+	Seconds             // a duration, written as 10s or 5m
 	Bytes               // a size, written as 512 or 4KiB
 )
 
-// Parameter is a parameter of an application. Applications can share a key, with the same
-// unit.
+// Parameter is a parameter of an application. Several applications may use the same key, but only
+// with the same unit.
 type Parameter struct {
 	Key     string // key in scenario files
 	Meaning string // a phrase for help: "its nodes"
 	Differs string // name in sentences about differences between two loads: "the nodes"
 	Unit    Unit
-	// Default is the value if none is given; Least and Most are the bounds.
+	// Default is the value if none is given. Least and Most are the bounds.
 	Default, Least, Most float64
 }
 
-// Settings holds the values of an application's parameters by key, in their units.
+// Settings holds the values of an application's parameters, in the parameters' units. It is indexed
+// by key.
 type Settings map[string]float64
 
-// Whole returns a whole number.
+// Whole returns the setting as a whole number.
 func (s Settings) Whole(key string) int { return int(s[key]) }
 
-// Span returns a duration.
+// Span returns the setting as a duration.
 func (s Settings) Span(key string) time.Duration {
 	return time.Duration(s[key] * float64(time.Second))
 }
@@ -165,7 +169,7 @@ func (d *Definition) Defaults() Settings {
 	return s
 }
 
-// Scaling returns the parameter with the key if it is one of Scales, or nil.
+// Scaling returns the parameter with this key if Scales lists it, or nil.
 func (d *Definition) Scaling(key string) *Parameter {
 	for i := range d.Parameters {
 		if p := &d.Parameters[i]; p.Key == key && slices.Contains(d.Scales, key) {
@@ -175,47 +179,48 @@ func (d *Definition) Scaling(key string) *Parameter {
 	return nil
 }
 
-// Outside returns the first parameter whose value is out of bounds, or nil.
+// Outside returns the first parameter whose value is out of bounds, or nil if all are within
+// bounds.
 func (d *Definition) Outside(s Settings) *Parameter {
 	for i := range d.Parameters {
 		p := &d.Parameters[i]
-		if v := s[p.Key]; !(v >= p.Least && v <= p.Most) { // also true for NaN
+		if v := s[p.Key]; !(v >= p.Least && v <= p.Most) { // the comparison also rejects NaN
 			return p
 		}
 	}
 	return nil
 }
 
-// Format formats a number for sentences and Phrase.
+// Format formats a number for sentences and for Phrase.
 func Format(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// Profile describes an application's average load over many of its periods. Reports,
-// thresholds and warnings use it in place of the real calls.
+// Profile describes the average load that an application generates. Reports, thresholds and
+// warnings use it instead of the actual calls.
 type Profile struct {
 	Calls []Call
-	// There is the number of objects that are created before the load begins.
+	// There is the number of objects that already exist when the load begins.
 	There uint64
-	// KeySize is the approximate size of a key after its prefix, and ValueSize the mean
-	// size of written values, both in bytes.
+	// KeySize is the approximate size of a key after the prefix. ValueSize is the mean size of
+	// written values. Both are in bytes.
 	KeySize, ValueSize int
-	// Watchers is the number of watchers, on Streams watch streams; 0 if it watches
-	// nothing.
+	// Watchers is the number of watchers, or 0 if the application watches nothing. Streams is the
+	// number of watch streams that the watchers use.
 	Watchers, Streams int
 	PreviousValues    bool // watch events contain previous values
-	// Connections is the number of connections if each call belongs to a particular one; 0
-	// to use the scenario's number.
+	// Connections is the number of connections if each call must use a particular connection. 0
+	// means that the scenario's number applies.
 	Connections int
 }
 
-// Call is a kind of call.
+// Call is a kind of call that the application sends.
 type Call struct {
-	Name      string // such as "create pod": a row in the report
+	Name      string // such as "create pod"; a row in the report
 	Kind      kv.Kind
 	Level     kv.Consistency
 	PerSecond float64
 }
 
-// PerSecond returns how many calls become due per second.
+// PerSecond returns how many calls become due per second, over all kinds.
 func (p *Profile) PerSecond() (sum float64) {
 	for i := range p.Calls {
 		sum += p.Calls[i].PerSecond

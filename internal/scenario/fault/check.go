@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Wrong returns what is wrong with the fault by itself, as the end of a sentence that
-// begins with the fault, or "".
+// Wrong returns what is wrong with the fault itself, or "". The text completes a sentence that
+// starts with the fault.
 func (f *Fault) Wrong() string {
 	row := f.row()
 	for _, check := range [...]func(*kind) string{f.checkKinds, f.checkTraffic, f.checkTimes, f.checkAmount, f.checkMember, f.checkRepeats} {
@@ -19,7 +19,7 @@ func (f *Fault) Wrong() string {
 	return ""
 }
 
-// checkKinds checks a random fault's kinds.
+// checkKinds checks the list of kinds, which only a random fault has.
 func (f *Fault) checkKinds(*kind) string {
 	switch {
 	case f.Do == Random && len(f.Of) == 0:
@@ -32,7 +32,7 @@ func (f *Fault) checkKinds(*kind) string {
 	return ""
 }
 
-// checkTimes checks the fault's beginning and length.
+// checkTimes checks the start and duration of the fault.
 func (f *Fault) checkTimes(row *kind) string {
 	switch {
 	case f.At < 0 || f.For < 0 || f.By < 0 || f.Every < 0:
@@ -45,7 +45,7 @@ func (f *Fault) checkTimes(row *kind) string {
 	return ""
 }
 
-// checkAmount checks the fault's amount and server.
+// checkAmount checks the keys by and to.
 func (f *Fault) checkAmount(row *kind) string {
 	switch {
 	case row.by != "" && f.By == 0:
@@ -60,7 +60,7 @@ func (f *Fault) checkAmount(row *kind) string {
 	return ""
 }
 
-// checkMember checks the fault's member.
+// checkMember checks which member the fault affects.
 func (f *Fault) checkMember(row *kind) string {
 	scope := &scopes[row.of]
 	switch {
@@ -72,7 +72,7 @@ func (f *Fault) checkMember(row *kind) string {
 	return scope.why
 }
 
-// scopes holds, for each scope, the members that it excludes, and the remedy.
+// scopes lists, for each scope, the members that are not allowed, and what to do instead.
 var scopes = [...]struct {
 	refuses       []kv.Mode
 	why, ofRandom string
@@ -85,7 +85,7 @@ var scopes = [...]struct {
 		why: "takes one member at a time, so that the others have a quorum; choose leader, follower, any, or a member as m1, m2"},
 }
 
-// checkRepeats checks the fault's repetition.
+// checkRepeats checks how often the fault is repeated.
 func (f *Fault) checkRepeats(*kind) string {
 	switch {
 	case f.Every == 0 && f.Repeat > 1:
@@ -96,7 +96,7 @@ func (f *Fault) checkRepeats(*kind) string {
 	return ""
 }
 
-// checkTraffic checks the fault's settings about packets.
+// checkTraffic checks the keys that select packets.
 func (f *Fault) checkTraffic(*kind) string {
 	row := f.Do.row()
 	n := row.network
@@ -125,8 +125,8 @@ func (f *Fault) checkTraffic(*kind) string {
 	return ""
 }
 
-// partsAll reports whether the fault may be of a kind that separates the members around
-// one, but names all members.
+// partsAll reports whether the fault names all members although it may be of a kind that separates
+// the other members from one.
 func (f *Fault) partsAll() bool {
 	return f.Member.Mode == kv.All && slices.ContainsFunc(f.Kinds(), func(k Kind) bool {
 		n := k.row().network
@@ -134,8 +134,8 @@ func (f *Fault) partsAll() bool {
 	})
 }
 
-// LeastMembers returns how many members a network fault needs, whichever of its kinds it
-// is; 0 for other faults.
+// LeastMembers returns how many members a network fault needs, for any kind that it can be. It
+// returns 0 for other faults.
 func (f *Fault) LeastMembers() (least int) {
 	for _, k := range f.Kinds() {
 		if n := k.row().network; n != nil {

@@ -1,5 +1,5 @@
-// Package fault defines the kinds of faults: their requirements, their text format, and the
-// schedule of a trial's faults.
+// Package fault defines the kinds of faults, what they require, their text form, and the schedule
+// of the faults in a trial.
 package fault
 
 import (
@@ -14,24 +14,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Fault is a fault that is injected during a load, once or repeatedly.
+// Fault describes a fault that is injected during a load, once or repeatedly.
 type Fault struct {
-	At      time.Duration // after the window opened
+	At      time.Duration // start, measured from the opening of the window
 	Do      Kind
-	Member  kv.Target     // leader, followers (one of them), a member by its number, or all at once
-	For     time.Duration // length; 0 for a restart
-	By      time.Duration // how much longer each sync or packet takes, or how old the data is that a power loss keeps; 0 for other kinds
-	Every   time.Duration // interval; 0 if it is injected once
-	Repeat  int           // number of injections; 0 with Every means as many as fit into the window
-	Server  string        // for a rolling upgrade: a version, DefaultServer, or the path of a server
-	Of      []Kind        // for Random: the kinds to choose from
+	Member  kv.Target     // leader, followers (meaning one of them), a member number, or all members at once
+	For     time.Duration // duration; 0 for a restart
+	By      time.Duration // how much longer a sync or packet takes; for a power loss, the age from which written data survives even without a sync; 0 for other kinds
+	Every   time.Duration // interval between injections; 0 if there is only one
+	Repeat  int           // number of injections; if it is 0 and Every is set, as many as fit into the window
+	Server  string        // for a rolling upgrade: a version, DefaultServer, or the path of a server binary
+	Of      []Kind        // for Random: the kinds from which one is chosen
 	Traffic               // for network faults
 }
 
-// Most is the highest number of injected faults of a trial, including repetitions.
+// Most is the maximum number of injected faults in a trial, including repetitions.
 const Most = 1000
 
-// Parse parses faults in the format of Text, such as "kill leader at 10s for 3s".
+// Parse parses faults in the form that Text returns, such as "kill leader at 10s for 3s".
 func Parse(s string) (all []Fault, err error) {
 	if s == noFaults {
 		return nil, nil
@@ -46,10 +46,10 @@ func Parse(s string) (all []Fault, err error) {
 	return all, nil
 }
 
-// noFaults is the value that removes the faults of defaults.
+// noFaults is the value that removes the faults that defaults specify.
 const noFaults = "none"
 
-// ParseOne parses a fault in the format of its String method.
+// ParseOne parses a fault in the form that the method String returns.
 func ParseOne(s string) (Fault, error) {
 	words := strings.Fields(s)
 	if len(words)%2 == 1 { // a fault of the whole cluster names no member
@@ -79,16 +79,16 @@ func notAFault(s string) error {
 	return fmt.Errorf("%q is no fault; write one as in kill leader at 10s for 3s", strings.TrimSpace(s))
 }
 
-// Fields returns the keys that a fault can have. do is required, and so is member unless
-// the fault affects the whole cluster.
+// Fields returns the keys that a fault can have. The key do is required. The key member is
+// required, too, unless the fault affects the whole cluster.
 func Fields() []string {
 	return []string{"at", "do", "member", "for", "by", "of", "every", "repeat", "from", "direction", "to"}
 }
 
-// FromFields returns the fault with the texts of its fields. It also returns the field that
-// an error is about; empty for a missing one.
+// FromFields returns the fault described by the texts of its fields. If there is an error,
+// FromFields also returns the field at fault, or an empty string if a field is missing.
 func FromFields(texts map[string]string) (f Fault, field string, err error) {
-	for _, key := range slices.Sorted(maps.Keys(texts)) { // keys that depend on do are sorted after it
+	for _, key := range slices.Sorted(maps.Keys(texts)) { // do sorts before the keys that depend on it
 		if err := f.set(key, texts[key]); err != nil {
 			return f, key, err
 		}
@@ -145,7 +145,7 @@ func (f *Fault) set(key, value string) (err error) {
 	return err
 }
 
-// setTraffic sets a field about packets. known is false for other fields.
+// setTraffic sets a field that describes packets. known is false for other fields.
 func (f *Fault) setTraffic(key, value string) (known bool, err error) {
 	var i int
 	switch key {
@@ -165,7 +165,7 @@ func (f *Fault) setTraffic(key, value string) (known bool, err error) {
 	return true, err
 }
 
-// setBy parses an amount: a share of the packets, or a time.
+// setBy parses the key by: a fraction of the packets, or a duration.
 func (f *Fault) setBy(value string) (err error) {
 	if strings.HasSuffix(value, "%") {
 		f.Share, err = text.ParseShare(value)
@@ -175,7 +175,7 @@ func (f *Fault) setBy(value string) (err error) {
 	return err
 }
 
-// String returns the fault as written in flags.
+// String returns the fault in the form that flags use.
 func (f Fault) String() string {
 	out := f.Do.withMember(f.Member) + f.how()
 	if len(f.Of) > 0 {
@@ -194,7 +194,7 @@ func (f Fault) String() string {
 	return out
 }
 
-// how returns the fault's words about amounts and packets, each preceded by a space.
+// how returns the part of the text about amounts and packets. Each word is preceded by a space.
 func (f *Fault) how() (words string) {
 	for _, one := range [...]struct{ key, value string }{
 		{"by", f.amount()}, {"to", f.rate()}, {"to", f.Server}, {"from", f.From.String()}, {"direction", f.Direction.String()},
@@ -206,7 +206,7 @@ func (f *Fault) how() (words string) {
 	return words
 }
 
-// amount returns the value of the key by; empty for none.
+// amount returns the value of the key by, or an empty string if there is none.
 func (f *Fault) amount() string {
 	switch {
 	case f.Share > 0:
