@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// faults is the parameter with the faults that are injected during the load. A flag writes
-// them as "kill leader at 10s for 3s every 20s repeat 5", separated by commas.
+// faults is the parameter with the faults to inject during the load. A flag writes them in the form
+// "kill leader at 10s for 3s every 20s repeat 5", separated by commas.
 func faults() value {
 	return typed[[]fault.Fault]{
 		field: func(l *Load) *[]fault.Fault { return &l.Faults }, word: "FAULT,...", within: "",
@@ -20,7 +20,7 @@ func faults() value {
 	}
 }
 
-// readFaults reads a list of mappings, or of faults as written in flags.
+// readFaults reads faults. The value is a list of mappings, or a text in the form that flags use.
 func readFaults(_ *draft, key string, n *node) (all []fault.Fault, err error) {
 	if n.kind == scalar {
 		return parsed(n, key, fault.Parse)
@@ -73,7 +73,7 @@ func readFault(n *node) (f fault.Fault, err error) {
 	return f, nil
 }
 
-// checkEachFault checks each fault by itself.
+// checkEachFault checks each fault, independent of the other faults and of the load.
 func checkEachFault(c *checks, key string, all []fault.Fault) {
 	for _, f := range all {
 		if wrong := f.Wrong(); wrong != "" {
@@ -82,19 +82,19 @@ func checkEachFault(c *checks, key string, all []fault.Fault) {
 	}
 }
 
-// Happenings returns the load's faults in order, each repetition separately. All random
-// choices depend only on the load's seed.
+// Happenings returns the faults injected during the load, in order, with each repetition as a
+// separate entry. All random choices depend only on the load's seed.
 func (l *Load) Happenings() []fault.Happening { return fault.Schedule(l.Faults, l.Duration, l.Seed) }
 
-// hasFault reports whether one of the load's faults can be of such a kind.
+// hasFault reports whether any of the load's faults may be of a kind for which is returns true.
 func (l *Load) hasFault(is func(fault.Kind) bool) bool {
 	return slices.ContainsFunc(l.Faults, func(f fault.Fault) bool { return slices.ContainsFunc(f.Kinds(), is) })
 }
 
-// ChangesCluster reports whether the load's faults leave a different cluster.
+// ChangesCluster reports whether the cluster is different after the load's faults.
 func (l *Load) ChangesCluster() bool { return l.hasFault(fault.Kind.Changes) }
 
-// checkFaults refuses faults that do not fit into the window, and faults that overlap.
+// checkFaults rejects faults that do not fit into the window, and faults that overlap.
 func (l *Load) checkFaults(c *checks) {
 	if len(l.Faults) == 0 || c.wrong("faults", "duration", "total") {
 		return
@@ -127,8 +127,8 @@ func (l *Load) checkFaults(c *checks) {
 	}
 }
 
-// checkFaultMembers refuses faults of members that the trial's cluster does not have, and
-// faults of a cluster that quorumbench does not start.
+// checkFaultMembers rejects faults that affect members which the cluster does not have, and faults
+// in a cluster that quorumbench does not start.
 func (b *builder) checkFaultMembers() {
 	if len(b.load.Faults) == 0 {
 		return
@@ -162,7 +162,7 @@ func (b *builder) checkFaultMembers() {
 	}
 }
 
-// warnOfUpgrades warns about the store's requirements for upgrades if there is an upgrade.
+// warnOfUpgrades warns about the store's rules for upgrades if the load has a rolling upgrade.
 func (b *builder) warnOfUpgrades(name string) {
 	for _, f := range b.load.Faults {
 		if f.Do == fault.RollingUpgrade && b.can.Upgrades != "" {
@@ -172,7 +172,7 @@ func (b *builder) warnOfUpgrades(name string) {
 	}
 }
 
-// checkFaultAbilities refuses faults that the store does not support.
+// checkFaultAbilities rejects faults that the store does not support.
 func (b *builder) checkFaultAbilities() {
 	for _, f := range b.load.Faults {
 		for _, k := range f.Kinds() {
@@ -190,14 +190,14 @@ func (b *builder) checkFaultAbilities() {
 	}
 }
 
-// securedSettings is implemented by settings of a store whose members can use TLS.
+// securedSettings is implemented by the settings of stores whose members can use TLS.
 type securedSettings interface {
 	// Secured reports whether the members use TLS.
 	Secured() bool
 }
 
-// checkCertificates refuses to replace certificates that do not exist. checkFaultAbilities
-// refuses stores whose certificates cannot be replaced at all.
+// checkCertificates rejects the fault new-certificate if the members do not use TLS. For a store
+// that cannot replace certificates at all, checkFaultAbilities rejects the fault.
 func (b *builder) checkCertificates() {
 	if b.can.Feature(b.cluster.Store, *fault.NewCertificate.Needs()) != nil {
 		return
@@ -212,13 +212,13 @@ func (b *builder) checkCertificates() {
 	}
 }
 
-// quotaSettings is implemented by settings of a store with a space quota.
+// quotaSettings is implemented by the settings of stores with a space quota.
 type quotaSettings interface {
-	// CheckQuota returns why the quota cannot be reached on purpose, or nil.
+	// CheckQuota returns an error with the reason if a fault cannot fill the quota.
 	CheckQuota() error
 }
 
-// checkQuota refuses to fill a quota that cannot be reached.
+// checkQuota rejects the fault fill-quota if the quota cannot be filled.
 func (b *builder) checkQuota() {
 	for _, f := range b.load.Faults {
 		if s, ok := b.cluster.Settings.(quotaSettings); ok && slices.Contains(f.Kinds(), fault.FillQuota) {

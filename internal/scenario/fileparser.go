@@ -15,20 +15,20 @@ import (
 type fileParser struct {
 	file     string
 	catalog  Catalog
-	apps     []application.Application // the catalog's
+	apps     []application.Application // the applications in the catalog
 	words    words
-	running  *Attach // the cluster of a command's flags; nil for a file
+	running  *Attach // the cluster that a command's flags select; nil for a file
 	keys     map[string]*Parameter
 	options  Options
 	hosts    []Host
-	set      layer             // the layer of the options' Set
-	aliases  map[string]string // maps trials' names before scaling to their names
+	set      layer             // the layer with the options' Set
+	aliases  map[string]string // maps the names of trials before scaling to their final names
 	errs     Errors
-	secrets  []*node // values of user
+	secrets  []*node // values of the key user
 	warnings []string
 }
 
-// fail adds an *Error of this package, or any other error at the fallback's place.
+// fail adds err to the list of errors. Unless err is an *Error, it is given the position fallback.
 func (p *fileParser) fail(fallback place, err error) {
 	var located *Error
 	if !errors.As(err, &located) {
@@ -52,19 +52,19 @@ func (p *fileParser) newDraft() *draft {
 	return &draft{parameters: p.keys, called: p.words, load: fileLoad(), cluster: Cluster{Members: DefaultMembers}, consistency: kv.Linearizable}
 }
 
-// outline is a file whose keys are checked and whose values can be read.
+// outline is a file whose keys have been checked and whose values can be read.
 type outline struct {
-	Scenario // without its trials
+	Scenario // without trials
 	nameAt   place
 	repeats  int
 	until    Until
 	defaults layer
-	written  []*node // the trials
-	// repeatsAt is the place of repeats in the file.
+	written  []*node // the trials as written
+	// repeatsAt is the position of the key repeats in the file.
 	repeatsAt place
 }
 
-// where is the part of the file that a mapping of keys belongs to.
+// where is the part of the file in which a mapping of keys is.
 type where string
 
 const (
@@ -74,23 +74,23 @@ const (
 	inMatrix   where = "matrix"
 )
 
-// FileKeys returns the keys of a scenario file.
+// FileKeys returns the keys that a scenario file can have at the top level.
 func FileKeys() []string {
 	return []string{"name", "description", "seed", "order", "repeats", "until", "hosts", "defaults", "trials"}
 }
 
-// trialKey returns the parameter of a key that a trial can have.
+// trialKey returns the parameter for a key that a trial can have.
 func (p *fileParser) trialKey(name string) (*Parameter, bool) {
 	k, ok := p.keys[name]
 	return k, ok && !strings.Contains(name, ".")
 }
 
-// trialKeys returns the keys that a trial can have, without the entries of mappings.
+// trialKeys returns the keys that a trial can have, without the keys inside mappings.
 func trialKeys(parameters map[string]*Parameter) []string {
 	return slices.DeleteFunc(sortedKeys(parameters), func(key string) bool { return strings.Contains(key, ".") })
 }
 
-// known returns the parameter of a key and reports whether the key may be used here.
+// known returns the parameter for a key, and reports whether the key is allowed here.
 func (p *fileParser) known(pair pair, in where) (*Parameter, bool) {
 	k, ok := p.trialKey(pair.key)
 	switch {
@@ -126,8 +126,8 @@ func (p *fileParser) noValue(pair pair) {
 	p.failf(pair.at, "%s has no value; give it one or leave the key out", pair.key)
 }
 
-// layer is a mapping of trial keys: defaults, or a trial with one choice of its matrix and
-// steps. Values of a higher layer replace those of a lower one.
+// layer holds the values of trial keys: those in defaults, or those in a trial with one choice from
+// its matrix and steps. Values in a higher layer replace values in a lower layer.
 type layer map[string]pair
 
 func (l layer) hasKey(key string) bool {
@@ -135,7 +135,7 @@ func (l layer) hasKey(key string) bool {
 	return ok
 }
 
-// over returns the layer merged over a lower one.
+// over returns the layer with the values of a lower layer added for keys that it lacks.
 func (l layer) over(base layer) layer {
 	out := maps.Clone(base)
 	for name, s := range l {
@@ -147,8 +147,8 @@ func (l layer) over(base layer) layer {
 	return out
 }
 
-// replaced lists the other keys of a lower layer that a key of a higher layer invalidates:
-// a trial with a total does not use the default duration, for example.
+// replaced lists other keys in a lower layer that no longer apply if a higher layer has the key
+// name. For example, a trial with a total does not use the default duration.
 func replaced(name string, value *node, base layer) []string {
 	switch name {
 	case "duration":
@@ -183,8 +183,8 @@ func replaced(name string, value *node, base layer) []string {
 	return nil
 }
 
-// spread replaces a store that is a mapping by the mapping's keys. Errors in the mapping
-// itself have already been reported.
+// spread replaces a key store whose value is a mapping by the keys in that mapping. Errors in the
+// mapping have already been reported.
 func (p *fileParser) spread(l layer) layer {
 	s, ok := l["store"]
 	if !ok || s.value.kind != mapping {
@@ -204,13 +204,13 @@ func (p *fileParser) spread(l layer) layer {
 	return l
 }
 
-// Keys of a started cluster and of a running one, which exclude each other.
+// Keys for a cluster that is started, and keys for a running cluster. They exclude each other.
 var (
 	ofStarted = []string{"members", "members-on", "exec", "version", "settings", "env"}
 	ofRunning = []string{"endpoints", "tls", "user", "dial-timeout", "data-dir"}
 )
 
-// clashes refuses keys that exclude each other.
+// clashes rejects keys that exclude each other.
 func (p *fileParser) clashes(l layer) {
 	all := [][2]string{{"duration", "total"}, {"operation", "mix"}, {"version", "exec"}}
 	for _, key := range ofStarted {

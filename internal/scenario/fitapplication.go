@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// settleApplication sets the fields of an application's load.
+// settleApplication sets the fields of a load that imitates an application.
 func (b *builder) settleApplication() {
 	a := &b.load.Application
 	if a.Name == "" {
@@ -23,7 +23,7 @@ func (b *builder) settleApplication() {
 	}
 	which := application.Find(b.apps, a.Name)
 	if which == nil {
-		b.load.describe(application.Profile{}) // the unknown name is refused later
+		b.load.describe(application.Profile{}) // the unknown name is rejected later
 		return
 	}
 	d := which.Definition()
@@ -34,10 +34,10 @@ func (b *builder) settleApplication() {
 	}
 	way := 0
 	if slices.Contains(b.catalog.Stores(), b.cluster.Store) {
-		way, _ = d.WayOf(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkAbilities reports the reason
+		way, _ = d.WayOf(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkAbilities reports the reason for an error
 	}
 	if values := a.Values(); d.Outside(values) != nil {
-		b.load.describe(application.Profile{}) // refused later
+		b.load.describe(application.Profile{}) // rejected later
 	} else if _, why := which.Check(values); why != "" {
 		b.load.describe(application.Profile{})
 	} else {
@@ -54,7 +54,7 @@ func (b *builder) settleApplication() {
 	}
 }
 
-// completeSettings adds the application's defaults and sorts its settings.
+// completeSettings adds the application's default settings and sorts the settings.
 func (b *builder) completeSettings(d *application.Definition) {
 	a := &b.load.Application
 	for _, p := range d.Parameters {
@@ -69,8 +69,8 @@ func (b *builder) completeSettings(d *application.Definition) {
 	slices.SortFunc(a.Settings, func(x, y Setting) int { return cmp.Compare(place[x.Key], place[y.Key]) })
 }
 
-// describe sets the load's fields to what an application sends, for readers: its operations
-// and their average rate.
+// describe sets the fields of the load to what the application sends, so that the load can be
+// described: its operations and their average rate.
 func (l *Load) describe(p application.Profile) {
 	l.Arrival, l.Total, l.Warmup, l.Preload, l.Threads = Recorded, 0, 0, true, 1
 	if len(p.Calls) == 0 {
@@ -98,7 +98,7 @@ func (l *Load) describe(p application.Profile) {
 	}
 }
 
-// checkApplicationAbilities refuses a store that supports none of the application's ways.
+// checkApplicationAbilities rejects a store if the application has no way to use it.
 func (b *builder) checkApplicationAbilities() {
 	a := application.Find(b.apps, b.load.Application.Name)
 	if a == nil {
@@ -113,7 +113,7 @@ func (b *builder) checkApplicationAbilities() {
 	s := b.load.Application.Values()
 	if w, ok := a.(application.Windowed); ok && d.Outside(s) == nil {
 		if _, why := a.Check(s); why != "" {
-			return // refused elsewhere
+			return // rejected elsewhere
 		}
 		if key, why := w.CheckWindow(s, way, b.load.Duration); why != "" {
 			b.failf(b.place(key), "%s", b.words.fill(why))
@@ -159,6 +159,6 @@ func (l *Load) checkApplication(c *checks) {
 	}
 }
 
-// MostCalls is the highest number of an application's calls that are planned; each takes
+// MostCalls is the maximum number of calls that are planned for an application. Each call needs
 // about 16 bytes.
 const MostCalls = 100_000_000

@@ -18,32 +18,33 @@ import (
 // Host is a machine on which members run and workers generate load.
 type Host struct {
 	Name string // unique in the scenario
-	// Address is, via local, the IP address of its members, or empty to use separate
-	// loopback addresses; via agent, HOST:PORT of the agent, or unix:PATH; via ssh,
-	// [USER@]HOST[:PORT].
+	// Address depends on Via. For local, it is the IP address of the host's members, or empty to
+	// use separate loopback addresses. For agent, it is the agent's address, HOST:PORT or
+	// unix:PATH. For ssh, it is [USER@]HOST[:PORT].
 	Address string
 	Via     Via
-	// Dir is, via ssh, the absolute path of the folder on the host for everything, in which
-	// data and logs are kept. If empty, a temporary folder is used and removed.
+	// Dir is only for ssh: the absolute path of the host's folder in which all files are written,
+	// and in which data and logs are kept. If Dir is empty, a temporary folder is used and removed
+	// at the end.
 	Dir string
 }
 
-// Via is how a host is reached.
+// Via is the way in which quorumbench reaches a host.
 type Via uint8
 
-// The ways to reach a host.
+// Ways to reach a host.
 const (
-	ViaLocal Via = iota // this machine; several hosts can have separate addresses on it
+	ViaLocal Via = iota // this machine; several hosts can share it with separate addresses
 	ViaAgent            // "quorumbench agent" on another machine
 	ViaSSH              // another machine, on which quorumbench starts an agent over ssh
 )
 
 var viaNames = [...]string{"local", "agent", "ssh"}
 
-// String returns the name of the way in files.
+// String returns the name in scenario files.
 func (v Via) String() string { return viaNames[v] }
 
-// ParseVia parses the name of a way.
+// ParseVia parses the name of a way to reach a host.
 func ParseVia(s string) (Via, error) {
 	if i := slices.Index(viaNames[:], s); i >= 0 {
 		return Via(i), nil
@@ -51,22 +52,21 @@ func ParseVia(s string) (Via, error) {
 	return 0, fmt.Errorf("via is %q and must be local (this machine), agent or ssh", s)
 }
 
-// UnixPrefix is the prefix of an agent's address at a Unix socket.
+// UnixPrefix is the prefix of an agent's address if the agent listens on a Unix socket.
 const UnixPrefix = "unix:"
 
-// Unix reports whether a host's agent listens at a Unix socket, which needs no
-// certificates.
+// Unix reports whether the host's agent listens on a Unix socket. Then no certificates are needed.
 func (h *Host) Unix() bool { return h.Via == ViaAgent && strings.HasPrefix(h.Address, UnixPrefix) }
 
-// isAccount reports whether a text can be a user name for ssh: without spaces and control
-// characters.
+// isAccount reports whether a text may be a user name for ssh. It must not contain spaces or
+// control characters.
 func isAccount(user string) bool {
 	n := utf8.RuneCountInString(user)
 	return n >= 1 && n <= 256 && !strings.ContainsFunc(user, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.C, r) })
 }
 
-// SSH parses the address of a host that is reached via ssh. It returns the user, empty for
-// ssh's default, and HOST:PORT, or HOST without a port.
+// SSH parses the address of a host that is reached via ssh. It returns the user, or an empty string
+// for ssh's default user. at is HOST:PORT, or HOST if the address has no port.
 func (h *Host) SSH() (user, at string, err error) {
 	wrong := fmt.Errorf("the address of host %s is %q and must be that of its ssh server, [USER@]HOST[:PORT]", h.Name, h.Address)
 	at = h.Address
@@ -76,7 +76,7 @@ func (h *Host) SSH() (user, at string, err error) {
 		}
 	}
 	name, port, err := net.SplitHostPort(at)
-	if err != nil { // without a port
+	if err != nil { // the address has no port
 		if strings.HasPrefix(at, "[") && strings.HasSuffix(at, "]") {
 			at = at[1 : len(at)-1]
 		}
@@ -94,7 +94,7 @@ func (h *Host) SSH() (user, at string, err error) {
 
 func isHost(name string) bool { return net.ParseIP(name) != nil || hostName.MatchString(name) }
 
-// hostName matches names in DNS and on the local network.
+// hostName matches names in DNS and in local networks.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
 
 // checkAddress checks a host's address.
@@ -125,10 +125,10 @@ func (h *Host) checkDir() error {
 	return nil
 }
 
-// maxHosts is the highest number of a scenario's hosts.
+// maxHosts is the maximum number of hosts in a scenario.
 const maxHosts = 1000
 
-// readHosts reads the file's list of hosts.
+// readHosts reads the list of hosts in the file.
 func readHosts(n *node) ([]Host, error) {
 	if n.kind != list {
 		return nil, n.at.errorf("hosts must be a list, as in [{name: a, address: 127.0.0.2}], not %s", n.otherThan(list))

@@ -12,19 +12,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// typed is a value of type T. field returns the load's field, or nil if the load has none.
+// typed is a value of type T in a load. field returns a pointer to it, or nil if the load does not
+// have it.
 type typed[T any] struct {
 	field        func(*Load) *T
-	word, within string // hint and bounds
+	word, within string // for help: the placeholder of the value and its bounds
 	fromText     func(string) (T, error)
 	show         func(T) string
-	// The following are optional. fromFile reads a value of a file, instead of fromText.
-	// verify checks bounds. unsaid reports that the load does not have the parameter.
+	// The following fields are optional. fromFile reads a value from a file; without it, fromText
+	// is used. verify checks bounds. unsaid reports whether the load does not have the parameter.
 	fromFile func(d *draft, key string, n *node) (T, error)
 	verify   func(c *checks, key string, v T)
 	unsaid   func(T) bool
-	// toJSON and fromJSON convert the value for records. By default it is a text; toJSON
-	// returns a value for encoding/json, which also decodes it unless fromJSON is set.
+	// toJSON and fromJSON convert the value for records. Without them, the value is recorded as
+	// text. toJSON returns a value for encoding/json. If only toJSON is set, encoding/json also
+	// decodes the value.
 	toJSON   func(T) any
 	fromJSON func(json.RawMessage) (T, error)
 }
@@ -57,7 +59,7 @@ func (t typed[T]) check(c *checks, key string, l *Load) {
 	}
 }
 
-// said returns the load's value; nil if it has none.
+// said returns a pointer to the load's value, or nil if the load has none.
 func (t typed[T]) said(l *Load) *T {
 	v := t.field(l)
 	if v == nil || t.unsaid != nil && t.unsaid(*v) {
@@ -99,7 +101,7 @@ func (t typed[T]) decode(l *Load, b json.RawMessage) (err error) {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return err
 	}
-	return t.parse(l, KeyText([]byte(s))) // makes the text of an untrusted record printable
+	return t.parse(l, KeyText([]byte(s))) // makes text from an untrusted record printable
 }
 
 func asIs[T any](v T) any { return v }
@@ -109,15 +111,15 @@ func isZero[T comparable](v T) bool {
 	return v == zero
 }
 
-// optional is a parameter whose zero value means that it is absent, such as total and
-// duration, which both bound the window.
+// optional is a parameter that is absent if its value is zero. For example, the window ends after a
+// total or a duration, and the other of the two is zero.
 func optional[T comparable](t typed[T]) typed[T] {
 	t.unsaid = isZero[T]
 	return t
 }
 
-// whole is a whole number in [least, most]. For unsigned types, 0 means that the load does
-// not have the parameter.
+// whole is a whole number from least to most. For an unsigned type, 0 means that the load does not
+// have the parameter.
 func whole[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most int64) typed[T] {
 	signed := T(0)-1 < 0
 	t := typed[T]{
@@ -126,7 +128,7 @@ func whole[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most in
 		fromText: func(s string) (T, error) {
 			n, err := text.ParseWhole(s)
 			if !signed && n < 0 {
-				return 0, err // the check refuses it by the name of the flag
+				return 0, err // verify rejects it later with the name of the flag
 			}
 			if err == nil && int64(T(n)) != n {
 				err = fmt.Errorf("%s is out of range", s)
@@ -137,7 +139,7 @@ func whole[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most in
 			i, err := n.whole(key)
 			switch {
 			case err != nil:
-			case !signed && i < least: // 0 must not be read as absent
+			case !signed && i < least: // 0 must not be treated as absent
 				err = n.at.errorf("%s", d.called.outOf(key, n.text, fmt.Sprintf("at least %d", least)))
 			case int64(T(i)) != i:
 				err = n.at.errorf("%s is %s, which is far too large", key, n.text)
@@ -159,7 +161,7 @@ func whole[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most in
 	return t
 }
 
-// notNegative is a whole number of at least 0; zero explains the meaning of 0.
+// notNegative is a whole number that is at least 0. zero explains the meaning of 0.
 func notNegative(field func(*Load) *int64, zero string) typed[int64] {
 	t := whole(field, 0, math.MaxInt64)
 	t.verify = func(c *checks, key string, n int64) {
@@ -188,7 +190,7 @@ func size(field func(*Load) *int, most int) value {
 	}
 }
 
-// span is a duration of at least 0; zero explains the meaning of 0.
+// span is a duration that is at least 0. zero explains the meaning of 0.
 func span(field func(*Load) *time.Duration, most time.Duration, zero string) typed[time.Duration] {
 	return typed[time.Duration]{
 		field: field, word: "DURATION", within: "0s to " + text.FormatDuration(most), fromText: text.ParseDuration, show: text.FormatDuration,
@@ -217,7 +219,7 @@ func spanAbove(field func(*Load) *time.Duration, most time.Duration) typed[time.
 	return t
 }
 
-// timeout must be above 0 even in a load that was not read from a file.
+// timeout is above 0 even in a load that was not read from a file.
 func timeout() value {
 	t := spanAbove(func(l *Load) *time.Duration { return &l.Timeout }, maxTimeout)
 	within := t.verify
@@ -231,7 +233,7 @@ func timeout() value {
 	return t
 }
 
-// yesNo is a parameter that is true or false.
+// yesNo is a parameter whose value is true or false.
 func yesNo(field func(*Load) *bool) typed[bool] {
 	return typed[bool]{
 		field: field, word: "bool", toJSON: asIs[bool], show: strconv.FormatBool, fromText: text.ParseBool,
@@ -244,7 +246,7 @@ func chosen[T fmt.Stringer](field func(*Load) *T, word string, parse func(string
 	return typed[T]{field: field, word: word, fromText: parse, show: T.String}
 }
 
-// textValue is any text; bounds describes it.
+// textValue is an arbitrary text. bounds describes it in help.
 func textValue[T string | []byte](field func(*Load) *T, word, bounds string) typed[T] {
 	return typed[T]{
 		field: field, word: word, within: bounds,
@@ -258,8 +260,8 @@ func textValue[T string | []byte](field func(*Load) *T, word, bounds string) typ
 	}
 }
 
-// rate is operations per second, or a share of another trial's throughput. Flags do not
-// support shares because a command has no other trial.
+// rate is a number of operations per second, or a percentage of another trial's throughput. Flags
+// do not accept percentages, because a command has no other trial.
 func rate() value {
 	return typed[Rate]{
 		field: func(l *Load) *Rate { return &l.Rate }, word: "R", within: "above 0, up to 10^7", show: Rate.String,
@@ -279,7 +281,7 @@ func rate() value {
 			return r, err
 		},
 		unsaid: isZero[Rate],
-		// Records omit the rate that results from a share.
+		// Records do not have a rate that was computed from a percentage.
 		toJSON: func(r Rate) any {
 			if r.Of != "" {
 				return r.String()
@@ -296,7 +298,7 @@ func rate() value {
 	}
 }
 
-// KeyText returns a key as printable text: the key itself, or 0x and hexadecimal.
+// KeyText returns a key as printable text: the key itself, or 0x and hexadecimal digits.
 func KeyText(b []byte) string {
 	if s := string(b); text.Printable(s) {
 		return s
@@ -304,7 +306,7 @@ func KeyText(b []byte) string {
 	return "0x" + hex.EncodeToString(b)
 }
 
-// between formats a range.
+// between formats a range of whole numbers.
 func between(least, most int64) string {
 	if most == math.MaxInt64 {
 		return "from " + text.Count(uint64(least))
@@ -312,7 +314,8 @@ func between(least, most int64) string {
 	return text.Count(uint64(least)) + " to " + powerOfTen(most)
 }
 
-// powerOfTen formats a large power of ten as 10^12, and any other number with separators.
+// powerOfTen formats a large power of ten as, for example, 10^12, and any other number with
+// separators.
 func powerOfTen(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	if n >= 1e9 && strings.Trim(s[1:], "0") == "" && s[0] == '1' {

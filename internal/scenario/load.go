@@ -15,19 +15,19 @@ const (
 	MaxInFlight    = 10_000_000
 	maxThreads     = 1024
 	MaxTxnKeys     = 128
-	maxSTMKeys     = 1024      // read by one optimistic transaction
+	maxSTMKeys     = 1024      // keys that one optimistic transaction reads
 	maxPageSize    = 1_000_000 // keys
 	MaxKeySize     = 1 << 20   // bytes
 	MaxValueSize   = 64 << 20
 	maxKeySpace    = 1_000_000_000_000
 	maxTotal       = 1_000_000_000_000_000
-	// MaxRate is in operations per second. An event loop sends less than a tenth of it: a
-	// higher rate would measure the generator's backlog.
+	// MaxRate is in operations per second. An event loop can send less than a tenth of it, so at a
+	// higher rate only the generator's backlog would be measured.
 	MaxRate         = 10_000_000
 	maxPercent      = 10_000 // of another trial's throughput
 	MaxDuration     = 1000 * time.Hour
-	maxTimeout      = time.Hour // the range of the histograms
-	keyAlphabetSize = 64        // possible values of each byte of a key after its prefix
+	maxTimeout      = time.Hour // the largest value that the histograms can hold
+	keyAlphabetSize = 64        // possible values for each byte of a key after the prefix
 )
 
 // Load describes the operations that a trial sends.
@@ -35,101 +35,101 @@ type Load struct {
 	Mix          []Operation
 	Target       kv.Target
 	Connections  int
-	Clients      int // in total
+	Clients      int // total number
 	KeySize      int // bytes after Prefix
 	ValueSize    int // bytes
 	KeySpace     uint64
 	Prefix       string
 	Distribution Distribution
 	Ranges
-	TxnKeys int // keys that one transaction writes
-	// NewConnection opens a connection for each operation, and counts connecting into the
-	// operation's time.
+	TxnKeys int // keys that each transaction writes
+	// NewConnection opens a new connection for each operation. The operation's time includes
+	// connecting.
 	NewConnection bool
 
 	Arrival     Arrival
-	Rate        Rate          // open loop
-	Total       uint64        // operations in the window; 0 when Duration bounds it
-	Duration    time.Duration // of the window; 0 when Total bounds it
+	Rate        Rate          // only for open loops
+	Total       uint64        // operations in the window; 0 if Duration is set
+	Duration    time.Duration // length of the window; 0 if Total is set
 	Warmup      time.Duration
-	Timeout     time.Duration // of one operation, from when it is sent
-	MaxInFlight int           // open loop
-	Preload     bool          // create every key of the key space first
+	Timeout     time.Duration // of an operation, starting when it is sent
+	MaxInFlight int           // only for open loops
+	Preload     bool          // create all keys in the key space before the load
 	Seed        uint64
-	Threads     int    // event loops of each worker; 0 chooses
-	Workers     uint32 // that send the load together; 0 is 1
+	Threads     int    // event loops in each worker; 0 chooses automatically
+	Workers     uint32 // number of workers that share the load; 0 means 1
 
-	// Application sends the load, if it has a name; most fields above then follow from it.
+	// If Application has a name, it determines the load and most of the fields above.
 	Application Application
-	// Watch describes the watchers during the load; nil for none.
+	// Watch describes the watchers during the load, or is nil if there are none.
 	Watch *Watch
-	// STM describes kv.STM operations; nil without any.
+	// STM describes kv.STM operations, or is nil if there are none.
 	STM *STM
 	Conduct
-	// Faults are injected in the window.
+	// Faults are the faults to inject in the window.
 	Faults []fault.Fault
 }
 
-// Ranges are the keys that Range operations read.
+// Ranges holds the keys that Range operations read.
 type Ranges struct {
-	RangeKey   []byte // a given key, or the first of an interval; nil: the key space
+	RangeKey   []byte // a given key, or the first key of an interval; nil reads the key space
 	RangeEnd   []byte
 	RangeLimit int64
 	Scan       Scan
 }
 
-// Conduct is what a trial does to the store besides sending the load, and what it accepts.
+// Conduct holds what a trial does to the store besides sending the load, and what the trial
+// tolerates.
 type Conduct struct {
 	Compact Compaction
-	// CompactFirst discards the store's history between the preload and the load.
+	// CompactFirst compacts the store's history between the preload and the load.
 	CompactFirst bool
-	// CompareHashes compares the hashes of all endpoints' data after the load.
+	// CompareHashes compares, after the load, the hashes of the data at all endpoints.
 	CompareHashes bool
 	// Verify records every operation, and verifies the responses after the load.
 	Verify  bool
 	Cleanup Cleanup
-	// Overwrite allows the load to replace and delete keys that no run wrote, below its
-	// prefix in a running cluster.
+	// Overwrite allows the load to replace and delete keys with its prefix that no run wrote in a
+	// running cluster.
 	Overwrite bool
-	// ClusterWide allows changes to the whole of a running cluster, such as a compaction of
-	// its history. They are always allowed on a cluster that the run starts.
+	// ClusterWide allows changes that affect all of a running cluster, such as compacting its
+	// history. On a cluster that the run starts, such changes are always allowed.
 	ClusterWide bool
-	// RequireMemory refuses a cluster whose first member does not report its memory: the
-	// load is run for what it costs the members.
+	// RequireMemory rejects a cluster whose first member does not report its memory. It is for
+	// loads that measure how much memory and disk the keys cost.
 	RequireMemory bool
-	// AllowVolatile accepts a store that does not sync.
+	// AllowVolatile accepts a store that does not sync writes to disk.
 	AllowVolatile bool
 }
 
-// ReadsLocally reports whether the load does nothing but read keys at the level
-// kv.Local.
+// ReadsLocally reports whether the load only reads keys, all at the consistency level kv.Local.
 func (l *Load) ReadsLocally() bool {
 	return l.Application.Name == "" && l.Watch == nil && len(l.Mix) > 0 && !slices.ContainsFunc(l.Mix, func(o Operation) bool {
 		return !o.Kind.Reads() || !o.Kind.Brief() || o.Consistency != kv.Local
 	})
 }
 
-// Operation is one part of a mix.
+// Operation is one of the operations in a mix.
 type Operation struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency // None for writes
-	Weight      float64        // above 0; shares are relative to the mix's sum
+	Weight      float64        // above 0; an operation's share is its weight divided by the sum of weights
 }
 
-// Arrival is how operations become due.
+// Arrival is the way in which operations become due.
 type Arrival uint8
 
-// The arrivals.
+// Ways in which operations become due.
 const (
-	Closed   Arrival = iota // each client sends when it is free
-	Constant                // open loop, evenly spaced
-	Poisson                 // open loop, exponential gaps
-	Recorded                // open loop, as a recording or an application has them
+	Closed   Arrival = iota // each client sends its next operation when it is free
+	Constant                // open loop, at a constant rate
+	Poisson                 // open loop, with exponentially distributed gaps
+	Recorded                // open loop, at the times that a recording or an application specifies
 )
 
 const numArrivals = Recorded + 1
 
-// String returns the arrival's name in files and flags.
+// String returns the name in scenario files and flags.
 func (a Arrival) String() string {
 	if a >= numArrivals {
 		return "unknown"
@@ -137,106 +137,106 @@ func (a Arrival) String() string {
 	return [numArrivals]string{"closed", "constant", "poisson", "recorded"}[a]
 }
 
-// Rate is operations a second, or a share of an earlier trial's throughput.
+// Rate is a number of operations per second, or a percentage of an earlier trial's throughput.
 type Rate struct {
 	PerSecond float64
-	Percent   float64 // of trial Of, when Of is not empty
+	Percent   float64 // of the throughput of the trial Of; only if Of is not empty
 	Of        string
 }
 
-// Watch describes the watchers during a load. The load creates them before the first phase,
-// and again at their last revision after losing their connection. After the last write it
-// waits, at most for its timeout, for the events of all acknowledged writes.
+// Watch describes the watchers during a load. They are created before the first phase of the load.
+// A watcher that loses its connection is created again at its last revision. After the last write,
+// the load waits for the events of all acknowledged writes, but not longer than its timeout.
 type Watch struct {
-	// Watchers is the total number of watchers; watcher w is on stream w modulo Streams.
+	// Watchers is the total number of watchers. Watcher w uses stream w modulo Streams.
 	Watchers int
-	// Streams is the total number of watch streams; stream s is on connection s modulo
-	// their number.
+	// Streams is the total number of watch streams. Stream s uses connection s modulo the number of
+	// connections.
 	Streams int
-	// Connections is the number of connections that are only for watchers; 0 puts watchers
-	// on the load's own connections.
+	// Connections is the number of connections used only by watchers. 0 means that watchers share
+	// the load's connections.
 	Connections int
-	// WatchedKeys is the number of watched keys, the first of the load's key space; 0 is
-	// all of it. Watcher w watches key w modulo that number.
+	// WatchedKeys is the number of watched keys; they are the first keys of the load's key space. 0
+	// means all keys. Watcher w starts at key w modulo that number.
 	WatchedKeys uint64
-	// Span is how many keys a watcher watches, starting with its key, up to the end of the
-	// key space; 0 means 1.
+	// Span is the number of consecutive keys that a watcher watches, starting with its own key and
+	// ending at the latest with the key space. 0 means 1.
 	Span   uint64
-	PrevKV bool // events carry previous values
-	// Mode is the kind of watches; kv.AnyWatch selects the store's kind.
+	PrevKV bool // events contain the previous values
+	// Mode is the kind of watch. kv.AnyWatch uses the kind that the store has.
 	Mode kv.WatchMode
 
-	// Key, if not empty, is the only key that all watchers watch, instead of the load's
-	// keys. Its events are not timed.
+	// Key is the only key that all watchers watch, or empty to watch keys of the load. Latencies of
+	// its events are not measured.
 	Key []byte
-	// Start is the first revision wanted; 0 to watch writes after the watcher was created.
-	// With Expect, the run determines it.
+	// Start is the first revision to watch. 0 watches only writes after the watcher was created. If
+	// Expect is set, the run sets Start.
 	Start int64
-	// Expect is the number of earlier events that each watcher must receive for each key in
-	// addition to the events of the load's writes. The load ends when all watchers have
-	// them.
+	// Expect is the number of earlier events per key that each watcher must receive, in addition to
+	// the events for the load's writes. The load ends when all watchers have received them.
 	Expect uint32
-	// AtWindow creates the watchers when the measurement window opens.
+	// AtWindow delays the creation of the watchers until the measurement window opens.
 	AtWindow bool
 }
 
-// STM describes the kv.STM transactions of a load, as in etcd's benchmark: each reads a number
-// of different keys and writes a share of them.
+// STM describes the kv.STM transactions of a load, which follow etcd's benchmark. Each transaction
+// reads a number of different keys and writes a percentage of them.
 type STM struct {
 	Isolation    kv.Isolation
 	KeysPerTxn   int
-	WritePercent int // of the keys read, rounded down to whole keys
-	// Locker is the lock around transactions. With any other than kv.LockNone each client
-	// needs its own lease, as for kv.KeepAlive.
+	WritePercent int // of the keys read; the number of written keys is rounded down
+	// Locker is the lock around each transaction. Unless it is kv.LockNone, each client needs its
+	// own lease, as for kv.KeepAlive.
 	Locker kv.Locker
 }
 
-// DefaultSTM returns the settings of etcd's benchmark.
+// DefaultSTM returns the default settings of etcd's benchmark.
 func DefaultSTM() STM {
 	return STM{Isolation: kv.RepeatableReads, KeysPerTxn: 1, WritePercent: 50}
 }
 
-// Compaction describes compactions at intervals during a load.
+// Compaction describes compactions at regular intervals during a load.
 type Compaction struct {
-	Every  time.Duration // 0: never
-	Behind int64         // number of revisions before the current one that are kept
+	Every  time.Duration // 0 means never
+	Behind int64         // number of revisions before the current one that a compaction keeps
 }
 
 // Scan describes how a range is read.
 type Scan struct {
-	CountOnly bool  // only the number of keys
-	KeysOnly  bool  // keys without their values
-	Streamed  bool  // as a stream of responses, if the store supports it
-	PageSize  int64 // keys in one response; 0: all
+	CountOnly bool  // return only the number of keys
+	KeysOnly  bool  // return keys without values
+	Streamed  bool  // return a stream of responses, if the store supports it
+	PageSize  int64 // keys per response; 0 means all keys
 }
 
-// Cleanup selects what is removed after a load. On a running cluster, the keys of all
-// trials are removed at the end of the run at the latest, unless Keep is set.
+// Cleanup selects what is removed after a load. On a running cluster, the keys of all trials are
+// removed at the end of the run unless Keep is set.
 type Cleanup struct {
-	// Keys removes every key with the load's prefix after the trial, whether it succeeded
-	// or not. Before the trial there must be none.
+	// Keys removes every key with the load's prefix after the trial, even if the trial failed.
+	// Before the trial, no key may have the prefix.
 	Keys bool
-	// Keep leaves the keys in a running cluster, because cleanup was explicitly refused.
+	// Keep leaves the keys in a running cluster, because the user disabled cleanup.
 	Keep bool
-	// Compact then discards the history, and Defragment returns every member's free space
-	// to its file system.
+	// After Keys, Compact compacts the history, and Defragment returns every member's free space to
+	// its file system.
 	Compact, Defragment bool
 }
 
-// The defaults.
+// Default values.
 const (
-	// DefaultKeySpace is the key space of a load that is bounded by a duration and does not
-	// set it. A load bounded by a total has as many keys as operations.
+	// DefaultKeySpace is the default number of keys for a load with a duration. For a load with a
+	// total, the default is that total.
 	DefaultKeySpace = 100_000
-	DefaultMembers  = 3                // of a cluster that quorumbench starts
-	defaultDuration = 10 * time.Second // of a load with neither duration nor total
-	defaultTxnKeys  = 2                // keys that a transaction writes
-	// defaultBehind is how many revisions a compaction keeps, as in etcd's benchmark.
+	DefaultMembers  = 3                // number of members in a cluster that quorumbench starts
+	defaultDuration = 10 * time.Second // for a load with neither duration nor total
+	defaultTxnKeys  = 2                // keys that each transaction writes
+	// defaultBehind is the number of revisions that a compaction keeps. It is the same in etcd's
+	// benchmark.
 	defaultBehind = 1000
 )
 
-// DefaultLoad returns the base for a command: one client on one connection, without an
-// operation. Complete sets KeySpace.
+// DefaultLoad returns the load on which commands are based: one client on one connection, without
+// an operation. Complete sets KeySpace.
 func DefaultLoad() Load {
 	return Load{
 		Connections:  1,
@@ -251,8 +251,8 @@ func DefaultLoad() Load {
 	}
 }
 
-// fileLoad returns the base for a scenario file's trial: a load that can saturate a
-// cluster, on existing keys, after a warm-up.
+// fileLoad returns the load on which trials in scenario files are based. It can saturate a cluster,
+// writes its keys before the load, and has a warm-up.
 func fileLoad() Load {
 	l := DefaultLoad()
 	l.Connections = 100
@@ -262,8 +262,8 @@ func fileLoad() Load {
 	return l
 }
 
-// Complete sets open values that depend on others: the key space, the consistency of reads,
-// and the settings of kv.STM operations.
+// Complete sets values that are missing and depend on other values: the key space, the consistency
+// of reads, and the settings of kv.STM operations.
 func (l *Load) Complete() {
 	if l.KeySpace == 0 {
 		l.KeySpace = DefaultKeySpace
@@ -282,7 +282,7 @@ func (l *Load) Complete() {
 	}
 }
 
-// hasKind reports whether the mix has an operation that satisfies is.
+// hasKind reports whether is returns true for any operation in the mix.
 func (l *Load) hasKind(is func(kv.Kind) bool) bool {
 	return slices.ContainsFunc(l.Mix, func(o Operation) bool { return is(o.Kind) })
 }
@@ -295,14 +295,14 @@ func isTxn(k kv.Kind) bool { return k == kv.Txn }
 
 func isSTM(k kv.Kind) bool { return k == kv.STM }
 
-// usesKeySpace reports whether any operation chooses its key from the key space: all do
-// except keep-alives and ranges over a given interval.
+// usesKeySpace reports whether any operation chooses keys from the key space. All operations do,
+// except keep-alives and reads of a given interval.
 func (l *Load) usesKeySpace() bool {
 	return l.hasKind(func(k kv.Kind) bool { return k != kv.KeepAlive && (l.RangeKey == nil || !isRange(k)) })
 }
 
-// Normalized returns the load for records: without values that have no meaning for it, and with
-// its defaults.
+// Normalized returns the load in the form that records use: values without a meaning for this load
+// are removed, and defaults are filled in.
 func (l *Load) Normalized() Load {
 	out := *l
 	if out.Arrival == Closed {

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mix is the parameter with a load's operations. A flag writes them as put=20,get=80, with
-// the consistency of reads after a colon if it differs between them.
+// mix is the parameter with the operations of a load. A flag writes them as put=20,get=80. If reads
+// have different consistency levels, the level follows the operation after a colon.
 func mix() value {
 	return typed[[]Operation]{
 		field: func(l *Load) *[]Operation { return &l.Mix }, word: "OPERATION=WEIGHT,...", within: "weights from 1e-9 to 1e9",
@@ -45,7 +45,7 @@ func parseMix(s string) (mix []Operation, err error) {
 	return mix, nil
 }
 
-// mixText formats the operations, with weights if there are several.
+// mixText formats the operations, with weights if there are several operations.
 func mixText(mix []Operation) string {
 	parts := make([]string, 0, len(mix))
 	for _, o := range mix {
@@ -58,7 +58,7 @@ func mixText(mix []Operation) string {
 	return strings.Join(parts, ", ")
 }
 
-// mixEntry is a part of a mix in files and records.
+// mixEntry is an operation of a mix in the form that files and records use.
 type mixEntry struct {
 	Operation   string  `json:"operation"`
 	Consistency string  `json:"consistency,omitempty"`
@@ -93,14 +93,14 @@ func decodeMix(b json.RawMessage) (mix []Operation, err error) {
 	return mix, nil
 }
 
-// setOperation reads the single operation of a load.
+// setOperation reads the operation of a load that has only one.
 func setOperation(d *draft, key string, n *node) error {
 	k, err := parsed(n, key, kv.ParseKind)
 	d.load.Mix, d.places = []Operation{{Kind: k, Weight: 1}}, []place{n.at}
 	return err
 }
 
-// setMix reads a mapping of operations to weights, or a list.
+// setMix reads the operations of a load: a mapping from operations to weights, or a list.
 func setMix(d *draft, key string, n *node) (err error) {
 	d.load.Mix, d.places = nil, nil
 	if n.flag {

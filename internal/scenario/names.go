@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// maxName is the maximum length of a name in bytes: it becomes a folder's name.
+// maxName is the maximum length of a name in bytes. The name becomes the name of a folder.
 const maxName = 120
 
-// maxLabel is the maximum length of a value inside a name; longer values are replaced by
-// numbers.
+// maxLabel is the maximum length of a value inside a name. Longer values are replaced by numbers.
 const maxLabel = 40
 
 var (
@@ -26,7 +25,7 @@ func notNameable(name string) string {
 
 var unfit = regexp.MustCompile(`[^A-Za-z0-9._=+,-]+`)
 
-// baseName returns a scenario's name derived from the name of its file.
+// baseName returns the name that a scenario gets from the name of its file.
 func baseName(file string) string {
 	base := filepath.Base(file)
 	base = unfit.ReplaceAllString(strings.TrimSuffix(base, filepath.Ext(base)), "-")
@@ -36,7 +35,8 @@ func baseName(file string) string {
 	return base[:min(len(base), maxName)]
 }
 
-// label returns a value as a part of a name; number is its place in the list.
+// label returns a value in the form in which it becomes part of a name. number is the position of
+// the value in its list.
 func label(n *node, number int) string {
 	text := strings.NewReplacer("%", "pct").Replace(flat(n))
 	text = strings.Trim(unfit.ReplaceAllString(text, "-"), "-")
@@ -46,8 +46,8 @@ func label(n *node, number int) string {
 	return text
 }
 
-// storeLabel returns store i of a list as a part of a name: its label or its name, followed
-// by its version or number if others in the list have the same name.
+// storeLabel returns the part of a name that stands for store i in a list: its label or its name.
+// If other stores in the list have the same name, the version or the number follows.
 func storeLabel(all []*node, i int) string {
 	n := all[i]
 	name := label(n.field("name"), i+1)
@@ -68,7 +68,8 @@ func storeLabel(all []*node, i int) string {
 	return name + "-" + strconv.Itoa(i+1)
 }
 
-// NameOf returns a text as a part of a name; number replaces a text that does not fit.
+// NameOf returns a text in the form in which it becomes part of a name. If the text cannot be part
+// of a name, number is used instead.
 func NameOf(text string, number int) string { return label(&node{kind: scalar, text: text}, number) }
 
 func flat(n *node) string {

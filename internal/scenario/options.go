@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// Options change a file as it is read. The zero value changes nothing.
+// Options change a scenario while its file is read. The zero value changes nothing.
 type Options struct {
-	// Scale multiplies totals, clients and connections, and key spaces that depend on a
-	// total; 0 means no scaling. See CheckScale.
+	// Scale multiplies totals, clients and connections, and key spaces that depend on a total. 0
+	// means no scaling. CheckScale checks the value.
 	Scale float64
-	// Store and its Version, and Exec, replace values of the file's defaults, like run's
-	// flags --store NAME[@VERSION] and --exec. They are refused for trials with their own
-	// values, and Exec is refused for several stores.
+	// Store, Version and Exec replace the values in the file's defaults, as the flags --store
+	// NAME[@VERSION] and --exec of `run` do. They are rejected for a trial that sets these values
+	// itself. Exec is also rejected if the trials use several stores.
 	Store, Version, Exec string
-	// Set holds parameters that replace those of all trials.
+	// Set holds parameters that override those of all trials.
 	Set []Assignment
-	// Until is the rule for repeating trials, instead of the file's rule.
+	// Until is the rule for repeating trials. It overrides the rule in the file.
 	Until Until
-	// Attach is the running cluster for all trials, instead of the file's clusters; nil to
-	// use those.
+	// Attach is the running cluster that all trials use instead of the clusters in the file, or
+	// nil.
 	Attach *Attach
 }
 
-// Assignment is a parameter with its value, such as clients=200 or watch.streams=4: the key
-// of scenario files, with a point before the key within a mapping, and the value as written
-// in files and flags.
+// Assignment is a parameter with its value, such as clients=200 or watch.streams=4. Key is the key
+// in scenario files; for a key inside a mapping, it is the mapping's key, a dot and the key. Value
+// is written as in files and flags.
 type Assignment struct{ Key, Value string }
 
 // ParseAssignment parses KEY=VALUE.
@@ -37,11 +37,11 @@ func ParseAssignment(s string) (Assignment, error) {
 	return Assignment{key, value}, nil
 }
 
-// String returns the assignment in the format of ParseAssignment.
+// String returns the assignment in the form that ParseAssignment accepts.
 func (a Assignment) String() string { return a.Key + "=" + a.Value }
 
-// leadingWord returns the beginning of a text up to the first character that keys cannot
-// contain, followed by "..." in place of the rest, which may be a password.
+// leadingWord returns the start of a text, up to the first character that keys cannot contain.
+// "..." replaces the rest, because it may contain a password.
 func leadingWord(s string) string {
 	const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 	end := strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune(characters, r) })

@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// Reseed sets the seed, which determines every trial's seed and the random order, and sorts
-// the trials into that order.
+// Reseed sets the scenario's seed and sorts the trials. The seed determines the seed of every trial
+// and the random order.
 //
-// Repeats are interleaved: every trial's first repeat, then every trial's second, and so
-// on, so that slow changes of a machine affect all trials. In each of these rounds a trial
-// that takes its rate from another one follows it. A trial's place depends only on the seed
-// and the trials' names.
+// Repeats are interleaved: each round has one repeat of every trial. Slow changes of a machine then
+// affect all trials in the same way. If a trial's rate depends on another trial, it comes later in
+// the round. The position of a trial depends only on the seed and on the names of the trials.
 func (s *Scenario) Reseed(seed uint64) {
 	var written []Trial
 	for _, t := range s.Trials {
@@ -38,9 +37,9 @@ func (s *Scenario) Reseed(seed uint64) {
 	}
 }
 
-// Round returns the n-th round, from 1, of a scenario that is repeated Until its figures
-// are precise: the trials of the first round, in reverse order in every second round,
-// except that a trial follows the one from which it takes its rate.
+// Round returns the trials of round n (starting with 1) of a scenario that is repeated until its
+// figures are precise. Odd rounds have the order of the first round, and even rounds the reverse
+// order. A trial whose rate depends on another trial always comes after that trial.
 func (s *Scenario) Round(n int) []Trial {
 	round := slices.Clone(s.Trials)
 	if n%2 == 0 {
@@ -53,8 +52,9 @@ func (s *Scenario) Round(n int) []Trial {
 	return round
 }
 
-// byCluster groups the trials by cluster, in the order of each cluster's first trial: a
-// cluster is started once per round, and its trials stay in their random order.
+// byCluster groups the trials of a round by cluster. The groups are in the order of their first
+// trial, and the trials in a group keep their random order. A cluster is then started only once per
+// round.
 func byCluster(round []Trial) []Trial {
 	place := make(map[string]int, len(round))
 	for _, t := range round {
@@ -77,8 +77,8 @@ func pick(written []Trial, repeat int) []Trial {
 	return round
 }
 
-// shuffle sorts by a hash, so that adding or removing a trial does not change the order of
-// the others.
+// shuffle sorts trials by a hash. Adding or removing a trial then does not change the order of the
+// other trials.
 func shuffle(round []Trial, seed uint64) {
 	place := make(map[string]uint64, len(round))
 	for _, t := range round {
@@ -87,8 +87,8 @@ func shuffle(round []Trial, seed uint64) {
 	slices.SortStableFunc(round, func(a, b Trial) int { return cmp.Compare(place[a.Name], place[b.Name]) })
 }
 
-// afterSources moves a trial that precedes the one from which it takes its rate to directly
-// after it.
+// afterSources moves a trial that comes before the trial on which its rate depends. It moves it to
+// the position directly after that trial.
 func afterSources(round []Trial) []Trial {
 	pending := make(map[string]bool, len(round))
 	for _, t := range round {
@@ -114,8 +114,8 @@ func afterSources(round []Trial) []Trial {
 	return out
 }
 
-// derive returns a number of 63 bits derived from a seed: 63, so that every flag and file
-// that takes a seed accepts it.
+// derive returns a number that is derived from a seed. It has only 63 bits, so that every flag and
+// file that takes a seed accepts it.
 func derive(seed uint64, purpose string, repeat int, name string) uint64 {
 	text := binary.BigEndian.AppendUint64([]byte(purpose), seed)
 	text = binary.BigEndian.AppendUint64(text, uint64(repeat))
@@ -123,7 +123,7 @@ func derive(seed uint64, purpose string, repeat int, name string) uint64 {
 	return binary.BigEndian.Uint64(sum[:8]) >> 1
 }
 
-// link checks that each rate taken from another trial is known in time.
+// link checks that each rate that depends on another trial is known in time.
 func (p *fileParser) link(trials []*builder, ordered bool) {
 	index := make(map[string]int, len(trials))
 	var names []string
@@ -157,8 +157,8 @@ func (p *fileParser) link(trials []*builder, ordered bool) {
 	}
 }
 
-// circular reports whether trial i depends on itself through others and is the first trial
-// of that circle, so that a circle is reported once.
+// circular reports whether trial i depends on itself through other trials and is the first trial in
+// that cycle. Each cycle is then reported only once.
 func circular(trials []*builder, index map[string]int, i int) bool {
 	at := i
 	for range trials {
@@ -174,7 +174,7 @@ func circular(trials []*builder, index map[string]int, i int) bool {
 	return false
 }
 
-// suggestTrial suggests names that begin with the given one, or a similar one.
+// suggestTrial suggests names that begin with the given name, or a similar name.
 func suggestTrial(name string, names []string) string {
 	var longer []string
 	for _, n := range names {

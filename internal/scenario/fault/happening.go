@@ -9,22 +9,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Happening is a single injection of a trial's fault. Invariant: it has no Every, Repeat
-// and Of, and its Do is never Random.
+// Happening is a single injection of a fault. Its fields Every, Repeat and Of are always zero, and
+// Do is never Random.
 type Happening struct {
 	Fault
-	// Draw is a random number that selects the member if it is any.
+	// Draw is a random number that selects the member if the fault's member is "any".
 	Draw uint64
 }
 
-// Schedule returns the faults of a window in order, each repetition separately. All random
-// choices depend only on the seed.
+// Schedule returns the faults injected in a window, in order, with each repetition as a separate
+// entry. All random choices depend only on the seed.
 func Schedule(all []Fault, window time.Duration, seed uint64) []Happening {
 	return schedule(all, window, seed, false)
 }
 
-// Longest returns the schedule for checks that must hold for any seed: random faults last
-// for the whole time in which they can be.
+// Longest returns the schedule for checks that must hold for every seed. In it, a random fault
+// lasts as long as the whole interval in which it may occur.
 func Longest(all []Fault, window time.Duration) []Happening { return schedule(all, window, 0, true) }
 
 func schedule(of []Fault, window time.Duration, seed uint64, longest bool) []Happening {
@@ -33,7 +33,7 @@ func schedule(of []Fault, window time.Duration, seed uint64, longest bool) []Hap
 		for i := range f.times(window) {
 			h := f.once()
 			h.At += time.Duration(i) * f.Every
-			// #nosec G404 -- a fault's time is no secret
+			// the time of a fault is no secret
 			random := rand.New(rand.NewPCG(seed, uint64(number)<<32|uint64(i)))
 			h.Draw = random.Uint64()
 			switch {
@@ -49,7 +49,7 @@ func schedule(of []Fault, window time.Duration, seed uint64, longest bool) []Hap
 	return all
 }
 
-// String returns kind, member and duration of the fault.
+// String returns the kind, member and duration of the fault.
 func (h *Happening) String() string {
 	out := h.Do.withMember(h.Member) + h.how()
 	if h.For > 0 {
@@ -72,8 +72,8 @@ func (h *Happening) Ahead() time.Duration {
 	return 0
 }
 
-// Among reports whether the fault affects packets between the member and its peers, and
-// between the member and clients.
+// Among reports whether the fault affects packets between the member and its peers, and whether it
+// affects packets between the member and clients.
 func (h *Happening) Among() (peers, clients bool) {
 	if h.Do.NeedsNetwork() && h.Do.row().network.shape != "" {
 		return true, false
@@ -81,7 +81,8 @@ func (h *Happening) Among() (peers, clients bool) {
 	return h.From != Clients, h.From != Peers
 }
 
-// draw chooses the kind of a random fault and its time within Every, to the millisecond.
+// draw chooses the kind of a random fault, and its start within Every. The start is in whole
+// milliseconds.
 func (f *Fault) draw(h *Happening, random *rand.Rand) {
 	h.Do = f.Of[random.IntN(len(f.Of))]
 	row := h.Do.row()
@@ -99,7 +100,7 @@ func (f *Fault) draw(h *Happening, random *rand.Rand) {
 	}
 }
 
-// times returns how often the fault is injected in a window, limited to one more than Most.
+// times returns how often the fault is injected in a window. The result is at most Most+1.
 func (f *Fault) times(window time.Duration) int {
 	lasts := f.For
 	if f.Do == Random {
@@ -114,7 +115,7 @@ func (f *Fault) times(window time.Duration) int {
 	return min(int((window-f.At-lasts)/f.Every)+1, Most+1)
 }
 
-// Kinds returns the kinds that the fault can be.
+// Kinds returns the kinds that the fault may be.
 func (f *Fault) Kinds() []Kind {
 	if f.Do == Random {
 		return f.Of
@@ -122,8 +123,8 @@ func (f *Fault) Kinds() []Kind {
 	return []Kind{f.Do}
 }
 
-// row returns the properties of the fault's kind; for a random fault, the combined
-// requirements of its kinds.
+// row returns the properties of the fault's kind. For a random fault, it combines the requirements
+// of all its possible kinds.
 func (f *Fault) row() *kind {
 	if f.Do != Random {
 		return f.Do.row()

@@ -12,42 +12,43 @@ import (
 // Kind is a kind of fault.
 type Kind uint8
 
-// The kinds of faults. Package internal/run/fault injects them.
+// The kinds of faults. Unless stated otherwise, a comment describes what happens to the fault's
+// member. Package internal/run/fault injects them.
 const (
-	Kill        Kind = iota // its processes are killed (SIGKILL), and started again
-	Terminate               // its processes are asked to end (SIGTERM), and started again
-	Pause                   // its processes are stopped (SIGSTOP), and continued (SIGCONT)
-	Restart                 // like Terminate, and started again at once
-	PowerLoss               // killed, unsynced data is lost, and started again
+	Kill        Kind = iota // killed (SIGKILL), and started again later
+	Terminate               // asked to terminate (SIGTERM), and started again later
+	Pause                   // stopped (SIGSTOP), and continued later (SIGCONT)
+	Restart                 // like Terminate, but started again at once
+	PowerLoss               // killed, loses data that it did not sync, and is started again later
 	SlowDisk                // each sync takes longer
-	FullDisk                // the disk has no free space (ENOSPC)
+	FullDisk                // the disk reports that it is full (ENOSPC)
 	FailingDisk             // writes and syncs fail (EIO)
-	LyingDisk               // syncs succeed without effect, then like PowerLoss
+	LyingDisk               // syncs report success but do nothing; at the end, as PowerLoss
 
-	Isolate   // the member and the others cannot reach each other
-	Split     // the members form two parts that cannot reach each other
-	Bridge    // the others form two parts that both reach it, but not each other
-	Blackhole // packets from and to the member are silently dropped
+	Isolate   // the member and all other members cannot reach each other
+	Split     // the members form two groups that cannot reach each other
+	Bridge    // the other members form two groups; both reach the member, but not each other
+	Blackhole // packets to and from the member are silently dropped
 	Delay     // each packet is delayed
 	Loss      // some packets are lost
 	Reorder   // some packets arrive after later ones
 	SlowLink  // the throughput of the link is limited
 
-	MoveLeader // the leadership is moved to a follower
-	Compact    // the history is discarded
+	MoveLeader // leadership moves to a follower
+	Compact    // the history is compacted
 	Defragment // a member returns free space to its file system
-	Snapshot   // a member writes a snapshot of all data, which is discarded
-	Alarm      // a member's alarm is raised, and disarmed
-	FillQuota  // the space quota is exceeded, and space freed again
-	EnableAuth // authentication is switched on, and off
+	Snapshot   // a member writes a snapshot of all data, which is then discarded
+	Alarm      // an alarm is raised on a member, and disarmed later
+	FillQuota  // the space quota is exceeded, and space is freed later
+	EnableAuth // authentication is enabled, and disabled later
 
-	NewCertificate // a TLS member gets another certificate
-	AddLearner     // another member joins as a non-voter, becomes a voter, and leaves
+	NewCertificate // a member that uses TLS gets a new certificate
+	AddLearner     // another member joins as a non-voter, becomes a voter, and later leaves
 
-	Replace        // a member is killed, and a new one with an empty disk replaces it
-	RollingRestart // all members are restarted, one after the other
-	RollingUpgrade // like RollingRestart, with another server
-	Random         // one of several kinds, at a random time
+	Replace        // a member is killed, and a new member with an empty disk replaces it
+	RollingRestart // all members are restarted, one at a time
+	RollingUpgrade // like RollingRestart, but with another server
+	Random         // a random kind from a list, at a random time
 
 	numKinds
 )
@@ -90,10 +91,11 @@ var kinds = [numKinds]kind{
 	Random:         {name: "random"},
 }
 
-// ownTime is why the store's own work does not take the key for.
+// ownTime is the reason why the key for is not allowed if the store's own operation determines how
+// long the fault lasts.
 const ownTime = "is over when the store has done it: drop for"
 
-// featured returns a pointer to a feature that a store must have.
+// featured returns a pointer to the given feature.
 func featured(f kv.Feature) *kv.Feature { return &f }
 
 // scope is the set of members that a kind of fault can affect.
@@ -102,33 +104,33 @@ type scope uint8
 const (
 	anyMember    scope = iota
 	aFollower          // a member that is not the leader
-	theCluster         // the whole cluster, so that no member need be named
-	oneOfSeveral       // one member of three or more, so that the others have a quorum
+	theCluster         // the whole cluster, so that naming a member is optional
+	oneOfSeveral       // one of at least three members, so that the others have a quorum
 )
 
 // kind holds the properties of a kind of fault.
 type kind struct {
-	name string // in files
-	// instant is why the kind does not take the key for, as the end of a sentence about a
-	// fault with it; empty for kinds that need it.
+	name string // name in scenario files
+	// instant is the reason why the kind does not allow the key for. It completes a sentence that
+	// starts with the fault. It is empty for kinds that require the key.
 	instant string
-	// by describes the key by, with an example, for kinds that need it.
+	// by describes the key by, with an example, for kinds that require it.
 	by string
-	// ahead reports whether the kind takes the key by: how long before the fault its
-	// preparation starts.
+	// ahead is set if the key by is allowed and states how long before the fault its preparation
+	// starts.
 	ahead bool
-	// disk reports whether the member's data must be on a disk that fails on request.
+	// disk is set if the member's data must be on a disk that fails on request.
 	disk bool
-	// network is set for kinds that need members' networks.
+	// network is set for kinds that need separate networks for the members.
 	network *networkKind
 	of      scope
-	// needs is the feature that the store must have; nil for none.
+	// needs is the feature that the store must have, or nil.
 	needs *kv.Feature
-	// spare reports whether there must be room for another member.
+	// spare is set if the cluster must have room for one more member.
 	spare bool
-	// to reports whether the kind needs the key to.
+	// to is set if the kind requires the key to.
 	to bool
-	// changes reports whether the fault leaves a different cluster.
+	// changes is set if the cluster is different after the fault.
 	changes bool
 }
 
@@ -143,29 +145,29 @@ func (k Kind) row() *kind {
 // NeedsDisk reports whether the member's data must be on a disk that fails on request.
 func (k Kind) NeedsDisk() bool { return k.row().disk }
 
-// NeedsNetwork reports whether the members must have their own networks.
+// NeedsNetwork reports whether the members must have separate networks.
 func (k Kind) NeedsNetwork() bool { return k.row().network != nil }
 
-// OfFollower reports whether the fault affects a member that is not the leader.
+// OfFollower reports whether the fault can affect only a member that is not the leader.
 func (k Kind) OfFollower() bool { return k.row().of == aFollower }
 
-// NeedsSpare reports whether there must be room for another member.
+// NeedsSpare reports whether the cluster must have room for one more member.
 func (k Kind) NeedsSpare() bool { return k.row().spare }
 
-// NeedsQuorum reports whether the members without the affected one must have a quorum.
+// NeedsQuorum reports whether the members other than the affected one must form a quorum.
 func (k Kind) NeedsQuorum() bool { return k.row().of == oneOfSeveral }
 
-// Needs returns the feature that the store must have; nil for none.
+// Needs returns the feature that the store must have, or nil.
 func (k Kind) Needs() *kv.Feature { return k.row().needs }
 
-// OfCluster reports whether the fault affects the whole cluster and not single members.
+// OfCluster reports whether the fault affects the whole cluster instead of one member.
 func (k Kind) OfCluster() bool { return k.row().of == theCluster }
 
-// Changes reports whether the fault leaves a different cluster, which no other trial may
-// use.
+// Changes reports whether the cluster is different after the fault, so that no other trial may use
+// it.
 func (k Kind) Changes() bool { return k.row().changes }
 
-// withMember returns the kind with the member that it affects.
+// withMember returns the names of the kind and of the member that it affects.
 func (k Kind) withMember(t kv.Target) string {
 	if k.OfCluster() && t.Mode == kv.All {
 		return k.String()
@@ -173,10 +175,10 @@ func (k Kind) withMember(t kv.Target) string {
 	return k.String() + " " + memberText(t)
 }
 
-// String returns the kind's name in files.
+// String returns the kind's name in scenario files.
 func (k Kind) String() string { return k.row().name }
 
-// All returns all kinds except Random, which is one of the others.
+// All returns all kinds except Random, which stands for one of the other kinds.
 func All() (all []Kind) {
 	for k := range Random {
 		all = append(all, k)
@@ -184,7 +186,7 @@ func All() (all []Kind) {
 	return all
 }
 
-// kindWords returns the names of all kinds for a sentence.
+// kindWords returns the names of all kinds as a list for a sentence.
 func kindWords() string {
 	var names []string
 	for k := range numKinds {
@@ -204,7 +206,7 @@ func ParseKind(s string) (Kind, error) {
 	return 0, fmt.Errorf("there is no fault %q; choose %s", s, kindWords())
 }
 
-// kindsText formats kinds as in flags.
+// kindsText formats kinds in the form that flags use.
 func kindsText(all []Kind) string {
 	var names []string
 	for _, k := range all {
@@ -213,7 +215,7 @@ func kindsText(all []Kind) string {
 	return strings.Join(names, KindsBetween)
 }
 
-// KindsBetween separates the kinds of a random fault in its text.
+// KindsBetween separates the kinds in the text of a random fault.
 const KindsBetween = "/"
 
 func parseKinds(s string) (all []Kind, err error) {
@@ -238,7 +240,7 @@ func memberText(t kv.Target) string {
 	return t.String()
 }
 
-// allMembers is the name for all members at once.
+// allMembers is the name that stands for all members at once.
 const allMembers = "all"
 
 func parseMember(s string) (kv.Target, error) {
@@ -259,10 +261,10 @@ func parseMember(s string) (kv.Target, error) {
 	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose leader, follower, any, all, or a member as m1, m2", s)
 }
 
-// DefaultServer selects, for a rolling upgrade, the store's default server on this machine.
+// DefaultServer makes a rolling upgrade use the store's default server on this machine.
 const DefaultServer = "default"
 
-// parseServer parses the server of a rolling upgrade.
+// parseServer parses the server that a rolling upgrade installs.
 func parseServer(s string) (string, error) {
 	if strings.ContainsAny(s, " ,\t\r\n") {
 		return "", fmt.Errorf("the server %q has a space or a comma, which faults cannot contain", s)
@@ -273,8 +275,8 @@ func parseServer(s string) (string, error) {
 	return s, nil
 }
 
-// ServerOf returns the server of a rolling upgrade: the version of an installed one, or the
-// path of another; both are empty for the default.
+// ServerOf returns the server that a rolling upgrade installs: the version of an installed server,
+// or the path of a server binary. Both are empty for the default server.
 func ServerOf(to string) (version, exec string) {
 	switch {
 	case strings.ContainsRune(to, '/'):

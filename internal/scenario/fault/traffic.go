@@ -8,37 +8,37 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Traffic selects the packets that a network fault affects, and the effect in addition to
-// the fault's By. The zero value is for faults without such settings.
+// Traffic selects the packets that a network fault affects, and the part of its effect that By does
+// not describe. The zero value means that no such settings are given.
 type Traffic struct {
 	From      Ends
 	Direction Direction
-	Share     float64 // of the packets, above 0 and below 1; 0 for kinds without it
-	To        int     // throughput in bytes per second; 0 for kinds without it
+	Share     float64 // fraction of the packets, above 0 and below 1; 0 for kinds that do not use it
+	To        int     // throughput in bytes per second; 0 for kinds that do not use it
 }
 
-// Ends are the partners with which a member exchanges packets.
+// Ends selects the partners with which a member exchanges packets.
 type Ends uint8
 
-// The ends.
+// Partners of a member.
 const (
-	Unsaid  Ends = iota // all, or the kind's own
+	Unsaid  Ends = iota // not given: all, or the partners that the kind implies
 	Peers               // the other members
 	Clients             // the load, and other programs outside the cluster
-	Anybody             // both
+	Anybody             // members and clients
 )
 
-// Direction is the direction of packets from the member's point of view.
+// Direction is the direction of packets, seen from the member.
 type Direction uint8
 
-// The directions.
+// Directions of packets.
 const (
 	BothWays Direction = iota
 	Inwards            // to the member
 	Outwards           // from the member
 )
 
-// named holds the names of a key's values.
+// named holds the names of the values that a key can have.
 type named []string
 
 var (
@@ -46,10 +46,10 @@ var (
 	directionNames = named{"", "in", "out"}
 )
 
-// String returns the ends' name in files; empty for Unsaid.
+// String returns the name in scenario files, or an empty string for Unsaid.
 func (e Ends) String() string { return endNames.nameOf(int(e)) }
 
-// String returns the direction's name in files; empty for BothWays.
+// String returns the name in scenario files, or an empty string for BothWays.
 func (d Direction) String() string { return directionNames.nameOf(int(d)) }
 
 func (n named) nameOf(i int) string {
@@ -66,7 +66,7 @@ func (n named) parse(what, s string) (int, error) {
 	return 0, fmt.Errorf("there is no %s %q for a fault; choose %s", what, s, strings.Join(n[1:], " or "))
 }
 
-// perSecond is the suffix of a rate.
+// perSecond is the suffix that a rate must have.
 const perSecond = "/s"
 
 // parseThroughput parses a throughput such as 1MB/s.
@@ -82,7 +82,7 @@ func parseThroughput(s string) (int, error) {
 	return n, err
 }
 
-// rate returns the value of the key to.
+// rate returns the value of the key to for a slow link.
 func (t *Traffic) rate() string {
 	if t.To == 0 {
 		return ""
@@ -90,18 +90,18 @@ func (t *Traffic) rate() string {
 	return strings.ReplaceAll(text.FormatSize(t.To), " ", "") + perSecond
 }
 
-// networkKind holds the properties of a kind of network fault.
+// networkKind holds additional properties of a network fault's kind.
 type networkKind struct {
-	// shape is why the kind does not take the key from, because it selects the packets
-	// itself, as the end of a sentence; empty for kinds that take it. twoWays is the same
-	// for the key direction.
+	// shape is the reason why the kind does not allow the key from: the kind itself determines
+	// which packets it affects. twoWays is the reason why the kind does not allow the key
+	// direction. Both complete a sentence, and are empty if the key is allowed.
 	shape, twoWays string
-	// share describes the key by and to the key to, for kinds that need them.
+	// share describes the key by, and to describes the key to, for kinds that require these keys.
 	share, to string
-	members   int // lowest number of members
+	members   int // minimum number of members
 }
 
-// amounts reports whether the kind needs more than a member and a time.
+// amounts reports whether the kind requires a key in addition to the member and the times.
 func (n *networkKind) amounts() bool { return n != nil && (n.share != "" || n.to != "") }
 
 const betweenMembers = "cuts members off from one another, and not from clients: drop from, or choose blackhole"
