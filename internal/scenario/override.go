@@ -7,12 +7,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// overlay merges the options over all values given for a trial; own has the trial's own
-// values. --set is above the flags that choose the server, so that endpoints, labels and
-// the like belong to that server.
+// overlay merges the options over all values that apply to a trial. own has the trial's own values.
+// --set takes precedence over the flags that choose the server, so that endpoints, labels and
+// similar values belong to that server.
 func (p *fileParser) overlay(all, own layer) layer {
 	over := layer{}
-	if v := p.options.Version; v != "" { // a version always comes with a store
+	if v := p.options.Version; v != "" { // a version is never given without a store
 		over["version"] = pair{value: &node{kind: scalar, text: v}}
 	}
 	for _, of := range [][2]string{{"store", p.options.Store}, {"exec", p.options.Exec}} {
@@ -39,20 +39,20 @@ func (p *fileParser) overlay(all, own layer) layer {
 	return p.overlaySet(all)
 }
 
-// sameStore reports whether --store names the store that the trial has anyway, without a
-// version.
+// sameStore reports whether --store names, without a version, the store that the trial already has.
 func (p *fileParser) sameStore(all layer) bool {
 	s, ok := all["store"]
 	return ok && p.options.Version == "" && s.value.text == p.options.Store
 }
 
-// checkExec refuses an exec that was given once (on the command line, in defaults, in a
-// trial or in a baseline) for several stores, because a binary is the server of only one.
+// checkExec rejects an exec that was given only once for several stores, because a binary is the
+// server of only one store. It may be given on the command line, in defaults, in a trial or in a
+// baseline.
 func (p *fileParser) checkExec(trials []*builder) {
 	stores := map[place][]string{}
 	for _, b := range trials {
 		exec, given := b.layer["exec"]
-		given = given || p.options.Exec != "" // also for a baseline whose other store drops it
+		given = given || p.options.Exec != "" // the baseline may use another store and then have no exec
 		if name := b.cluster.Store; given && !slices.Contains(stores[exec.at], name) {
 			stores[exec.at] = append(stores[exec.at], name)
 		}
@@ -68,8 +68,8 @@ func (p *fileParser) checkExec(trials []*builder) {
 	}
 }
 
-// Shown returns the assignment without a password: only the key if the value may contain
-// one. An unknown key may be a misspelt user.
+// Shown returns the assignment without a password. If the value may contain a password, Shown
+// returns only the key. This includes unknown keys, because such a key may be a misspelled "user".
 func (a Assignment) Shown(apps []application.Application) string {
 	of, entry, _ := strings.Cut(a.Key, ".")
 	known := slices.Contains(trialKeys(byKey(Parameters(apps))), of) || slices.Contains(FileKeys(), of)
@@ -79,11 +79,11 @@ func (a Assignment) Shown(apps []application.Application) string {
 	return a.String()
 }
 
-// placeOf returns the place of an assignment for sentences.
+// placeOf returns the position of an assignment for messages.
 func (p *fileParser) placeOf(a Assignment) place { return place{set: a.Shown(p.apps)} }
 
-// setNote returns the report's note about the assignments that affect the trial; empty
-// without any.
+// setNote returns a note for the report about the assignments that affect the trial, or an empty
+// string if there are none.
 func (b *builder) setNote() string {
 	var parts []string
 	for _, a := range b.options.Set {
@@ -102,8 +102,7 @@ func (b *builder) setNote() string {
 	return "set on the command line: " + strings.Join(parts, ", ")
 }
 
-// readSet reads the assignments as the highest layer. Entries of the same mapping are
-// merged.
+// readSet reads the assignments into the highest layer. It merges entries of the same mapping.
 func (p *fileParser) readSet() {
 	p.set = layer{}
 	for _, a := range p.options.Set {
@@ -136,13 +135,13 @@ func (p *fileParser) readSet() {
 		}
 		p.set[of] = pair{of, at, n}
 	}
-	p.secrets = slices.DeleteFunc(p.secrets, func(n *node) bool { return n.at.set != "" }) // remove those that are not in the file
+	p.secrets = slices.DeleteFunc(p.secrets, func(n *node) bool { return n.at.set != "" }) // remove the values that are not in the file
 	p.clashes(p.set)
 	p.checkSetOnce()
 	p.checkSetCluster()
 }
 
-// checkSetOnce refuses an assignment that would silently replace an earlier one.
+// checkSetOnce rejects an assignment that would silently replace an earlier assignment.
 func (p *fileParser) checkSetOnce() {
 	for i, a := range p.options.Set {
 		for _, before := range p.options.Set[:i] {
@@ -153,8 +152,8 @@ func (p *fileParser) checkSetOnce() {
 	}
 }
 
-// checkSetCluster refuses assignments about a running cluster that contradict a flag: flags
-// that select the server to start, or the flags of a running cluster.
+// checkSetCluster rejects assignments about a running cluster that contradict a flag. The flag may
+// select a server to start, or another running cluster.
 func (p *fileParser) checkSetCluster() {
 	if e, ok := p.set["endpoints"]; ok {
 		switch {
@@ -175,15 +174,16 @@ func (p *fileParser) checkSetCluster() {
 	}
 }
 
-// OfRunning reports whether the assignment describes how to reach a running cluster.
+// OfRunning reports whether the assignment is for connecting to a running cluster.
 func (a Assignment) OfRunning() bool {
 	of, _, _ := strings.Cut(a.Key, ".")
 	return slices.Contains(ofRunning, of)
 }
 
-// node returns the assignment's value, within a mapping if its key names an entry. A word
-// is taken literally. A text that begins like a list or a mapping is YAML, and so are a
-// store's settings, which have their own types.
+// node returns the value of the assignment. If its key names an entry of a mapping, node returns a
+// mapping with that entry. A plain word is taken literally. A text that starts like a list or a
+// mapping is parsed as YAML. A store's settings are parsed as YAML, too, because the store defines
+// their types.
 func (a Assignment) node(at place, of, entry string) (*node, error) {
 	if yaml := of == "settings" || strings.HasPrefix(a.Value, "{") || strings.HasPrefix(a.Value, "["); !yaml {
 		n := &node{kind: scalar, text: a.Value, at: at}
@@ -206,7 +206,7 @@ func (a Assignment) node(at place, of, entry string) (*node, error) {
 	return n, nil
 }
 
-// moved sets the place of a value and of all its parts.
+// moved sets the position of a value and of all its parts.
 func (n *node) moved(at place) {
 	n.at = at
 	for i := range n.pairs {
@@ -218,7 +218,7 @@ func (n *node) moved(at place) {
 	}
 }
 
-// over returns the mapping base with its entries replaced by those of n.
+// over returns the mapping base, with entries replaced by the entries in n.
 func (n *node) over(base *node) *node {
 	if n.below != nil {
 		base = n.below.over(base)
@@ -233,7 +233,7 @@ func (n *node) over(base *node) *node {
 	return out
 }
 
-// overlaySet merges the assignments over all values given for a trial.
+// overlaySet merges the assignments over all values that apply to a trial.
 func (p *fileParser) overlaySet(all layer) layer {
 	over := layer{}
 	for key, s := range p.set {
@@ -241,10 +241,10 @@ func (p *fileParser) overlaySet(all layer) layer {
 		ofSomeTrials := key == "watch" || key == "compact" // only some trials have these
 		switch {
 		case all.hasKey("endpoints") && slices.Contains(ofStarted, key):
-			continue // it is for started clusters, and this trial's cluster already runs
+			continue // it is for clusters that are started, but this trial uses a running cluster
 		case s.value.entries && given && base.value.kind == mapping:
 			s.value = s.value.over(base.value)
-		case key == "baseline": // the trial gets a baseline if it has none
+		case key == "baseline": // a trial without a baseline gets one
 		case s.value.entries && (ofSomeTrials || p.keys[key].readFrom(p.newDraft(), s.value) != nil):
 			continue // it is an entry of a mapping that this trial does not have
 		}
@@ -253,8 +253,8 @@ func (p *fileParser) overlaySet(all layer) layer {
 	return over.over(all)
 }
 
-// setOverAxes replaces the lists of axes by assigned values, and removes axes that the
-// assignments exclude, because their values would name identical trials.
+// setOverAxes replaces the values of axes by assigned values. It also removes axes that the
+// assignments exclude, because trials that differ only in such an axis would be identical.
 func (p *fileParser) setOverAxes(axes []axis) []axis {
 	axes = slices.DeleteFunc(axes, func(a axis) bool {
 		for key, s := range p.set {
@@ -276,8 +276,8 @@ func (p *fileParser) setOverAxes(axes []axis) []axis {
 	return axes
 }
 
-// checkStoreAxis refuses a list of versions or builds of a store if a running cluster was
-// assigned: trials named after them would all use that cluster.
+// checkStoreAxis rejects a list of versions or builds of a store if a running cluster is assigned.
+// The trials would be named after versions or builds, but all would use that one cluster.
 func (p *fileParser) checkStoreAxis(a *axis) {
 	e, ok := p.set["endpoints"]
 	if !ok || a.key != "store" {
@@ -293,7 +293,7 @@ func (p *fileParser) checkStoreAxis(a *axis) {
 	}
 }
 
-// openArrivals merges closed and constant arrivals, because both are constant with a rate.
+// openArrivals merges the arrivals "closed" and "constant". With a rate, both are constant.
 func (p *fileParser) openArrivals(a *axis, at place) {
 	is := func(arrival Arrival) func(*node) bool {
 		return func(n *node) bool { return n.text == arrival.String() }
@@ -310,7 +310,7 @@ func (p *fileParser) openArrivals(a *axis, at place) {
 	a.values = open
 }
 
-// checkSet refuses assignments that affect no trial.
+// checkSet rejects assignments that affect no trial.
 func (p *fileParser) checkSet(trials []*builder) {
 	none := func(has func(*builder) bool) bool { return !slices.ContainsFunc(trials, has) }
 	for _, a := range p.options.Set {

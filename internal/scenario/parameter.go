@@ -7,46 +7,46 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Parameter is the single definition of a parameter of a trial. Scenario files, the flags
-// of bench, checks and their sentences, records and comparisons of loads use it, and tests
-// compare the tables in docs with it.
+// Parameter is the single definition of a parameter. Scenario files, the flags of `bench` and of
+// checks, their messages, records, and comparisons of loads all use it. Tests compare it with the
+// tables in docs.
 type Parameter struct {
-	// Key is the name in scenario files and records. A point separates the key of a mapping
-	// and that of an entry, as in watch.streams.
+	// Key is the name in scenario files and records. If the parameter is an entry of a mapping, a
+	// dot separates the two keys, for example watch.streams.
 	Key string
-	// Flag is the name in the commands of bench, if it differs from Key.
+	// Flag is the name of the flag in `bench` commands, if it differs from Key.
 	Flag string
 	// Meaning is a phrase for help.
 	Meaning string
-	// Range is the range in words, if it differs from that of value.
+	// Range describes the valid values, if it differs from the description in value.
 	Range string
-	// Differs is the name in sentences about differences between two loads. Loads that
-	// differ only in parameters without it count as equal.
+	// Differs is the name in sentences about differences between two loads. Parameters without this
+	// name are ignored when loads are compared.
 	Differs string
-	// Reads is how reports show it; nil if the table has its own columns for it or reports
-	// do not show it.
+	// Reads defines how reports show the parameter. It is nil if reports do not show the parameter,
+	// or if the table has fixed columns for it.
 	Reads *Reading
-	// Note is a sentence below the report of a load that has it.
+	// Note is a sentence that reports print for a load with this parameter.
 	Note string
-	// For selects the operations to which it applies. Throughout refuses it in a mix that
-	// has other operations, too.
+	// For selects the operations for which the parameter has a meaning. If Throughout is set, all
+	// operations in the mix must be among them.
 	For        operations
 	Throughout bool
-	// Features are the features that a store must have for it.
+	// Features are the features that the store must have.
 	Features []kv.Feature
-	// OpenLoop marks a parameter that only open loops have. ClosedLoop marks one that does
-	// not distinguish open loops.
+	// OpenLoop is set if only open loops have the parameter. ClosedLoop is set if the parameter is
+	// ignored when open loops are compared.
 	OpenLoop, ClosedLoop bool
 
-	column *column // in the output of a dry run; nil for none
+	column *column // in the output of a dry run; nil if there is no column
 
-	alone  bool // only in a trial itself, not in defaults or matrix
-	shared bool // in a trial and in defaults, but not in matrix
+	alone  bool // allowed only in a trial itself, not in defaults or matrix
+	shared bool // allowed in a trial and in defaults, but not in matrix
 	value  value
-	set    func(d *draft, key string, n *node) error // reads a file's value; value.read if nil
+	set    func(d *draft, key string, n *node) error // reads a value from a file; if nil, value.read is used
 }
 
-// operations is a set of operations with a name. The zero value is all operations.
+// operations is a named set of operations. The zero value means all operations.
 type operations struct {
 	name string
 	are  func(kv.Kind) bool
@@ -64,39 +64,41 @@ var (
 // occurIn reports whether the load has any of the operations.
 func (o operations) occurIn(l *Load) bool { return o.are == nil || l.hasKind(o.are) }
 
-// column is a parameter's column in a dry run. The zero column has the parameter's key as
-// title, and its text.
+// column is the column for a parameter in a dry run. If its fields are zero, the parameter's key is
+// the title, and the text of its value is the cell.
 type column struct {
 	title string
 	cell  func(*Trial) string
-	// optional omits the column if no trial has the parameter; trials without it show none.
+	// optional omits the column if no trial has the parameter. Trials without it show the text
+	// none.
 	optional bool
 	none     string
 }
 
-// Reading is how reports show a parameter of a load, or several that belong together: above
-// the table if all trials share it, and otherwise in its own column.
+// Reading defines how reports show one parameter of a load, or several related parameters. If all
+// trials have the same values, they are shown above the table; otherwise they have a column.
 type Reading struct {
 	Title string // title of the column
-	// Cell is the column's text, and Above the phrase above the table; either is empty if
-	// there is nothing to show.
+	// Cell returns the text in the column, and Above the phrase above the table. Either may be
+	// empty if there is nothing to show.
 	Cell, Above func(*Load) string
 }
 
-// value is where a load stores a parameter, and how it is written.
+// value is the place where a load stores a parameter, and the form in which it is written.
 type value interface {
-	// hint is the placeholder for the value in help, and bounds its range in words.
+	// hint returns the placeholder for the value in help. bounds describes the valid values.
 	hint() string
 	bounds() string
-	// parse reads a flag's value, and read a value of a file. Neither checks bounds, except
-	// for values that the field cannot hold.
+	// parse reads a value from a flag, and read reads a value from a file. Neither checks bounds,
+	// except for values that do not fit into the field.
 	parse(l *Load, text string) error
 	read(d *draft, key string, n *node) error
 	check(c *checks, key string, l *Load)
-	// text is the value in the format of parse; empty if the load has none.
+	// text returns the value in the form that parse accepts, or an empty string if the load has no
+	// value.
 	text(l *Load) string
-	// encode returns the value for JSON, nil if a scenario file would omit it, and decode
-	// reads it back.
+	// encode returns the value for JSON, or nil if scenario files would omit it. decode reads the
+	// encoded value.
 	encode(l *Load) any
 	decode(l *Load, b json.RawMessage) error
 }
@@ -105,24 +107,24 @@ type value interface {
 type draft struct {
 	parameters  map[string]*Parameter
 	called      words
-	name        string // as written, a template
+	name        string // as written, so it may be a template
 	load        Load
 	cluster     Cluster
 	attach      Attach
 	settings    *node
-	consistency kv.Consistency // of reads without their own consistency
+	consistency kv.Consistency // for reads without a consistency of their own
 	repeats     int
 	workersOn   []string
-	places      []place // of the mix's operations
+	places      []place // positions of the operations in the mix
 
-	scaleDuration bool // the window is scaled like totals
+	scaleDuration bool // set if the window is scaled like totals
 }
 
-// OfLoad reports whether the parameter belongs to a load, and not to a cluster or to the
-// expansion of trials.
+// OfLoad reports whether the parameter belongs to a load. Other parameters belong to the cluster or
+// expand trials.
 func (p *Parameter) OfLoad() bool { return p.value != nil }
 
-// Text returns the load's value as written in flags and files; empty without one.
+// Text returns the load's value as flags and files write it, or an empty string if there is none.
 func (p *Parameter) Text(l *Load) string {
 	if p.value == nil || !p.applies(l) {
 		return ""
@@ -135,7 +137,7 @@ func (p *Parameter) applies(l *Load) bool {
 	return p.For.occurIn(l) && (!p.OpenLoop || l.Arrival != Closed)
 }
 
-// check checks the value by itself.
+// check checks the value independently of other parameters.
 func (p *Parameter) check(c *checks, l *Load) {
 	if p.value == nil {
 		return
@@ -153,12 +155,12 @@ func (p *Parameter) check(c *checks, l *Load) {
 	}
 }
 
-// isSet reports whether the load has the parameter with a value other than false or 0.
+// isSet reports whether the load has a value for the parameter other than false or 0.
 func (p *Parameter) isSet(l *Load) bool { return isSet(p.Text(l)) }
 
 func isSet(text string) bool { return text != "" && text != "false" && text != "0" }
 
-// Bounds returns the range in words; empty if any value of its kind is valid.
+// Bounds describes the valid values. It is empty if every value of the type is valid.
 func (p *Parameter) Bounds() string {
 	if p.Range != "" || p.value == nil {
 		return p.Range
@@ -166,7 +168,7 @@ func (p *Parameter) Bounds() string {
 	return p.value.bounds()
 }
 
-// FlagName returns the parameter's flag, without dashes.
+// FlagName returns the name of the parameter's flag, without dashes.
 func (p *Parameter) FlagName() string {
 	if p.Flag != "" {
 		return p.Flag
@@ -182,7 +184,8 @@ func (p *Parameter) Hint() string {
 	return p.value.hint()
 }
 
-// group returns the mapping that the parameter is an entry of, if any, and its key.
+// group splits the key of a parameter that is an entry of a mapping into the keys of the mapping
+// and the entry.
 func (p *Parameter) group() (of, key string) {
 	if of, key, nested := strings.Cut(p.Key, "."); nested {
 		return of, key
@@ -190,11 +193,11 @@ func (p *Parameter) group() (of, key string) {
 	return "", p.Key
 }
 
-// expands reports whether the parameter expands a trial to several and is not part of each
-// of them.
+// expands reports whether the parameter expands a trial into several trials, so that the resulting
+// trials do not have it.
 func (p *Parameter) expands() bool { return p.set == nil && p.value == nil }
 
-// readFrom reads a file's value into the draft.
+// readFrom reads a value from a file into the draft.
 func (p *Parameter) readFrom(d *draft, n *node) error {
 	if p.set != nil {
 		return p.set(d, p.Key, n)
@@ -221,7 +224,7 @@ func keep[T any](read func(*node, string) (T, error), field func(*draft) *T) fun
 	}
 }
 
-// parsedBy returns a function that reads a word with a parser.
+// parsedBy returns a function that reads a word and parses it.
 func parsedBy[T any](parse func(string) (T, error)) func(*node, string) (T, error) {
 	return func(n *node, key string) (T, error) { return parsed(n, key, parse) }
 }

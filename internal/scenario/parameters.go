@@ -12,14 +12,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Parameters returns all parameters of a trial in the order of lists. They can be read in
-// any order, except that the entries of a mapping follow it.
+// Parameters returns all parameters of trials, in the order of lists. They can be read in any
+// order, except that the entries of a mapping must be read after the mapping.
 func Parameters(apps []application.Application) []*Parameter {
 	return parameters(apps, settingParameters(apps))
 }
 
-// ParametersOf returns all parameters of the loads, which may come from records: for
-// applications, those for which the loads have settings.
+// ParametersOf returns all parameters of the loads. The loads may come from records, so for
+// applications it returns the parameters for which the loads have settings.
 func ParametersOf(loads ...*Load) []*Parameter {
 	var settings []*Parameter
 	for _, l := range loads {
@@ -33,7 +33,7 @@ func ParametersOf(loads ...*Load) []*Parameter {
 	return parameters(nil, settings)
 }
 
-// parameters returns all parameters; settings are those of applications.
+// parameters returns all parameters. settings are the parameters of applications.
 func parameters(apps []application.Application, settings []*Parameter) []*Parameter {
 	all := []*Parameter{
 		{Key: "name", alone: true, set: keep((*node).filled, func(d *draft) *string { return &d.name })},
@@ -69,7 +69,7 @@ func clusterParameters() []*Parameter {
 	}
 }
 
-// operationParameters returns the parameters about operations and clients.
+// operationParameters returns the parameters for operations and clients.
 func operationParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "operation", Meaning: "operation to send", set: setOperation, column: &column{cell: func(t *Trial) string { return t.Load.mixLabel() }}},
@@ -98,10 +98,10 @@ func operationParameters() []*Parameter {
 	}
 }
 
-// NewConnectionNote is the report's note about a load with new-connection.
+// NewConnectionNote is the note in reports about a load with new-connection.
 const NewConnectionNote = "Every operation opens a new connection, and its time includes connecting"
 
-// keyParameters returns the parameters about keys and values.
+// keyParameters returns the parameters for keys and values.
 func keyParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "key-size", Meaning: "bytes of a key, after its prefix", Differs: "the key's size in bytes", Reads: &keySizeReading,
@@ -147,8 +147,8 @@ func keyParameters() []*Parameter {
 	}
 }
 
-// extraParameters returns the parameters that are not about operations: watchers,
-// compaction, comparison of the members' data, and cleanup.
+// extraParameters returns the parameters for everything other than operations: watchers,
+// compaction, comparing the members' data, and cleanup.
 func extraParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "watch", set: setWatch, column: &column{title: "watchers", cell: func(t *Trial) string { return t.Load.watchLabel() }, optional: true, none: "none"}},
@@ -186,7 +186,7 @@ func extraParameters() []*Parameter {
 		{Key: "verify", Meaning: "record every operation, and verify the store's responses afterwards", Features: []kv.Feature{kv.Order},
 			Differs: "the recording of every operation", Reads: &verifyReading,
 			value: optional(yesNo(func(l *Load) *bool { return &l.Verify }))},
-		{Key: "faults", // bench has no such flag because it measures running clusters
+		{Key: "faults", // bench has no such flag, because it measures running clusters
 			Differs: "the faults", Reads: &faultsReading, column: &column{title: "faults", cell: func(t *Trial) string { return fault.Text(t.Load.Faults) }, optional: true, none: "none"},
 			value: faults()},
 
@@ -205,7 +205,7 @@ func extraParameters() []*Parameter {
 	}
 }
 
-// timeParameters returns the parameters about the schedule and lengths of time.
+// timeParameters returns the parameters for the schedule and for durations.
 func timeParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "arrival", Meaning: "schedule of an open loop: constant (evenly spaced) or poisson (random gaps)", Differs: "the arrival",
@@ -259,8 +259,7 @@ func watchField[T any](of func(*Watch) *T) func(*Load) *T {
 
 const oneByte = "at least 1 byte"
 
-// keySpace is checked together with the size of keys, because it may follow from other
-// values.
+// keySpace is checked together with the size of keys, because it may depend on other values.
 func keySpace() value {
 	t := whole(func(l *Load) *uint64 { return &l.KeySpace }, 1, maxKeySpace)
 	t.verify = nil
@@ -273,7 +272,7 @@ func prefix() value {
 	return t
 }
 
-// watchedKey is not empty if it is given.
+// watchedKey is a key that must not be empty if it is given.
 func watchedKey() value {
 	t := textValue(watchField(func(w *Watch) *[]byte { return &w.Key }), "KEY", oneByte)
 	t.fromFile = func(d *draft, key string, n *node) ([]byte, error) {
@@ -286,19 +285,20 @@ func watchedKey() value {
 	return t
 }
 
-// all selects the whole key space; its value is wholeSpace until its size is known.
+// all selects the whole key space. Until the size of the key space is known, its value is
+// wholeSpace.
 const (
 	all        = "all"
 	wholeSpace = math.MaxUint64
 )
 
-// spanOfWatcher is how many keys a watcher watches: a number, or all.
+// spanOfWatcher is the number of keys that a watcher watches, or all.
 type spanOfWatcher struct{ typed[uint64] }
 
 func watchedSpan() value {
 	v := spanOfWatcher{whole(watchField(func(w *Watch) *uint64 { return &w.Span }), 1, maxKeySpace)}
 	number := v.typed
-	v.unsaid = nil // files omit it for 1
+	v.unsaid = nil // files omit it if it is 1
 	v.show = func(n uint64) string { return strconv.FormatUint(max(n, 1), 10) }
 	v.toJSON = func(n uint64) any { return max(n, 1) }
 	v.fromText = func(s string) (uint64, error) {
@@ -317,14 +317,14 @@ func watchedSpan() value {
 		return number.fromFile(d, key, n)
 	}
 	v.verify = func(c *checks, key string, n uint64) {
-		if n != wholeSpace { // all is checked with the number of watched keys
+		if n != wholeSpace { // the value all is checked together with the number of watched keys
 			number.verify(c, key, n)
 		}
 	}
 	return v
 }
 
-// encode omits the value for watchers of a single given key.
+// encode omits the value if the watchers watch a single given key.
 func (v spanOfWatcher) encode(l *Load) any {
 	if l.Watch != nil && len(l.Watch.Key) > 0 {
 		return nil
@@ -339,7 +339,7 @@ func setSTM(d *draft, key string, n *node) error {
 	return readEntries(d, key, n)
 }
 
-// noCompaction is the value of compact that removes the defaults' compaction.
+// noCompaction is the value that removes the compaction in defaults.
 const noCompaction = "none"
 
 // setCompact reads how the store is compacted during the load.

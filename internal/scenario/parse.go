@@ -10,14 +10,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// DefaultSeed is the seed of a file without one, so that runs are repeatable by default.
+// DefaultSeed is the seed of a file that sets no seed, so that runs are repeatable by default.
 const DefaultSeed = 1
 
-// MaxRepeats is the highest number of repeats of a trial.
+// MaxRepeats is the maximum number of repeats of a trial.
 const MaxRepeats = 1000
 
-// ParseFile parses a scenario file. An error is one sentence, or one per line; those about
-// its contents are Errors and begin with FILE:LINE:COLUMN.
+// ParseFile parses a scenario file. The text of an error is one sentence, or one sentence per line.
+// Errors in the file's contents have type Errors, and their lines begin with FILE:LINE:COLUMN.
 func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
 	data, err := files.Read(path, maxFile)
 	if err != nil {
@@ -30,9 +30,9 @@ func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
 	return Parse(path, data, c, o)
 }
 
-// Parse parses a scenario from data. name is the file's name in errors, and its base is the
-// scenario's name unless the file has one. An error about data is Errors. Parse never
-// panics, whatever data is.
+// Parse parses a scenario from data. name is the name of the file in errors. Its base name is the
+// name of the scenario unless the file sets a name. Errors in data have type Errors. Parse never
+// panics, whatever data contains.
 func Parse(name string, data []byte, c Catalog, o Options) (*Scenario, error) {
 	if o.Scale != 0 {
 		if err := CheckScale(o.Scale); err != nil {
@@ -165,7 +165,7 @@ func (p *fileParser) repeatUntil(o *outline, trials []*builder) {
 	o.Until = &u
 }
 
-// checkUntil refuses a time limit that is too short for a single round.
+// checkUntil rejects a time limit that is too short for a single round.
 func (p *fileParser) checkUntil(s *Scenario) {
 	if s.Until == nil {
 		return

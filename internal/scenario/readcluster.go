@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// setStore reads the store's name, or a mapping of its name and other keys of the cluster,
-// which spread adds to the trial.
+// setStore reads the name of the store, or a mapping with its name and other keys of the cluster.
+// The method spread moves these keys to the trial.
 func setStore(d *draft, key string, n *node) (err error) {
 	if n.kind != mapping {
 		d.cluster.Store, err = n.filled(key)
@@ -48,18 +48,18 @@ func setLabel(d *draft, key string, n *node) (err error) {
 	return nil
 }
 
-// Upper limits for env.
+// Upper limits for environment variables.
 const (
-	maxEnv      = 64      // variables
-	maxEnvValue = 4 << 10 // bytes of a value
+	maxEnv      = 64      // number of variables
+	maxEnvValue = 4 << 10 // bytes in a value
 )
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ourEnv is the prefix of quorumbench's own variables for its members.
+// ourEnv is the prefix of environment variables that quorumbench itself sets for members.
 const ourEnv = "QUORUMBENCH_"
 
-// setEnv reads the variables of the members' environment.
+// setEnv reads the environment variables for the members.
 func setEnv(d *draft, _ string, n *node) error {
 	if n.kind != mapping || len(n.pairs) == 0 {
 		return n.at.errorf("env must be a mapping of variables, as in {JVMFLAGS: -Xmx1g}, not %s", n.otherThan(mapping))

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Readings returns the readings of all parameters, each once, in the order of reports:
-// operations first, times last, and further parameters in between.
+// Readings returns the readings of all parameters, without duplicates, in the order of reports:
+// operations first, other parameters next, times last.
 func Readings() []*Reading {
 	first := []*Reading{&connectionsReading, &keySizeReading, &valueSizeReading, &keysReading, &rangesReading, &compactionReading, &transactionReading}
 	last := []*Reading{&warmupReading, &windowReading, &timeoutReading}
@@ -25,8 +25,8 @@ func Readings() []*Reading {
 	return append(first, last...)
 }
 
-// ClientsReading returns the reading of the clients, which the heading of closed loops
-// shows.
+// ClientsReading returns the reading of the clients. Reports show it in the heading of closed
+// loops.
 func ClientsReading() *Reading { return &clientsReading }
 
 var (
@@ -46,7 +46,7 @@ var (
 	timeoutReading     = Reading{"timeout", timeoutText, after("timeout ", timeoutText)}
 )
 
-// after returns a cell with words before it, unless the cell is empty.
+// after returns a function that puts words before the text of a cell, unless the cell is empty.
 func after(words string, cell func(*Load) string) func(*Load) string {
 	return func(l *Load) string {
 		if text := cell(l); text != "" {
@@ -60,7 +60,7 @@ func warmupText(l *Load) string { return text.Seconds(l.Warmup.Seconds()) }
 
 func timeoutText(l *Load) string { return text.Seconds(l.Timeout.Seconds()) }
 
-// ofKeys omits texts about keys for a load whose operations have none.
+// ofKeys returns a function that omits a text about keys if the load's operations use no keys.
 func ofKeys(above func(*Load) string) func(*Load) string {
 	return func(l *Load) string {
 		if len(l.Mix) > 0 && !l.hasKind(func(k kv.Kind) bool { return k != kv.KeepAlive }) {
@@ -84,11 +84,11 @@ func connectionsAbove(l *Load) string {
 	return text.Plural(uint64(l.Connections), "connection")
 }
 
-// readsGiven reports whether the load only reads a given key or interval, so that sizes of
-// keys and values are not the load's.
+// readsGiven reports whether the load only reads a given key or interval. The load's sizes of keys
+// and values then have no meaning.
 func (l *Load) readsGiven() bool { return len(l.RangeKey) > 0 && len(l.Mix) < 2 }
 
-// keySizeCell returns the size of keys: the prefix, if any, and the size after it.
+// keySizeCell returns the size of keys: the prefix, if there is one, and the size after it.
 func keySizeCell(l *Load) string {
 	prefix := strconv.Quote(KeyText([]byte(l.Prefix)))
 	switch {
@@ -142,7 +142,7 @@ func keysAbove(l *Load) string {
 	return "keys from " + given(l)
 }
 
-// given returns the given key or interval to read.
+// given returns the key or interval that the load reads.
 func given(l *Load) string {
 	if len(l.RangeEnd) == 0 {
 		return strconv.Quote(KeyText(l.RangeKey))
@@ -150,7 +150,7 @@ func given(l *Load) string {
 	return fmt.Sprintf("%q to %q", KeyText(l.RangeKey), KeyText(l.RangeEnd))
 }
 
-// everything returns the name of a range over all keys; empty for other ranges.
+// everything returns a name for a range if it has all keys, or an empty string for other ranges.
 func everything(l *Load) string {
 	if KeyText(l.RangeKey) == "0x00" && KeyText(l.RangeEnd) == "0xff" {
 		return "all keys"
@@ -169,7 +169,7 @@ func distributionText(l *Load) string {
 	}
 }
 
-// rangesText returns how ranges are read, and how much of them unless keysAbove shows that
+// rangesText returns how ranges are read. It includes the limit unless keysAbove already shows it
 // with the interval.
 func rangesText(l *Load) string {
 	var parts []string
@@ -206,7 +206,7 @@ func compactionText(l *Load) string {
 	return fmt.Sprintf("every %s up to %s behind", text.Seconds(l.Compact.Every.Seconds()), text.Plural(uint64(l.Compact.Behind), "revision"))
 }
 
-// transactionCell describes transactions, if there are any.
+// transactionCell describes transactions, if the load has any.
 func transactionCell(l *Load) string {
 	s := l.STM
 	switch {
@@ -262,9 +262,9 @@ func ifVerified(text string) func(*Load) string {
 	}
 }
 
-// Differ returns the first parameter in which two loads differ, and its values; empty if
-// they are the same. Rates that are shares of a throughput are the same if they refer to
-// the same trial.
+// Differ returns the name of the first parameter in which two loads differ, and both values. It
+// returns empty strings if the loads are equal. Rates that are percentages of another trial's
+// throughput are compared by the name of that trial.
 func Differ(a, b *Load) (what, ofA, ofB string) {
 	if a.Rate.Of != b.Rate.Of {
 		return "the trial whose throughput the rate follows", a.Rate.Of, b.Rate.Of

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// readLayer checks every key of the mapping n and its value separately, and returns them.
+// readLayer checks every key and value in the mapping n independently, and returns them.
 func (p *fileParser) readLayer(n *node, in where) layer {
 	l := layer{}
 	if n.kind != mapping {
@@ -22,7 +22,7 @@ func (p *fileParser) readLayer(n *node, in where) layer {
 	return l
 }
 
-// value reads a value only for its errors.
+// value reads a value only to report its errors.
 func (p *fileParser) value(k *Parameter, n *node) {
 	switch k.Key {
 	case "matrix":
@@ -42,7 +42,7 @@ func (p *fileParser) value(k *Parameter, n *node) {
 	}
 }
 
-// matrix reads the mapping of keys to lists of values.
+// matrix reads a mapping from keys to lists of values.
 func (p *fileParser) matrix(n *node) []axis {
 	if n.kind != mapping {
 		p.failf(n.at, "matrix must be a mapping of keys to lists of values, not %s", n.what())
@@ -57,7 +57,7 @@ func (p *fileParser) matrix(n *node) []axis {
 	return axes
 }
 
-// steps reads a mapping of clients or rate to its list of values.
+// steps reads a mapping from clients or rate to a list of values.
 func (p *fileParser) steps(n *node) []axis {
 	if n.kind != mapping || len(n.pairs) != 1 || n.pairs[0].key != "clients" && n.pairs[0].key != "rate" {
 		p.failf(n.at, "steps must be a mapping of clients or rate to a list, as in {clients: [1, 10, 100]}")
@@ -82,7 +82,7 @@ func (p *fileParser) axis(pair pair, k *Parameter, in where) axis {
 	return a
 }
 
-// baselineKeys returns the keys that a baseline can change.
+// baselineKeys returns the keys that a baseline may change.
 func baselineKeys() []string {
 	return slices.Concat([]string{"store"}, ofRunning, variantKeys())
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// fit adapts the number of connections to the clients on a store that takes inFlight
-// operations at a time on one connection (0: no limit). It returns a sentence if that
-// changes the number, and "" otherwise.
+// fit adapts the number of connections to the number of clients. inFlight is the number of
+// operations that the store accepts at the same time on one connection; 0 means no limit. fit
+// returns a sentence if it changes the number, and "" otherwise.
 func (l *Load) fit(inFlight int) string {
 	asked := l.Connections
 	if l.NewConnection {
-		l.Connections = l.Clients // slots, each with the connection of one operation
+		l.Connections = l.Clients // each slot has a connection for one operation
 		return ""
 	}
 	switch needed := l.neededConnections(inFlight); {
 	case l.Clients < 1 || asked < 1:
-		return "" // refused elsewhere
+		return "" // rejected elsewhere
 	case asked > l.Clients:
 		l.Connections = l.Clients
 		isOrAre := "are"
@@ -35,10 +35,10 @@ func (l *Load) fit(inFlight int) string {
 	return ""
 }
 
-// fitOrdered gives each client its own connection, if the load mixes operations or
-// consistency levels and the store's connections respond in order, because a slow operation
-// would delay later quick ones. It returns a sentence if that changes the number, and ""
-// otherwise.
+// fitOrdered gives each client its own connection if the load mixes operations or consistency
+// levels and the store responds in order on a connection. Otherwise a slow operation would delay
+// quick operations that were sent after it. fitOrdered returns a sentence if it changes the number
+// of connections, and "" otherwise.
 func (l *Load) fitOrdered(ordered bool) string {
 	if !ordered || len(l.Mix) < 2 || l.Connections < 1 || l.Connections >= l.Clients {
 		return ""
@@ -56,13 +56,13 @@ func (l *Load) neededConnections(inFlight int) int {
 	return (l.Clients + inFlight - 1) / inFlight
 }
 
-// commonLimit is the largest request in bytes that stores commonly accept by default.
+// commonLimit is the largest request, in bytes, that most stores accept by default.
 const commonLimit = 3 << 19 // 1.5 MiB
 
-// largePreload is how many bytes of values a preload may write without a warning.
+// largePreload is the number of bytes that a preload may write without a warning.
 const largePreload = 2 << 30
 
-// warnings returns sentences about a valid load that is probably not intended.
+// warnings returns sentences about settings of a valid load that are probably not intended.
 func (l *Load) warnings(w words) []string {
 	var out []string
 	if request := len(l.Prefix) + l.KeySize + l.ValueSize; request > commonLimit && l.hasKind(kv.Kind.Writes) {
@@ -80,29 +80,28 @@ func (l *Load) warnings(w words) []string {
 	return append(out, l.watchWarnings()...)
 }
 
-// Limits for what a load needs before it begins and for each operation. They are checked
-// before anything is allocated.
+// Limits for the resources of a load. They are checked before anything is allocated.
 const (
-	// MaxPreload is the highest number of keys of a preload, which takes hours.
+	// MaxPreload is the maximum number of keys in a preload. Writing that many takes hours.
 	MaxPreload = 100_000_000
-	// maxPoisson is the highest total with Poisson arrivals, whose gaps must be generated
-	// one after the other to find the end of the window.
+	// maxPoisson is the maximum total with Poisson arrivals. To find the end of the window, the
+	// gaps must be generated one after the other.
 	maxPoisson = 100_000_000
-	// MaxMemory is the generator's memory limit for one load, in bytes.
+	// MaxMemory is the maximum memory, in bytes, that the generator may need for a load.
 	MaxMemory = 4 << 30
 
 	versionBytes = 8 // per key, for compare-and-set
 	ackedBytes   = 4 // per key, for watchers
-	// Generous sizes, in addition to key and value, of an operation in flight and of a
+	// Upper estimates in bytes: an operation in flight, without its key and value, and a
 	// connection.
 	flightBytes = 512
 	socketBytes = 4 << 10
 )
 
-// checkMemory refuses impossible loads, and names the remedy.
+// checkMemory rejects loads that need too many resources, and states the remedy.
 func (l *Load) checkMemory(c *checks) {
 	if len(c.found) > 0 {
-		return // there are errors in the numbers already
+		return // the numbers already have errors
 	}
 	if l.Preload && l.usesKeySpace() && l.KeySpace > MaxPreload {
 		c.add("key-space", "<key-space> is %d, and a preload that writes all of it before anything is measured can have %d keys at most; give a smaller <key-space>, or go without (<preload: false>)",
@@ -115,7 +114,7 @@ func (l *Load) checkMemory(c *checks) {
 	l.checkNeeds(c)
 }
 
-// checkNeeds refuses a load that needs more than MaxMemory and names its largest part.
+// checkNeeds rejects a load that needs more than MaxMemory, and names the part that needs the most.
 func (l *Load) checkNeeds(c *checks) {
 	type need struct {
 		key, what string
@@ -150,7 +149,7 @@ func (l *Load) checkNeeds(c *checks) {
 	}
 	if sum > MaxMemory {
 		gib := sum / (1 << 30)
-		decimals := 0 // avoids exponents
+		decimals := 0 // fixed decimals avoid exponents
 		if gib < 100 {
 			decimals = 2
 		}

@@ -8,12 +8,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// OwnPrefix is the default prefix of a load's keys on a running cluster, below which other
-// programs have no keys.
+// OwnPrefix is the default prefix for keys on a running cluster. Other programs use no keys with
+// this prefix.
 const OwnPrefix = "quorumbench/"
 
-// ownPrefixOf returns an application's prefix below OwnPrefix, or next to it if the
-// application's names are not paths.
+// ownPrefixOf returns the prefix for an application on a running cluster. It begins with OwnPrefix
+// or, if the application's key names are not paths, with a similar prefix.
 func ownPrefixOf(d *application.Definition) string {
 	switch p := d.Prefix; {
 	case strings.HasPrefix(p, "/"):
@@ -25,7 +25,7 @@ func ownPrefixOf(d *application.Definition) string {
 	}
 }
 
-// OwnPrefixes returns all default prefixes of loads on running clusters.
+// OwnPrefixes returns all prefixes that loads on running clusters have by default.
 func OwnPrefixes(apps []application.Application) []string {
 	all := []string{OwnPrefix, OwnPrefix + "check-perf/", OwnPrefix + "check-datascale/", OwnPrefix + "check-members/", OwnPrefix + "replay/"}
 	for _, a := range apps {
@@ -40,8 +40,8 @@ func OwnPrefixes(apps []application.Application) []string {
 // attached reports whether the trial uses a running cluster.
 func (b *builder) attached() bool { return b.layer.hasKey("endpoints") || b.options.Attach != nil }
 
-// settlePrefix gives a load on a running cluster the default prefix, and lets its keys be
-// removed at the end of the run unless that was refused.
+// settlePrefix gives a load on a running cluster its default prefix. It also makes the run remove
+// the load's keys at the end, unless the user disabled that.
 func (b *builder) settlePrefix() {
 	l := &b.load
 	if !b.attached() {
@@ -56,7 +56,7 @@ func (b *builder) settlePrefix() {
 		d := app.Definition()
 		l.Prefix = ownPrefixOf(&d)
 	}
-	if w := l.Watch; w != nil && len(w.Key) > 0 && w.Expect > 0 { // its key is written before the load
+	if w := l.Watch; w != nil && len(w.Key) > 0 && w.Expect > 0 { // the watched key is written before the load
 		watch := *w
 		watch.Key = append([]byte(OwnPrefix), w.Key...)
 		l.Watch = &watch
@@ -74,7 +74,7 @@ func (l *Load) WritesKeys() bool {
 	return l.hasKind(func(k kv.Kind) bool { return k.Writes() && k != kv.KeepAlive })
 }
 
-// KeysOfOperation returns how many keys one operation writes at most.
+// KeysOfOperation returns the maximum number of keys that one operation writes.
 func (l *Load) KeysOfOperation() uint64 {
 	switch {
 	case l.hasKind(isTxn):
@@ -85,7 +85,7 @@ func (l *Load) KeysOfOperation() uint64 {
 	return 1
 }
 
-// ClusterWideChanges returns phrases for the load's changes that affect the whole cluster.
+// ClusterWideChanges returns phrases for changes by the load that affect the whole cluster.
 func (l *Load) ClusterWideChanges() (all []string) {
 	for _, c := range l.changes() {
 		all = append(all, c.text)
@@ -93,8 +93,7 @@ func (l *Load) ClusterWideChanges() (all []string) {
 	return all
 }
 
-// Maintenance lists the store's features that the changes need: kv.Compaction,
-// kv.Defragmentation.
+// Maintenance lists the store features that these changes need: kv.Compaction, kv.Defragmentation.
 func (l *Load) Maintenance() (all []kv.Feature) {
 	for _, c := range l.changes() {
 		if !slices.Contains(all, c.feature) {
@@ -104,7 +103,7 @@ func (l *Load) Maintenance() (all []kv.Feature) {
 	return all
 }
 
-// change is a change of the whole cluster by a load.
+// change is something that a load does to the whole cluster.
 type change struct {
 	does    bool
 	feature kv.Feature // feature of the store that makes the change
@@ -122,8 +121,8 @@ func (l *Load) changes() []change {
 	}, func(c change) bool { return !c.does })
 }
 
-// checkRunning refuses a scenario's changes that would affect all of a running cluster,
-// unless they are explicitly allowed. A command's flags already are explicit.
+// checkRunning rejects changes that would affect all of a running cluster, unless the scenario
+// explicitly allows them. The flags of a command are explicit enough.
 func (b *builder) checkRunning() {
 	l := &b.load
 	if b.cluster.Attach == nil {

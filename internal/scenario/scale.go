@@ -9,11 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// leastScaled is the shortest duration after scaling: the minimum for a meaningful window.
+// leastScaled is the shortest duration after scaling. A shorter window would not be meaningful.
 const leastScaled = time.Second
 
-// Scaled holds what a scaled trial asked for before. A field is 0 if scaling did not change
-// it.
+// Scaled holds the values of a trial before scaling. A field is 0 if scaling did not change the
+// value.
 type Scaled struct {
 	Factor      float64
 	Total       uint64
@@ -24,7 +24,7 @@ type Scaled struct {
 	Warmup      time.Duration
 }
 
-// CheckScale returns in one sentence what is wrong with a factor, or nil.
+// CheckScale returns an error, in one sentence, if a factor is not valid.
 func CheckScale(factor float64) error {
 	if !(factor > 0) || math.IsInf(factor, 0) {
 		return problem("scale", "the scale is %s and must be a number above 0, such as 0.01", text.FormatNumber(factor))
@@ -32,7 +32,8 @@ func CheckScale(factor float64) error {
 	return nil
 }
 
-// scale applies the factor, also in the trial's name, and stores the previous values.
+// scale applies the factor and stores the previous values. It also scales numbers in the trial's
+// name.
 func (b *builder) scale() {
 	if b.options.Scale == 0 {
 		return
@@ -40,13 +41,13 @@ func (b *builder) scale() {
 	l, was := &b.load, &Scaled{Factor: b.options.Scale}
 	b.scaledFrom = was
 	scaleOne(b, "total", &l.Total, &was.Total)
-	switch { // a key space as large as the total is scaled with it
+	switch { // a key space that is as large as the total is scaled with it
 	case !b.layer.hasKey("key-space"):
 		was.KeySpace = was.Total
 	case l.KeySpace == was.Total && b.layer["total"].at.set == "":
 		scaleOne(b, "key-space", &l.KeySpace, &was.KeySpace)
 	}
-	if !b.layer.hasKey("rate") { // an open loop keeps its rate, and the connections that it needs for it
+	if !b.layer.hasKey("rate") { // an open loop keeps its rate, and the connections that it needs for the rate
 		scaleOne(b, "clients", &l.Clients, &was.Clients)
 		scaleOne(b, "connections", &l.Connections, &was.Connections)
 	}
@@ -58,8 +59,8 @@ func (b *builder) scale() {
 	}
 }
 
-// scaleOne scales a number, unless it was set on the command line, whose value is intended,
-// or is invalid, which is reported elsewhere.
+// scaleOne scales a number. It does not scale a number that was set on the command line, which is
+// intended, or an invalid number, which is reported elsewhere.
 func scaleOne[T int | uint64](b *builder, key string, now, was *T) {
 	given := b.layer[key]
 	if *was = *now; *now < 1 || given.at.set != "" {
@@ -71,7 +72,7 @@ func scaleOne[T int | uint64](b *builder, key string, now, was *T) {
 	}
 }
 
-// scaled returns n times the factor, rounded, and at least 1.
+// scaled returns n times the factor, rounded, but at least 1.
 func scaled[T int | uint64](n T, factor float64) T {
 	if x := math.Round(float64(n) * factor); x < 1<<62 {
 		return T(max(x, 1))
@@ -79,8 +80,8 @@ func scaled[T int | uint64](n T, factor float64) T {
 	return n // far above any limit
 }
 
-// leastKeySpace keeps a scaled key space large enough for a transaction, and limits the
-// watched keys to it.
+// leastKeySpace keeps a scaled key space large enough for a transaction. It also limits the number
+// of watched keys to the size of the key space.
 func (b *builder) leastKeySpace() {
 	l := &b.load
 	if b.scaledFrom == nil {
@@ -107,7 +108,7 @@ func scaledSpan(d time.Duration, f float64) time.Duration {
 	return max(time.Duration(x).Round(time.Millisecond), min(d, leastScaled))
 }
 
-// note describes how a load differs from what was written.
+// note describes how a load differs from the load in the file.
 func (s *Scaled) note(l *Load) string {
 	var parts []string
 	add := func(now, was uint64, noun string) {

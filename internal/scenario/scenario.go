@@ -1,5 +1,5 @@
-// Package scenario defines what a run does: the YAML file or the flags, validated and
-// expanded to trials. It is pure data; a Catalog decodes the stores' own settings.
+// Package scenario defines the content of a run: a YAML file or flags, checked and expanded into
+// trials. It is pure data. A Catalog decodes the settings of stores.
 package scenario
 
 import (
@@ -7,52 +7,52 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Scenario is a complete run, expanded to trials.
+// Scenario is a complete run, expanded into trials.
 type Scenario struct {
 	Name        string
 	Description string
 	Seed        uint64 // source of all random choices; printed and recorded
-	// Ordered keeps the trials in the order written; otherwise Seed determines a random
-	// order with interleaved repeats.
+	// Ordered keeps the trials in the order of the file. Otherwise, Seed determines a random order
+	// with interleaved repeats.
 	Ordered bool
-	// Trials are in the order of execution; for a scenario that is repeated Until its
-	// figures are precise, they are the first round.
+	// Trials are in the order of execution. If Until is set, they are the first round.
 	Trials []Trial
-	// Hosts are the machines to use; empty for this machine.
+	// Hosts are the machines to use. If empty, only this machine is used.
 	Hosts []Host
-	// Until is set if precision, and not a number, ends the repeating.
+	// Until is set if trials are repeated until they are precise, instead of a fixed number of
+	// times.
 	Until *Until
-	// Scale is the factor by which totals and clients were changed; 0 if they are as
-	// written.
+	// Scale is the factor by which totals and clients were multiplied, or 0 if there was no
+	// scaling.
 	Scale  float64
-	Source []byte // the file without passwords, for the record; nil for flags
-	// Warnings are sentences about requests that are handled differently or are probably
-	// not intended.
+	Source []byte // the file without passwords, for the record; nil if the scenario is from flags
+	// Warnings are sentences about values that are handled differently than requested, or that are
+	// probably not intended.
 	Warnings []string
 }
 
-// Trial is one measurement, fully resolved except for a rate that depends on an earlier
-// trial's throughput.
+// Trial is one measurement. All its values are known, except for a rate that depends on the
+// throughput of an earlier trial.
 type Trial struct {
-	Name    string // unique in the scenario except for repeats, such as put-leader
-	Number  int    // from 1, as written
-	Repeat  int    // from 1
+	Name    string // unique in the scenario except among repeats; for example put-leader
+	Number  int    // position in the file, starting at 1
+	Repeat  int    // starts at 1
 	Repeats int    // number of repeats; 0 if Until determines it
 	Cluster Cluster
 	Load    Load
-	// WorkersOn names the hosts of its workers, used in turn; see Scenario.WorkersOn.
+	// WorkersOn names the hosts on which workers run, used in turn; see Scenario.WorkersOn.
 	WorkersOn []string
-	// BaselineOf names the trial that this one is the baseline of: the same load on another
-	// version, binary or setting. Empty for other trials.
+	// BaselineOf is the name of the trial for which this trial is the baseline: it has the same
+	// load, but another version, binary or setting. It is empty for other trials.
 	BaselineOf string
-	// Scaled has the values written before scaling; nil without scaling.
+	// Scaled has the values before scaling, or is nil without scaling.
 	Scaled *Scaled
-	// Notes are sentences for the report about the actual load.
+	// Notes are sentences about the actual load, for the report.
 	Notes []string
 }
 
-// seedName returns the name from which the trial's seed is derived: a baseline sends the
-// same load as its trial.
+// seedName returns the name from which the trial's seed is derived. A baseline uses the name of its
+// trial, so that both send the same load.
 func (t *Trial) seedName() string {
 	if t.BaselineOf != "" {
 		return t.BaselineOf
@@ -60,19 +60,20 @@ func (t *Trial) seedName() string {
 	return t.Name
 }
 
-// Catalog is what a scenario needs to know about stores and applications.
+// Catalog provides the information about stores and applications that scenarios need.
 type Catalog interface {
 	// Applications returns the applications that a load can imitate, in the order of lists.
 	Applications() []application.Application
-	// Stores lists the stores' names, as the key store spells them.
+	// Stores lists the names of stores, as the key store accepts them.
 	Stores() []string
-	// Capabilities returns what one of these stores can do.
+	// Capabilities returns the capabilities of one of these stores.
 	Capabilities(store string) kv.Capabilities
-	// Settings decodes the store's own settings. decode is strict and fills the value that
-	// it is given; nil selects the store's defaults. The result must be encodable as JSON,
-	// because clusters' settings are compared in that form.
+	// Settings decodes the settings of a store. decode fills the value to which into points, and
+	// rejects unknown keys. If decode is nil, Settings returns the store's defaults. encoding/json
+	// must be able to encode the result, because clusters' settings are compared as JSON.
 	Settings(store string, decode func(into any) error) (any, error)
-	// Version returns nil if quorumbench can start the store's server of that version here,
-	// once it is installed, or an error that names the supported versions.
+	// Version returns nil if quorumbench can start this version of the store's server here (after
+	// installing it, if necessary). Otherwise it returns an error that names the supported
+	// versions.
 	Version(store, version string) error
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// redact returns the file with every user's password replaced by ***, and without comments,
-// which may contain one too, because the run's record includes the file. Lines keep their
-// numbers.
+// redact returns the file as the record of the run stores it: every user's password is replaced by
+// ***, and comments are removed, because they may contain a password, too. Line numbers stay the
+// same.
 func (p *fileParser) redact(data []byte) []byte {
 	lines := strings.SplitAfter(string(data), "\n")
 	for _, n := range p.secrets {
@@ -31,14 +31,14 @@ func (p *fileParser) redact(data []byte) []byte {
 	return []byte(bare)
 }
 
-// uncommented returns the text without its comments.
+// uncommented returns the text without comments.
 func uncommented(lines []string) string {
 	for _, t := range lexer.Tokenize(strings.Join(lines, "")) {
 		if t.Type != token.CommentType {
 			continue
 		}
-		// A comment extends to the end of its line. The library reports its text exactly,
-		// but its line only approximately.
+		// A comment extends to the end of its line. The YAML library reports the text of a comment
+		// exactly, but its line number only approximately.
 		text := "#" + strings.TrimRight(t.Value, "\r\n")
 		for i := max(t.Position.Line-2, 0); i < min(t.Position.Line+1, len(lines)); i++ {
 			line := strings.TrimRight(lines[i], "\r\n")
@@ -51,7 +51,8 @@ func uncommented(lines []string) string {
 	return strings.Join(lines, "")
 }
 
-// comment returns the place of a comment in a text; its line is 0 if there is none.
+// comment returns the position of the first comment in a text. Its line is 0 if there is no
+// comment.
 func comment(text string) place {
 	for _, t := range lexer.Tokenize(text) {
 		if t.Type == token.CommentType {

@@ -9,11 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// setting is a parameter of applications as a value. Parameters of several applications
-// with the same key are merged, with the widest bounds.
+// setting is the value of an application's parameter in a load. Parameters with the same key in
+// several applications are merged; the bounds are then the widest ones.
 type setting struct {
 	application.Parameter
-	of []string // names of the applications that have it
+	of []string // names of the applications that have this parameter
 }
 
 // settingParameters returns the parameters of applications.
@@ -53,7 +53,7 @@ func (s *setting) bounds() string {
 	return settingText(s.Unit, s.Least) + " to " + settingText(s.Unit, s.Most)
 }
 
-// number parses the format of settingText.
+// number parses the form that settingText returns.
 func (s *setting) number(value string) (float64, error) {
 	switch s.Unit {
 	case application.Whole:
@@ -85,16 +85,16 @@ func (s *setting) read(d *draft, key string, n *node) error {
 	return err
 }
 
-// check does nothing: an application is checked as a whole.
+// check does nothing, because an application's settings are checked together.
 func (s *setting) check(*checks, string, *Load) {}
 
 func (s *setting) text(l *Load) string { return l.Application.setting(s.Key) }
 
-// encode and decode do nothing: a setting is recorded with its application.
+// encode and decode do nothing, because a setting is recorded with its application.
 func (s *setting) encode(*Load) any                    { return nil }
 func (s *setting) decode(*Load, json.RawMessage) error { return nil }
 
-// applicationParameter returns the parameter with the name of a load's application.
+// applicationParameter returns the parameter that names a load's application.
 func applicationParameter(apps []application.Application) *Parameter {
 	name := textValue(func(l *Load) *string { return &l.Application.Name }, "NAME", "`"+strings.Join(application.Names(apps), "`, `")+"`")
 	return &Parameter{Key: "application", Differs: "the application", Reads: &applicationReading, value: nameOfApplication{name},
@@ -129,7 +129,7 @@ func (n nameOfApplication) decode(l *Load, b json.RawMessage) error {
 	return nil
 }
 
-// saidByApplication lists the keys whose values an application determines.
+// saidByApplication lists the keys whose values are determined by the application.
 var saidByApplication = []string{
 	"operation", "mix", "consistency", "clients", "key-space", "key-size", "value-size", "distribution", "range-key", "range-end", "range-limit",
 	"count-only", "keys-only", "stream", "page-size", "txn-keys", "stm", "new-connection", "watch", "compact", "arrival", "rate", "total", "warmup",

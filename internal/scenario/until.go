@@ -9,31 +9,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Until is the rule for repeating trials: until their figures are precise, or the time is
-// over. Rounds are interleaved, A B in one and B A in the next, so that drift of a machine
+// Until is the rule for repeating trials until their figures are precise or a time limit is
+// reached. Rounds are interleaved: A B in one round and B A in the next. Drift of the machine then
 // affects all trials equally.
 type Until struct {
-	// Precision is the highest half-width of a figure's 95 % confidence interval, as a
-	// share of the figure, above 0 and below 1. 0 means no repeating.
+	// Precision is the maximum half-width of a figure's 95 % confidence interval, as a fraction of
+	// the figure. It is above 0 and below 1; 0 means that trials are not repeated.
 	Precision float64
-	// AtMost is the time limit of the run; 0 is DefaultAtMost. A round is not begun if,
+	// AtMost is the time limit for the run; 0 means DefaultAtMost. A round does not start if,
 	// judging by earlier rounds, it would exceed the limit.
 	AtMost time.Duration
-	// Metrics names the figures that must be precise; empty for untilMetrics.
+	// Metrics names the figures that must be precise. If it is empty, untilMetrics applies.
 	Metrics []string
 }
 
 // DefaultAtMost is the default time limit for repeating trials.
 const DefaultAtMost = 30 * time.Minute
 
-// untilMetrics returns throughput and a percentile that trials of seconds support well.
-// Comparisons of a run with its baselines use the same figures.
+// untilMetrics returns throughput and a percentile for which trials of a few seconds have enough
+// samples. Comparisons of a run with its baselines use the same figures.
 func untilMetrics() []string { return []string{"ops", "p90"} }
 
-// maxAtMost is the longest time limit.
+// maxAtMost is the highest time limit.
 const maxAtMost = 1000 * time.Hour
 
-// over merges the rule of flags over that of a file.
+// over merges the rule from flags over the rule in a file.
 func (u Until) over(file Until) Until {
 	u.Precision, u.AtMost = cmp.Or(u.Precision, file.Precision), cmp.Or(u.AtMost, file.AtMost)
 	if len(u.Metrics) == 0 {
@@ -47,7 +47,7 @@ func (u *Until) Text() string {
 	return fmt.Sprintf("until every 95 %% interval of %s is within ± %s, for at most %s", strings.Join(u.Metrics, " and "), text.Share(u.Precision), text.FormatDuration(u.AtMost))
 }
 
-// readUntil reads the file's mapping.
+// readUntil reads the mapping in the file.
 func readUntil(n *node) (u Until, err error) {
 	err = n.fields("until", map[string]func(*node) error{
 		"precision": func(n *node) (err error) {
@@ -63,7 +63,7 @@ func readUntil(n *node) (u Until, err error) {
 	return u, err
 }
 
-// ParseAtMost parses a run's time limit.
+// ParseAtMost parses the time limit for a run.
 func ParseAtMost(s string) (time.Duration, error) {
 	d, err := text.ParseDuration(s)
 	if err == nil && (d <= 0 || d > maxAtMost) {

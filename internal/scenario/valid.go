@@ -2,9 +2,9 @@ package scenario
 
 import "github.com/quorumbench/quorumbench/internal/scenario/application"
 
-// Valid returns the first error of a load that is Complete, as one sentence with the keys
-// of scenario files. It is for loads that were not parsed by this package and may imitate
-// one of the applications.
+// Valid returns the first error in a load that Complete has completed: one sentence with the keys
+// of scenario files. It is for loads that this package did not parse. apps are the applications
+// that the load may imitate.
 func (l *Load) Valid(apps []application.Application) error {
 	if found := l.problems(words{}, apps); len(found) > 0 {
 		return found[0]
@@ -12,8 +12,8 @@ func (l *Load) Valid(apps []application.Application) error {
 	return nil
 }
 
-// Valid returns the first error in the description of a running cluster, as one sentence.
-// It opens no file and no connection.
+// Valid returns the first error in the description of a running cluster, as one sentence. It opens
+// no files and no connections.
 func (a *Attach) Valid() error {
 	if wrong := a.check(words{}); wrong != nil {
 		return wrong

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// problems returns all errors of a load that is Complete, with the names of w.
+// problems returns all errors in a load that Complete has completed. Messages use the names in w.
 func (l *Load) problems(w words, apps []application.Application) []*Problem {
 	c := checks{words: w, apps: apps}
 	l.checkMix(&c)
@@ -47,7 +47,7 @@ func (l *Load) checkMix(c *checks) {
 		switch {
 		case o.Kind >= kv.NumKinds || o.Consistency >= kv.NumConsistencies:
 			c.add("mix", "the mix has an operation that does not exist")
-		case o.Kind == kv.Watch && l.Application.Name == "": // an application starts watchers among its calls
+		case o.Kind == kv.Watch && l.Application.Name == "": // an application sends watches among its calls
 			c.add("operation", "watch is no operation of a load: watchers run next to one; write watch: {watchers: 100}, for example")
 		case o.Kind.Reads() && o.Consistency == kv.None:
 			c.add("consistency", "%s needs a consistency: linearizable or local, for example", o.Kind)
@@ -66,14 +66,14 @@ func (l *Load) checkMix(c *checks) {
 	}
 }
 
-// Bounds of a weight, so that a mix's weights have a finite sum of which each is a
-// measurable share.
+// Bounds for weights. With them, the sum of the weights in a mix is finite, and each weight is a
+// measurable share of it.
 const (
 	minWeight = 1e-9
 	maxWeight = 1e9
 )
 
-// label returns the operation with its consistency, if it has one.
+// label returns the name of the operation, followed by the consistency if there is one.
 func (o Operation) label() string {
 	if o.Consistency == kv.None {
 		return o.Kind.String()
@@ -130,8 +130,8 @@ func (l *Load) checkKeys(c *checks) {
 	}
 }
 
-// keyCapacity returns the number of different keys with that many bytes after the prefix:
-// keyAlphabetSize to the power of keySize, limited to the largest uint64.
+// keyCapacity returns the number of different keys that have keySize bytes after the prefix:
+// keyAlphabetSize to the power of keySize, but at most the largest uint64.
 func keyCapacity(keySize int) uint64 {
 	n := uint64(1)
 	for range keySize {
@@ -168,7 +168,7 @@ func (l *Load) checkRange(c *checks) {
 	}
 }
 
-// checkScan refuses ways of reading ranges that contradict each other.
+// checkScan rejects settings for ranges that contradict each other.
 func (l *Load) checkScan(c *checks) {
 	s := &l.Scan
 	paged := s.PageSize > 0
@@ -206,7 +206,7 @@ func (l *Load) checkSTM(c *checks) {
 	}
 }
 
-// checkVerified refuses loads whose writes cannot be identified by their values.
+// checkVerified rejects loads whose writes cannot be identified by their values.
 func (l *Load) checkVerified(c *checks) {
 	switch {
 	case !l.Verify:

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// ParseArrival is the inverse of Arrival.String.
+// ParseArrival parses a name that Arrival.String returns.
 func ParseArrival(s string) (Arrival, error) {
 	for a := range numArrivals {
 		if a.String() == s {
@@ -20,8 +20,8 @@ func ParseArrival(s string) (Arrival, error) {
 
 var share = regexp.MustCompile(`^([^%]*)%\s*of\s+(\S+)$`)
 
-// parseRate parses operations per second, such as 5000, or a share of an earlier trial's
-// throughput, such as "50% of put-leader".
+// parseRate parses a number of operations per second, such as 5000, or a percentage of an earlier
+// trial's throughput, such as "50% of put-leader".
 func parseRate(s string) (Rate, error) {
 	if m := share.FindStringSubmatch(s); m != nil {
 		percent, err := text.ParseNumber(strings.TrimSpace(m[1]))
@@ -34,7 +34,7 @@ func parseRate(s string) (Rate, error) {
 	return Rate{PerSecond: n}, nil
 }
 
-// String returns the rate in the format of parseRate.
+// String returns the rate in the form that parseRate accepts.
 func (r Rate) String() string {
 	if r.Of != "" {
 		return text.FormatNumber(r.Percent) + "% of " + r.Of

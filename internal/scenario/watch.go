@@ -12,16 +12,16 @@ import (
 // Upper limits for watchers.
 const (
 	MaxWatchers = maxWatched
-	// maxWatched limits the product of watchers and keys per watcher, because the state of
-	// each pair is stored.
+	// maxWatched limits the number of watchers times the keys per watcher. The generator stores a
+	// state for each of these combinations.
 	maxWatched = 4 << 20
-	// maxEarlierEvents limits the events that watchers must catch up with.
+	// maxEarlierEvents limits the number of earlier events per watcher and key.
 	maxEarlierEvents = 1_000_000
-	// leastWatchedValue is the lowest size in bytes at which a value identifies its write.
+	// leastWatchedValue is the smallest size, in bytes, at which a value can identify the write.
 	leastWatchedValue = 16
 )
 
-// noWatch is the value of watch that removes the defaults' watchers.
+// noWatch is the value that removes the watchers in defaults.
 const noWatch = "none"
 
 // setWatch reads the watchers during the load.
@@ -46,7 +46,7 @@ func setWatch(d *draft, key string, n *node) error {
 	return nil
 }
 
-// checkWatchKey refuses a given watched key that looks like one of the load's keys.
+// checkWatchKey rejects a given watched key that may equal a key of the load.
 func (b *builder) checkWatchKey() {
 	w := b.load.Watch
 	if w != nil && b.asked.hasKey("watch") && len(w.Key) == len(b.load.Prefix)+b.load.KeySize && strings.HasPrefix(string(w.Key), b.load.Prefix) {
@@ -54,7 +54,7 @@ func (b *builder) checkWatchKey() {
 	}
 }
 
-// keyShape describes the load's keys.
+// keyShape describes the keys of the load.
 func (l *Load) keyShape() string {
 	size := text.Plural(uint64(max(l.KeySize, 0)), "byte")
 	switch {
@@ -98,8 +98,8 @@ func (w *Watch) checkCounts(c *checks) {
 	}
 }
 
-// WatchersOfKey returns how many watchers watch a watched key, on average and rounded up,
-// and therefore how many events a write of it causes; 0 without watchers.
+// WatchersOfKey returns the average number of watchers per watched key, rounded up. This is the
+// number of events that a write causes. It returns 0 without watchers.
 func (l *Load) WatchersOfKey() uint64 {
 	w := l.Watch
 	if w == nil || w.Watchers <= 0 {
@@ -107,7 +107,7 @@ func (l *Load) WatchersOfKey() uint64 {
 	}
 	keys, span, watchers := max(l.KeySpace, 1), max(w.Span, 1), uint64(w.Watchers)
 	span = min(span, keys)
-	first := min(cmp.Or(w.WatchedKeys, keys), keys, watchers) // keys at which some watcher begins
+	first := min(cmp.Or(w.WatchedKeys, keys), keys, watchers) // number of keys at which a watcher starts
 	if len(w.Key) > 0 {
 		return watchers
 	}
@@ -122,7 +122,7 @@ func areWatchers(n int) string {
 	return fmt.Sprintf("are %d watchers", n)
 }
 
-// checkKey checks watchers of one given key.
+// checkKey checks watchers that all watch one given key.
 func (w *Watch) checkKey(c *checks) {
 	for _, of := range []struct {
 		key   string
@@ -137,7 +137,7 @@ func (w *Watch) checkKey(c *checks) {
 	}
 }
 
-// checkWatched checks watchers of the load's own keys.
+// checkWatched checks watchers that watch keys of the load.
 func (l *Load) checkWatched(c *checks) {
 	w := l.Watch
 	switch {
@@ -174,8 +174,8 @@ func (l *Load) watchWarnings() (out []string) {
 	return out
 }
 
-// sharedWarnings warns if the store shares a watch between watchers of a connection, so
-// that its server has fewer watches than the load has watchers.
+// sharedWarnings warns if watchers on the same connection share one watch, so that the server has
+// fewer watches than the load has watchers.
 func (l *Load) sharedWarnings(can *kv.Watches) []string {
 	w := l.Watch
 	if w == nil || !can.Shared || l.Application.Name != "" {
@@ -185,7 +185,7 @@ func (l *Load) sharedWarnings(can *kv.Watches) []string {
 	if conns == 0 {
 		conns = uint64(l.Connections)
 	}
-	conns = min(conns, uint64(w.Streams)) // a stream is on one connection
+	conns = min(conns, uint64(w.Streams)) // a stream uses one connection
 	switch {
 	case len(w.Key) > 0 || w.Span > 1:
 		keys = 1
@@ -199,7 +199,7 @@ func (l *Load) sharedWarnings(can *kv.Watches) []string {
 	return nil
 }
 
-// watchLabel returns the watchers for a dry run.
+// watchLabel describes the watchers for a dry run.
 func (l *Load) watchLabel() string {
 	w := l.Watch
 	if w == nil {

@@ -6,10 +6,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// MaxWorkers is the highest number of workers that share a load.
+// MaxWorkers is the maximum number of workers that can share a load.
 const MaxWorkers = 1000
 
-// Divisible returns in one sentence why n workers cannot share the load, or nil.
+// Divisible returns an error, in one sentence, if n workers cannot share the load.
 func (l *Load) Divisible(n int) error {
 	closed := l.Arrival == Closed
 	switch {
@@ -33,8 +33,8 @@ func (l *Load) Divisible(n int) error {
 	return nil
 }
 
-// checkWorkers refuses a load that its workers cannot share, unless there are other errors
-// about it.
+// checkWorkers rejects a load that the workers cannot share, unless the numbers already have
+// errors.
 func (l *Load) checkWorkers(c *checks) {
 	if c.wrong("workers", "connections", "clients", "total", "max-in-flight") {
 		return

@@ -17,16 +17,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Limits for scenario files, far above real ones, so that a damaged or malicious file
-// cannot exhaust memory.
+// Limits for scenario files. They are far above the size of real files. They keep a damaged or
+// malicious file from exhausting the memory.
 const (
 	maxFile  = 128 << 10 // bytes
-	maxDepth = 32        // nesting of mappings and lists opened in one line
+	maxDepth = 32        // nested mappings and lists that are opened in the same line
 )
 
-// document parses YAML and returns its mapping; nil for an empty file.
+// document parses YAML and returns its top-level mapping, or nil for an empty file.
 func document(data []byte) (n *node, err error) {
-	// A panic of the YAML library must not reach users.
+	// A panic in the YAML library must not reach users.
 	defer func() {
 		if r := recover(); r != nil {
 			n, err = nil, &Error{Text: "this is not valid YAML, and too broken to name a line"}
@@ -39,7 +39,7 @@ func document(data []byte) (n *node, err error) {
 	if e := shallow(tokens); e != nil {
 		return nil, e
 	}
-	// Duplicate keys are refused later, with better sentences.
+	// Duplicate keys are rejected later, with better messages.
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, syntax(err)
@@ -47,7 +47,7 @@ func document(data []byte) (n *node, err error) {
 	return body(file)
 }
 
-// textual refuses data that is too long or not text.
+// textual rejects data that is too long or is not text.
 func textual(data []byte) *Error {
 	if len(data) > maxFile {
 		return &Error{Text: fmt.Sprintf("the file has %d bytes; a scenario has at most %d", len(data), maxFile)}
@@ -60,8 +60,8 @@ func textual(data []byte) *Error {
 	return nil
 }
 
-// shallow refuses nesting that would make the parser recurse too deeply. Nesting by
-// indentation needs no limit, because each level takes a column.
+// shallow rejects nesting that would make the parser recurse too deeply. Nesting by indentation
+// needs no limit, because each level takes at least one column.
 func shallow(tokens token.Tokens) *Error {
 	open, line, inLine := 0, 0, 0
 	for _, t := range tokens {
@@ -120,7 +120,7 @@ func body(file *ast.File) (*node, error) {
 	return n, nil
 }
 
-// tokenPlace returns the place of a token. The library counts the columns of some tokens from 0.
+// tokenPlace returns the position of a token. The library counts the columns of some tokens from 0.
 func tokenPlace(t *token.Token) place {
 	if t == nil || t.Position == nil {
 		return place{line: 1, column: 1}
@@ -128,20 +128,20 @@ func tokenPlace(t *token.Token) place {
 	return place{line: max(t.Position.Line, 1), column: max(t.Position.Column, 1)}
 }
 
-// node is a value in a scenario file: the part of YAML that scenarios use. Anchors,
-// aliases, merge keys and tags are deliberately unsupported: defaults and matrix serve the
-// same purpose more clearly, and a position identifies a single value.
+// node is a value in a scenario file. It supports the part of YAML that scenarios use. Anchors,
+// aliases, merge keys and tags are deliberately not supported: defaults and matrix serve the same
+// purpose more clearly, and without them each position belongs to a single value.
 type node struct {
 	kind   kind
 	text   string // of a scalar
-	quoted bool   // a quoted scalar, which is never a number
+	quoted bool   // a quoted scalar is never a number
 	items  []*node
 	pairs  []pair
 	at     place
 	raw    ast.Node // for a store's settings
-	flag   bool     // from a flag
-	// entries reports that the mapping changes these entries of another one, which is below
-	// once it is known.
+	flag   bool     // set if the value is from a flag
+	// entries is set if the mapping changes entries of another mapping. It is merged over that
+	// mapping when the latter is known.
 	entries bool
 	below   *node
 }
@@ -161,7 +161,7 @@ const (
 	mapping
 )
 
-// what describes the value for a sentence.
+// what describes the value for error messages.
 func (n *node) what() string {
 	switch n.kind {
 	case null:
@@ -181,7 +181,7 @@ func (n *node) what() string {
 	return n.text
 }
 
-// otherThan describes a value that is of another kind, or empty.
+// otherThan describes a value that has another kind than want, or is empty.
 func (n *node) otherThan(want kind) string {
 	if n.kind == want {
 		return "an empty one"
@@ -189,7 +189,7 @@ func (n *node) otherThan(want kind) string {
 	return n.what()
 }
 
-// convert converts the library's tree to nodes.
+// convert converts the library's syntax tree to nodes.
 func convert(from ast.Node) (*node, error) {
 	n := &node{at: begin(from), raw: from}
 	switch v := from.(type) {
@@ -217,8 +217,8 @@ func convert(from ast.Node) (*node, error) {
 	return nil, n.at.errorf("a scenario has no use for this kind of YAML; write a value, a list or a mapping")
 }
 
-// begin returns where a value begins. For a mapping in block style, the library reports the
-// place of its first colon.
+// begin returns the position at which a value begins. For a mapping in block style, the library
+// reports the position of the first colon.
 func begin(n ast.Node) place {
 	switch v := n.(type) {
 	case *ast.MappingNode:
@@ -267,8 +267,8 @@ func (n *node) addItems(values []ast.Node) error {
 	return nil
 }
 
-// rejoined works around a bug of the library (goccy/go-yaml issue 832): in a list inside a
-// mapping in braces, it parses the text member:2 as a mapping, although no space follows
+// rejoined works around a bug in the YAML library (goccy/go-yaml issue 832). In a list inside a
+// mapping in braces, the library parses the text member:2 as a mapping, although no space follows
 // the colon.
 func (n *node) rejoined() *node {
 	if n.kind != mapping || len(n.pairs) != 1 {
@@ -283,7 +283,7 @@ func (n *node) rejoined() *node {
 	return &node{kind: scalar, text: p.key + ":" + v.text, at: p.at, raw: n.raw}
 }
 
-// field returns the value of a mapping's key, or n itself if there is none.
+// field returns the value of a key in a mapping, or n itself if the mapping does not have the key.
 func (n *node) field(key string) *node {
 	for _, pair := range n.pairs {
 		if pair.key == key {
@@ -293,7 +293,7 @@ func (n *node) field(key string) *node {
 	return n
 }
 
-// The following methods read one value. Each returns the value, or an *Error at its place
+// Each of the following methods reads one value. It returns the value, or an *Error with a position
 // that names the key.
 
 func (n *node) word(key string) (string, error) {
@@ -303,7 +303,7 @@ func (n *node) word(key string) (string, error) {
 	return n.text, nil
 }
 
-// filled reads a text that is not empty and has a single line.
+// filled reads a text that must not be empty and must be on one line.
 func (n *node) filled(key string) (string, error) {
 	s, err := n.word(key)
 	if err == nil && strings.TrimSpace(s) == "" {
@@ -351,8 +351,8 @@ func unquoted[T any](n *node, key, what string, parse func(string) (T, error)) (
 	return v, n.at.errorf("%s must be %s, not %s", key, what, n.what())
 }
 
-// parsed reads a word with a parser. The key is put before an error that does not contain
-// it.
+// parsed reads a word and parses it. If an error does not mention the key, parsed puts the key in
+// front of it.
 func parsed[T any](n *node, key string, parse func(string) (T, error)) (T, error) {
 	var zero T
 	if n.kind != scalar {
@@ -368,7 +368,7 @@ func parsed[T any](n *node, key string, parse func(string) (T, error)) (T, error
 	return zero, n.at.errorf("%s: %v", key, err)
 }
 
-// words reads a list of words, or one text with words separated by commas.
+// words reads a list of words, or a text that has words separated by commas.
 func (n *node) words(key string) ([]string, error) {
 	if n.kind == scalar {
 		var out []string
@@ -391,7 +391,7 @@ func (n *node) words(key string) ([]string, error) {
 	return out, nil
 }
 
-// fields reads a mapping with known keys, in the order written.
+// fields reads a mapping whose keys are known, in the order of the file.
 func (n *node) fields(key string, readers map[string]func(*node) error) error {
 	if n.kind != mapping {
 		return n.at.errorf("%s must be a mapping, not %s", key, n.what())

@@ -1,4 +1,4 @@
-// Package fault defines the kinds of faults, what they require, their text form, and the schedule
+// Package fault defines the kinds of faults, their requirements, their text form, and the schedule
 // of the faults in a trial.
 package fault
 
