@@ -17,6 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 //go:embed break.yaml
@@ -129,12 +130,12 @@ var setFaults = regexp.MustCompile(`--set faults=[^:]*: `)
 // flags that `break` has.
 func inFlags(err error) error {
 	var all scenario.Errors
-	text := err.Error()
+	words := err.Error()
 	if errors.As(err, &all) {
-		text = all.Lines()[0]
+		words = all.Lines()[0]
 	}
-	text = strings.NewReplacer("break.yaml: ", "", "--set connections", "--clients", "--set ", "--").Replace(setFaults.ReplaceAllString(text, ""))
-	return command.Usage("%s", text)
+	words = strings.NewReplacer("break.yaml: ", "", "--set connections", "--clients", "--set ", "--").Replace(setFaults.ReplaceAllString(words, ""))
+	return command.Usage("%s", words)
 }
 
 func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words string) error {
@@ -147,6 +148,9 @@ func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words stri
 	b.sent = "operations"
 	err = a.check(ctx, &f.checkFlags, s, b, b.seconds, func(t *record.Trial) error {
 		if t.State == record.Interrupted {
+			if f.format == "text" {
+				a.Printf("INTERRUPTED after %.1f s: %s of %s operations succeeded\n", t.Seconds, text.Count(t.Operations), text.Count(t.Due))
+			}
 			return nil
 		}
 		e, err := faults.OneEffect(t)

@@ -112,8 +112,13 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 	if err := command.CheckKept(f.upload, f.out); err != nil {
 		return err
 	}
+	own := s.Trials[0].Cluster.Attach == nil // the command starts the cluster and stops it
 	ctx, stop := command.Interruptible(ctx, func() {
-		b.Note("stopping and cleaning up; press Ctrl-C again to stop at once and leave the written keys")
+		if own {
+			b.Note("stopping; press Ctrl-C again to stop at once")
+		} else {
+			b.Note("stopping and cleaning up; press Ctrl-C again to stop at once and leave the written keys")
+		}
 	})
 	defer stop()
 	if err := command.Reachable(ctx, f.upload); err != nil {
@@ -147,6 +152,8 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 	switch left := t.Cleanup.Err(); {
 	case t.State == record.Interrupted && left != nil:
 		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", left)}
+	case t.State == record.Interrupted && own:
+		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; the cluster has been stopped")}
 	case t.State == record.Interrupted:
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; the written keys have been removed")}
 	case err == nil:

@@ -189,6 +189,27 @@ func TestInterruptedStartLeavesNothing(t *testing.T) {
 	}
 }
 
+// An interrupted break prints how far it came, and its cluster is stopped.
+func TestInterruptedBreakPrintsHowFarItCame(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "run")
+	b := start(t, "break", "kill leader", "--rate", "50", "--clients", "3", "--out", out)
+	b.await(t, "operations,")
+	if err := b.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	b.await(t, "quorumbench: interrupted; the cluster has been stopped")
+	if code := b.end(); code != command.ExitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	if out := b.stdout.String(); !strings.HasPrefix(out, "INTERRUPTED after ") || !strings.HasSuffix(out, " operations succeeded\n") {
+		t.Errorf("it prints %q", out)
+	}
+	if run, err := record.Open(out); err != nil || run.State != record.Interrupted {
+		t.Errorf("the record is %+v, %v", run, err)
+	}
+}
+
 // An interrupted report into files is still finished, so that no partial report is left.
 func TestInterruptedReportIsWhole(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
