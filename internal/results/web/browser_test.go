@@ -315,12 +315,30 @@ func TestBrowserThemesPrintAndNoScript(t *testing.T) {
 	}
 }
 
-// On a phone, only tables exceed the width of the screen, and they scroll.
+// On a phone, only tables and files exceed the width of the screen. They scroll, and the first column
+// stays and leaves most of the width to the figures.
 func TestBrowserOnATelephone(t *testing.T) {
-	b := browse(t, written(t, made{name: "small", seconds: 12, trials: 1}.record(t)))
-	b.do(chromedp.EmulateViewport(375, 700))
-	if got := value[float64](b, `document.documentElement.scrollWidth`); got > 375 {
+	b := browse(t, written(t, made{name: "small", seconds: 12, trials: 2, open: true, hostile: "-at-all-followers-in-the-other-zone"}.record(t)))
+	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile), chromedp.Reload())
+	b.unfold("t1-1")
+	if got := value[float64](b, `document.documentElement.scrollWidth`); got > 390 {
 		t.Errorf("the page is %v wide", got)
+	}
+	if got := value[string](b, `[...document.querySelectorAll("body *")].filter(e => {
+		const r = e.getBoundingClientRect();
+		return r.width > 0 && (r.right > 391 || r.left < -1) && !e.closest(".wide, pre");
+	}).map(e => e.outerHTML.slice(0, 80)).join("\n")`); got != "" {
+		t.Errorf("the screen cuts off:\n%s", got)
+	}
+	if got := value[float64](b, `Math.max(...[...document.querySelectorAll(".wide th:first-child")].map(e => e.getBoundingClientRect().width))`); got > 130 {
+		t.Errorf("a table's first column is %v wide", got)
+	}
+	if got := value[float64](b, `(() => {
+		const box = [...document.querySelectorAll(".wide")].find(e => e.scrollWidth > e.clientWidth);
+		box.scrollLeft = box.scrollWidth;
+		return box.querySelector("td").getBoundingClientRect().left - box.getBoundingClientRect().left;
+	})()`); got < 0 || got > 1 {
+		t.Errorf("a scrolled table's first column is at %v", got)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
@@ -163,7 +164,8 @@ func repeatsOf(run *record.Run) (all []repeat) {
 		if p.Scenario == "" {
 			continue
 		}
-		r := repeat{Command: "quorumbench run SCENARIO.yaml --seed " + fmt.Sprint(p.Seed), Scenario: p.Scenario}
+		// Comments are not recorded, and leave blank lines.
+		r := repeat{Command: "quorumbench run SCENARIO.yaml --seed " + fmt.Sprint(p.Seed), Scenario: strings.Trim(p.Scenario, "\n")}
 		if len(run.Parts) > 0 {
 			r.Of = p.Name
 		}
