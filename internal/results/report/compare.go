@@ -60,7 +60,7 @@ func comparisonParts(to layout, c *compare.Comparison) {
 	to.heading(comparisonHead(c))
 	to.blank()
 	if len(c.Pairs) == 0 {
-		to.say("No trial has a valid repeat on both sides. Repeat on a quieter machine, or use --include-suspect.")
+		to.say("No trial has a valid repeat on both sides. Repeat on a quieter machine.")
 		to.say(leftOut(c)...)
 		return
 	}
@@ -83,7 +83,7 @@ func comparisonParts(to layout, c *compare.Comparison) {
 func ComparisonTables(c *compare.Comparison) []*Table {
 	head := comparisonHead(c)
 	if len(c.Pairs) == 0 {
-		return []*Table{{Heading: head, Notes: append([]string{"No trial has valid figures on both sides. Repeat on a quieter machine, or use --include-suspect."}, leftOut(c)...)}}
+		return []*Table{{Heading: head, Notes: append([]string{"No trial has valid figures on both sides. Repeat on a quieter machine."}, leftOut(c)...)}}
 	}
 	both, t := sides(c), c.Table()
 	both.Heading, both.Notes = head, c.Differences

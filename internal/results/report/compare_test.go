@@ -461,7 +461,7 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 	if err := Text(&b, Comparison(c), true); err != nil {
 		t.Fatal(err)
 	}
-	const want = "No trial has a valid repeat on both sides. Repeat on a quieter machine, or use --include-suspect.\nNot counted: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
+	const want = "No trial has a valid repeat on both sides. Repeat on a quieter machine.\nNot counted: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
 	if !strings.Contains(b.String(), want) || compare.Unjudged([]*compare.Comparison{c}) == nil {
 		t.Errorf("the text about an invalid baseline is\n%s", b.String())
 	}

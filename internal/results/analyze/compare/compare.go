@@ -218,7 +218,7 @@ func Worsened(all []*Comparison) (names []string) {
 func Unjudged(all []*Comparison) error {
 	takes := fmt.Sprintf("%d valid repeats on both sides with figures above 0, interleaved if both are in one run", analyze.MinRepeats)
 	if len(all) == 0 || all[0].Family == 0 {
-		return fmt.Errorf("--fail-on worse: nothing could be judged, because no trial has %s; add repeats, or use --include-suspect", takes)
+		return fmt.Errorf("--fail-on worse: nothing could be judged, because no trial has %s; add repeats, or repeat on a quieter machine", takes)
 	}
 	var names []string
 	for _, c := range all {
