@@ -64,7 +64,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 				{"report", place}, {"compare", place, place}, {"report", place, "--threshold", hostile + "<3"},
 				{"report", place, "--threshold", "p99<1ns"}, {"report", filepath.Join(place, hostile)},
 				{"compare", place, place, "--format", "json"},
-				{"report", place, "--format", "csv"}, {"compare", place, place, "--format", "csv"},
+				{"report", place, "--format", "trace"}, {"report", place, "--format", "csv"}, {"compare", place, place, "--format", "csv"},
 				{"compare", place, place, "--format", "markdown"},
 				{"capacity", "share", place, "--rate", "1"},
 			} {
@@ -291,7 +291,7 @@ var unescaped = regexp.MustCompile(`(^|[^\\])(\\\\)*\|`)
 func checkFormat(t *testing.T, what, format, text string) {
 	t.Helper()
 	switch format {
-	case "json":
+	case "json", "trace":
 		if !json.Valid([]byte(text)) {
 			t.Errorf("%s: this is not JSON", what)
 		}

@@ -44,14 +44,15 @@ have the same name in several runs are called "NAME of RUN". With --format json,
 is printed as recorded.
 
 Formats svg and png write charts into the folder --out. Format junit has one test case
-for each trial and --threshold. Format gobench is the input of benchstat. Format dbtester
-writes the same files as the client of dbtester into the folder --out: per-second series,
-distributions, percentiles, latency by cumulative key number, and a summary of all
-trials.`,
+for each trial and --threshold. Format gobench is the input of benchstat. Format trace
+shows phases, faults, spikes and events in Perfetto (ui.perfetto.dev) or chrome://tracing.
+Format dbtester writes the same files as the client of dbtester into the folder --out:
+per-second series, distributions, percentiles, latency by cumulative key number, and a
+summary of all trials.`,
 		Args: command.Takes(1, math.MaxInt, "RUN, a run directory"),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Format(&f.format, &a.Wide, "text", "json", "csv", "markdown", "html", "svg", "png", "junit", "gobench", "dbtester")
+	r.Format(&f.format, &a.Wide, "text", "json", "csv", "markdown", "html", "svg", "png", "junit", "gobench", "trace", "dbtester")
 	r.Text("out", &f.out, "DIR", "write files into this folder, which must be empty or absent, instead of to standard output")
 	r.Toggle("dark", &f.dark, "draw --format png with a dark background")
 	f.gate.Judge(r)
@@ -178,6 +179,8 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 			return fmt.Errorf("no trial in %s has a valid result: %s", inFolders(run), strings.Join(leftOut, ", "))
 		}
 		parts = append(parts, part{name: "gobench.txt", write: func(w io.Writer) error { return report.GoBench(w, run, kept, leftOut) }})
+	case "trace":
+		parts = append(parts, part{name: "trace.json", write: func(w io.Writer) error { return report.Trace(w, run) }})
 	case "json":
 		finding := report.Run(run, comparisons, run.Dir)
 		if len(runs) > 1 {
